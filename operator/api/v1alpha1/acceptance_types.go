@@ -1,0 +1,108 @@
+package v1alpha1
+
+// Metric is a figure that a criterion can look at.
+// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames
+type Metric string
+
+// The metrics. Those of throughput belong to a goal, all others to a latency
+// load, where the worse direction counts.
+const (
+	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
+	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"
+	MetricLatencyMin                    Metric = "LatencyMinNanoseconds"
+	MetricLatencyMean                   Metric = "LatencyMeanNanoseconds"
+	MetricLatencyP50                    Metric = "LatencyP50Nanoseconds"
+	MetricLatencyP90                    Metric = "LatencyP90Nanoseconds"
+	MetricLatencyP99                    Metric = "LatencyP99Nanoseconds"
+	MetricLatencyP999                   Metric = "LatencyP999Nanoseconds"
+	MetricLatencyP9999                  Metric = "LatencyP9999Nanoseconds"
+	MetricLatencyMax                    Metric = "LatencyMaxNanoseconds"
+	MetricDelayVariationP99             Metric = "DelayVariationP99Nanoseconds"
+	MetricPacketDelayVariationP99       Metric = "PacketDelayVariationP99Nanoseconds"
+	MetricPacketDelayVariationP999      Metric = "PacketDelayVariationP999Nanoseconds"
+	MetricJitter                        Metric = "JitterNanoseconds"
+	MetricLoss                          Metric = "LossPartsPerMillion"
+	MetricReordered                     Metric = "ReorderedFrames"
+	MetricDuplicate                     Metric = "DuplicateFrames"
+)
+
+// Criterion is a threshold on one metric.
+// +kubebuilder:validation:XValidation:rule="has(self.atLeast) != has(self.atMost)",message="exactly one of atLeast and atMost is required"
+// +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') == has(self.goal)",message="goal is required with a Throughput metric, and forbidden with any other",fieldPath=".goal"
+// +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') != has(self.load)",message="load is required with every metric but the Throughput ones, and forbidden with those",fieldPath=".load"
+type Criterion struct {
+	// name of the criterion, unique in the run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// metric that is looked at, named with its unit.
+	// +required
+	Metric Metric `json:"metric,omitempty"`
+
+	// goal whose throughput is meant, with the Throughput metrics.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// load at which the metric is meant, with all other metrics.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
+
+	// frameBytes is the frame size that is meant. Absent: every one.
+	// +optional
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	FrameBytes *int32 `json:"frameBytes,omitempty"`
+
+	// atLeast is the smallest value that passes, in the metric's unit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	AtLeast *int64 `json:"atLeast,omitempty"`
+
+	// atMost is the largest value that passes, in the metric's unit.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	AtMost *int64 `json:"atMost,omitempty"`
+}
+
+// VerdictResult says how a criterion came out.
+// +kubebuilder:validation:Enum=Passed;Failed
+type VerdictResult string
+
+const (
+	// VerdictPassed means that the threshold was kept.
+	VerdictPassed VerdictResult = "Passed"
+	// VerdictFailed means that it was missed, or that there was no figure.
+	VerdictFailed VerdictResult = "Failed"
+)
+
+// Verdict is a criterion's outcome for one frame size.
+type Verdict struct {
+	// criterion's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Criterion string `json:"criterion,omitempty"`
+
+	// frameBytes is the frame size.
+	// +required
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// result is Passed or Failed.
+	// +required
+	Result VerdictResult `json:"result,omitempty"`
+
+	// measured value in the metric's unit. Absent when there was none.
+	// +optional
+	Measured *int64 `json:"measured,omitempty"`
+
+	// message is one sentence, such as "LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed".
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,270 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// BenchmarkRunSpec is one experiment. It cannot be changed once it is made but
+// for suspend and ttlSecondsAfterFinished: a figure belongs to one spec.
+// +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.goal) || (has(self.measurements.throughput) && self.measurements.throughput.goals.exists(g, g.name == a.goal)))",message="acceptance names a goal that measurements.throughput.goals does not have: add the goal, or name one that is measured",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.load) || (has(self.measurements.latency) && self.measurements.latency.loads.exists(l, l.name == a.load)))",message="acceptance names a load that measurements.latency.loads does not have: add the load, or name one that is measured",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.frameBytes) || a.frameBytes in self.traffic.frameBytes)",message="acceptance names a frame size that traffic.frameBytes does not have: add the size, or name one that is measured",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.east.mtuBytes + 18)))",message="a frame size is larger than a port of the chain carries (mtuBytes + 18): lower traffic.frameBytes or raise the port's mtuBytes",fieldPath=".traffic.frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.neighbors.size() == 0",message="neighbors are not implemented yet; leave the field out",fieldPath=".neighbors"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline)",message="baseline is not implemented yet; leave the field out",fieldPath=".baseline"
+type BenchmarkRunSpec struct {
+	// testbedRef names the Testbed, in the run's own namespace.
+	// +required
+	TestbedRef TestbedReference `json:"testbedRef,omitzero"`
+
+	// suspend stops the run where it is and gives the testbed to others; the
+	// trials so far are kept, and it goes on when suspend is false again.
+	// Default false.
+	// +optional
+	// +kubebuilder:default=false
+	Suspend bool `json:"suspend,omitempty"`
+
+	// ttlSecondsAfterFinished is how long the run is kept after it has ended.
+	// Absent: for ever.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+
+	// startupSeconds is how long pods may take until frames pass through the
+	// chain. Default 300.
+	// +optional
+	// +kubebuilder:default=300
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=3600
+	StartupSeconds int32 `json:"startupSeconds,omitempty"`
+
+	// deadlineSeconds is how long the measurer may take in all, restarts
+	// included. Default 86400 (a day).
+	// +optional
+	// +kubebuilder:default=86400
+	// +kubebuilder:validation:Minimum=30
+	// +kubebuilder:validation:Maximum=604800
+	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty"`
+
+	// chain is the network functions from west to east, one to eight of them.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Chain []NetworkFunction `json:"chain,omitempty"`
+
+	// traffic is what the frames look like. Default: UDP over IPv4, both
+	// directions, frames of 64, 512 and 1518 bytes.
+	// +optional
+	// +kubebuilder:default={}
+	Traffic Traffic `json:"traffic,omitzero"`
+
+	// measurements are what is measured. Default: throughput without loss (NDR)
+	// and with at most 0.1 % loss (PDR), and latency at idle and at 50 % and
+	// 90 % of PDR.
+	// +optional
+	// +kubebuilder:default={throughput: {}, latency: {}}
+	Measurements Measurements `json:"measurements,omitzero"`
+
+	// neighbors are loads beside the device. Not implemented yet.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Neighbors []Neighbor `json:"neighbors,omitempty"`
+
+	// acceptance is what the results must reach for the run to succeed. Absent:
+	// every measured result succeeds.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Acceptance []Criterion `json:"acceptance,omitempty"`
+
+	// baseline is an earlier run to compare with. Not implemented yet.
+	// +optional
+	Baseline *Baseline `json:"baseline,omitempty"`
+}
+
+// TestbedReference names a Testbed.
+type TestbedReference struct {
+	// name of the Testbed.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
+// NeighborKind is what a neighbour loads.
+// +kubebuilder:validation:Enum=CPU;Memory;Disk;Network
+type NeighborKind string
+
+// Neighbor is a load on the device's node beside the chain.
+type Neighbor struct {
+	// name of the neighbour, unique in the run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// kind is CPU, Memory, Disk or Network.
+	// +required
+	Kind NeighborKind `json:"kind,omitempty"`
+
+	// runtime is Pod or VirtualMachine. Default Pod.
+	// +optional
+	// +kubebuilder:default=Pod
+	Runtime Runtime `json:"runtime,omitempty"`
+
+	// workers is how many load at once. Default 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Workers int32 `json:"workers,omitempty"`
+
+	// framesPerSecond of a Network neighbour, for each direction.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+
+	// frameBytes of a Network neighbour. Default 512.
+	// +optional
+	// +kubebuilder:default=512
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// attachment of a Network neighbour. Default Veth.
+	// +optional
+	// +kubebuilder:default=Veth
+	Attachment Attachment `json:"attachment,omitempty"`
+}
+
+// Baseline is an earlier run to compare with.
+type Baseline struct {
+	// run is the name of a finished BenchmarkRun in the same namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Run string `json:"run,omitempty"`
+
+	// maximumRegressionPercent is how much worse a figure may be. Default 5.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaximumRegressionPercent int32 `json:"maximumRegressionPercent,omitempty"`
+}
+
+// BenchmarkRunStatus is how far the run is and what it found.
+type BenchmarkRunStatus struct {
+	// conditions: Succeeded is the summary; Admitted, Planned, ChainReady,
+	// Measured and Accepted are the milestones; Reconciling and Stalled stand
+	// only while they are true.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that the status speaks of.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// queuePosition is the place in the testbed's queue while the run waits:
+	// 1 is next. Absent when it does not wait.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	QueuePosition *int32 `json:"queuePosition,omitempty"`
+
+	// startTime is when the run first got its testbed.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// completionTime is when the run ended.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+
+	// plan says where and with what the run was made, so that it can be repeated.
+	// +optional
+	Plan *PlanSummary `json:"plan,omitempty"`
+
+	// progress of the measurement while it goes on.
+	// +optional
+	Progress *Progress `json:"progress,omitempty"`
+
+	// summary is the first frame size's figures, for the printer columns.
+	// +optional
+	Summary *ResultSummary `json:"summary,omitempty"`
+
+	// generator says how the traffic was made.
+	// +optional
+	Generator *GeneratorReport `json:"generator,omitempty"`
+
+	// results holds one entry for each frame size that has been measured.
+	// +optional
+	// +listType=map
+	// +listMapKey=frameBytes
+	// +kubebuilder:validation:MaxItems=16
+	Results []FrameResult `json:"results,omitempty"`
+
+	// acceptance holds one verdict for each criterion and figure.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Acceptance []Verdict `json:"acceptance,omitempty"`
+
+	// warnings are doubts about figures that stand beside them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Warnings []Warning `json:"warnings,omitempty"`
+
+	// resultsRef names the ConfigMap that holds every trial; it lives as long as the run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ResultsRef string `json:"resultsRef,omitempty"`
+}
+
+// BenchmarkRun is one experiment: a chain of network functions on a testbed,
+// measured once.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=bmr,categories=vnfbench
+// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.spec.testbedRef.name`,priority=1
+// +kubebuilder:printcolumn:name="Succeeded",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
+// +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`
+// +kubebuilder:printcolumn:name="Frame",type=integer,JSONPath=`.status.summary.frameBytes`,priority=1
+// +kubebuilder:printcolumn:name="Goal",type=string,JSONPath=`.status.summary.goal`
+// +kubebuilder:printcolumn:name="Frames/s",type=integer,JSONPath=`.status.summary.framesPerSecond`
+// +kubebuilder:printcolumn:name="P99(ns)",type=integer,JSONPath=`.status.summary.p99Nanoseconds`
+// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name="Queue",type=integer,JSONPath=`.status.queuePosition`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type BenchmarkRun struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is the experiment.
+	// +required
+	Spec BenchmarkRunSpec `json:"spec,omitzero"`
+
+	// status is how far it is and what it found.
+	// +optional
+	Status BenchmarkRunStatus `json:"status,omitzero"`
+}
+
+// BenchmarkRunList is a list of BenchmarkRuns.
+// +kubebuilder:object:root=true
+type BenchmarkRunList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []BenchmarkRun `json:"items"`
+}

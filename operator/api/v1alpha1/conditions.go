@@ -1,0 +1,158 @@
+package v1alpha1
+
+// Condition types of a BenchmarkRun.
+const (
+	// ConditionSucceeded is the summary: Unknown while the run goes on, then
+	// True or False for ever. True means measured and accepted.
+	ConditionSucceeded = "Succeeded"
+	// ConditionAdmitted is True while the run holds its testbed.
+	ConditionAdmitted = "Admitted"
+	// ConditionPlanned is True when every object, address and node is chosen.
+	ConditionPlanned = "Planned"
+	// ConditionChainReady is True when every function of the chain reports that it forwards.
+	ConditionChainReady = "ChainReady"
+	// ConditionMeasured is True when the figures are there and valid.
+	ConditionMeasured = "Measured"
+	// ConditionAccepted is True when every criterion passed, False when one failed.
+	ConditionAccepted = "Accepted"
+	// ConditionReconciling is True while the run goes on, and absent otherwise (kstatus).
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when the run has failed, and absent otherwise (kstatus).
+	ConditionStalled = "Stalled"
+)
+
+// Condition types of a Testbed.
+const (
+	// ConditionReady is True when the testbed can take runs.
+	ConditionReady = "Ready"
+	// ConditionCalibrated is True when the generator has measured itself without a device.
+	ConditionCalibrated = "Calibrated"
+)
+
+// Reasons of conditions and events. Each is part of the API.
+const (
+	// ReasonSucceeded: the run was measured and accepted.
+	ReasonSucceeded = "Succeeded"
+	// ReasonProgressing: the run goes on.
+	ReasonProgressing = "Progressing"
+	// ReasonPending: the milestone has not been reached yet.
+	ReasonPending = "Pending"
+	// ReasonQueued: other runs hold the testbed; queuePosition says how many are before it.
+	ReasonQueued = "Queued"
+	// ReasonAdmitted: the run holds the testbed.
+	ReasonAdmitted = "Admitted"
+	// ReasonReleased: the run has given the testbed back.
+	ReasonReleased = "Released"
+	// ReasonSuspended: spec.suspend is true.
+	ReasonSuspended = "Suspended"
+	// ReasonDeleting: the object is being deleted.
+	ReasonDeleting = "Deleting"
+	// ReasonPlanned: the plan is made.
+	ReasonPlanned = "Planned"
+	// ReasonChainReady: every function reports that it forwards.
+	ReasonChainReady = "ChainReady"
+	// ReasonMeasuring: trials are going on.
+	ReasonMeasuring = "Measuring"
+	// ReasonMeasured: the figures are there.
+	ReasonMeasured = "Measured"
+	// ReasonAccepted: every criterion passed, or there was none.
+	ReasonAccepted = "Accepted"
+	// ReasonNotAccepted: a criterion failed; status.acceptance lists which.
+	ReasonNotAccepted = "NotAccepted"
+	// ReasonNotMeasured: there are no figures to judge, because the run failed.
+	ReasonNotMeasured = "NotMeasured"
+
+	// ReasonTestbedNotFound: spec.testbedRef names no Testbed in the run's namespace. The run waits for it.
+	ReasonTestbedNotFound = "TestbedNotFound"
+	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
+	ReasonTestbedNotReady = "TestbedNotReady"
+	// ReasonNoMatchingNode: no schedulable node matches the testbed's selectors.
+	ReasonNoMatchingNode = "NoMatchingNode"
+	// ReasonAttachmentNotOffered: a function asks for an attachment that the testbed does not list.
+	ReasonAttachmentNotOffered = "AttachmentNotOffered"
+	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
+	ReasonFrameTooLarge = "FrameTooLarge"
+	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
+	ReasonLoadAboveLineRate = "LoadAboveLineRate"
+	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.
+	ReasonNetworkAttachmentMissing = "NetworkAttachmentMissing"
+	// ReasonInsufficientCPU: no node has the CPU that the run's pods request.
+	ReasonInsufficientCPU = "InsufficientCPU"
+	// ReasonInsufficientMemory: no node has the memory that the run's pods request.
+	ReasonInsufficientMemory = "InsufficientMemory"
+	// ReasonPodForbidden: the namespace's admission (Pod Security, quota, a webhook) refuses a pod of the run.
+	ReasonPodForbidden = "PodForbidden"
+	// ReasonUnschedulable: a pod found no node within startupSeconds.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonImageUnavailable: a pod's image cannot be pulled.
+	ReasonImageUnavailable = "ImageUnavailable"
+	// ReasonPodStuck: a pod did not start within startupSeconds.
+	ReasonPodStuck = "PodStuck"
+	// ReasonChainNotReady: a function did not become ready within startupSeconds.
+	ReasonChainNotReady = "ChainNotReady"
+	// ReasonChainFailed: a function that was ready crashed, was evicted, or stopped forwarding.
+	ReasonChainFailed = "ChainFailed"
+	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's programs.
+	ReasonCannotLoadBPF = "CannotLoadBPF"
+	// ReasonPortMissing: a traffic port is not in the traffic pod.
+	ReasonPortMissing = "PortMissing"
+	// ReasonNoPathThroughChain: no probe frame came through the chain.
+	ReasonNoPathThroughChain = "NoPathThroughChain"
+	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
+	ReasonGeneratorUnreliable = "GeneratorUnreliable"
+	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
+	ReasonMeasurerFailed = "MeasurerFailed"
+	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap.
+	ReasonResultsTooLarge = "ResultsTooLarge"
+	// ReasonResultsNotStored: the measurer could not write a trial to the API server.
+	ReasonResultsNotStored = "ResultsNotStored"
+	// ReasonResultsLost: the results' ConfigMap was deleted or changed by somebody else.
+	ReasonResultsLost = "ResultsLost"
+	// ReasonDeadlineExceeded: the measurer took longer than deadlineSeconds.
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+
+	// ReasonReady: the testbed can take runs.
+	ReasonReady = "Ready"
+	// ReasonCalibrated: a run has calibrated the generator.
+	ReasonCalibrated = "Calibrated"
+	// ReasonNotCalibrated: no run has calibrated the generator yet, or its ports do not allow it.
+	ReasonNotCalibrated = "NotCalibrated"
+)
+
+// Codes of warnings. Each is part of the API.
+const (
+	// WarningGeneratorCeiling: the figure is the generator's limit; the device may do better.
+	WarningGeneratorCeiling = "GeneratorCeiling"
+	// WarningMaximumLoad: the highest load tried was still good; the device may do better.
+	WarningMaximumLoad = "MaximumLoad"
+	// WarningIrregularResult: the search ended before its bounds were as close as the goal asks.
+	WarningIrregularResult = "IrregularResult"
+	// WarningInvalidTrials: trials had to be repeated because the generator doubted itself.
+	WarningInvalidTrials = "InvalidTrials"
+	// WarningTransmitFallback: a port did not support the better way of transmitting.
+	WarningTransmitFallback = "TransmitFallback"
+	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.
+	WarningNotCalibrated = "NotCalibrated"
+	// WarningShortTrials: trials are shorter than RFC 2544 section 24 asks.
+	WarningShortTrials = "ShortTrials"
+	// WarningUnsteadyPacing: the machine took the CPU away from the generator during a trial that counts.
+	WarningUnsteadyPacing = "UnsteadyPacing"
+	// WarningLoadNotReached: a latency load could not be sent in full.
+	WarningLoadNotReached = "LoadNotReached"
+	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
+	WarningLoadNotDerived = "LoadNotDerived"
+)
+
+// Labels and the finalizer that the operator puts on objects.
+const (
+	// LabelRun holds the UID of the run that an object belongs to.
+	LabelRun = "vnfbench.io/run-uid"
+	// LabelTestbed holds the UID of the testbed that an object belongs to.
+	LabelTestbed = "vnfbench.io/testbed-uid"
+	// LabelComponent holds what an object is to its run: "measurer", "function", "cleanup".
+	LabelComponent = "vnfbench.io/component"
+	// AnnotationRun holds the name of the run that an object belongs to.
+	AnnotationRun = "vnfbench.io/run"
+	// Finalizer keeps a run or testbed until what it made is gone.
+	Finalizer = "vnfbench.io/cleanup"
+)

@@ -1,0 +1,318 @@
+package v1alpha1
+
+
+// PlanSummary says where and with what the run was made.
+type PlanSummary struct {
+	// digest of the whole plan: equal digests mean equal experiments.
+	// +required
+	// +kubebuilder:validation:MaxLength=80
+	Digest string `json:"digest,omitempty"`
+
+	// generatorNode is where traffic is made.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	GeneratorNode string `json:"generatorNode,omitempty"`
+
+	// deviceNode is where the chain runs.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	DeviceNode string `json:"deviceNode,omitempty"`
+}
+
+// Progress of a measurement.
+type Progress struct {
+	// stage is one short sentence, such as "throughput, 64 bytes".
+	// +required
+	// +kubebuilder:validation:MaxLength=200
+	Stage string `json:"stage,omitempty"`
+
+	// trials that have ended.
+	// +required
+	Trials int32 `json:"trials"`
+
+	// percent of the expected time that has passed.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	Percent int32 `json:"percent"`
+
+	// remainingSeconds is an estimate; a search may need fewer or more trials.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	RemainingSeconds int64 `json:"remainingSeconds"`
+
+	// measurerRestarts is how often the measurer was started again.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
+}
+
+// ResultSummary is the first frame size's figures.
+type ResultSummary struct {
+	// frameBytes is the frame size.
+	// +required
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// goal whose throughput is given: the first of the run's goals.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// framesPerSecond is the goal's throughput, for each direction.
+	// +optional
+	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+
+	// load at which p99Nanoseconds was measured: the last of the run's latency loads.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
+
+	// p99Nanoseconds is the worse direction's p99 one-way latency.
+	// +optional
+	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+}
+
+// GeneratorReport says how the traffic was made.
+type GeneratorReport struct {
+	// driver is XDP or TRex.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Driver string `json:"driver,omitempty"`
+
+	// transmitPath is the way out that the port supports.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	TransmitPath string `json:"transmitPath,omitempty"`
+
+	// receiveMode is how frames were taken in.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	ReceiveMode string `json:"receiveMode,omitempty"`
+
+	// threads is how many cores sent.
+	// +optional
+	Threads int32 `json:"threads,omitempty"`
+
+	// fallbacks are sentences, one for each thing that a port did not support.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=512
+	Fallbacks []string `json:"fallbacks,omitempty"`
+
+	// calibration is the generator's own performance just before this run.
+	// Absent where the testbed's ports do not allow it.
+	// +optional
+	// +listType=map
+	// +listMapKey=frameBytes
+	// +kubebuilder:validation:MaxItems=16
+	Calibration []CalibrationFrame `json:"calibration,omitempty"`
+}
+
+// FrameResult holds the results for one frame size.
+type FrameResult struct {
+	// frameBytes is the frame's size with its check sequence.
+	// +required
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// throughput holds one entry for each goal.
+	// +optional
+	// +listType=map
+	// +listMapKey=goal
+	// +kubebuilder:validation:MaxItems=4
+	Throughput []ThroughputResult `json:"throughput,omitempty"`
+
+	// latency holds one entry for each load.
+	// +optional
+	// +listType=map
+	// +listMapKey=load
+	// +kubebuilder:validation:MaxItems=8
+	Latency []LatencyResult `json:"latency,omitempty"`
+}
+
+// Regularity says whether a search met its precision (RFC 9971's regular and irregular goal results).
+// +kubebuilder:validation:Enum=Regular;Irregular
+type Regularity string
+
+const (
+	// Regular means that both bounds are there and close enough.
+	Regular Regularity = "Regular"
+	// Irregular means that a bound is missing or the gap is too wide.
+	Irregular Regularity = "Irregular"
+)
+
+// UpperBoundCause says why the throughput is not higher.
+// +kubebuilder:validation:Enum=DeviceLoss;GeneratorCeiling;MaximumLoad
+type UpperBoundCause string
+
+const (
+	// CauseDeviceLoss means that the device lost more than the goal allows.
+	CauseDeviceLoss UpperBoundCause = "DeviceLoss"
+	// CauseGeneratorCeiling means that the generator could not send more: the
+	// device may do better than the figure.
+	CauseGeneratorCeiling UpperBoundCause = "GeneratorCeiling"
+	// CauseMaximumLoad means that the highest load tried was still good: the
+	// device may do better than the figure.
+	CauseMaximumLoad UpperBoundCause = "MaximumLoad"
+)
+
+// ThroughputResult is what the search found for one goal. All rates are those
+// of each direction, the slower where they differ.
+type ThroughputResult struct {
+	// goal's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// regularity is Regular where the bounds are as close as the goal asks.
+	// +required
+	Regularity Regularity `json:"regularity,omitempty"`
+
+	// framesPerSecond is the conditional throughput at the relevant lower bound (RFC 9971).
+	// +required
+	FramesPerSecond int64 `json:"framesPerSecond"`
+
+	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in bits.
+	// +required
+	Layer1BitsPerSecond int64 `json:"layer1BitsPerSecond"`
+
+	// lineRatePartsPerMillion is the share of the testbed's line rate.
+	// +required
+	LineRatePartsPerMillion int64 `json:"lineRatePartsPerMillion"`
+
+	// lowerBoundFramesPerSecond is the relevant lower bound: the highest load known to meet the goal.
+	// +required
+	LowerBoundFramesPerSecond int64 `json:"lowerBoundFramesPerSecond"`
+
+	// upperBoundFramesPerSecond is the relevant upper bound. Absent when no load failed.
+	// +optional
+	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`
+
+	// upperBoundCause says why the throughput is not higher.
+	// +optional
+	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
+
+	// lossPartsPerMillion at the relevant lower bound.
+	// +required
+	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
+
+	// trials of this frame size that the search used.
+	// +required
+	Trials int32 `json:"trials"`
+}
+
+// LatencyResult is what one load came to.
+type LatencyResult struct {
+	// load's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
+
+	// intendedFramesPerSecond is the load of each direction.
+	// +required
+	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
+
+	// directions holds Forward, Reverse or both.
+	// +required
+	// +listType=map
+	// +listMapKey=direction
+	// +kubebuilder:validation:MaxItems=2
+	Directions []DirectionResult `json:"directions,omitempty"`
+}
+
+// DirectionResult is one direction of a trial. All delays are one-way.
+type DirectionResult struct {
+	// direction is Forward (west to east) or Reverse.
+	// +required
+	// +kubebuilder:validation:Enum=Forward;Reverse
+	Direction string `json:"direction,omitempty"`
+
+	// sentFrames is the offered load in frames.
+	// +required
+	SentFrames int64 `json:"sentFrames"`
+
+	// receivedFrames that were distinct.
+	// +required
+	ReceivedFrames int64 `json:"receivedFrames"`
+
+	// lossPartsPerMillion is lost frames for each million sent.
+	// +required
+	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
+
+	// reorderedFrames arrived behind a later one (RFC 4737).
+	// +required
+	ReorderedFrames int64 `json:"reorderedFrames"`
+
+	// duplicateFrames arrived more than once (RFC 5560).
+	// +required
+	DuplicateFrames int64 `json:"duplicateFrames"`
+
+	// latency is the one-way delay (RFC 7679).
+	// +required
+	Latency Delays `json:"latency,omitzero"`
+
+	// delayVariation is the absolute difference between consecutive frames' delays: |IPDV| (RFC 3393, RFC 5481 section 4.1).
+	// +required
+	DelayVariation Delays `json:"delayVariation,omitzero"`
+
+	// packetDelayVariationP99Nanoseconds is p99 less the minimum (PDV, RFC 5481 section 4.2).
+	// +required
+	PacketDelayVariationP99Nanoseconds int64 `json:"packetDelayVariationP99Nanoseconds"`
+
+	// packetDelayVariationP999Nanoseconds is p99.9 less the minimum.
+	// +required
+	PacketDelayVariationP999Nanoseconds int64 `json:"packetDelayVariationP999Nanoseconds"`
+
+	// jitterNanoseconds is RFC 3550's interarrival jitter at the trial's end.
+	// +required
+	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+}
+
+// Delays is a distribution, in nanoseconds.
+type Delays struct {
+	// samples is how many frames it is made of; with 0 no other figure is valid.
+	// +required
+	Samples int64 `json:"samples"`
+	// minNanoseconds is the smallest.
+	// +required
+	MinNanoseconds int64 `json:"minNanoseconds"`
+	// meanNanoseconds is the arithmetic mean.
+	// +required
+	MeanNanoseconds int64 `json:"meanNanoseconds"`
+	// p50Nanoseconds is the median.
+	// +required
+	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// p90Nanoseconds is the 90th percentile.
+	// +required
+	P90Nanoseconds int64 `json:"p90Nanoseconds"`
+	// p99Nanoseconds is the 99th percentile.
+	// +required
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
+	// p999Nanoseconds is the 99.9th percentile.
+	// +required
+	P999Nanoseconds int64 `json:"p999Nanoseconds"`
+	// p9999Nanoseconds is the 99.99th percentile.
+	// +required
+	P9999Nanoseconds int64 `json:"p9999Nanoseconds"`
+	// maxNanoseconds is the largest.
+	// +required
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
+}
+
+// Warning is a doubt about figures that stands beside them.
+type Warning struct {
+	// code is a documented constant, such as GeneratorCeiling.
+	// +required
+	// +kubebuilder:validation:MaxLength=40
+	Code string `json:"code,omitempty"`
+
+	// frameBytes is the frame size it is about. Absent: the whole run.
+	// +optional
+	FrameBytes *int32 `json:"frameBytes,omitempty"`
+
+	// message is one sentence.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+

@@ -1,0 +1,445 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestbedSpec says where traffic is made, where network functions run, and how the two are joined.
+type TestbedSpec struct {
+	// maximumConcurrentRuns is how many BenchmarkRuns may hold this testbed at
+	// once; the others queue in the order of their creation. Default 1, the only
+	// value that this version accepts.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	// +kubebuilder:validation:XValidation:rule="self == 1",message="only 1 is implemented yet: runs that share cores would disturb each other's figures"
+	MaximumConcurrentRuns int32 `json:"maximumConcurrentRuns,omitempty"`
+
+	// generator is what makes and receives traffic. Default: the XDP driver on any node.
+	// +optional
+	// +kubebuilder:default={}
+	Generator Generator `json:"generator,omitzero"`
+
+	// ports are the two traffic ports, west and east of the chain. Default: two bridges.
+	// +optional
+	// +kubebuilder:default={}
+	Ports TestbedPorts `json:"ports,omitzero"`
+
+	// deviceUnderTest says where network functions run and what their ports can be. Default: any node, Veth.
+	// +optional
+	// +kubebuilder:default={}
+	DeviceUnderTest DeviceUnderTest `json:"deviceUnderTest,omitzero"`
+}
+
+// GeneratorDriver names what makes the traffic.
+// +kubebuilder:validation:Enum=XDP;TRex
+type GeneratorDriver string
+
+const (
+	// DriverXDP makes frames in the kernel; it needs no special NIC and no hugepages.
+	DriverXDP GeneratorDriver = "XDP"
+	// DriverTRex is Cisco's TRex on DPDK ports.
+	DriverTRex GeneratorDriver = "TRex"
+)
+
+// Generator describes the traffic pod.
+// +kubebuilder:validation:XValidation:rule="self.driver == 'XDP'",message="driver TRex is not implemented yet; use XDP",fieldPath=".driver"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex)",message="trex is not implemented yet; leave it out and use driver XDP",fieldPath=".trex"
+type Generator struct {
+	// driver is XDP (built in) or TRex. Default XDP. TRex is not implemented yet.
+	// +optional
+	// +kubebuilder:default=XDP
+	Driver GeneratorDriver `json:"driver,omitempty"`
+
+	// nodeSelector chooses the nodes that may make traffic, by their labels.
+	// Absent: every schedulable node.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations of the traffic pod. Absent: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// image of the traffic pod. Absent: the one that the operator was installed with.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+
+	// cpu is what the traffic pod requests and is limited to. Whole numbers
+	// give it cores of its own on a node with the static CPU manager. Absent:
+	// it requests 1 and has no limit, so that one-node labs work.
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+
+	// memory is what the traffic pod requests and is limited to. Default 256Mi.
+	// +optional
+	// +kubebuilder:default="256Mi"
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// xdp sets the XDP driver. Absent: everything is found out by the driver.
+	// +optional
+	// +kubebuilder:default={}
+	XDP XDPGenerator `json:"xdp,omitzero"`
+
+	// trex sets the TRex driver. Not implemented yet.
+	// +optional
+	TRex *TRexGenerator `json:"trex,omitempty"`
+}
+
+// TransmitPath is how XDP frames leave a port.
+// +kubebuilder:validation:Enum=Auto;Direct;InnerVeth
+type TransmitPath string
+
+const (
+	// TransmitAuto lets the driver find out by probe frames which way works.
+	TransmitAuto TransmitPath = "Auto"
+	// TransmitDirect redirects frames out of the port itself.
+	TransmitDirect TransmitPath = "Direct"
+	// TransmitInnerVeth sends frames through a veth pair inside the traffic
+	// pod, for ports whose peer takes no XDP frames; costs about 2 microseconds.
+	TransmitInnerVeth TransmitPath = "InnerVeth"
+)
+
+// XDPGenerator sets the XDP driver.
+type XDPGenerator struct {
+	// threads is how many cores send: 1 serves both directions alternately, 2
+	// gives each its own. Default 0: 2 where the pod has at least three CPUs,
+	// else 1.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2
+	Threads int32 `json:"threads,omitempty"`
+
+	// transmitPath is Auto, Direct or InnerVeth. Default Auto: found out by
+	// probe frames, and named in the result.
+	// +optional
+	// +kubebuilder:default=Auto
+	TransmitPath TransmitPath `json:"transmitPath,omitempty"`
+}
+
+// TRexMode is what TRex drives its ports with.
+// +kubebuilder:validation:Enum=DPDK;AFPacket
+type TRexMode string
+
+// TRexGenerator sets the TRex driver.
+type TRexGenerator struct {
+	// mode is DPDK (bound ports) or AFPacket (Linux interfaces). Default DPDK.
+	// +optional
+	// +kubebuilder:default=DPDK
+	Mode TRexMode `json:"mode,omitempty"`
+
+	// coresPerPort is how many cores serve a port. Default 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	CoresPerPort int32 `json:"coresPerPort,omitempty"`
+
+	// hugepages is the amount of memory in hugepages. Absent: none.
+	// +optional
+	Hugepages *resource.Quantity `json:"hugepages,omitempty"`
+}
+
+// TestbedPorts are the two ports of the generator and where they lead.
+type TestbedPorts struct {
+	// linkBitsPerSecond is the rate of the link behind each port, from which
+	// line rate in frames is computed: no load above it is accepted. Default 10 Gbit/s.
+	// +optional
+	// +kubebuilder:default=10000000000
+	// +kubebuilder:validation:Minimum=1000000
+	// +kubebuilder:validation:Maximum=800000000000
+	LinkBitsPerSecond int64 `json:"linkBitsPerSecond,omitempty"`
+
+	// mtuBytes is the largest IP packet that both ports carry; the largest
+	// frame is 18 bytes more (header and check sequence). Default 1500.
+	// +optional
+	// +kubebuilder:default=1500
+	// +kubebuilder:validation:Minimum=576
+	// +kubebuilder:validation:Maximum=9000
+	MTUBytes int32 `json:"mtuBytes,omitempty"`
+
+	// west is the port at the chain's first function. Default: a bridge.
+	// +optional
+	// +kubebuilder:default={}
+	West TestbedPort `json:"west,omitzero"`
+
+	// east is the port at the chain's last function. Default: a bridge.
+	// +optional
+	// +kubebuilder:default={}
+	East TestbedPort `json:"east,omitzero"`
+}
+
+// PortAttachment is how a traffic port is attached.
+// +kubebuilder:validation:Enum=Bridge;NetworkAttachmentDefinition;SRIOV;HostDevice
+type PortAttachment string
+
+const (
+	// PortBridge makes a Linux bridge on the node for generator and device; both run on one node.
+	PortBridge PortAttachment = "Bridge"
+	// PortNetworkAttachmentDefinition uses networks that exist already.
+	PortNetworkAttachmentDefinition PortAttachment = "NetworkAttachmentDefinition"
+	// PortSRIOV uses a virtual function of a resource pool.
+	PortSRIOV PortAttachment = "SRIOV"
+	// PortHostDevice moves a host's interface into the pod.
+	PortHostDevice PortAttachment = "HostDevice"
+)
+
+// TestbedPort is one traffic port.
+// +kubebuilder:validation:XValidation:rule="self.attachment in ['Bridge', 'NetworkAttachmentDefinition']",message="attachments SRIOV and HostDevice of a testbed's port are not implemented yet; use Bridge or NetworkAttachmentDefinition",fieldPath=".attachment"
+// +kubebuilder:validation:XValidation:rule="(self.attachment == 'NetworkAttachmentDefinition') == has(self.networkAttachmentDefinition)",message="networkAttachmentDefinition is required with attachment NetworkAttachmentDefinition, and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="(self.attachment == 'SRIOV') == has(self.sriov)",message="sriov is required with attachment SRIOV, and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="(self.attachment == 'HostDevice') == has(self.hostDevice)",message="hostDevice is required with attachment HostDevice, and forbidden with any other"
+type TestbedPort struct {
+	// attachment is Bridge, NetworkAttachmentDefinition, SRIOV or HostDevice.
+	// Default Bridge. SRIOV and HostDevice are not implemented yet.
+	// +optional
+	// +kubebuilder:default=Bridge
+	Attachment PortAttachment `json:"attachment,omitempty"`
+
+	// networkAttachmentDefinition names existing networks, with attachment NetworkAttachmentDefinition.
+	// +optional
+	NetworkAttachmentDefinition *ExistingNetwork `json:"networkAttachmentDefinition,omitempty"`
+
+	// sriov names a pool of virtual functions, with attachment SRIOV.
+	// +optional
+	SRIOV *SRIOVPort `json:"sriov,omitempty"`
+
+	// hostDevice names a host's interface, with attachment HostDevice.
+	// +optional
+	HostDevice *HostDevicePort `json:"hostDevice,omitempty"`
+}
+
+// ExistingNetwork names NetworkAttachmentDefinitions in the testbed's namespace.
+type ExistingNetwork struct {
+	// generator is the network that the traffic pod's port joins.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Generator string `json:"generator,omitempty"`
+
+	// device is the network that the chain's outer port joins. Absent: the same as generator.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Device string `json:"device,omitempty"`
+}
+
+// SRIOVPort names a pool of virtual functions.
+type SRIOVPort struct {
+	// resourceName is the device plugin's resource, such as "openshift.io/west".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ResourceName string `json:"resourceName,omitempty"`
+
+	// vlan is the tag that the virtual function adds. Default 0: none.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=4094
+	VLAN int32 `json:"vlan,omitempty"`
+}
+
+// HostDevicePort names a host's interface.
+type HostDevicePort struct {
+	// pciAddress is that of the device, such as "0000:03:00.1".
+	// +required
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`
+	// +kubebuilder:validation:MaxLength=12
+	PCIAddress string `json:"pciAddress,omitempty"`
+}
+
+// DeviceUnderTest says where network functions run.
+type DeviceUnderTest struct {
+	// nodeSelector chooses the nodes that may run network functions. Absent:
+	// every schedulable node. With a Bridge port the generator must be able to
+	// run on the same node.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=16
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations of the network functions' pods. Absent: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// attachments are the kinds of port that these nodes offer. A run that asks
+	// for another is refused in its condition Planned. Default: Veth.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={Veth}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=7
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// TestbedStatus is what the operator found and who holds the testbed.
+type TestbedStatus struct {
+	// conditions: Ready says whether the testbed can take a run, Calibrated
+	// whether its generator has measured itself without a device.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that the status speaks of.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// activeRuns hold the testbed now.
+	// +optional
+	// +listType=map
+	// +listMapKey=uid
+	// +kubebuilder:validation:MaxItems=16
+	ActiveRuns []ActiveRun `json:"activeRuns,omitempty"`
+
+	// queuedRuns is how many runs wait.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	QueuedRuns int32 `json:"queuedRuns"`
+
+	// nodes that can make traffic and run network functions, at most 16 of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Nodes []TestbedNode `json:"nodes,omitempty"`
+
+	// calibration is the generator's own performance, port to port without a
+	// device, as the latest run on this testbed found it.
+	// +optional
+	Calibration *Calibration `json:"calibration,omitempty"`
+}
+
+// ActiveRun names a run that holds the testbed.
+type ActiveRun struct {
+	// name of the BenchmarkRun.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// uid of the BenchmarkRun.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+
+	// since when it holds the testbed.
+	// +required
+	Since metav1.Time `json:"since,omitzero"`
+}
+
+// TestbedNode is a node's fingerprint: figures of one node belong to it alone.
+type TestbedNode struct {
+	// name of the node.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// kernelVersion, as the node reports it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	KernelVersion string `json:"kernelVersion,omitempty"`
+
+	// osImage, as the node reports it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	OSImage string `json:"osImage,omitempty"`
+
+	// containerRuntimeVersion, as the node reports it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	ContainerRuntimeVersion string `json:"containerRuntimeVersion,omitempty"`
+
+	// allocatableMilliCPU is what pods may use, in thousandths of a CPU.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	AllocatableMilliCPU int64 `json:"allocatableMilliCPU,omitempty"`
+}
+
+// Calibration is what the generator reaches port to port without a device.
+type Calibration struct {
+	// time when it was measured.
+	// +required
+	Time metav1.Time `json:"time,omitzero"`
+
+	// run that measured it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Run string `json:"run,omitempty"`
+
+	// frames holds one entry for each frame size.
+	// +optional
+	// +listType=map
+	// +listMapKey=frameBytes
+	// +kubebuilder:validation:MaxItems=16
+	Frames []CalibrationFrame `json:"frames,omitempty"`
+}
+
+// CalibrationFrame is the calibration for one frame size.
+type CalibrationFrame struct {
+	// frameBytes is the frame's size with its check sequence.
+	// +required
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// maximumFramesPerSecond is the highest rate that arrived, for each direction, both at once.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
+
+	// latencyBiasNanoseconds is the median one-way delay without a device at
+	// low load: what the generator itself adds to every latency figure. It is
+	// reported, not subtracted.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	LatencyBiasNanoseconds int64 `json:"latencyBiasNanoseconds"`
+}
+
+// Testbed is a place where BenchmarkRuns run: a traffic generator, two ports,
+// and nodes for network functions.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=tb,categories=vnfbench
+// +kubebuilder:printcolumn:name="Driver",type=string,JSONPath=`.spec.generator.driver`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.activeRuns[*].name`
+// +kubebuilder:printcolumn:name="Queued",type=integer,JSONPath=`.status.queuedRuns`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Testbed struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec says what the testbed is made of. Default: everything by default.
+	// +optional
+	// +kubebuilder:default={}
+	Spec TestbedSpec `json:"spec,omitzero"`
+
+	// status is what the operator found.
+	// +optional
+	Status TestbedStatus `json:"status,omitzero"`
+}
+
+// TestbedList is a list of Testbeds.
+// +kubebuilder:object:root=true
+type TestbedList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []Testbed `json:"items"`
+}

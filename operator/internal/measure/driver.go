@@ -1,0 +1,32 @@
+package measure
+
+import "context"
+
+// Driver makes traffic on one Path. It is RFC 9971's Measurer seen from the
+// search: a load and a duration in, an Outcome out. A driver is used by one
+// goroutine at a time.
+type Driver interface {
+	// Measure runs one trial. An error means that nothing was measured; what
+	// the generator doubts about a trial that did run stands in the Outcome.
+	// A cancelled ctx ends the trial at once with ctx's error.
+	Measure(ctx context.Context, trial Trial) (Outcome, error)
+	// Description says how the driver transmits; it goes into the result.
+	Description() Description
+	// Close gives back everything that the driver put on the ports.
+	Close() error
+}
+
+// Description names the driver and what it found out about the ports.
+type Description struct {
+	// Driver is "XDP", "TRex" or "Simulated".
+	Driver string `json:"driver"`
+	// TransmitPath names the way out that the port supports, for XDP "Direct" or "InnerVeth".
+	TransmitPath string `json:"transmitPath,omitempty"`
+	// ReceiveMode names how frames are taken in, for XDP "Native" or "Generic".
+	ReceiveMode string `json:"receiveMode,omitempty"`
+	// Threads is how many cores send.
+	Threads int `json:"threads,omitempty"`
+	// Fallbacks are sentences, one for each thing that the port did not
+	// support and what was used in its place.
+	Fallbacks []string `json:"fallbacks,omitempty"`
+}

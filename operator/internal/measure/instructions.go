@@ -1,0 +1,166 @@
+package measure
+
+// Instructions are everything that the measurer needs to know about a run. The
+// plan renders them as JSON into the traffic pod; equal instructions mean equal
+// measurements.
+type Instructions struct {
+	// Run is "namespace/name", for logs alone.
+	Run string `json:"run"`
+	// Digest of the plan. Trials recorded under another digest are not replayed.
+	Digest string `json:"digest"`
+	// LinkBitsPerSecond is the rate of the link behind each port.
+	LinkBitsPerSecond uint64 `json:"linkBitsPerSecond"`
+	// Driver sets the driver.
+	Driver DriverSettings `json:"driver"`
+	// Chain is the path through the network functions.
+	Chain Path `json:"chain"`
+	// Calibration is the path port to port without a device; nil where the testbed has none.
+	Calibration *Path `json:"calibration,omitempty"`
+	// StartupSeconds is how long probes may take to come through the chain.
+	StartupSeconds int `json:"startupSeconds"`
+	// FrameBytes are measured one after the other.
+	FrameBytes []int `json:"frameBytes"`
+	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
+	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
+	// SettleNanoseconds is the wait after each trial.
+	SettleNanoseconds int64 `json:"settleNanoseconds"`
+	// Throughput is nil when it is not measured.
+	Throughput *ThroughputInstructions `json:"throughput,omitempty"`
+	// Latency is nil when it is not measured.
+	Latency *LatencyInstructions `json:"latency,omitempty"`
+}
+
+// DriverSettings choose and set the traffic driver.
+type DriverSettings struct {
+	// Name is "XDP".
+	Name string `json:"name"`
+	// Threads is how many cores send; 0 lets the driver choose.
+	Threads int `json:"threads"`
+	// TransmitPath is "Auto", "Direct" or "InnerVeth".
+	TransmitPath string `json:"transmitPath"`
+}
+
+// ThroughputInstructions set the search.
+type ThroughputInstructions struct {
+	Goals []GoalInstructions `json:"goals"`
+	// MinimumFramesPerSecond and MaximumFramesPerSecond bound the load of each
+	// direction. Maximum 0 means line rate, or what the calibration reached.
+	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
+	MaximumFramesPerSecond uint64 `json:"maximumFramesPerSecond"`
+	// MaximumSearchNanoseconds bounds the search for one frame size.
+	MaximumSearchNanoseconds int64 `json:"maximumSearchNanoseconds"`
+}
+
+// GoalInstructions are one search goal (RFC 9971).
+type GoalInstructions struct {
+	Name                   string `json:"name"`
+	LossPartsPerMillion    int64  `json:"lossPartsPerMillion"`
+	ExceedPercent          int64  `json:"exceedPercent"`
+	TrialNanoseconds       int64  `json:"trialNanoseconds"`
+	DurationSumNanoseconds int64  `json:"durationSumNanoseconds"`
+	WidthPartsPerMillion   int64  `json:"widthPartsPerMillion"`
+}
+
+// LatencyInstructions set the latency trials.
+type LatencyInstructions struct {
+	TrialNanoseconds int64             `json:"trialNanoseconds"`
+	Loads            []LoadInstruction `json:"loads"`
+}
+
+// LoadInstruction is a latency load: a rate, or a share of a goal's throughput.
+type LoadInstruction struct {
+	Name            string `json:"name"`
+	FramesPerSecond uint64 `json:"framesPerSecond,omitempty"`
+	Goal            string `json:"goal,omitempty"`
+	Percent         int64  `json:"percent,omitempty"`
+}
+
+// Stage is what a trial was made for.
+type Stage string
+
+const (
+	// StageCalibrateRate is the highest rate port to port without a device.
+	StageCalibrateRate Stage = "CalibrateRate"
+	// StageCalibrateLatency is the generator's own latency at low load.
+	StageCalibrateLatency Stage = "CalibrateLatency"
+	// StageWarmUp is discarded but for its first frame's delay.
+	StageWarmUp Stage = "WarmUp"
+	// StageThroughput is a trial of the search.
+	StageThroughput Stage = "Throughput"
+	// StageLatency is a trial at a latency load.
+	StageLatency Stage = "Latency"
+)
+
+// Record is one trial as it is stored, the moment it ends. The list of
+// records is the whole memory of a measurement: what comes next and what the
+// results are follows from the instructions and the records alone.
+type Record struct {
+	// Index counts from 0 without gaps.
+	Index int   `json:"index"`
+	Stage Stage `json:"stage"`
+	// Load is the latency load's name in stage Latency.
+	Load    string  `json:"load,omitempty"`
+	Trial   Trial   `json:"trial"`
+	Outcome Outcome `json:"outcome"`
+	// Measurer is the pod that made the trial.
+	Measurer string `json:"measurer,omitempty"`
+}
+
+// Keys of the results' ConfigMap. The measurer patches them, the controller
+// reads them; each value is JSON but for KeyChain.
+const (
+	// KeyHolder names the measurer that may append: a Holder.
+	KeyHolder = "holder.json"
+	// KeyTrialPrefix is followed by the record's index in six digits and ".json": a Record.
+	KeyTrialPrefix = "trial-"
+	// KeyProgress is a Progress.
+	KeyProgress = "progress.json"
+	// KeyGenerator is a GeneratorState: what the driver found out on both paths.
+	KeyGenerator = "generator.json"
+	// KeyFailure is a FailureState: the measurer has given up.
+	KeyFailure = "failure.json"
+	// KeyDone is present when every trial has been made.
+	KeyDone = "done.json"
+	// KeyChain is written by the controller: "Ready" lets the measurer go on
+	// from calibration to the chain.
+	KeyChain = "chain"
+	// ChainReady is the value of KeyChain that lets the measurer go on.
+	ChainReady = "Ready"
+)
+
+// Holder is who writes the results now.
+type Holder struct {
+	// Measurer is the pod's name, UID its UID.
+	Measurer string `json:"measurer"`
+	UID      string `json:"uid"`
+	// Restarts is how many measurers held the results before this one.
+	Restarts int `json:"restarts"`
+}
+
+// Progress is how far the measurement is.
+type Progress struct {
+	// Stage is one short sentence for people.
+	Stage string `json:"stage"`
+	// Calibrated is true when the preflight and the calibration are over, so
+	// that the chain may be launched.
+	Calibrated bool `json:"calibrated"`
+	Trials     int  `json:"trials"`
+	// Percent of the expected time, 0 to 100.
+	Percent          int   `json:"percent"`
+	RemainingSeconds int64 `json:"remainingSeconds"`
+}
+
+// GeneratorState is what the driver found out.
+type GeneratorState struct {
+	// Chain describes the driver on the chain's path, Calibration on the path
+	// without a device.
+	Chain       *Description `json:"chain,omitempty"`
+	Calibration *Description `json:"calibration,omitempty"`
+}
+
+// FailureState is a Failure as it is stored, and as the measurer leaves it in
+// its termination message.
+type FailureState struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}

@@ -1,0 +1,283 @@
+// Package measure is the vocabulary that traffic drivers, the search and the
+// report share: what one trial is asked to do, and what it found.
+//
+// A trial is RFC 2544's and RFC 9971's: one load, one frame size, one
+// duration. What goes in is a Trial; what comes out of a driver is an Outcome.
+// Everything here is plain data with units in its names, safe to store as JSON
+// and to read again by a later process.
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// FrameOverheadBytes is what a frame occupies on layer 1 beside itself:
+// preamble, start delimiter and the minimum gap (IEEE 802.3).
+const FrameOverheadBytes = 20
+
+// FrameCheckSequenceBytes is counted in a frame's size (RFC 2544 section 9)
+// but is never in a buffer that software sees.
+const FrameCheckSequenceBytes = 4
+
+// Direction is the way of a stream through the chain.
+type Direction string
+
+const (
+	// Forward runs from the first traffic port (west) to the second (east).
+	Forward Direction = "Forward"
+	// Reverse runs from the second traffic port (east) to the first (west).
+	Reverse Direction = "Reverse"
+)
+
+// Stream is one direction's frames: UDP over IPv4 or IPv6 over Ethernet II.
+type Stream struct {
+	Direction Direction `json:"direction"`
+	// SourceMAC and DestinationMAC are "aa:bb:cc:dd:ee:ff".
+	SourceMAC      string `json:"sourceMAC"`
+	DestinationMAC string `json:"destinationMAC"`
+	// Both addresses are of one family.
+	SourceAddress      netip.Addr `json:"sourceAddress"`
+	DestinationAddress netip.Addr `json:"destinationAddress"`
+	SourcePort         uint16     `json:"sourcePort"`
+	DestinationPort    uint16     `json:"destinationPort"`
+}
+
+// Port is one traffic port as the traffic pod sees it.
+type Port struct {
+	// Interface is the network interface's name, at most 15 characters.
+	Interface string `json:"interface"`
+}
+
+// Path is what a driver is opened on: two ports and one or two streams.
+// Ports[0] sends Forward and receives Reverse; Ports[1] the other way round.
+type Path struct {
+	Ports   [2]Port  `json:"ports"`
+	Streams []Stream `json:"streams"`
+}
+
+// Trial is what the search asks of a driver.
+type Trial struct {
+	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9).
+	FrameBytes int `json:"frameBytes"`
+	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
+	// each stream, the same for every direction. 0 means as fast as the
+	// generator can (RFC 2285's maximum offered load).
+	IntendedFramesPerSecond uint64 `json:"intendedFramesPerSecond"`
+	// DurationNanoseconds is the time in which frames are sent.
+	DurationNanoseconds int64 `json:"durationNanoseconds"`
+	// SettleNanoseconds is the wait for frames still under way after the last
+	// was sent (RFC 2544 section 23).
+	SettleNanoseconds int64 `json:"settleNanoseconds"`
+}
+
+// Duration is the sending time.
+func (t Trial) Duration() time.Duration { return time.Duration(t.DurationNanoseconds) }
+
+// Settle is the wait after the last frame.
+func (t Trial) Settle() time.Duration { return time.Duration(t.SettleNanoseconds) }
+
+// Delays sums up one direction's distribution of a delay or of a delay's
+// variation. Zero Samples means that nothing arrived and no figure is valid.
+type Delays struct {
+	Samples          uint64 `json:"samples"`
+	MinNanoseconds   uint64 `json:"minNanoseconds"`
+	MeanNanoseconds  uint64 `json:"meanNanoseconds"`
+	P50Nanoseconds   uint64 `json:"p50Nanoseconds"`
+	P90Nanoseconds   uint64 `json:"p90Nanoseconds"`
+	P99Nanoseconds   uint64 `json:"p99Nanoseconds"`
+	P999Nanoseconds  uint64 `json:"p999Nanoseconds"`
+	P9999Nanoseconds uint64 `json:"p9999Nanoseconds"`
+	MaxNanoseconds   uint64 `json:"maxNanoseconds"`
+}
+
+// DirectionOutcome is what one stream of a trial came to.
+type DirectionOutcome struct {
+	Direction Direction `json:"direction"`
+	// IntendedFrames is load times duration; 0 where the load was "as fast as possible".
+	IntendedFrames uint64 `json:"intendedFrames"`
+	// SentFrames left the port: the offered load (RFC 2285 section 3.5.2).
+	SentFrames uint64 `json:"sentFrames"`
+	// ReceivedFrames counts distinct frames of this trial that arrived.
+	ReceivedFrames uint64 `json:"receivedFrames"`
+	// DuplicateFrames arrived more than once (RFC 5560).
+	DuplicateFrames uint64 `json:"duplicateFrames"`
+	// ReorderedFrames arrived behind a frame with a higher sequence number (RFC 4737 section 3).
+	ReorderedFrames uint64 `json:"reorderedFrames"`
+	// FirstFrameNanoseconds is the delay of the frame with sequence number 0, or 0 when it was lost.
+	FirstFrameNanoseconds uint64 `json:"firstFrameNanoseconds,omitempty"`
+	// Latency is the one-way delay (RFC 7679).
+	Latency Delays `json:"latency"`
+	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
+	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
+	DelayVariation Delays `json:"delayVariation"`
+	// JitterNanoseconds is RFC 3550 section 6.4.1's running mean with gain 1/16, at the trial's end.
+	JitterNanoseconds uint64 `json:"jitterNanoseconds"`
+}
+
+// LostFrames is what was sent and never arrived.
+func (d DirectionOutcome) LostFrames() uint64 {
+	if d.ReceivedFrames >= d.SentFrames {
+		return 0
+	}
+	return d.SentFrames - d.ReceivedFrames
+}
+
+// UnsentFrames is what the generator was asked for and did not send.
+func (d DirectionOutcome) UnsentFrames() uint64 {
+	if d.SentFrames >= d.IntendedFrames {
+		return 0
+	}
+	return d.IntendedFrames - d.SentFrames
+}
+
+// LossRatio is lost over sent, 0 where nothing was sent.
+func (d DirectionOutcome) LossRatio() float64 {
+	if d.SentFrames == 0 {
+		return 0
+	}
+	return float64(d.LostFrames()) / float64(d.SentFrames)
+}
+
+// PacketDelayVariationP99 is p99(D) - min(D) (RFC 5481 section 4.2, RFC 8219 section 7.3.1).
+func (d DirectionOutcome) PacketDelayVariationP99() uint64 {
+	return d.Latency.P99Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P99Nanoseconds)
+}
+
+// PacketDelayVariationP999 is p99.9(D) - min(D).
+func (d DirectionOutcome) PacketDelayVariationP999() uint64 {
+	return d.Latency.P999Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P999Nanoseconds)
+}
+
+// Doubt is something about a trial that the generator noticed about itself.
+type Doubt struct {
+	// Code is one of the constants below.
+	Code string `json:"code"`
+	// Detail is one sentence with figures.
+	Detail string `json:"detail"`
+	// Invalid says that the trial must not be used: it has to be repeated.
+	Invalid bool `json:"invalid,omitempty"`
+}
+
+// What a generator can doubt about its own trial.
+const (
+	// DoubtReceiveDrops: frames reached the generator's port and were dropped there.
+	DoubtReceiveDrops = "GeneratorReceiveDrops"
+	// DoubtTransmitDrops: frames were made and the port refused them after they had been counted.
+	DoubtTransmitDrops = "GeneratorTransmitDrops"
+	// DoubtUnsent: fewer frames were sent than intended.
+	DoubtUnsent = "GeneratorBehind"
+	// DoubtMissedDeadlines: frames were sent late by more than the pacing tolerance.
+	DoubtMissedDeadlines = "MissedDeadlines"
+	// DoubtSteal: the hypervisor took the CPU away during the trial.
+	DoubtSteal = "CPUSteal"
+	// DoubtStretched: the trial took clearly longer than it was asked to.
+	DoubtStretched = "StretchedTrial"
+)
+
+// Outcome is what a trial found. ReceivedFrames of a direction may exceed
+// neither SentFrames nor, where a load was set, IntendedFrames.
+type Outcome struct {
+	StartedAt time.Time `json:"startedAt"`
+	// SendingNanoseconds is the time from the first to the last frame's due
+	// time, over which rates are formed.
+	SendingNanoseconds int64 `json:"sendingNanoseconds"`
+	// TotalNanoseconds is the whole cost of the trial with its settling and overheads.
+	TotalNanoseconds int64              `json:"totalNanoseconds"`
+	Directions       []DirectionOutcome `json:"directions"`
+	Doubts           []Doubt            `json:"doubts,omitempty"`
+}
+
+// Valid says that no doubt forbids the use of the outcome.
+func (o Outcome) Valid() bool {
+	for _, d := range o.Doubts {
+		if d.Invalid {
+			return false
+		}
+	}
+	return true
+}
+
+// LossRatio is that of the worse direction: a device that starves one
+// direction must not hide behind the other.
+func (o Outcome) LossRatio() float64 {
+	worst := 0.0
+	for _, d := range o.Directions {
+		worst = max(worst, d.LossRatio())
+	}
+	return worst
+}
+
+// UnsentRatio is unsent over intended of the worse direction.
+func (o Outcome) UnsentRatio() float64 {
+	worst := 0.0
+	for _, d := range o.Directions {
+		if d.IntendedFrames > 0 {
+			worst = max(worst, float64(d.UnsentFrames())/float64(d.IntendedFrames))
+		}
+	}
+	return worst
+}
+
+// OfferedFramesPerSecond is the lower of the directions' sent frames over the sending time.
+func (o Outcome) OfferedFramesPerSecond() float64 {
+	return o.rate(func(d DirectionOutcome) uint64 { return d.SentFrames })
+}
+
+// ForwardingFramesPerSecond is the forwarding rate (RFC 2285 section 3.6.1)
+// of the slower direction.
+func (o Outcome) ForwardingFramesPerSecond() float64 {
+	return o.rate(func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+}
+
+func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {
+	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
+		return 0
+	}
+	least := count(o.Directions[0])
+	for _, d := range o.Directions[1:] {
+		least = min(least, count(d))
+	}
+	return float64(least) / (float64(o.SendingNanoseconds) / 1e9)
+}
+
+// LineRateFramesPerSecond is the most frames of a size that a link can carry:
+// bits per second over (frame + 20 bytes) * 8.
+func LineRateFramesPerSecond(linkBitsPerSecond uint64, frameBytes int) uint64 {
+	return linkBitsPerSecond / (uint64(frameBytes+FrameOverheadBytes) * 8)
+}
+
+// Layer1BitsPerSecond is the rate on the wire, preamble and gap included.
+func Layer1BitsPerSecond(framesPerSecond float64, frameBytes int) float64 {
+	return framesPerSecond * float64(frameBytes+FrameOverheadBytes) * 8
+}
+
+// Failure is an error with a documented reason: the reason becomes that of the
+// run's condition, the message says what to do.
+type Failure struct {
+	// Reason is UpperCamelCase and one of the API's documented reasons.
+	Reason string
+	// Remedy is one sentence for the user.
+	Remedy string
+	Err    error
+}
+
+func (f *Failure) Error() string {
+	if f.Remedy == "" {
+		return fmt.Sprintf("%s: %v", f.Reason, f.Err)
+	}
+	return fmt.Sprintf("%s: %v; %s", f.Reason, f.Err, f.Remedy)
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// ReasonOf returns the reason of the first Failure in err's chain, or "".
+func ReasonOf(err error) string {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f.Reason
+	}
+	return ""
+}
