@@ -134,7 +134,7 @@ type FunctionPort struct {
 
 	// mtuBytes is the port's largest IP packet. Absent: the testbed's.
 	// +optional
-	// +kubebuilder:validation:Minimum=576
+	// +kubebuilder:validation:Minimum=1280
 	// +kubebuilder:validation:Maximum=9000
 	MTUBytes *int32 `json:"mtuBytes,omitempty"`
 }

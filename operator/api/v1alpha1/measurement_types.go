@@ -2,7 +2,7 @@ package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
 // +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency)",message="at least one of throughput and latency is required"
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal)))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
+// +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.loads) || self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal)))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
 type Measurements struct {
 	// throughput searches for the highest load that meets each goal. Absent: not measured.
 	// +optional
@@ -37,7 +37,7 @@ type SearchMethod string
 const MethodMLRsearch SearchMethod = "MLRsearch"
 
 // Throughput searches for the highest load that meets each goal.
-// +kubebuilder:validation:XValidation:rule="self.method == 'MLRsearch'",message="methods RFC2544, TST009 and TST009WithLossVerification are not implemented yet; use MLRsearch",fieldPath=".method"
+// +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch'",message="methods RFC2544, TST009 and TST009WithLossVerification are not implemented yet; use MLRsearch",fieldPath=".method"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumFramesPerSecond) || self.maximumFramesPerSecond > self.minimumFramesPerSecond",message="maximumFramesPerSecond must be above minimumFramesPerSecond",fieldPath=".maximumFramesPerSecond"
 type Throughput struct {
 	// method of the search. Default MLRsearch (RFC 9971), the only one implemented yet.
@@ -80,7 +80,7 @@ type Throughput struct {
 }
 
 // Goal is one of RFC 9971's search goals.
-// +kubebuilder:validation:XValidation:rule="self.durationSumMilliseconds >= self.trialMilliseconds",message="durationSumMilliseconds must be at least trialMilliseconds",fieldPath=".durationSumMilliseconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.durationSumMilliseconds) || self.durationSumMilliseconds >= self.trialMilliseconds",message="durationSumMilliseconds must be at least trialMilliseconds",fieldPath=".durationSumMilliseconds"
 type Goal struct {
 	// name of the goal, such as NDR or PDR.
 	// +required

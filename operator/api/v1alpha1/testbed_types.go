@@ -46,7 +46,7 @@ const (
 )
 
 // Generator describes the traffic pod.
-// +kubebuilder:validation:XValidation:rule="self.driver == 'XDP'",message="driver TRex is not implemented yet; use XDP",fieldPath=".driver"
+// +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver == 'XDP'",message="driver TRex is not implemented yet; use XDP",fieldPath=".driver"
 // +kubebuilder:validation:XValidation:rule="!has(self.trex)",message="trex is not implemented yet; leave it out and use driver XDP",fieldPath=".trex"
 type Generator struct {
 	// driver is XDP (built in) or TRex. Default XDP. TRex is not implemented yet.
@@ -159,10 +159,11 @@ type TestbedPorts struct {
 	LinkBitsPerSecond int64 `json:"linkBitsPerSecond,omitempty"`
 
 	// mtuBytes is the largest IP packet that both ports carry; the largest
-	// frame is 18 bytes more (header and check sequence). Default 1500.
+	// frame is 18 bytes more (header and check sequence). At least 1280, what IPv6
+	// asks of a link (RFC 8200 section 5). Default 1500.
 	// +optional
 	// +kubebuilder:default=1500
-	// +kubebuilder:validation:Minimum=576
+	// +kubebuilder:validation:Minimum=1280
 	// +kubebuilder:validation:Maximum=9000
 	MTUBytes int32 `json:"mtuBytes,omitempty"`
 
@@ -193,10 +194,10 @@ const (
 )
 
 // TestbedPort is one traffic port.
-// +kubebuilder:validation:XValidation:rule="self.attachment in ['Bridge', 'NetworkAttachmentDefinition']",message="attachments SRIOV and HostDevice of a testbed's port are not implemented yet; use Bridge or NetworkAttachmentDefinition",fieldPath=".attachment"
-// +kubebuilder:validation:XValidation:rule="(self.attachment == 'NetworkAttachmentDefinition') == has(self.networkAttachmentDefinition)",message="networkAttachmentDefinition is required with attachment NetworkAttachmentDefinition, and forbidden with any other"
-// +kubebuilder:validation:XValidation:rule="(self.attachment == 'SRIOV') == has(self.sriov)",message="sriov is required with attachment SRIOV, and forbidden with any other"
-// +kubebuilder:validation:XValidation:rule="(self.attachment == 'HostDevice') == has(self.hostDevice)",message="hostDevice is required with attachment HostDevice, and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment in ['Bridge', 'NetworkAttachmentDefinition']",message="attachments SRIOV and HostDevice of a testbed's port are not implemented yet; use Bridge or NetworkAttachmentDefinition",fieldPath=".attachment"
+// +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'NetworkAttachmentDefinition') == has(self.networkAttachmentDefinition)",message="networkAttachmentDefinition is required with attachment NetworkAttachmentDefinition, and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'SRIOV') == has(self.sriov)",message="sriov is required with attachment SRIOV, and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'HostDevice') == has(self.hostDevice)",message="hostDevice is required with attachment HostDevice, and forbidden with any other"
 type TestbedPort struct {
 	// attachment is Bridge, NetworkAttachmentDefinition, SRIOV or HostDevice.
 	// Default Bridge. SRIOV and HostDevice are not implemented yet.

@@ -29,9 +29,9 @@ const (
 )
 
 // Traffic is what the frames look like.
-// +kubebuilder:validation:XValidation:rule="self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
-// +kubebuilder:validation:XValidation:rule="self.flows == 1",message="more than one flow is not implemented yet; use 1",fieldPath=".flows"
-// +kubebuilder:validation:XValidation:rule="self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
+// +kubebuilder:validation:XValidation:rule="!has(self.flows) || self.flows == 1",message="more than one flow is not implemented yet; use 1",fieldPath=".flows"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
 	// +optional

@@ -1,0 +1,129 @@
+# vnfbench. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vnfbench
+TOOLS := $(CACHE)/tools
+BIN := $(CURDIR)/bin
+LAB := $(BIN)/lab
+
+CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
+CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
+KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
+HELM := $(TOOLS)/helm-v3.22.0
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
+
+# Binaries are static, so that their images need nothing else, and free of
+# paths, so that equal sources give equal images.
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false
+GO_FILES := $(shell find operator -name '*.go' -o -name '*.o' -o -name 'go.*' | sort)
+LAB_FILES := $(shell find test/lab -type f | sort)
+
+NAMESPACE ?= vnfbench-system
+LAB_NAMESPACE ?= default
+
+##@ Start here
+.PHONY: help demo test e2e
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## Bring up the lab, install the operator, measure a router, show the result.
+	@test/demo.sh
+
+test: prerequisites test-go test-lab-units test-chart verify ## Run every test that needs no cluster.
+
+e2e: prerequisites install ## Run the end-to-end tests in the lab.
+	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v ./...
+
+##@ Lab
+.PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
+lab-up: $(LAB) ## Start the one-node cluster (again), building what is not in the cache.
+	@$(LAB) up
+
+lab-down: $(LAB) ## Stop the cluster and remove all of it but the cache.
+	@$(LAB) down
+
+lab-status: $(LAB) ## Say whether the cluster runs.
+	@$(LAB) status
+
+lab-shell: $(LAB) ## Open a shell in the node.
+	@$(LAB) shell
+
+lab-kubeconfig: $(LAB) ## Print the path of the lab's kubeconfig.
+	@$(LAB) kubeconfig
+
+$(LAB): $(LAB_FILES)
+	@test/prerequisites.sh go
+	@mkdir -p $(BIN)
+	cd test/lab && $(GO_BUILD) -o $@ .
+
+##@ Build
+.PHONY: build images install uninstall plugin
+build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
+
+plugin: $(BIN)/kubectl-vnfbench ## Build the kubectl plugin into bin/.
+
+$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
+	@test/prerequisites.sh go
+	@mkdir -p $(BIN)
+	cd operator && $(GO_BUILD) -ldflags '-s -w' -o $@ ./cmd/$*
+
+images: $(LAB) build ## Build the image archives into bin/images.
+	@mkdir -p $(BIN)/images
+	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
+	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/manager"]' --user 65532:65532 $(BIN)/manager:/manager && \
+	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/measurer"]' --user 0:0 $(BIN)/measurer:/measurer && \
+	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/vnf"]' --user 0:0 $(BIN)/vnf:/vnf
+
+install: lab-up images $(HELM) ## Install the chart into the lab, with images built from this tree.
+	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar
+	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
+	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
+	  --set-string image.tag=$$tag --set image.registry=localhost --set leaderElection.fastTakeover=true --wait --timeout 3m >/dev/null && \
+	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
+
+uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
+	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
+
+##@ Test
+.PHONY: prerequisites test-go test-lab-units test-chart lint bench-driver
+prerequisites: ## Check what the tests need, and install Debian packages that are missing.
+	@test/prerequisites.sh go debian
+
+test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
+	@assets=$$($(LAB) assets) && cd operator && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 20m ./...
+
+test-lab-units: ## Unit tests of the lab.
+	@cd test/lab && go vet ./... && go test -count=1 ./...
+
+test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
+	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
+
+lint: $(GOLANGCI_LINT) ## Run the linters.
+	cd operator && $(GOLANGCI_LINT) run ./...
+
+bench-driver: ## Compare the XDP driver with trafgen and print its pacing errors.
+	@test/prerequisites.sh go debian bench
+	cd operator && go run ./cmd/driverbench
+
+##@ Generated files
+.PHONY: generate verify
+generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
+	@test/prerequisites.sh go bpf
+	cd operator && $(CONTROLLER_GEN) object paths=./api/...
+	cd operator && $(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=../config/crd/bases
+	cd operator && $(CONTROLLER_GEN) rbac:roleName=vnfbench-manager paths=./internal/controller/... output:rbac:dir=../config/rbac
+	cd operator && go generate ./...
+	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
+	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
+	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --renderer=markdown --output-path=../docs/reference/api.md
+
+verify: ## Fail when generated files or formatting are not what their sources give.
+	@test/verify.sh
+
+$(TOOLS)/controller-gen-%: ; @test/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
+$(TOOLS)/crd-ref-docs-%: ; @test/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
+$(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
+$(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
+$(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*

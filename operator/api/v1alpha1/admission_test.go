@@ -1,0 +1,282 @@
+package v1alpha1_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// server is a real API server with the generated CRDs.
+var server client.Client
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		println("KUBEBUILDER_ASSETS is not set: run these tests by `make test`, which builds etcd and kube-apiserver")
+		os.Exit(1)
+	}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true}
+	config, err := env.Start()
+	if err != nil {
+		println("starting the API server:", err.Error())
+		os.Exit(1)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		panic(err)
+	}
+	if server, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := env.Stop(); err != nil {
+		println("stopping the API server:", err.Error())
+		code = 1
+	}
+	os.Exit(code)
+}
+
+const (
+	goodRun = `
+apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: run, namespace: default}
+spec:
+  testbedRef: {name: lab}
+  chain:
+  - {name: r1, function: Router}
+`
+	goodTestbed = `
+apiVersion: vnfbench.io/v1alpha1
+kind: Testbed
+metadata: {name: lab, namespace: default}
+spec: {}
+`
+)
+
+// object reads base and sets fields by dotted paths to YAML values.
+func object(t *testing.T, base string, fields map[string]string) *unstructured.Unstructured {
+	t.Helper()
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(base), &content); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range fields {
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if err := unstructured.SetNestedField(content, value, strings.Split(path, ".")...); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	return &unstructured.Unstructured{Object: content}
+}
+
+func create(o *unstructured.Unstructured) error {
+	return client.WithFieldValidation(server, "Strict").Create(context.Background(), o, client.DryRunAll)
+}
+
+func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
+	run := func(kv ...string) func(*testing.T) *unstructured.Unstructured {
+		fields := map[string]string{}
+		for i := 0; i < len(kv); i += 2 {
+			fields[kv[i]] = kv[i+1]
+		}
+		return func(t *testing.T) *unstructured.Unstructured { return object(t, goodRun, fields) }
+	}
+	testbed := func(path, value string) func(*testing.T) *unstructured.Unstructured {
+		return func(t *testing.T) *unstructured.Unstructured {
+			return object(t, goodTestbed, map[string]string{path: value})
+		}
+	}
+	router := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString("- {name: r" + string(rune('a'+i)) + ", function: Router}\n")
+		}
+		return b.String()
+	}
+	tests := map[string]struct {
+		object func(*testing.T) *unstructured.Unstructured
+		want   []string
+	}{
+		"no chain":               {run("spec.chain", "[]"), []string{"spec.chain", "at least 1 items"}},
+		"chain of nine":          {run("spec.chain", router(9)), []string{"spec.chain", "at most 8 items"}},
+		"duplicate function":     {run("spec.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.chain[1]", "Duplicate value", "r1"}},
+		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
+		"firewall":               {run("spec.chain", "[{name: f, function: Firewall}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
+		"virtual machine":        {run("spec.chain", "[{name: r, function: Router, runtime: VirtualMachine}]"), []string{"spec.chain[0].runtime", "not implemented yet; use Pod"}},
+		"SR-IOV port":            {run("spec.chain", "[{name: r, function: Router, west: {attachment: SRIOV}}]"), []string{"spec.chain[0].west.attachment", "only attachment Veth is implemented yet"}},
+		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},
+		"platform":               {run("spec.chain", "[{name: r, function: Router, platform: {}}]"), []string{"spec.chain[0].platform", "not implemented yet"}},
+		"queues":                 {run("spec.chain", "[{name: r, function: Router, west: {queues: 2}}]"), []string{"spec.chain[0].west.queues", "not implemented yet"}},
+		"firewall on a router":   {run("spec.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.chain[0].firewall", "for function Firewall alone"}},
+		"frame of 63":            {run("spec.traffic", "{frameBytes: [63]}"), []string{"spec.traffic.frameBytes[0]", "greater than or equal to 64"}},
+		"frame of 9019":          {run("spec.traffic", "{frameBytes: [9019]}"), []string{"spec.traffic.frameBytes[0]", "less than or equal to 9018"}},
+		"frame above own MTU":    {run("spec.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.traffic.frameBytes", "mtuBytes"}},
+		"same frame twice":       {run("spec.traffic", "{frameBytes: [64, 64]}"), []string{"spec.traffic.frameBytes[1]", "Duplicate value"}},
+		"no frame":               {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "at least 1 items"}},
+		"IPv6 frame of 64":       {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.traffic.frameBytes", "at least 82 bytes"}},
+		"TCP":                    {run("spec.traffic", "{kind: TCP}"), []string{"spec.traffic.kind", "not implemented yet; use UDP"}},
+		"many flows":             {run("spec.traffic", "{flows: 5}"), []string{"spec.traffic.flows", "not implemented yet"}},
+		"neighbours":             {run("spec.neighbors", "[{name: noisy, kind: CPU}]"), []string{"spec.neighbors", "not implemented yet"}},
+		"baseline":               {run("spec.baseline", "{run: x}"), []string{"spec.baseline", "not implemented yet"}},
+		"no testbed":             {run("spec.testbedRef", "{name: ''}"), []string{"spec.testbedRef.name", "at least 1 chars long"}},
+		"nothing measured":       {run("spec.measurements", "{}"), []string{"spec.measurements", "at least one of throughput and latency"}},
+		"method":                 {run("spec.measurements", "{throughput: {method: RFC2544}}"), []string{"spec.measurements.throughput.method", "use MLRsearch"}},
+		"negative trial":         {run("spec.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
+		"absurd deadline":        {run("spec.deadlineSeconds", "99999999"), []string{"spec.deadlineSeconds", "less than or equal to 604800"}},
+		"negative time to live":  {run("spec.ttlSecondsAfterFinished", "-5"), []string{"spec.ttlSecondsAfterFinished", "greater than or equal to 0"}},
+		"sum below trial":        {run("spec.measurements", "{throughput: {goals: [{name: A, trialMilliseconds: 2000}]}}"), []string{"durationSumMilliseconds", "at least trialMilliseconds"}},
+		"maximum below minimum":  {run("spec.measurements", "{throughput: {minimumFramesPerSecond: 10, maximumFramesPerSecond: 5}}"), []string{"maximumFramesPerSecond", "above minimumFramesPerSecond"}},
+		"load of unknown goal":   {run("spec.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: XDR, percent: 50}]}}"), []string{"spec.measurements.latency", "throughput.goals does not have"}},
+		"load without a search":  {run("spec.measurements", "{latency: {}}"), []string{"spec.measurements.latency", "give the load in framesPerSecond"}},
+		"load both ways":         {run("spec.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 5, framesPerSecond: 5}]}}"), []string{"either framesPerSecond or goal"}},
+		"load above 100 percent": {run("spec.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 101}]}}"), []string{"percent", "less than or equal to 100"}},
+		"acceptance of unmeasured load": {run("spec.acceptance", "[{name: a, metric: LatencyP99Nanoseconds, load: full, atMost: 1}]"),
+			[]string{"spec.acceptance", "measurements.latency.loads does not have"}},
+		"acceptance of unmeasured goal": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: XDR, atLeast: 1}]"),
+			[]string{"spec.acceptance", "measurements.throughput.goals does not have"}},
+		"acceptance of unmeasured frame": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 128, atLeast: 1}]"),
+			[]string{"spec.acceptance", "traffic.frameBytes does not have"}},
+		"acceptance of unknown metric": {run("spec.acceptance", "[{name: a, metric: Beauty, load: idle, atLeast: 1}]"),
+			[]string{"spec.acceptance[0].metric", "Unsupported value"}},
+		"acceptance without limit": {run("spec.acceptance", "[{name: a, metric: LossPartsPerMillion, load: idle}]"),
+			[]string{"spec.acceptance[0]", "exactly one of atLeast and atMost"}},
+		"throughput without goal": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, load: idle, atLeast: 1}]"),
+			[]string{"spec.acceptance[0]", "goal is required with a Throughput metric"}},
+		"unknown field": {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},
+		"1 MB manifest": {run("spec.chain", "[{name: r1, function: Router, image: "+strings.Repeat("x", 1<<20)+"}]"),
+			[]string{"spec.chain[0].image", "may not be more than 512"}},
+		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
+
+		"testbed: TRex":            {testbed("spec.generator", "{driver: TRex}"), []string{"spec.generator.driver", "use XDP"}},
+		"testbed: two runs":        {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
+		"testbed: SR-IOV":          {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}}}"), []string{"spec.ports.west.attachment", "not implemented yet"}},
+		"testbed: missing network": {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
+		"testbed: stray network":   {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
+		"testbed: MTU":             {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
+		"testbed: no attachment":   {testbed("spec.deviceUnderTest", "{attachments: []}"), []string{"spec.deviceUnderTest.attachments", "at least 1 items"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := create(test.object(t))
+			if err == nil {
+				t.Fatal("was accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("does not say %q: %s", want, clip(err.Error()))
+				}
+			}
+		})
+	}
+}
+
+func clip(s string) string { return s[:min(len(s), 2000)] }
+
+func TestNamesAtTheLimitAreAdmitted(t *testing.T) {
+	o := object(t, goodRun, map[string]string{"metadata.name": strings.Repeat("x", 253), "spec.testbedRef": "{name: " + strings.Repeat("y", 253) + "}"})
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	o := object(t, goodRun, nil)
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Spec.Traffic.FrameBytes; len(got) != 3 || got[2] != 1518 {
+		t.Errorf("frameBytes %v, want 64, 512, 1518", got)
+	}
+	throughput, latency := run.Spec.Measurements.Throughput, run.Spec.Measurements.Latency
+	if throughput == nil || len(throughput.Goals) != 2 || throughput.Goals[1].LossPartsPerMillion != 1000 || throughput.Goals[1].TrialMilliseconds != 1000 {
+		t.Errorf("throughput %+v, want goals NDR and PDR with their defaults", throughput)
+	}
+	if latency == nil || len(latency.Loads) != 3 || latency.TrialMilliseconds != 5000 {
+		t.Errorf("latency %+v, want three loads", latency)
+	}
+	if run.Spec.Chain[0].Runtime != v1alpha1.RuntimePod || run.Spec.Chain[0].West.Attachment != v1alpha1.AttachmentVeth {
+		t.Errorf("chain %+v, want a pod with veth ports", run.Spec.Chain[0])
+	}
+
+	testbed := &v1alpha1.Testbed{}
+	o = object(t, goodTestbed, nil)
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, testbed); err != nil {
+		t.Fatal(err)
+	}
+	spec := testbed.Spec
+	if spec.Generator.Driver != v1alpha1.DriverXDP || spec.Generator.XDP.TransmitPath != v1alpha1.TransmitAuto ||
+		spec.Ports.West.Attachment != v1alpha1.PortBridge || spec.Ports.LinkBitsPerSecond != 10_000_000_000 || spec.Ports.MTUBytes != 1500 {
+		t.Errorf("testbed's defaults are %+v", spec)
+	}
+}
+
+func TestSpecOfARunIsImmutable(t *testing.T) {
+	ctx := context.Background()
+	o := object(t, goodRun, map[string]string{"metadata.name": "immutable"})
+	if err := server.Create(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Delete(ctx, o) })
+	changes := map[string]string{
+		"spec.testbedRef":      "{name: other}",
+		"spec.chain":           "[{name: r2, function: Router}]",
+		"spec.traffic":         "{frameBytes: [128]}",
+		"spec.measurements":    "{latency: {loads: [{name: a, framesPerSecond: 5}]}}",
+		"spec.acceptance":      "[{name: a, metric: LossPartsPerMillion, load: idle, atMost: 1}]",
+		"spec.deadlineSeconds": "60",
+		"spec.startupSeconds":  "60",
+	}
+	for path, value := range changes {
+		changed := object(t, goodRun, map[string]string{"metadata.name": "immutable", path: value})
+		changed.SetResourceVersion(o.GetResourceVersion())
+		err := server.Update(ctx, changed)
+		if err == nil || !strings.Contains(err.Error(), "immutable but for suspend and ttlSecondsAfterFinished") {
+			t.Errorf("%s: %v, want a refusal that says what may be changed", path, err)
+		}
+	}
+	for _, patch := range []string{`{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`, `{"spec":{"ttlSecondsAfterFinished":10}}`, `{"spec":{"ttlSecondsAfterFinished":null}}`} {
+		if err := server.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+			t.Errorf("%s: %v", patch, err)
+		}
+	}
+}
+
+func TestSamplesAreAdmitted(t *testing.T) {
+	files, err := filepath.Glob("../../../config/samples/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("found %d samples: %v", len(files), err)
+	}
+	for _, file := range files {
+		if filepath.Base(file) == "kustomization.yaml" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := object(t, string(text), map[string]string{"metadata.namespace": "default"})
+		if err := create(o); err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+//go:build linux
+
+// Command vnf is a network function: the entrypoint of its pod. It puts its
+// configuration into the kernel of the network namespace that it is in, lets
+// the kernel forward, and tells how it is over HTTP.
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"vnfbench.io/operator/internal/vnf"
+)
+
+func main() {
+	if err := newCommand().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "vnf:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "vnf",
+		Short:         "A reference network function of vnfbench",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand())
+	return root
+}
+
+func configFlag(command *cobra.Command, path *string) {
+	command.Flags().StringVar(path, "config", vnf.DefaultPath, "the function's configuration, a JSON file")
+}
+
+func newLogger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(os.Stdout, nil))
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/vnf/agent"
+	"vnfbench.io/operator/internal/vnf/cpu"
+	"vnfbench.io/operator/internal/vnf/kernel"
+)
+
+// watchRetry is the wait before the kernel's messages are subscribed to anew.
+const watchRetry = time.Second
+
+func newRunCommand() *cobra.Command {
+	var config, listen string
+	command := &cobra.Command{
+		Use:   "run",
+		Short: "Apply the configuration, then tell readiness and status until SIGTERM",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			// The kernel's state stays behind: it goes with the pod's network
+			// namespace, and a restarted container finds it in place.
+			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return run(ctx, config, listen, newLogger())
+		},
+	}
+	configFlag(command, &config)
+	command.Flags().StringVar(&listen, "listen", ":8080", "address and port of /healthz, /readyz and /status")
+	return command
+}
+
+func run(ctx context.Context, path, listen string, log *slog.Logger) error {
+	started := time.Now()
+	config, err := vnf.Load(path)
+	if err != nil {
+		return err
+	}
+	log = log.With("name", config.Name)
+	log.Info("starting", "function", config.Function, "configurationDigest", config.Digest(), "listen", listen)
+	meter, err := cpu.NewMeter(os.DirFS("/"), time.Now)
+	if err != nil {
+		return err
+	}
+	function := kernel.New(config, log)
+	agent := agent.New(config, function, meter, started, log)
+
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           agent.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+	}
+	defer server.Close()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+
+	if err := function.Apply(); err != nil {
+		return fmt.Errorf("applying the configuration: %w", err)
+	}
+	agent.Configured()
+	go watch(ctx, function, agent, log)
+
+	select {
+	case <-ctx.Done():
+		log.Info("ending")
+		return nil
+	case err := <-served:
+		return fmt.Errorf("serving %q: %w", listen, err)
+	}
+}
+
+// watch has the agent look whenever a link changed. Without the kernel's
+// messages each call of /readyz still looks for itself.
+func watch(ctx context.Context, function *kernel.Function, agent *agent.Agent, log *slog.Logger) {
+	for {
+		err := function.Watch(ctx, func() { _ = agent.Observe() })
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		log.Warn("watching links again", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(watchRetry):
+		}
+	}
+}

@@ -1,0 +1,162 @@
+//go:build linux
+
+// Package agent tells the outside how a network function is: whether it is
+// ready, and why not; what its ports counted; what processor time was used. It
+// is asked over HTTP, and logs each change between ready and not ready.
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/vnf/cpu"
+	"vnfbench.io/operator/internal/vnf/kernel"
+)
+
+// errNotConfigured is the reason until Configured is called.
+var errNotConfigured = errors.New("the configuration is not applied yet")
+
+// Machine is what the agent asks about the ports.
+type Machine interface {
+	// Check is nil when the function forwards as configured.
+	Check() error
+	Ports() []kernel.PortStatus
+}
+
+// Meter is what the agent asks about processor time.
+type Meter interface {
+	Read() (cpu.Usage, error)
+}
+
+// Status is the document of /status.
+type Status struct {
+	Function string `json:"function"`
+	Name     string `json:"name"`
+	// ConfigurationDigest is vnf.Config's.
+	ConfigurationDigest string    `json:"configurationDigest"`
+	StartedAt           time.Time `json:"startedAt"`
+	Ready               bool      `json:"ready"`
+	// Reasons say why the function is not ready.
+	Reasons []string            `json:"reasons,omitempty"`
+	Ports   []kernel.PortStatus `json:"ports"`
+	// CPU counts from StartedAt: a restarted container counts from 0 again.
+	CPU        *cpu.Usage `json:"cpu,omitempty"`
+	CPUProblem string     `json:"cpuProblem,omitempty"`
+}
+
+// Agent answers for one function.
+type Agent struct {
+	config    *vnf.Config
+	machine   Machine
+	meter     Meter
+	log       *slog.Logger
+	startedAt time.Time
+
+	mu         sync.Mutex
+	configured bool
+	// last is the state that was logged last.
+	last error
+}
+
+// New is the agent of a function that is not configured yet.
+func New(config *vnf.Config, machine Machine, meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
+	return &Agent{
+		config: config, machine: machine, meter: meter, startedAt: startedAt, log: log,
+		last: errNotConfigured,
+	}
+}
+
+// Configured says that the configuration is in the kernel.
+func (a *Agent) Configured() {
+	a.mu.Lock()
+	a.configured = true
+	a.mu.Unlock()
+	_ = a.Observe() // logs the first state
+}
+
+// Observe looks at the kernel now, logs when the answer is not the one before,
+// and returns why the function is not ready, or nil.
+func (a *Agent) Observe() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.configured {
+		return errNotConfigured
+	}
+	err := a.machine.Check()
+	if text(err) != text(a.last) {
+		if err == nil {
+			a.log.Info("ready")
+		} else {
+			a.log.Error("not ready", "reasons", reasons(err))
+		}
+		a.last = err
+	}
+	return err
+}
+
+// Handler serves /healthz, /readyz and /status.
+func (a *Agent) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := a.Observe(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(a.Status()); err != nil {
+			a.log.Error("writing the status", "error", err.Error())
+		}
+	})
+	return mux
+}
+
+// Status is the function's state now.
+func (a *Agent) Status() Status {
+	err := a.Observe()
+	status := Status{
+		Function:            a.config.Function,
+		Name:                a.config.Name,
+		ConfigurationDigest: a.config.Digest(),
+		StartedAt:           a.startedAt,
+		Ready:               err == nil,
+		Reasons:             reasons(err),
+		Ports:               a.machine.Ports(),
+	}
+	usage, err := a.meter.Read()
+	if err != nil {
+		status.CPUProblem = err.Error()
+		return status
+	}
+	status.CPU = &usage
+	return status
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// reasons are the lines of a joined error.
+func reasons(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
+}

@@ -1,0 +1,173 @@
+// Package vnf is the configuration of a reference network function: what the
+// operator renders for each function of a chain, and what the `vnf` binary
+// reads. A JSON document goes in; a checked Config comes out, or an error that
+// names the field. The package is pure: putting a Config into a kernel is
+// internal/vnf/kernel's work, serving its state internal/vnf/agent's.
+package vnf
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+)
+
+// DefaultPath is where a pod mounts its configuration.
+const DefaultPath = "/etc/vnf/config.json"
+
+// FunctionRouter forwards between its ports and does nothing else.
+const FunctionRouter = "Router"
+
+// Config is one network function: its ports, and where packets go.
+type Config struct {
+	// Function is what the machine does: "Router".
+	Function string `json:"function"`
+	// Name is the function's name in its chain.
+	Name string `json:"name"`
+	// Ports are the measured ports, two or more; the pod's own network is not
+	// among them.
+	Ports []Port `json:"ports"`
+	// Routes are the networks beyond the ports' own.
+	Routes []Route `json:"routes"`
+	// Neighbors are the hardware addresses of the next machines. Ports do no
+	// ARP and no neighbour discovery, so every gateway needs one.
+	Neighbors []Neighbor `json:"neighbors"`
+}
+
+// Port is one measured port.
+type Port struct {
+	// Name is the port's place in the chain: "west", "east".
+	Name string `json:"name"`
+	// Interface is the name inside the network namespace, at most 15
+	// characters. Absent, the interface is found by its hardware address.
+	Interface string `json:"interface,omitempty"`
+	// MAC is the expected hardware address, "02:00:00:00:00:01". A named
+	// interface that has another one is given this one.
+	MAC string `json:"mac"`
+	// MTUBytes is the largest IP packet, 1280 to 9216.
+	MTUBytes int `json:"mtuBytes"`
+	// Addresses are the port's addresses with their prefix lengths, one or
+	// more, from 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180).
+	Addresses []netip.Prefix `json:"addresses"`
+}
+
+// Route sends a network to the next machine.
+type Route struct {
+	// Destination is a network from the same ranges as the addresses.
+	Destination netip.Prefix `json:"destination"`
+	// Via is the gateway: on the port's network, and one of the neighbours.
+	Via netip.Addr `json:"via"`
+	// Port is the name of the port that Via is on.
+	Port string `json:"port"`
+}
+
+// Neighbor is a static, permanent entry of the neighbour table.
+type Neighbor struct {
+	Address netip.Addr `json:"address"`
+	MAC     string     `json:"mac"`
+	Port    string     `json:"port"`
+}
+
+// Load reads the configuration from a file and checks it.
+func Load(path string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	config, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("configuration %q: %w", path, err)
+	}
+	return config, nil
+}
+
+// Parse reads one JSON document, refuses fields that it does not know, and
+// checks the rest.
+func Parse(data []byte) (*Config, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	config := &Config{}
+	if err := decoder.Decode(config); err != nil {
+		return nil, cmp.Or(findAddressError(data), err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more after the JSON document")
+	}
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return config, nil
+}
+
+// findAddressError says where an address is that cannot be parsed: the JSON
+// package names the field of a wrong type, but not that of a wrong address. It
+// is nil when the document is wrong elsewhere.
+func findAddressError(data []byte) error {
+	var text struct {
+		Ports []struct {
+			Addresses []string `json:"addresses"`
+		} `json:"ports"`
+		Routes []struct {
+			Destination string `json:"destination"`
+			Via         string `json:"via"`
+		} `json:"routes"`
+		Neighbors []struct {
+			Address string `json:"address"`
+		} `json:"neighbors"`
+	}
+	if json.Unmarshal(data, &text) != nil {
+		return nil
+	}
+	var problems []error
+	parse := func(into encoding.TextUnmarshaler, value, field string) {
+		if err := into.UnmarshalText([]byte(value)); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	for i, port := range text.Ports {
+		for j, value := range port.Addresses {
+			parse(new(netip.Prefix), value, fmt.Sprintf("ports[%d].addresses[%d]", i, j))
+		}
+	}
+	for i, route := range text.Routes {
+		parse(new(netip.Prefix), route.Destination, fmt.Sprintf("routes[%d].destination", i))
+		parse(new(netip.Addr), route.Via, fmt.Sprintf("routes[%d].via", i))
+	}
+	for i, neighbor := range text.Neighbors {
+		parse(new(netip.Addr), neighbor.Address, fmt.Sprintf("neighbors[%d].address", i))
+	}
+	return errors.Join(problems...)
+}
+
+// Digest names the configuration's content, "sha256:" and hexadecimal digits.
+// White space and field order of the file do not matter to it.
+func (c *Config) Digest() string {
+	data, err := json.Marshal(c)
+	if err != nil {
+		// Strings, integers and netip values always marshal.
+		panic(err)
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Families says which IP versions the ports carry.
+func (c *Config) Families() (ipv4, ipv6 bool) {
+	for _, port := range c.Ports {
+		for _, address := range port.Addresses {
+			if address.Addr().Is4() {
+				ipv4 = true
+			} else {
+				ipv6 = true
+			}
+		}
+	}
+	return ipv4, ipv6
+}

@@ -1,0 +1,171 @@
+package cpu
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const stat = `cpu  2715 17782 6996 80250 452 3 75 43 5 6
+cpu0 1065 9055 3248 40718 38 1 11 21 2 3
+cpu3 1650 8727 3748 39532 414 2 64 22 3 3
+intr 1 2 3
+ctxt 99
+`
+
+func tree(files map[string]string) fstest.MapFS {
+	root := fstest.MapFS{}
+	for name, content := range files {
+		root[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return root
+}
+
+func TestParseStat(t *testing.T) {
+	got, err := parseStat(stat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Processor{
+		{Processor: 0, UserNanoseconds: 101_200_000_000, SystemNanoseconds: 32_480_000_000, HardirqNanoseconds: 10_000_000,
+			SoftirqNanoseconds: 110_000_000, StealNanoseconds: 210_000_000, IdleNanoseconds: 407_560_000_000},
+		{Processor: 3, UserNanoseconds: 103_770_000_000, SystemNanoseconds: 37_480_000_000, HardirqNanoseconds: 20_000_000,
+			SoftirqNanoseconds: 640_000_000, StealNanoseconds: 220_000_000, IdleNanoseconds: 399_460_000_000},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("processors (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseStatErrors(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"empty":         {"", "no processor"},
+		"only the sum":  {"cpu 1 2 3 4 5 6 7 8\n", "no processor"},
+		"too few":       {"cpu0 1 2 3 4 5 6 7\n", "cpu0 has 7 counters"},
+		"not a number":  {"cpu0 1 2 3 x 5 6 7 8\n", `cpu0: "x"`},
+		"not a counter": {"cpux 1 2 3 4 5 6 7 8\n", `"cpux"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseStat(tc.text)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+const (
+	v1Group = "/kubepods/burstable/pod1/c1"
+
+	v1Groups = "9:name=systemd:" + v1Group + "\n4:cpu,cpuacct:" + v1Group + "\n0::/\n"
+	// A container's mount of version 1 begins at its own group.
+	v1Mounts = "30 25 0:26 / /sys/fs/cgroup ro - tmpfs tmpfs ro\n" +
+		"31 30 0:27 " + v1Group + " /sys/fs/cgroup/cpu,cpuacct ro,nosuid master:11 - cgroup cgroup rw,cpu,cpuacct\n"
+
+	v2Mounts = "40 25 0:30 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n"
+	v2Stat   = "usage_usec 3000\nuser_usec 1000\nsystem_usec 2000\nnr_periods 0\n"
+)
+
+func TestReadContainer(t *testing.T) {
+	want := Container{UserNanoseconds: 1_000_000, SystemNanoseconds: 2_000_000}
+	cases := map[string]map[string]string{
+		"version 1 in a container": {
+			"proc/self/cgroup":                             v1Groups,
+			"proc/self/mountinfo":                          v1Mounts,
+			"sys/fs/cgroup/cpu,cpuacct/cpuacct.usage_user": "1000000\n",
+			"sys/fs/cgroup/cpu,cpuacct/cpuacct.usage_sys":  "2000000\n",
+		},
+		"version 1 on a host": {
+			"proc/self/cgroup":    v1Groups,
+			"proc/self/mountinfo": "31 30 0:27 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
+			"sys/fs/cgroup/cpuacct" + v1Group + "/cpuacct.usage_user": "1000000\n",
+			"sys/fs/cgroup/cpuacct" + v1Group + "/cpuacct.usage_sys":  "2000000\n",
+		},
+		"version 2 in a container": {
+			"proc/self/cgroup":       "0::/\n",
+			"proc/self/mountinfo":    v2Mounts,
+			"sys/fs/cgroup/cpu.stat": v2Stat,
+		},
+		"version 2 on a host": {
+			"proc/self/cgroup":    "0::/system.slice/vnf.service\n",
+			"proc/self/mountinfo": v2Mounts,
+			"sys/fs/cgroup/system.slice/vnf.service/cpu.stat": v2Stat,
+		},
+		"version 2 mounted in another namespace": {
+			"proc/self/cgroup":       "0::/\n",
+			"proc/self/mountinfo":    strings.Replace(v2Mounts, " / /sys", " /../../c1 /sys", 1),
+			"sys/fs/cgroup/cpu.stat": v2Stat,
+		},
+		"both, without processor time in version 1": {
+			"proc/self/cgroup":               "3:cpuset:/\n0::/\n",
+			"proc/self/mountinfo":            strings.Replace(v2Mounts, "/sys/fs/cgroup", "/sys/fs/cgroup/unified", 1),
+			"sys/fs/cgroup/unified/cpu.stat": v2Stat,
+		},
+	}
+	for name, files := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := readContainer(tree(files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("container (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for name, files := range map[string]map[string]string{
+		"no control groups": {},
+		"nothing mounted":   {"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": ""},
+		"no controller": {
+			"proc/self/cgroup":       "0::/\n",
+			"proc/self/mountinfo":    v2Mounts,
+			"sys/fs/cgroup/cpu.stat": "usage_usec 3000\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := readContainer(tree(files)); err == nil {
+				t.Errorf("got %+v, want an error", got)
+			}
+		})
+	}
+}
+
+func TestMeter(t *testing.T) {
+	root := tree(map[string]string{
+		"proc/stat":              "cpu0 1 0 2 100 5 0 7 8 0 0\n",
+		"proc/self/cgroup":       "0::/\n",
+		"proc/self/mountinfo":    v2Mounts,
+		"sys/fs/cgroup/cpu.stat": v2Stat,
+	})
+	now := time.Unix(1000, 0)
+	meter, err := NewMeter(root, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Second)
+	// The idle time goes back, and a processor comes up.
+	root["proc/stat"] = &fstest.MapFile{Data: []byte("cpu0 2 0 4 90 5 0 17 8 0 0\ncpu1 1 0 0 0 0 0 0 0 0 0\n")}
+	root["sys/fs/cgroup/cpu.stat"] = &fstest.MapFile{Data: []byte("user_usec 1500\nsystem_usec 2000\n")}
+	got, err := meter.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Usage{
+		ElapsedNanoseconds: 1_000_000_000,
+		Container:          &Container{UserNanoseconds: 500_000},
+		Node: []Processor{
+			{Processor: 0, UserNanoseconds: 10_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000},
+			{Processor: 1, UserNanoseconds: 10_000_000},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+	delete(root, "sys/fs/cgroup/cpu.stat")
+	if got, err = meter.Read(); err != nil || got.Container != nil || got.ContainerProblem == "" {
+		t.Errorf("without a control group: got %+v, %v", got, err)
+	}
+}

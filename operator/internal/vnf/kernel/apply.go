@@ -1,0 +1,168 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// applyPort goes from the link upwards. ARP is switched off before the
+// neighbours are set, because the switch empties the neighbour table.
+func (f *Function) applyPort(port vnf.Port) error {
+	link, err := findLink(port)
+	if err != nil {
+		return err
+	}
+	if err := f.applySysctls(port, link); err != nil {
+		return err
+	}
+	if err := f.applyLink(port, link); err != nil {
+		return err
+	}
+	if err := f.applyAddresses(port, link); err != nil {
+		return err
+	}
+	if err := f.applyNeighbors(port, link); err != nil {
+		return err
+	}
+	return f.applyRoutes(port, link)
+}
+
+func (f *Function) applyLink(port vnf.Port, link netlink.Link) error {
+	attrs := link.Attrs()
+	log := f.log.With("port", port.Name, "interface", attrs.Name)
+	if !sameMAC(attrs.HardwareAddr, port.MAC) {
+		log.Info("setting hardware address", "mac", port.MAC, "was", attrs.HardwareAddr.String())
+		if err := setMAC(link, port.MAC); err != nil {
+			return fmt.Errorf("setting the hardware address %s: %w", port.MAC, explain(err))
+		}
+	}
+	if attrs.MTU != port.MTUBytes {
+		log.Info("setting MTU", "mtuBytes", port.MTUBytes, "was", attrs.MTU)
+		if err := netlink.LinkSetMTU(link, port.MTUBytes); err != nil {
+			return fmt.Errorf("setting the MTU to %d bytes: %w", port.MTUBytes, explain(err))
+		}
+	}
+	if attrs.RawFlags&unix.IFF_NOARP == 0 {
+		log.Info("switching off ARP")
+		if err := netlink.LinkSetARPOff(link); err != nil {
+			return fmt.Errorf("switching off ARP: %w", explain(err))
+		}
+	}
+	if err := f.silenceIPv6(port, link); err != nil {
+		return err
+	}
+	// Always, and not only when it was down: setMAC may have taken it down.
+	log.Info("setting link up")
+	if err := netlink.LinkSetUp(link); err != nil {
+		return fmt.Errorf("setting the link up: %w", explain(err))
+	}
+	return nil
+}
+
+// setMAC takes the link down only for a driver that insists on it.
+func setMAC(link netlink.Link, text string) error {
+	mac, err := net.ParseMAC(text)
+	if err != nil {
+		return err
+	}
+	err = netlink.LinkSetHardwareAddr(link, mac)
+	if !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	if err := netlink.LinkSetDown(link); err != nil {
+		return err
+	}
+	return netlink.LinkSetHardwareAddr(link, mac)
+}
+
+// silenceIPv6 keeps the kernel from making a link-local address of its own,
+// and with it from router solicitations and duplicate detection on the path.
+func (f *Function) silenceIPv6(port vnf.Port, link netlink.Link) error {
+	if _, err := os.Stat(procSys + "/net/ipv6"); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	f.log.Info("switching off link-local addresses", "port", port.Name, "interface", link.Attrs().Name)
+	if err := netlink.LinkSetIP6AddrGenMode(link, nl.IN6_ADDR_GEN_MODE_NONE); err != nil {
+		return fmt.Errorf("switching off link-local addresses: %w", explain(err))
+	}
+	addresses, err := listAddresses(link, unix.AF_INET6)
+	if err != nil {
+		return err
+	}
+	for _, address := range addresses {
+		if !address.IP.IsLinkLocalUnicast() {
+			continue
+		}
+		f.log.Info("removing address", "port", port.Name, "address", address.IPNet.String())
+		if err := netlink.AddrDel(link, &address); err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("removing address %s: %w", address.IPNet, explain(err))
+		}
+	}
+	return nil
+}
+
+func (f *Function) applyAddresses(port vnf.Port, link netlink.Link) error {
+	for _, prefix := range port.Addresses {
+		f.log.Info("setting address", "port", port.Name, "interface", link.Attrs().Name, "address", prefix.String())
+		address := &netlink.Addr{IPNet: ipNet(prefix)}
+		if prefix.Addr().Is6() {
+			address.Flags = unix.IFA_F_NODAD
+		}
+		if err := netlink.AddrReplace(link, address); err != nil {
+			return fmt.Errorf("setting address %s: %w", prefix, explain(err))
+		}
+	}
+	return nil
+}
+
+func (f *Function) applyNeighbors(port vnf.Port, link netlink.Link) error {
+	for _, neighbor := range f.config.Neighbors {
+		if neighbor.Port != port.Name {
+			continue
+		}
+		mac, err := net.ParseMAC(neighbor.MAC)
+		if err != nil {
+			return fmt.Errorf("neighbour %s: %w", neighbor.Address, err)
+		}
+		f.log.Info("setting neighbour", "port", port.Name, "address", neighbor.Address.String(), "mac", neighbor.MAC)
+		err = netlink.NeighSet(&netlink.Neigh{
+			LinkIndex:    link.Attrs().Index,
+			Family:       family(neighbor.Address),
+			State:        netlink.NUD_PERMANENT,
+			IP:           neighbor.Address.AsSlice(),
+			HardwareAddr: mac,
+		})
+		if err != nil {
+			return fmt.Errorf("setting neighbour %s: %w", neighbor.Address, explain(err))
+		}
+	}
+	return nil
+}
+
+func (f *Function) applyRoutes(port vnf.Port, link netlink.Link) error {
+	for _, route := range f.config.Routes {
+		if route.Port != port.Name {
+			continue
+		}
+		f.log.Info("setting route", "port", port.Name, "destination", route.Destination.String(), "via", route.Via.String())
+		err := netlink.RouteReplace(&netlink.Route{
+			LinkIndex: link.Attrs().Index,
+			Dst:       ipNet(route.Destination),
+			Gw:        route.Via.AsSlice(),
+		})
+		if err != nil {
+			return fmt.Errorf("setting route %s via %s: %w", route.Destination, route.Via, explain(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+//go:build linux
+
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// Check compares the kernel's state with the configuration and joins one error
+// for each difference; nil means that the function forwards as configured. It
+// changes nothing, and costs some half a millisecond of processor time for two
+// ports.
+func (f *Function) Check() error {
+	var problems []error
+	for _, port := range f.config.Ports {
+		if err := f.checkPort(port); err != nil {
+			problems = append(problems, inPort(port.Name, err)...)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// inPort says before each error which port it is about, so that every line of
+// the joined message stands for itself.
+func inPort(name string, err error) []error {
+	problems := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		problems = joined.Unwrap()
+	}
+	for i, problem := range problems {
+		problems[i] = fmt.Errorf("port %q: %w", name, problem)
+	}
+	return problems
+}
+
+func (f *Function) checkPort(port vnf.Port) error {
+	link, err := findLink(port)
+	if err != nil {
+		return err
+	}
+	attrs := link.Attrs()
+	// Without the link, routes and neighbours are gone too; one reason serves.
+	if attrs.RawFlags&unix.IFF_UP == 0 {
+		return fmt.Errorf("interface %q is down", attrs.Name)
+	}
+	if attrs.RawFlags&unix.IFF_LOWER_UP == 0 {
+		return fmt.Errorf("interface %q is up but has no carrier", attrs.Name)
+	}
+	var problems []error
+	if !sameMAC(attrs.HardwareAddr, port.MAC) {
+		problems = append(problems, fmt.Errorf("interface %q has the hardware address %s, want %s", attrs.Name, attrs.HardwareAddr, port.MAC))
+	}
+	if attrs.MTU != port.MTUBytes {
+		problems = append(problems, fmt.Errorf("interface %q has an MTU of %d bytes, want %d", attrs.Name, attrs.MTU, port.MTUBytes))
+	}
+	for _, err := range []error{
+		f.checkSysctls(attrs.Name),
+		checkAddresses(port, link),
+		f.checkNeighbors(port, link),
+		f.checkRoutes(port, link),
+	} {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			problems = append(problems, joined.Unwrap()...)
+		} else if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func checkAddresses(port vnf.Port, link netlink.Link) error {
+	addresses, err := listAddresses(link, unix.AF_UNSPEC)
+	if err != nil {
+		return err
+	}
+	flags := map[string]int{}
+	for _, address := range addresses {
+		flags[address.IPNet.String()] = address.Flags
+	}
+	var problems []error
+	for _, want := range port.Addresses {
+		found, ok := flags[ipNet(want).String()]
+		switch {
+		case !ok:
+			problems = append(problems, fmt.Errorf("address %s is missing", want))
+		case found&(unix.IFA_F_TENTATIVE|unix.IFA_F_DADFAILED) != 0:
+			problems = append(problems, fmt.Errorf("address %s is not usable yet", want))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (f *Function) checkNeighbors(port vnf.Port, link netlink.Link) error {
+	neighbors, err := dump(func() ([]netlink.Neigh, error) {
+		return netlink.NeighList(link.Attrs().Index, unix.AF_UNSPEC)
+	})
+	if err != nil {
+		return fmt.Errorf("listing neighbours: %w", err)
+	}
+	permanent := map[netip.Addr]netlink.Neigh{}
+	for _, neighbor := range neighbors {
+		if address, ok := netip.AddrFromSlice(neighbor.IP); ok && neighbor.State&netlink.NUD_PERMANENT != 0 {
+			permanent[address.Unmap()] = neighbor
+		}
+	}
+	var problems []error
+	for _, want := range f.config.Neighbors {
+		if want.Port != port.Name {
+			continue
+		}
+		found, ok := permanent[want.Address]
+		switch {
+		case !ok:
+			problems = append(problems, fmt.Errorf("neighbour %s is missing", want.Address))
+		case !sameMAC(found.HardwareAddr, want.MAC):
+			problems = append(problems, fmt.Errorf("neighbour %s has the hardware address %s, want %s", want.Address, found.HardwareAddr, want.MAC))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (f *Function) checkRoutes(port vnf.Port, link netlink.Link) error {
+	routes, err := dump(func() ([]netlink.Route, error) {
+		return netlink.RouteList(link, unix.AF_UNSPEC)
+	})
+	if err != nil {
+		return fmt.Errorf("listing routes: %w", err)
+	}
+	type key struct{ destination, via string }
+	found := map[key]bool{}
+	for _, route := range routes {
+		if route.Dst != nil {
+			found[key{route.Dst.String(), route.Gw.String()}] = true
+		}
+	}
+	var problems []error
+	for _, want := range f.config.Routes {
+		if want.Port == port.Name && !found[key{want.Destination.String(), want.Via.String()}] {
+			problems = append(problems, fmt.Errorf("route %s via %s is missing", want.Destination, want.Via))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func listAddresses(link netlink.Link, family int) ([]netlink.Addr, error) {
+	addresses, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(link, family) })
+	if err != nil {
+		return nil, fmt.Errorf("listing addresses: %w", err)
+	}
+	return addresses, nil
+}

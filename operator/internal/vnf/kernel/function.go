@@ -1,0 +1,187 @@
+//go:build linux
+
+// Package kernel puts a network function's configuration into the network
+// namespace that the process runs in, and says later whether it is still
+// there. A vnf.Config goes in; links, addresses, routes and neighbours come
+// out, by netlink. The capability NET_ADMIN is enough; /proc/sys may be read
+// only when its parameters are right already.
+//
+// Nothing repairs itself here: a router that mends its routes in the middle of
+// a measurement would hide what the measurement is to find.
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// Function is one configuration in the process's network namespace.
+type Function struct {
+	config *vnf.Config
+	log    *slog.Logger
+}
+
+// New is the function of a checked configuration; it touches nothing yet.
+func New(config *vnf.Config, log *slog.Logger) *Function {
+	return &Function{config: config, log: log}
+}
+
+// Apply puts the configuration into the kernel. It may be called again, also
+// by another process: what is in place stays as it is.
+func (f *Function) Apply() error {
+	for _, port := range f.config.Ports {
+		if err := f.applyPort(port); err != nil {
+			return fmt.Errorf("port %q: %w", port.Name, err)
+		}
+	}
+	return nil
+}
+
+// TakeDown takes one port down. With it go the port's routes, neighbours and
+// IPv6 addresses: that is how the kernel does it.
+func (f *Function) TakeDown(name string) error {
+	port, err := f.port(name)
+	if err != nil {
+		return err
+	}
+	link, err := findLink(port)
+	if err != nil {
+		return fmt.Errorf("port %q: %w", name, err)
+	}
+	f.log.Info("taking down", "port", name, "interface", link.Attrs().Name)
+	if err := netlink.LinkSetDown(link); err != nil {
+		return fmt.Errorf("port %q: taking the link down: %w", name, explain(err))
+	}
+	return nil
+}
+
+// BringUp brings one port up, and back what the kernel forgot about it.
+func (f *Function) BringUp(name string) error {
+	port, err := f.port(name)
+	if err != nil {
+		return err
+	}
+	if err := f.applyPort(port); err != nil {
+		return fmt.Errorf("port %q: %w", name, err)
+	}
+	return nil
+}
+
+// Watch calls changed whenever the kernel reports a change of any link, until
+// the context ends or the kernel's messages cannot be followed any more.
+func (f *Function) Watch(ctx context.Context, changed func()) error {
+	updates, done := make(chan netlink.LinkUpdate, 64), make(chan struct{})
+	defer close(done)
+	var cause error
+	err := netlink.LinkSubscribeWithOptions(updates, done, netlink.LinkSubscribeOptions{
+		ErrorCallback: func(err error) { cause = err },
+	})
+	if err != nil {
+		return fmt.Errorf("subscribing to link changes: %w", err)
+	}
+	// What changed before the subscription was there is seen here.
+	changed()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case _, open := <-updates:
+			if !open {
+				return fmt.Errorf("following link changes: %w", cause)
+			}
+			changed()
+		}
+	}
+}
+
+func (f *Function) port(name string) (vnf.Port, error) {
+	for _, port := range f.config.Ports {
+		if port.Name == name {
+			return port, nil
+		}
+	}
+	return vnf.Port{}, fmt.Errorf("no port is called %q", name)
+}
+
+// findLink is the port's interface: by name, or else by hardware address.
+func findLink(port vnf.Port) (netlink.Link, error) {
+	if port.Interface != "" {
+		link, err := netlink.LinkByName(port.Interface)
+		if errors.As(err, &netlink.LinkNotFoundError{}) {
+			return nil, fmt.Errorf("there is no interface %q", port.Interface)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("looking for interface %q: %w", port.Interface, err)
+		}
+		return link, nil
+	}
+	links, err := dump(netlink.LinkList)
+	if err != nil {
+		return nil, fmt.Errorf("listing interfaces: %w", err)
+	}
+	var found netlink.Link
+	for _, link := range links {
+		if !sameMAC(link.Attrs().HardwareAddr, port.MAC) {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("interfaces %q and %q both have the hardware address %s: name one",
+				found.Attrs().Name, link.Attrs().Name, port.MAC)
+		}
+		found = link
+	}
+	if found == nil {
+		return nil, fmt.Errorf("no interface has the hardware address %s", port.MAC)
+	}
+	return found, nil
+}
+
+// dump repeats a listing that the kernel says changed under it.
+func dump[T any](list func() ([]T, error)) ([]T, error) {
+	const attempts = 5
+	var items []T
+	var err error
+	for range attempts {
+		items, err = list()
+		if !errors.Is(err, netlink.ErrDumpInterrupted) {
+			break
+		}
+	}
+	return items, err
+}
+
+func sameMAC(mac net.HardwareAddr, text string) bool {
+	want, err := net.ParseMAC(text)
+	return err == nil && mac.String() == want.String()
+}
+
+func ipNet(prefix netip.Prefix) *net.IPNet {
+	return &net.IPNet{
+		IP:   prefix.Addr().AsSlice(),
+		Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
+	}
+}
+
+func family(address netip.Addr) int {
+	if address.Is4() {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
+}
+
+// explain adds to the kernel's refusal what the container lacks.
+func explain(err error) error {
+	if errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w: the container needs the capability NET_ADMIN", err)
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+package vnf
+
+import "strings"
+
+// interfacePlaceholder stands for the port's interface in a key; it is the one
+// that the tuning CNI plugin replaces.
+const interfacePlaceholder = "IFNAME"
+
+// Sysctl is one kernel parameter that a port needs. A pod's /proc/sys is read
+// only, so these are set before the pod starts: by the tuning CNI plugin in the
+// port's NetworkAttachmentDefinition.
+type Sysctl struct {
+	// Key is dotted; IFNAME in it stands for the interface.
+	Key string
+	// Value is what the parameter must be.
+	Value string
+}
+
+// Sysctls are the parameters that every port needs for the IP versions that it
+// carries, in the order in which they are to be set.
+func Sysctls(ipv4, ipv6 bool) []Sysctl {
+	var sysctls []Sysctl
+	if ipv4 {
+		sysctls = append(sysctls,
+			Sysctl{"net.ipv4.conf.IFNAME.forwarding", "1"},
+			// The kernel takes the higher of the two. Reverse path filtering
+			// would cost a look-up per packet, by the distribution's taste.
+			Sysctl{"net.ipv4.conf.all.rp_filter", "0"},
+			Sysctl{"net.ipv4.conf.IFNAME.rp_filter", "0"},
+		)
+	}
+	if ipv6 {
+		sysctls = append(sysctls,
+			Sysctl{"net.ipv6.conf.IFNAME.disable_ipv6", "0"},
+			// For IPv6 the kernel asks "all" whether it forwards at all; the
+			// interface's own says only whether it behaves as a router's.
+			Sysctl{"net.ipv6.conf.all.forwarding", "1"},
+			Sysctl{"net.ipv6.conf.IFNAME.forwarding", "1"},
+			Sysctl{"net.ipv6.conf.IFNAME.accept_ra", "0"},
+		)
+	}
+	return sysctls
+}
+
+// Path is the parameter's file below /proc/sys for an interface.
+func (s Sysctl) Path(iface string) string {
+	parts := strings.Split(s.Key, ".")
+	for i, part := range parts {
+		if part == interfacePlaceholder {
+			parts[i] = iface
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// Name is the key with the interface in it, for people.
+func (s Sysctl) Name(iface string) string {
+	return strings.Replace(s.Key, interfacePlaceholder, iface, 1)
+}

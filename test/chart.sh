@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Lints and renders the chart with the values that people use and with those
+# that it must refuse, and checks that the kustomize bases render.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${HELM:?path of helm}" "${KUSTOMIZE:?path of kustomize}"
+chart=charts/vnfbench passed=0 failed=0
+ok() { # ok NAME COMMAND...
+  local name=$1 out; shift
+  if out=$("$@" 2>&1); then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL $name"; tail -5 <<<"$out"; fi
+}
+refused() { # refused NAME TEXT COMMAND...: must fail and say TEXT
+  local name=$1 text=$2 out; shift 2
+  if out=$("$@" 2>&1); then failed=$((failed + 1)); echo "FAIL $name: was accepted"
+  elif grep -qF -- "$text" <<<"$out"; then passed=$((passed + 1))
+  else failed=$((failed + 1)); echo "FAIL $name: does not say '$text':"; tail -3 <<<"$out"; fi
+}
+rendered() { # rendered NAME TEXT ARG...: the rendered chart must contain TEXT
+  local name=$1 text=$2 out; shift 2
+  if out=$("$HELM" template x $chart --set image.registry=r.example "$@" 2>&1) && grep -qF -- "$text" <<<"$out"; then passed=$((passed + 1))
+  else failed=$((failed + 1)); echo "FAIL $name: '$text' is not rendered"; fi
+}
+template=("$HELM" template x $chart --set image.registry=r.example)
+ok "lint" "$HELM" lint --strict $chart --set image.registry=r.example
+ok "defaults" "${template[@]}"
+rendered "image by tag" "r.example/vnfbench/manager:1.2.3" --set-string image.tag=1.2.3
+rendered "image by digest" "r.example/vnfbench/manager@sha256:$(printf 'a%.0s' {1..64})" --set image.digests.manager=sha256:"$(printf 'a%.0s' {1..64})"
+rendered "CRDs are kept" "helm.sh/resource-policy: keep"
+rendered "namespaced install" "--namespace=lab" --set 'watchNamespaces={lab}'
+rendered "namespaced binding" "kind: RoleBinding" --set 'watchNamespaces={lab}' --set leaderElection.enabled=false
+rendered "disruption budget" "kind: PodDisruptionBudget" --set replicas=2
+rendered "restricted pod" "runAsNonRoot: true"
+rendered "service monitor" "kind: ServiceMonitor" --set metrics.serviceMonitor=true
+refused "no registry" "image.registry is required" "$HELM" template x $chart
+refused "unknown value" "additional properties 'nonsense' not allowed" "${template[@]}" --set nonsense=1
+refused "two replicas alone" "replicas above 1 need leaderElection.enabled" "${template[@]}" --set replicas=2 --set leaderElection.enabled=false
+refused "monitor without metrics" "metrics.serviceMonitor needs metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.serviceMonitor=true
+refused "wrong digest" "image.digests.manager" "${template[@]}" --set image.digests.manager=sha256:12
+ok "kustomize default" "$KUSTOMIZE" build config/default
+ok "kustomize samples" "$KUSTOMIZE" build config/samples
+echo "chart: $passed passed, $failed failed"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

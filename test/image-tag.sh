@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Prints the tag of the images made from bin/: a digest of the binaries, so that
+# an upgrade rolls exactly when something changed.
+set -euo pipefail
+cd "$(dirname "$0")/../bin"
+sha256sum manager measurer vnf | sha256sum | cut -c1-12

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# prerequisites.sh WHAT...: checks what a target needs, installs Debian packages
+# that are missing, and says what it cannot install. WHAT is any of
+#   go      a Go toolchain
+#   debian  packages and rights that the tests need
+#   bpf     the compiler that makes the BPF objects
+#   bench   what benchmarks compare with
+set -euo pipefail
+fail() { echo "missing: $*" >&2; exit 1; }
+
+install() { # install COMMAND-OR-FILE:PACKAGE...
+  local want=() pair
+  for pair in "$@"; do
+    command -v "${pair%%:*}" >/dev/null 2>&1 || [ -e "${pair%%:*}" ] || want+=("${pair#*:}")
+  done
+  [ ${#want[@]} -gt 0 ] || return 0
+  [ "$(id -u)" = 0 ] || fail "Debian packages ${want[*]}; run as root, or: apt-get install ${want[*]}"
+  command -v apt-get >/dev/null || fail "${want[*]} (no apt-get here; install them by your distribution's means)"
+  echo "installing Debian packages: ${want[*]}" >&2
+  apt-get -qq update >&2
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${want[@]}" >/dev/null
+}
+
+for what in "$@"; do
+  case $what in
+    go)
+      command -v go >/dev/null || fail "Go 1.26 or newer; install it from go.dev and put it on the PATH"
+      version=$(go env GOVERSION); version=${version#go}; minor=${version#1.}; minor=${minor%%[.r-]*}
+      [ "$minor" -ge 26 ] 2>/dev/null || [ "$(go env GOTOOLCHAIN)" != local ] || fail "Go 1.26 or newer (this is $version, and GOTOOLCHAIN=local forbids it to fetch one)"
+      ;;
+    debian)
+      [ "$(id -u)" = 0 ] || fail "root: the tests make network namespaces and load BPF programs; run with sudo"
+      install ip:iproute2 tc:iproute2 tcpdump:tcpdump
+      ;;
+    bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
+    bench) install trafgen:netsniff-ng taskset:util-linux ;;
+    *) fail "prerequisites.sh does not know '$what'" ;;
+  esac
+done
