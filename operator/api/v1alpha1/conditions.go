@@ -111,6 +111,11 @@ const (
 	// ReasonDeadlineExceeded: the measurer took longer than deadlineSeconds.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 
+	// ReasonMeasurerRestarted: a new measurer goes on behind the last trial of the one before; an event alone.
+	ReasonMeasurerRestarted = "MeasurerRestarted"
+	// ReasonBridgesLeft: a deleted testbed's bridges could not be removed from a node; an event alone.
+	ReasonBridgesLeft = "BridgesLeft"
+
 	// ReasonReady: the testbed can take runs.
 	ReasonReady = "Ready"
 	// ReasonCalibrated: a run has calibrated the generator.

@@ -1,6 +1,5 @@
 package v1alpha1
 
-
 // PlanSummary says where and with what the run was made.
 type PlanSummary struct {
 	// digest of the whole plan: equal digests mean equal experiments.
@@ -315,4 +314,3 @@ type Warning struct {
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
-

@@ -1,0 +1,315 @@
+// Package e2e measures network functions in the lab: a real cluster, the
+// operator installed by its chart, real frames. `make e2e` runs it.
+//
+// Every test has a namespace and a testbed of its own and checks at its end
+// that nothing of its runs is left. Tests assert what is true of a figure
+// (order, bounds, causes), never how fast this machine is.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/yaml"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+const systemNamespace = "vnfbench-system"
+
+var cluster client.WithWatch
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KUBECONFIG") == "" || os.Getenv("LAB") == "" {
+		fmt.Fprintln(os.Stderr, "KUBECONFIG and LAB are not set: run these tests by `make e2e`, which brings up the lab")
+		os.Exit(1)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	var err error
+	if cluster, err = client.NewWithWatch(config.GetConfigOrDie(), client.Options{Scheme: scheme}); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// namespace makes a namespace and removes it, with everything in it, at the
+// test's end; a namespace that hangs fails the test.
+func namespace(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "e2e-",
+		Labels:       map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+	}}
+	must(t, cluster.Create(t.Context(), ns))
+	t.Cleanup(func() {
+		if t.Failed() {
+			diagnose(t, ns.Name)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if err := cluster.Delete(ctx, ns); err != nil {
+			t.Errorf("deleting namespace %s: %v", ns.Name, err)
+			return
+		}
+		for {
+			err := cluster.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+			if apierrors.IsNotFound(err) {
+				return
+			}
+			if ctx.Err() != nil {
+				diagnose(t, ns.Name)
+				t.Errorf("namespace %s hangs: %v", ns.Name, ns.Status.Conditions)
+				return
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+	})
+	return ns.Name
+}
+
+// apply creates the objects of a YAML text in a namespace.
+func apply(t *testing.T, ns, text string) {
+	t.Helper()
+	for _, document := range strings.Split(text, "\n---\n") {
+		o := &unstructured.Unstructured{}
+		must(t, yaml.Unmarshal([]byte(document), &o.Object))
+		o.SetNamespace(ns)
+		must(t, client.WithFieldValidation(cluster, metav1.FieldValidationStrict).Create(t.Context(), o))
+	}
+}
+
+func applyFile(t *testing.T, ns, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	apply(t, ns, string(text))
+}
+
+func testbed(t *testing.T, ns string) {
+	t.Helper()
+	applyFile(t, ns, "../../config/samples/testbed.yaml")
+}
+
+// shortRun is a run of a few seconds; measurements replaces its part of the spec where not empty.
+func shortRun(name, extra string) string {
+	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: %s}
+spec:
+  testbedRef: {name: lab}
+  startupSeconds: 120
+  deadlineSeconds: 600
+  chain: [{name: r1, function: Router}]
+  traffic: {frameBytes: [128]}
+%s`, name, extra)
+}
+
+// eightSeconds measures long enough to be disturbed.
+const eightSeconds = `  measurements:
+    warmUpMilliseconds: 200
+    latency:
+      trialMilliseconds: 1000
+      loads:
+      - {name: l1, framesPerSecond: 1000}
+      - {name: l2, framesPerSecond: 1500}
+      - {name: l3, framesPerSecond: 2000}
+      - {name: l4, framesPerSecond: 2500}
+      - {name: l5, framesPerSecond: 3000}
+      - {name: l6, framesPerSecond: 3500}
+      - {name: l7, framesPerSecond: 4000}
+      - {name: l8, framesPerSecond: 4500}
+`
+
+func getRun(t *testing.T, ns, name string) *v1alpha1.BenchmarkRun {
+	t.Helper()
+	run := &v1alpha1.BenchmarkRun{}
+	must(t, retry(t, func() error {
+		return cluster.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: name}, run)
+	}))
+	return run
+}
+
+// retry bridges a restart of the API server's connection.
+func retry(t *testing.T, do func() error) error {
+	t.Helper()
+	var err error
+	for range 5 {
+		if err = do(); err == nil || apierrors.IsNotFound(err) {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	return err
+}
+
+func condition(run *v1alpha1.BenchmarkRun, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(run.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{Status: "absent"}
+}
+
+// until waits for what holds of a run, and returns it.
+func until(t *testing.T, ns, name string, limit time.Duration, what string, holds func(*v1alpha1.BenchmarkRun) bool) *v1alpha1.BenchmarkRun {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		run := getRun(t, ns, name)
+		if holds(run) {
+			return run
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("run %s: not %s after %s: Succeeded %s %s: %s", name, what, limit,
+				condition(run, v1alpha1.ConditionSucceeded).Status, condition(run, v1alpha1.ConditionSucceeded).Reason, condition(run, v1alpha1.ConditionSucceeded).Message)
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+}
+
+func finished(run *v1alpha1.BenchmarkRun) bool {
+	status := condition(run, v1alpha1.ConditionSucceeded).Status
+	return status == metav1.ConditionTrue || status == metav1.ConditionFalse
+}
+
+func trials(n int32) func(*v1alpha1.BenchmarkRun) bool {
+	return func(run *v1alpha1.BenchmarkRun) bool {
+		return finished(run) || run.Status.Progress != nil && run.Status.Progress.Trials >= n
+	}
+}
+
+// ends waits for a run's end and checks its verdict.
+func ends(t *testing.T, ns, name string, status metav1.ConditionStatus, reason string) *v1alpha1.BenchmarkRun {
+	t.Helper()
+	run := until(t, ns, name, 5*time.Minute, "finished", finished)
+	got := condition(run, v1alpha1.ConditionSucceeded)
+	if got.Status != status || got.Reason != reason {
+		t.Errorf("run %s: Succeeded is %s with reason %s, want %s with %s: %s", name, got.Status, got.Reason, status, reason, got.Message)
+	}
+	if stalled := condition(run, v1alpha1.ConditionStalled).Status == metav1.ConditionTrue; stalled != (status == metav1.ConditionFalse) {
+		t.Errorf("run %s: Stalled is %v with Succeeded %s", name, stalled, status)
+	}
+	if got.Message == "" {
+		t.Errorf("run %s: no message", name)
+	}
+	return run
+}
+
+// nothingLeft checks that a namespace holds no object of a run but its plan and
+// results, waiting a little for what is on its way out.
+func nothingLeft(t *testing.T, ns string) {
+	t.Helper()
+	nads := &unstructured.UnstructuredList{}
+	nads.SetGroupVersionKind(schema.GroupVersionKind{Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinitionList"})
+	lists := map[string]client.ObjectList{
+		"pods": &corev1.PodList{}, "jobs": &batchv1.JobList{}, "networks": nads,
+		"roles": &rbacv1.RoleList{}, "role bindings": &rbacv1.RoleBindingList{}, "secrets": &corev1.SecretList{},
+	}
+	deadline := time.Now().Add(time.Minute)
+	for what, list := range lists {
+		for {
+			must(t, retry(t, func() error { return cluster.List(t.Context(), list, client.InNamespace(ns)) }))
+			n := meta.LenList(list)
+			if n == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("%d %s are left in %s", n, what, ns)
+				break
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+	}
+}
+
+// freed checks that no run holds the testbed.
+func freed(t *testing.T, ns string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		tb := &v1alpha1.Testbed{}
+		must(t, retry(t, func() error {
+			return cluster.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "lab"}, tb)
+		}))
+		if len(tb.Status.ActiveRuns) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("testbed is still held by %v", tb.Status.ActiveRuns)
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// pods lists those of a component of any run in the namespace.
+func pods(t *testing.T, ns, component string) []corev1.Pod {
+	t.Helper()
+	list := &corev1.PodList{}
+	must(t, retry(t, func() error {
+		return cluster.List(t.Context(), list, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: component})
+	}))
+	return list.Items
+}
+
+// command runs a program and returns what it printed and its exit code.
+func command(t *testing.T, name string, args ...string) (string, int) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if _, isExit := err.(*exec.ExitError); err != nil && !isExit {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+func kubectl(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	return command(t, os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
+}
+
+// diagnose prints what a person would look at first.
+func diagnose(t *testing.T, ns string) {
+	for _, args := range [][]string{
+		{"-n", ns, "get", "testbeds,benchmarkruns,pods,jobs", "-o", "wide"},
+		{"-n", ns, "get", "benchmarkruns", "-o", "jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{\"\\n\"}{end}"},
+		{"-n", ns, "get", "events", "--sort-by=.lastTimestamp"},
+		{"-n", ns, "logs", "-l", v1alpha1.LabelComponent + "=measurer", "--tail=20"},
+		{"-n", systemNamespace, "logs", "-l", "app.kubernetes.io/name=vnfbench", "--tail=30"},
+	} {
+		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

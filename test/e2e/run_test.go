@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// TestDemo is the demo's own run, and everything that a user reads of it.
+func TestDemo(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	applyFile(t, ns, "../../config/samples/router.yaml")
+
+	out, code := command(t, "kubectl-vnfbench", "-n", ns, "watch", "router", "--timeout", "5m")
+	if code != 0 {
+		t.Fatalf("watch ended with code %d:\n%s", code, out)
+	}
+	run := ends(t, ns, "router", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	for _, milestone := range []string{v1alpha1.ConditionPlanned, v1alpha1.ConditionChainReady, v1alpha1.ConditionMeasured, v1alpha1.ConditionAccepted} {
+		if condition(run, milestone).Status != metav1.ConditionTrue {
+			t.Errorf("%s is %s: %s", milestone, condition(run, milestone).Status, condition(run, milestone).Message)
+		}
+	}
+	if len(run.Status.Results) != 3 {
+		t.Fatalf("%d results, want one for each of 64, 512 and 1518 bytes", len(run.Status.Results))
+	}
+	for _, result := range run.Status.Results {
+		checkResult(t, result, 2, 2)
+	}
+	if run.Status.Generator == nil || run.Status.Generator.TransmitPath == "" || len(run.Status.Generator.Calibration) != 3 {
+		t.Errorf("generator is %+v, want its transmit path and three calibrations", run.Status.Generator)
+	}
+	nothingLeft(t, ns)
+	freed(t, ns)
+
+	tb := &v1alpha1.Testbed{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "lab"}, tb))
+	if tb.Status.Calibration == nil || len(tb.Status.Calibration.Frames) != 3 {
+		t.Errorf("the testbed's calibration is %+v", tb.Status.Calibration)
+	}
+	checkReports(t, ns)
+	if out, code := kubectl(t, "-n", ns, "wait", "--for=condition=Succeeded", "benchmarkrun/router", "--timeout=5s"); code != 0 {
+		t.Errorf("kubectl wait: %s", out)
+	}
+}
+
+// checkResult looks for what must hold of any measured result.
+func checkResult(t *testing.T, result v1alpha1.FrameResult, goals, loads int) {
+	t.Helper()
+	if len(result.Throughput) != goals || len(result.Latency) != loads {
+		t.Fatalf("%d bytes: %d goals and %d loads, want %d and %d", result.FrameBytes, len(result.Throughput), len(result.Latency), goals, loads)
+	}
+	for _, goal := range result.Throughput {
+		if goal.FramesPerSecond <= 0 || goal.LowerBoundFramesPerSecond < goal.FramesPerSecond {
+			t.Errorf("%d bytes, %s: %d frames/s at lower bound %d", result.FrameBytes, goal.Goal, goal.FramesPerSecond, goal.LowerBoundFramesPerSecond)
+		}
+		if goal.UpperBoundFramesPerSecond != nil && *goal.UpperBoundFramesPerSecond <= goal.LowerBoundFramesPerSecond {
+			t.Errorf("%d bytes, %s: upper bound %d below lower bound %d", result.FrameBytes, goal.Goal, *goal.UpperBoundFramesPerSecond, goal.LowerBoundFramesPerSecond)
+		}
+		if want := goal.FramesPerSecond * int64(result.FrameBytes+20) * 8; goal.Layer1BitsPerSecond < want*999/1000 || goal.Layer1BitsPerSecond > want*1001/1000 {
+			t.Errorf("%d bytes, %s: %d bit/s on layer 1, want about %d", result.FrameBytes, goal.Goal, goal.Layer1BitsPerSecond, want)
+		}
+	}
+	for _, load := range result.Latency {
+		for _, d := range load.Directions {
+			l := d.Latency
+			if l.Samples == 0 || l.Samples > d.ReceivedFrames || d.ReceivedFrames > d.SentFrames {
+				t.Errorf("%d bytes, %s, %s: sent %d, received %d, samples %d", result.FrameBytes, load.Load, d.Direction, d.SentFrames, d.ReceivedFrames, l.Samples)
+			}
+			ordered := []int64{1, l.MinNanoseconds, l.P50Nanoseconds, l.P90Nanoseconds, l.P99Nanoseconds, l.P999Nanoseconds, l.P9999Nanoseconds, l.MaxNanoseconds}
+			for i := 1; i < len(ordered); i++ {
+				if ordered[i] < ordered[i-1] {
+					t.Errorf("%d bytes, %s, %s: percentiles are not in order: %v", result.FrameBytes, load.Load, d.Direction, ordered[1:])
+					break
+				}
+			}
+		}
+	}
+}
+
+func checkReports(t *testing.T, ns string) {
+	t.Helper()
+	want := map[string]string{"table": "NDR", "markdown": "| ", "json": `"apiVersion"`, "csv": ",", "junit": "<testsuite"}
+	for format, text := range want {
+		out, code := command(t, "kubectl-vnfbench", "-n", ns, "report", "router", "-o", format)
+		if code != 0 || !strings.Contains(out, text) {
+			t.Errorf("report -o %s ended with code %d and printed:\n%s", format, code, out)
+			continue
+		}
+		switch format {
+		case "json":
+			if !json.Valid([]byte(out)) {
+				t.Errorf("report -o json is not JSON:\n%s", out)
+			}
+		case "junit":
+			if err := xml.Unmarshal([]byte(out), new(struct{})); err != nil {
+				t.Errorf("report -o junit is not XML: %v", err)
+			}
+		}
+	}
+}
+
+func TestChainOfFour(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	applyFile(t, ns, "../../config/samples/chain-of-four.yaml")
+	run := ends(t, ns, "chain-of-four", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	if len(run.Status.Results) == 1 {
+		checkResult(t, run.Status.Results[0], 0, 2)
+	}
+	nothingLeft(t, ns)
+}
+
+func TestIPv6(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	apply(t, ns, strings.Replace(shortRun("six", eightSeconds), "traffic: {", "traffic: {ipFamily: IPv6, ", 1))
+	run := ends(t, ns, "six", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	if len(run.Status.Results) == 1 {
+		checkResult(t, run.Status.Results[0], 0, 8)
+	}
+}
+
+func TestAcceptanceIsTheVerdict(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	applyFile(t, ns, "../../config/samples/router-accepted.yaml")
+	apply(t, ns, shortRun("too-strict", eightSeconds+`  acceptance:
+  - {name: impossible, metric: LatencyP99Nanoseconds, load: l1, atMost: 1}
+  - {name: easy, metric: LatencyP99Nanoseconds, load: l1, atMost: 1000000000}
+`))
+	ends(t, ns, "router-accepted", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	run := ends(t, ns, "too-strict", metav1.ConditionFalse, v1alpha1.ReasonNotAccepted)
+	if got := condition(run, v1alpha1.ConditionMeasured).Status; got != metav1.ConditionTrue {
+		t.Errorf("Measured is %s, want True: a missed threshold is a result", got)
+	}
+	verdicts := map[string]v1alpha1.VerdictResult{}
+	for _, v := range run.Status.Acceptance {
+		verdicts[v.Criterion] = v.Result
+	}
+	if verdicts["impossible"] != v1alpha1.VerdictFailed || verdicts["easy"] != v1alpha1.VerdictPassed {
+		t.Errorf("verdicts are %v", verdicts)
+	}
+	if out, code := command(t, "kubectl-vnfbench", "-n", ns, "watch", "too-strict"); code != 1 || !strings.Contains(out, "NotAccepted") {
+		t.Errorf("watch ended with code %d, want 1:\n%s", code, out)
+	}
+}
+
+func TestTwoRunsQueueInOrder(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	apply(t, ns, shortRun("first", eightSeconds))
+	until(t, ns, "first", waitForStart, "admitted", func(run *v1alpha1.BenchmarkRun) bool {
+		return condition(run, v1alpha1.ConditionAdmitted).Status == metav1.ConditionTrue
+	})
+	apply(t, ns, shortRun("second", eightSeconds))
+	second := until(t, ns, "second", waitForStart, "queued", func(run *v1alpha1.BenchmarkRun) bool {
+		return run.Status.QueuePosition != nil
+	})
+	if *second.Status.QueuePosition != 1 || condition(second, v1alpha1.ConditionAdmitted).Reason != v1alpha1.ReasonQueued {
+		t.Errorf("position %d, Admitted %+v", *second.Status.QueuePosition, condition(second, v1alpha1.ConditionAdmitted))
+	}
+	first := ends(t, ns, "first", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	second = ends(t, ns, "second", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	if second.Status.StartTime.Before(first.Status.CompletionTime) {
+		t.Errorf("the second run started at %s, before the first ended at %s", second.Status.StartTime, first.Status.CompletionTime)
+	}
+	if first.Status.Plan.Digest != second.Status.Plan.Digest {
+		t.Errorf("equal runs have different plans: %s and %s", first.Status.Plan.Digest, second.Status.Plan.Digest)
+	}
+	nothingLeft(t, ns)
+}
