@@ -12,6 +12,7 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 HELM := $(TOOLS)/helm-v3.22.0
+CRANE := $(TOOLS)/crane-v0.20.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 
 # Binaries are static, so that their images need nothing else, and free of
@@ -59,7 +60,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images install uninstall plugin
+.PHONY: build images push install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench ## Build the kubectl plugin into bin/.
@@ -72,9 +73,14 @@ $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench: $(BIN)/%: $(G
 images: $(LAB) build ## Build the image archives into bin/images.
 	@mkdir -p $(BIN)/images
 	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
-	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/manager"]' --user 65532:65532 $(BIN)/manager:/manager && \
-	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/measurer"]' --user 0:0 $(BIN)/measurer:/measurer && \
-	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/vnf"]' --user 0:0 $(BIN)/vnf:/vnf
+	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
+	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
+	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(BIN)/vnf:/usr/local/bin/vnf
+
+push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
+	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
+	@tag=$$(test/image-tag.sh); for name in manager measurer vnf; do \
+	  $(CRANE) push $(BIN)/images/$$name.tar $(REGISTRY)/vnfbench/$$name:$$tag; done; echo "tag $$tag"
 
 install: lab-up images $(HELM) ## Install the chart into the lab, with images built from this tree.
 	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar
@@ -126,4 +132,5 @@ $(TOOLS)/controller-gen-%: ; @test/install-tool.sh $@ sigs.k8s.io/controller-too
 $(TOOLS)/crd-ref-docs-%: ; @test/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
 $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
+$(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*

@@ -156,7 +156,7 @@ func TestBrokenRouterIsNamed(t *testing.T) {
 	if len(function) != 1 {
 		t.Fatalf("%d function pods", len(function))
 	}
-	if out, code := kubectl(t, "-n", ns, "exec", function[0].Name, "--", "/vnf", "link", "--port", "east", "--state", "down"); code != 0 {
+	if out, code := kubectl(t, "-n", ns, "exec", function[0].Name, "--", "vnf", "link", "--port", "east", "--state", "down"); code != 0 {
 		t.Fatalf("taking the port down: %s", out)
 	}
 	run := ends(t, ns, "broken", metav1.ConditionFalse, v1alpha1.ReasonChainFailed)

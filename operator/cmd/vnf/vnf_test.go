@@ -22,9 +22,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/internal/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
-	"vnfbench.io/operator/internal/vnf/netnstest"
 )
 
 const patience = 20 * time.Second

@@ -19,9 +19,9 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/internal/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/kernel"
-	"vnfbench.io/operator/internal/vnf/netnstest"
 )
 
 // arrival is generous: the machine may be busy with other tests.

@@ -1,0 +1,223 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// PlanSelf is Plan for the calling process.
+func PlanSelf(group string) ([]Hierarchy, error) {
+	memberships, err := os.Open("/proc/self/cgroup")
+	if err != nil {
+		return nil, fmt.Errorf("reading the caller's control groups: %w", err)
+	}
+	defer memberships.Close()
+	mounts, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("reading the mounted control groups: %w", err)
+	}
+	defer mounts.Close()
+	return Plan(memberships, mounts, group)
+}
+
+// Create makes the node's groups; it may be called again.
+func Create(plan []Hierarchy) error {
+	for _, h := range plan {
+		if err := os.MkdirAll(h.Dir, 0o755); err != nil {
+			return fmt.Errorf("creating a control group: %w", err)
+		}
+		if err := prepare(h); err != nil {
+			return fmt.Errorf("preparing the control group %q: %w", h.Dir, err)
+		}
+	}
+	return nil
+}
+
+func prepare(h Hierarchy) error {
+	parent := filepath.Dir(h.Dir)
+	if h.Unified() {
+		return enableControllers(parent)
+	}
+	if _, err := os.Stat(filepath.Join(h.Dir, "cpuset.cpus")); err != nil {
+		return nil // not the cpuset hierarchy
+	}
+	// A new version 1 cpuset is empty and takes no process.
+	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
+		value, err := os.ReadFile(filepath.Join(parent, name))
+		if err != nil {
+			return err
+		}
+		if err := write(filepath.Join(h.Dir, name), strings.TrimSpace(string(value))); err != nil {
+			return err
+		}
+	}
+	return write(filepath.Join(h.Dir, "cgroup.clone_children"), "1")
+}
+
+// enableControllers hands every controller of a version 2 group to its
+// children. Those that the kernel refuses are left out.
+func enableControllers(dir string) error {
+	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	for _, c := range strings.Fields(string(controllers)) {
+		_ = write(filepath.Join(dir, "cgroup.subtree_control"), "+"+c)
+	}
+	return nil
+}
+
+// Enter moves the calling process into the node's groups and gives the calling
+// thread a control group namespace that begins there. The caller has locked
+// the thread and replaces the process afterwards.
+func Enter(plan []Hierarchy) error {
+	for _, h := range plan {
+		if err := write(filepath.Join(h.Dir, "cgroup.procs"), "0"); err != nil {
+			return fmt.Errorf("joining a control group: %w", err)
+		}
+	}
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+		return fmt.Errorf("creating a control group namespace: %w", err)
+	}
+	for _, h := range plan {
+		if !h.Unified() {
+			continue
+		}
+		// Processes live in a leaf, so that the kubelet can hand controllers
+		// to the groups beside it.
+		leaf := filepath.Join(h.Dir, "init")
+		if err := os.MkdirAll(leaf, 0o755); err != nil {
+			return fmt.Errorf("creating a control group: %w", err)
+		}
+		if err := write(filepath.Join(leaf, "cgroup.procs"), "0"); err != nil {
+			return fmt.Errorf("joining a control group: %w", err)
+		}
+		if err := enableControllers(h.Dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mount mounts the hierarchies below dir, as the calling thread's control
+// group namespace shows them.
+func Mount(plan []Hierarchy, dir string) error {
+	if plan[0].Unified() {
+		return unix.Mount("cgroup2", dir, "cgroup2", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=755"); err != nil {
+		return err
+	}
+	for _, h := range plan {
+		point := filepath.Join(dir, h.Name)
+		if err := os.Mkdir(point, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount("cgroup", point, "cgroup", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, h.Options); err != nil {
+			return fmt.Errorf("mounting the hierarchy %q: %w", h.Options, err)
+		}
+		if err := linkControllers(dir, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkControllers makes "cpu" lead to "cpu,cpuacct".
+func linkControllers(dir string, h Hierarchy) error {
+	names := strings.Split(h.Name, ",")
+	if len(names) == 1 {
+		return nil
+	}
+	for _, n := range names {
+		if err := os.Symlink(h.Name, filepath.Join(dir, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Find returns every group of that name below the mounted hierarchies,
+// whichever program's children they are.
+func Find(group string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // a group that went away meanwhile
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == group:
+			found = append(found, path)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for control groups: %w", err)
+	}
+	return found, nil
+}
+
+// Remove ends the processes in every group of that name and removes the
+// groups.
+func Remove(ctx context.Context, group string) error {
+	var last error
+	for range 100 {
+		dirs, err := Find(group)
+		if err != nil || len(dirs) == 0 {
+			return err
+		}
+		for _, dir := range dirs {
+			last = removeTree(dir)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("removing the control groups %q: %w", group, last)
+}
+
+// removeTree removes a group, its children first.
+func removeTree(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeTree(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	killAll(dir)
+	return os.Remove(dir)
+}
+
+func killAll(dir string) {
+	procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return
+	}
+	for _, line := range strings.Fields(string(procs)) {
+		if pid, err := strconv.Atoi(line); err == nil && pid > 1 {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+func write(path, value string) error {
+	return os.WriteFile(path, []byte(value), 0o644)
+}

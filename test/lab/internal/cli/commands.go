@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"vnfbench.io/test/lab/internal/doctor"
+	"vnfbench.io/test/lab/internal/enter"
+)
+
+func (a *app) up() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Build what is missing and bring the node up",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if policy := a.settings.CPUManager; policy != "none" && policy != "static" {
+				return fmt.Errorf("the CPU manager policy %q is neither none nor static", policy)
+			}
+			if err := a.findSource(); err != nil {
+				return err
+			}
+			return a.lab().Up(c.Context())
+		},
+	}
+	c.Flags().StringVar(&a.settings.CPUManager, "cpu-manager", environment("VNFBENCH_LAB_CPU_MANAGER", "none"),
+		"the kubelet's CPU manager policy, none or static (VNFBENCH_LAB_CPU_MANAGER)")
+	return c
+}
+
+func environment(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func (a *app) down() *cobra.Command {
+	var purge bool
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "End the node and remove all that it left",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return a.lab().Down(c.Context(), purge) },
+	}
+	c.Flags().BoolVar(&purge, "purge", false, "remove the cache of binaries, images and the node's tree too")
+	return c
+}
+
+func (a *app) status() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the lab; fail unless the node is ready",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := a.lab().Status(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := s.Print(os.Stdout); err != nil {
+				return err
+			}
+			if !s.NodeReady {
+				return errQuiet
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) shell() *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell [-- program argument...]",
+		Short: "Run a shell, or a program, inside of the node",
+		RunE: func(_ *cobra.Command, args []string) error {
+			err := a.lab().Shell(args, enter.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+				return errors.Join(errProgram, err)
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) kubeconfig() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubeconfig",
+		Short: "Print the path of the administrator's kubeconfig",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if _, err := a.lab().Running(); err != nil {
+				return err
+			}
+			fmt.Println(a.lab().KubeconfigPath())
+			return nil
+		},
+	}
+}
+
+func (a *app) kubectl() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubectl -- argument...",
+		Short: "Run kubectl on the lab's cluster",
+		RunE: func(_ *cobra.Command, args []string) error {
+			args, err := a.lab().KubectlArgs(args)
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("starting kubectl: %w", syscall.Exec(args[0], args, os.Environ()))
+		},
+	}
+}
+
+func (a *app) load() *cobra.Command {
+	return &cobra.Command{
+		Use:   "load FILE...",
+		Short: "Import image archives into the node",
+		Args:  cobra.MinimumNArgs(1),
+		RunE:  func(c *cobra.Command, args []string) error { return a.lab().Load(c.Context(), args) },
+	}
+}
+
+func (a *app) assets() *cobra.Command {
+	return &cobra.Command{
+		Use:   "assets",
+		Short: "Print a directory for KUBEBUILDER_ASSETS, built when needed",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.findSource(); err != nil {
+				return err
+			}
+			dir, err := a.lab().Assets(c.Context())
+			if err != nil {
+				return err
+			}
+			fmt.Println(dir)
+			return nil
+		},
+	}
+}
+
+func (a *app) doctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what this machine lacks to run the lab",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			findings := doctor.Examine(c.Context(), doctor.Machine{Dir: a.settings.StateDir})
+			if err := doctor.Print(os.Stdout, findings); err != nil {
+				return err
+			}
+			if doctor.Worst(findings) != nil {
+				return errQuiet
+			}
+			return nil
+		},
+	}
+}

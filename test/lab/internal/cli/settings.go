@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/modfile"
+)
+
+const (
+	defaultPort = 16443
+	modulePath  = "vnfbench.io/test/lab"
+)
+
+// addFlags adds the flags that all sub-commands have; each has an environment
+// variable too.
+func (a *app) addFlags(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.settings.StateDir, "state-dir", os.Getenv("VNFBENCH_LAB_STATE_DIR"),
+		"directory of this lab (VNFBENCH_LAB_STATE_DIR; default: lab in the cache directory)")
+	flags.IntVar(&a.settings.Port, "port", environmentPort(),
+		"port of the API server on 127.0.0.1 (VNFBENCH_LAB_PORT)")
+	flags.StringVar(&a.settings.SourceDir, "source-dir", os.Getenv("VNFBENCH_LAB_SOURCE_DIR"),
+		"directory of the lab's go.mod (VNFBENCH_LAB_SOURCE_DIR; default: looked for)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.complete() }
+}
+
+func environmentPort() int {
+	if port, err := strconv.Atoi(os.Getenv("VNFBENCH_LAB_PORT")); err == nil {
+		return port
+	}
+	return defaultPort
+}
+
+// complete finds what was not given.
+func (a *app) complete() error {
+	s := &a.settings
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("finding the cache directory: %w", err)
+	}
+	s.CacheDir = filepath.Join(base, "vnfbench")
+	if s.StateDir == "" {
+		s.StateDir = filepath.Join(s.CacheDir, "lab")
+	}
+	if s.StateDir, err = filepath.Abs(s.StateDir); err != nil {
+		return fmt.Errorf("finding the state directory: %w", err)
+	}
+	if s.Port < 1 || s.Port > 65535 {
+		return fmt.Errorf("the port %d is not between 1 and 65535", s.Port)
+	}
+	return nil
+}
+
+// findSource finds the lab's sources when they are needed: in or above the
+// working directory, or above this program.
+func (a *app) findSource() error {
+	var starts []string
+	if a.settings.SourceDir != "" {
+		starts = []string{a.settings.SourceDir}
+	} else {
+		if dir, err := os.Getwd(); err == nil {
+			starts = append(starts, dir)
+		}
+		if program, err := os.Executable(); err == nil {
+			starts = append(starts, filepath.Dir(program))
+		}
+	}
+	for _, start := range starts {
+		for dir := start; ; dir = filepath.Dir(dir) {
+			for _, candidate := range []string{dir, filepath.Join(dir, "test", "lab")} {
+				if isSource(candidate) {
+					a.settings.SourceDir = candidate
+					return nil
+				}
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return errors.New("the lab's sources are not found: run it inside of the project, or give --source-dir")
+}
+
+func isSource(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	return err == nil && modfile.ModulePath(data) == modulePath
+}

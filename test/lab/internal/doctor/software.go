@@ -1,0 +1,125 @@
+package doctor
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"vnfbench.io/test/lab/internal/command"
+)
+
+func checkRoot(context.Context, Machine) Finding {
+	if os.Geteuid() == 0 {
+		return ok("user", "root")
+	}
+	return Finding{"user", Missing, fmt.Sprintf("user id %d", os.Geteuid()), "run the command as root"}
+}
+
+func checkDebian(context.Context, Machine) Finding {
+	const subject = "distribution"
+	file, err := os.Open("/etc/os-release")
+	if err != nil {
+		return Finding{subject, Missing, err.Error(), "use a Debian machine"}
+	}
+	defer file.Close()
+	release := parseRelease(file)
+	name := release["PRETTY_NAME"]
+	switch {
+	case release["ID"] == "debian":
+		return ok(subject, name)
+	case strings.Contains(release["ID_LIKE"], "debian"):
+		return Finding{subject, Warning, name, "tried on Debian only: apt must know a mirror that carries Debian"}
+	}
+	return Finding{subject, Missing, name, "use a Debian machine: the node's tree comes from its packages"}
+}
+
+// parseRelease reads the format of os-release(5).
+func parseRelease(r io.Reader) map[string]string {
+	values := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if name, value, found := strings.Cut(lines.Text(), "="); found {
+			values[name] = strings.Trim(value, `"'`)
+		}
+	}
+	return values
+}
+
+// minimumGo is the minor version of Go 1 that the lab's modules ask for.
+const minimumGo = 26
+
+func checkGo(ctx context.Context, _ Machine) Finding {
+	const subject = "Go"
+	remedy := fmt.Sprintf("install Go 1.%d or newer and put it in PATH", minimumGo)
+	version, err := command.Command{Args: []string{"go", "env", "GOVERSION"}}.Output(ctx)
+	if err != nil {
+		return Finding{subject, Missing, "not found in PATH", remedy}
+	}
+	version = strings.TrimSpace(version)
+	if goMinor(version) < minimumGo {
+		return Finding{subject, Missing, version, remedy}
+	}
+	return ok(subject, version)
+}
+
+// goMinor returns 26 for "go1.26.8", and 0 for what it cannot read.
+func goMinor(version string) int {
+	fields := strings.FieldsFunc(strings.TrimPrefix(version, "go1."), func(r rune) bool { return r < '0' || r > '9' })
+	if !strings.HasPrefix(version, "go1.") || len(fields) == 0 {
+		return 0
+	}
+	minor, _ := strconv.Atoi(fields[0])
+	return minor
+}
+
+// programs maps what the lab calls on this machine to the Debian package that
+// brings it.
+var programs = map[string]string{"debootstrap": "debootstrap"}
+
+func checkPackages(context.Context, Machine) Finding {
+	const subject = "Debian packages"
+	missing := missingPackages()
+	if len(missing) == 0 {
+		return ok(subject, "all there")
+	}
+	list := strings.Join(missing, " ")
+	return Finding{subject, Missing, "not installed: " + list, "lab up installs them; or: apt-get install " + list}
+}
+
+func missingPackages() []string {
+	var missing []string
+	for program, name := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+// Install installs the Debian packages that are missing.
+func Install(ctx context.Context) error {
+	missing := missingPackages()
+	if len(missing) == 0 {
+		return nil
+	}
+	env := append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	install := command.Command{
+		Args: append([]string{"apt-get", "install", "--yes", "--no-install-recommends"}, missing...),
+		Env:  env,
+	}
+	if err := install.Run(ctx); err == nil {
+		return nil
+	}
+	// The lists may be absent or old. Some source's failing is no reason to
+	// give up: the installation tells.
+	_ = command.Command{Args: []string{"apt-get", "update"}, Env: env}.Run(ctx)
+	if err := install.Run(ctx); err != nil {
+		return fmt.Errorf("installing Debian packages: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"vnfbench.io/test/lab/internal/cgroup"
+)
+
+// Down ends the lab and removes all that it left on this machine but the
+// cache, which goes too when purge is set.
+func (l Lab) Down(ctx context.Context, purge bool) error {
+	if err := l.remove(ctx); err != nil {
+		return err
+	}
+	l.Log.Printf("the lab is down")
+	if purge {
+		return l.purge()
+	}
+	return nil
+}
+
+func (l Lab) remove(ctx context.Context) error {
+	if _, err := os.Stat(l.StateDir); errors.Is(err, fs.ErrNotExist) {
+		return cgroup.Remove(ctx, l.group()) // of a lab whose state was removed by hand
+	}
+	lock, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	r, err := l.load()
+	if err != nil {
+		return err
+	}
+	if err := r.Kill(); err != nil {
+		return err
+	}
+	if err := cgroup.Remove(ctx, l.group()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(l.StateDir); err != nil {
+		return fmt.Errorf("removing the lab's state: %w", err)
+	}
+	return nil
+}
+
+// purge removes the cache, unless it holds another lab's state.
+func (l Lab) purge() error {
+	entries, err := os.ReadDir(l.CacheDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing the cache: %w", err)
+	}
+	for _, e := range entries {
+		if !isCacheEntry(e.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(l.CacheDir, e.Name())); err != nil {
+			return fmt.Errorf("removing the cache: %w", err)
+		}
+	}
+	_ = os.Remove(l.CacheDir) // unless others keep something there
+	l.Log.Printf("the cache is empty")
+	return nil
+}
+
+// isCacheEntry tells the lab's own entries, locks and half-made entries from
+// what others keep beside them.
+func isCacheEntry(name string) bool {
+	kind := strings.TrimPrefix(name, ".")
+	for _, known := range []string{"kube", "cni", "coredns", "pause", "rootfs", "images"} {
+		if strings.HasPrefix(kind, known+"-") || strings.HasPrefix(kind, known+".") {
+			return true
+		}
+	}
+	return false
+}

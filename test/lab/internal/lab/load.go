@@ -1,0 +1,197 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"vnfbench.io/test/lab/internal/config"
+	"vnfbench.io/test/lab/internal/enter"
+	"vnfbench.io/test/lab/internal/image"
+)
+
+// Load imports image archives into the running node.
+func (l Lab) Load(ctx context.Context, archives []string) error {
+	lock, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	r, err := l.Running()
+	if err != nil {
+		return err
+	}
+	return l.loadArchives(ctx, r, archives)
+}
+
+// archives lists the files of the images that every lab has.
+func (a artifacts) archives() []string {
+	files, _ := filepath.Glob(filepath.Join(a.images, "*.tar")) // the pattern is a good one
+	return files
+}
+
+// loaded is what was imported under a tag: the archive's hash, and the digest
+// that containerd gave the image.
+type loaded struct {
+	Archive string `json:"archive"`
+	Digest  string `json:"digest"`
+}
+
+func (l Lab) loadArchives(ctx context.Context, r record, archives []string) error {
+	known, err := l.readLoaded()
+	if err != nil {
+		return err
+	}
+	present, err := listImages(r)
+	if err != nil {
+		return err
+	}
+	for _, archive := range archives {
+		tags, err := image.Tags(archive)
+		if err != nil {
+			return err
+		}
+		hash, err := hashFile(archive)
+		if err != nil {
+			return err
+		}
+		unchanged := !slices.ContainsFunc(tags, func(tag string) bool {
+			return known[tag].Archive != hash || known[tag].Digest == "" || known[tag].Digest != present[tag].digest
+		})
+		if unchanged {
+			l.Log.Printf("%s is loaded already", strings.Join(tags, ", "))
+			continue
+		}
+		if present, err = importArchive(ctx, r, archive, tags); err != nil {
+			return err
+		}
+		for _, tag := range tags {
+			known[tag] = loaded{hash, present[tag].digest}
+			l.Log.Printf("%s loaded, %s", tag, present[tag].digest)
+		}
+		if err := l.writeJSON("loaded.json", known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l Lab) readLoaded() (map[string]loaded, error) {
+	known := map[string]loaded{}
+	data, err := os.ReadFile(l.path("loaded.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what was loaded: %w", err)
+	}
+	if err := json.Unmarshal(data, &known); err != nil {
+		return nil, fmt.Errorf("reading what was loaded: %w", err)
+	}
+	return known, nil
+}
+
+func hashFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("hashing an archive: %w", err)
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", fmt.Errorf("hashing the archive %q: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// importArchive imports an archive and waits until the kubelet can see its
+// images: containerd's Kubernetes part learns of them a moment later.
+func importArchive(ctx context.Context, r record, archive string, tags []string) (map[string]nodeImage, error) {
+	file, err := os.Open(archive)
+	if err != nil {
+		return nil, fmt.Errorf("importing an archive: %w", err)
+	}
+	defer file.Close()
+	if _, err := ctr(r, file, "images", "import", "-"); err != nil {
+		return nil, fmt.Errorf("importing %q: %w", archive, err)
+	}
+	var present map[string]nodeImage
+	err = poll(ctx, 50*time.Millisecond, func(context.Context) (err error) {
+		if present, err = listImages(r); err != nil {
+			return err
+		}
+		for _, tag := range tags {
+			if !present[tag].managed {
+				return fmt.Errorf("containerd does not show the image %q", tag)
+			}
+		}
+		return nil
+	})
+	return present, err
+}
+
+// nodeImage is an image as containerd lists it.
+type nodeImage struct {
+	digest string
+	// managed images are known to containerd's Kubernetes part.
+	managed bool
+}
+
+func listImages(r record) (map[string]nodeImage, error) {
+	out, err := ctr(r, nil, "images", "list")
+	if err != nil {
+		return nil, fmt.Errorf("listing the node's images: %w", err)
+	}
+	return parseImages(out), nil
+}
+
+// parseImages reads the table of "ctr images list": the name comes first, the
+// digest third and the labels last.
+func parseImages(table string) map[string]nodeImage {
+	images := map[string]nodeImage{}
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || !strings.HasPrefix(fields[2], "sha256:") {
+			continue
+		}
+		labels := fields[len(fields)-1]
+		images[fields[0]] = nodeImage{fields[2], strings.Contains(labels, "io.cri-containerd.image=managed")}
+	}
+	return images
+}
+
+// ctr runs containerd's client in the node, in the namespace that Kubernetes
+// uses.
+func ctr(r record, input io.Reader, args ...string) (string, error) {
+	var out, errOut strings.Builder
+	err := r.Run(nodeEnvironment(), enter.Streams{In: input, Out: &out, Err: &errOut},
+		append([]string{"ctr", "--namespace", "k8s.io"}, args...)...)
+	if err != nil {
+		return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errOut.String()))
+	}
+	return out.String(), nil
+}
+
+func waitForContainerd(ctx context.Context, r record) error {
+	return poll(ctx, 100*time.Millisecond, func(context.Context) error {
+		if !r.Alive() {
+			return ErrNotUp
+		}
+		_, err := ctr(r, nil, "version")
+		return err
+	})
+}
+
+func nodeEnvironment() []string {
+	return []string{"PATH=" + config.Path(), "HOME=/root", "LANG=C.UTF-8", "KUBECONFIG=" + config.PKIDir + "/admin.kubeconfig"}
+}

@@ -1,0 +1,216 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/test/lab/internal/cache"
+	"vnfbench.io/test/lab/internal/cgroup"
+	"vnfbench.io/test/lab/internal/config"
+	"vnfbench.io/test/lab/internal/enter"
+	"vnfbench.io/test/lab/internal/node"
+	"vnfbench.io/test/lab/internal/pki"
+)
+
+// fingerprint is of all that a node is started with.
+func (l Lab) fingerprint(made artifacts) string {
+	return cache.Fingerprint(made.kube, made.cni, made.rootfs, strconv.Itoa(l.Port), l.CPUManager)
+}
+
+// clear removes what a node that crashed, or that is to be replaced, left
+// behind. Data that a machine's sudden end may have spoilt goes too.
+func (l Lab) clear(ctx context.Context, before record) error {
+	if err := before.Kill(); err != nil {
+		return err
+	}
+	if err := cgroup.Remove(ctx, l.group()); err != nil {
+		return err
+	}
+	boot, err := bootID()
+	if err != nil {
+		return err
+	}
+	if before.BootID != "" && before.BootID != boot {
+		l.Log.Printf("dropping the cluster's state: it is from before the machine's reboot")
+		if err := os.RemoveAll(l.path("data")); err != nil {
+			return fmt.Errorf("dropping the cluster's state: %w", err)
+		}
+	}
+	// It does not fit another CPU manager policy, and all pods start anew.
+	err = os.Remove(l.path("data/var/lib/kubelet/cpu_manager_state"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return rotateLogs(l.LogDir())
+}
+
+// rotateLogs keeps the logs of the node's last run, and of the one before.
+func rotateLogs(dir string) error {
+	if err := os.RemoveAll(dir + ".before"); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, dir+".before"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.MkdirAll(dir, 0o755)
+}
+
+// start starts a node and returns when its daemons have been started.
+func (l Lab) start(made artifacts, fingerprint string) (record, error) {
+	boot, err := bootID()
+	if err != nil {
+		return record{}, err
+	}
+	r := record{BootID: boot, Port: l.Port, Fingerprint: fingerprint, KubeDir: made.kube}
+	listener, err := listen(l.Port)
+	if err != nil {
+		return r, err
+	}
+	defer listener.Close()
+	if err := l.writeCredentials(); err != nil {
+		return r, err
+	}
+	spec, err := l.writeSpec(made)
+	if err != nil {
+		return r, err
+	}
+	if err := l.save(r); err != nil { // should this program end before the node runs
+		return r, err
+	}
+	r.Node, err = l.spawn(spec, listener, r)
+	return r, err
+}
+
+// listen takes the API server's port on this machine.
+func listen(port int) (*os.File, error) {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, fmt.Errorf("the port %d is taken by another program: choose one with --port or VNFBENCH_LAB_PORT", port)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", address, err)
+	}
+	defer listener.Close() // the file is a copy
+	return listener.(*net.TCPListener).File()
+}
+
+func (l Lab) writeCredentials() error {
+	err := pki.Ensure(l.path("pki"), pki.Cluster{
+		NodeName:    nodeName,
+		ServerNames: []string{config.APIServerIP, config.NodeIP},
+		ServerURL:   "https://127.0.0.1:" + config.APIPort,
+	})
+	if err != nil {
+		return err
+	}
+	data, err := pki.Kubeconfig(l.path("pki"), "admin", fmt.Sprintf("https://127.0.0.1:%d", l.Port))
+	if err != nil {
+		return err
+	}
+	return replaceFile(l.KubeconfigPath(), data, 0o600)
+}
+
+// writeSpec writes the node's description and creates its control groups.
+func (l Lab) writeSpec(made artifacts) (node.Spec, error) {
+	groups, err := cgroup.PlanSelf(l.group())
+	if err != nil {
+		return node.Spec{}, err
+	}
+	if err := cgroup.Create(groups); err != nil {
+		return node.Spec{}, err
+	}
+	executable, err := l.copyExecutable()
+	if err != nil {
+		return node.Spec{}, err
+	}
+	spec := node.Spec{
+		Node:       l.node(),
+		Cgroups:    groups,
+		RootFS:     made.rootfs,
+		KubeDir:    made.kube,
+		CNIDir:     made.cni,
+		Executable: executable,
+		ScratchDir: l.path("scratch"),
+		DataDir:    l.path("data"),
+		PKIDir:     l.path("pki"),
+		LogDir:     l.LogDir(),
+		MachineID:  cache.Fingerprint(l.StateDir) + cache.Fingerprint(l.StateDir, "2"),
+	}
+	return spec, l.writeJSON("node.json", spec)
+}
+
+// copyExecutable keeps this program for the node: "go run" removes its own.
+func (l Lab) copyExecutable() (string, error) {
+	data, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return "", fmt.Errorf("reading this program: %w", err)
+	}
+	path := l.path("bin", "lab")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	return path, replaceFile(path, data, 0o755)
+}
+
+// spawn starts the node's first process, records it and waits for its report.
+// The process outlives this program.
+func (l Lab) spawn(spec node.Spec, listener *os.File, r record) (enter.Node, error) {
+	output, err := os.OpenFile(filepath.Join(l.LogDir(), "node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return enter.Node{}, err
+	}
+	defer output.Close()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return enter.Node{}, err
+	}
+	defer reader.Close()
+	cmd := exec.Command(spec.Executable, "node", "enter", l.path("node.json"))
+	cmd.Stdout, cmd.Stderr, cmd.Dir = output, output, "/"
+	cmd.ExtraFiles = []*os.File{listener, writer} // node.ListenerFD, node.ReportFD
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid: true,
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+			unix.CLONE_NEWUTS | unix.CLONE_NEWIPC,
+	}
+	if err := errors.Join(cmd.Start(), writer.Close()); err != nil {
+		return enter.Node{}, fmt.Errorf("starting the node: %w", err)
+	}
+	if r.Node, err = enter.Identify(cmd.Process.Pid); err != nil {
+		return enter.Node{}, errors.Join(err, cmd.Process.Kill())
+	}
+	if err := l.save(r); err != nil {
+		return enter.Node{}, errors.Join(err, cmd.Process.Kill())
+	}
+	return r.Node, awaitReport(reader, cmd)
+}
+
+func awaitReport(reader io.Reader, cmd *exec.Cmd) error {
+	report, err := io.ReadAll(reader)
+	if err == nil && string(report) == node.Ready {
+		return nil
+	}
+	_ = cmd.Process.Kill() // it may have ended by itself
+	_ = cmd.Wait()
+	if err != nil {
+		return fmt.Errorf("waiting for the node: %w", err)
+	}
+	message := strings.TrimSpace(string(report))
+	if message == "" {
+		message = "it ended without saying why"
+	}
+	return fmt.Errorf("starting the node: %s", message)
+}

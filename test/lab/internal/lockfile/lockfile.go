@@ -1,0 +1,65 @@
+// Package lockfile lets one program at a time do something. A file's path
+// goes in; a lock, which the kernel drops when its holder ends, comes out.
+package lockfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock is a held lock.
+type Lock struct{ file *os.File }
+
+// Acquire takes the lock on the file at path, which it creates when needed.
+// When another program holds it, Acquire calls waiting once and waits.
+func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
+	for {
+		lock, err := acquire(ctx, path, waiting)
+		if err != nil || lock.current(path) {
+			return lock, err
+		}
+		lock.Unlock() // the file was removed while this program waited
+	}
+}
+
+func acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening a lock: %w", err)
+	}
+	for first := true; ; first = false {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return &Lock{file}, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(fmt.Errorf("locking %q: %w", path, err), file.Close())
+		}
+		if first {
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), file.Close())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// current tells whether the locked file is still the one at path.
+func (l *Lock) current(path string) bool {
+	mine, err := l.file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// Unlock gives the lock back.
+func (l *Lock) Unlock() { _ = l.file.Close() }

@@ -1,0 +1,141 @@
+// Package rootfs makes the node's file tree from Debian packages. A cache goes
+// in; a directory in it that holds the tree comes out.
+package rootfs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"vnfbench.io/test/lab/internal/cache"
+	"vnfbench.io/test/lab/internal/command"
+	"vnfbench.io/test/lab/internal/progress"
+)
+
+// Suite is the Debian release that the node is made of. It is fixed, so that
+// every machine tests with the same containerd and runc.
+const Suite = "bookworm"
+
+// packages are the node's, beside Debian's minimal base: the container
+// runtime, what the kubelet and kube-proxy call, what a person in "lab shell"
+// wants, and the busybox of the test image.
+var packages = []string{
+	"busybox-static", "conntrack", "containerd", "ethtool", "iproute2",
+	"iptables", "iputils-ping", "kmod", "nftables", "procps", "runc", "tcpdump",
+}
+
+// Builder makes trees.
+type Builder struct {
+	Cache cache.Cache
+	Log   *progress.Log
+}
+
+// Build returns the directory that holds the tree.
+func (b Builder) Build(ctx context.Context) (string, error) {
+	fingerprint := cache.Fingerprint(append([]string{Suite, "minbase"}, packages...)...)
+	return b.Cache.Get(ctx, "rootfs", fingerprint, func(ctx context.Context, dir string) error {
+		return b.Log.Watch("installing the node's Debian tree", lastLine(dir), func() error {
+			return debootstrap(ctx, dir)
+		})
+	})
+}
+
+func debootstrap(ctx context.Context, dir string) error {
+	mirror, err := findMirror(ctx)
+	if err != nil {
+		return err
+	}
+	err = command.Command{
+		Args: []string{
+			"debootstrap", "--variant=minbase",
+			"--include=" + strings.Join(packages, ","), Suite, dir, mirror,
+		},
+		Niceness: 5,
+		Isolated: true, // debootstrap mounts /proc in the tree
+	}.Run(ctx)
+	if err != nil {
+		return errors.Join(err, quoteLog(dir))
+	}
+	for _, waste := range []string{"var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man", "usr/share/locale"} {
+		if err := os.RemoveAll(filepath.Join(dir, waste)); err != nil {
+			return fmt.Errorf("trimming the tree: %w", err)
+		}
+	}
+	return nil
+}
+
+// findMirror asks apt where this machine gets its Debian packages from.
+func findMirror(ctx context.Context) (string, error) {
+	targets, err := command.Command{Args: []string{
+		"apt-get", "indextargets", "--format", "$(CODENAME) $(COMPONENT) $(REPO_URI)", "Created-By: Packages",
+	}}.Output(ctx)
+	if err != nil {
+		return "", fmt.Errorf("asking apt for its mirror: %w", err)
+	}
+	return chooseMirror(strings.NewReader(targets), Suite)
+}
+
+// chooseMirror picks a mirror from lines of a release's name, a component and
+// an address: the one that serves the release, else any that serves a whole
+// release, since a mirror carries several.
+func chooseMirror(targets io.Reader, suite string) (string, error) {
+	var others []string
+	lines := bufio.NewScanner(targets)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) != 3 || fields[1] != "main" {
+			continue
+		}
+		if fields[0] == suite {
+			return fields[2], nil
+		}
+		if !strings.Contains(fields[0], "-security") {
+			others = append(others, fields[2])
+		}
+	}
+	slices.Sort(others)
+	if len(others) == 0 {
+		return "", fmt.Errorf("apt on this machine names no Debian mirror with the component main")
+	}
+	return others[0], nil
+}
+
+// lastLine returns a function that tells what debootstrap logged last.
+func lastLine(dir string) func() string {
+	return func() string {
+		data, err := os.ReadFile(filepath.Join(dir, "debootstrap", "debootstrap.log"))
+		if err != nil {
+			return ""
+		}
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		return "(" + shorten(lines[len(lines)-1]) + ")"
+	}
+}
+
+// shorten keeps a file's name of wget's "URL:... [size] -> file", and other
+// lines as they are.
+func shorten(line string) string {
+	if i := strings.Index(line, "] -> "); i >= 0 {
+		line = line[:i]
+		if j := strings.LastIndex(line, " ["); j >= 0 {
+			line = line[:j]
+		}
+		return "downloaded " + filepath.Base(line)
+	}
+	return line
+}
+
+func quoteLog(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, "debootstrap", "debootstrap.log"))
+	if err != nil {
+		return nil // it failed before it logged anything
+	}
+	const end = 1500
+	return fmt.Errorf("end of debootstrap's log:\n%s", data[max(0, len(data)-end):])
+}

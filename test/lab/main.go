@@ -1,0 +1,13 @@
+// Command lab runs a one-node Kubernetes cluster inside namespaces of its own,
+// made from Go modules and Debian packages alone. See README.md.
+package main
+
+import (
+	"os"
+
+	"vnfbench.io/test/lab/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main())
+}

@@ -1,0 +1,16 @@
+// Package manifests holds the objects that every lab's cluster begins with:
+// Multus's kind and rights, and CoreDNS.
+package manifests
+
+import _ "embed"
+
+// Multus is the NetworkAttachmentDefinition kind and what the Multus plugin,
+// which runs with the node's own identity, may do.
+//
+//go:embed multus.yaml
+var Multus string
+
+// CoreDNS is the cluster's name server.
+//
+//go:embed coredns.yaml
+var CoreDNS string
