@@ -86,7 +86,7 @@ install: lab-up images $(HELM) ## Install the chart into the lab, with images bu
 	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
-	  --set-string image.tag=$$tag --set image.registry=localhost --set leaderElection.fastTakeover=true --wait --timeout 3m >/dev/null && \
+	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
 
 uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.

@@ -4,14 +4,10 @@
 package build
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 
 	"vnfbench.io/test/lab/internal/cache"
 	"vnfbench.io/test/lab/internal/command"
@@ -66,16 +62,19 @@ func (b Builder) fingerprint(ctx context.Context, t Target, flags []string) (str
 
 func (b Builder) compile(ctx context.Context, t Target, flags []string, dir string) error {
 	args := append([]string{"go", "build", "-v", "-o", dir + "/"}, flags...)
-	packages, writer := watchPackages()
-	defer writer.Close()
-	return b.Log.Watch("building "+t.Kind, packages, func() error {
-		return command.Command{
+	var seen compilerOutput
+	return b.Log.Watch("building "+t.Kind, seen.summary, func() error {
+		err := command.Command{
 			Args:     append(args, t.Package),
 			Dir:      filepath.Join(b.SourceDir, t.Dir),
 			Env:      environment(),
-			Stderr:   writer,
+			Stderr:   &seen,
 			Niceness: 5,
 		}.Run(ctx)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, seen.complaints())
+		}
+		return nil
 	})
 }
 
@@ -91,31 +90,4 @@ func link(dir string, t Target) error {
 		}
 	}
 	return nil
-}
-
-// watchPackages returns a writer for what "go build -v" says, and a function
-// that sums it up. What is no package's name is an error message and is passed
-// on.
-func watchPackages() (func() string, io.WriteCloser) {
-	var count atomic.Int64
-	var last atomic.Value
-	last.Store("downloading or checking modules")
-	reader, writer := io.Pipe()
-	go func() {
-		lines := bufio.NewScanner(reader)
-		for lines.Scan() {
-			line := lines.Text()
-			switch {
-			case strings.HasPrefix(line, "go: downloading"):
-				last.Store(line)
-			case strings.ContainsAny(line, " \t:#"):
-				fmt.Fprintln(os.Stderr, line)
-			default:
-				count.Add(1)
-				last.Store(line)
-			}
-		}
-		_, _ = io.Copy(io.Discard, reader)
-	}()
-	return func() string { return fmt.Sprintf("(%d packages, %s)", count.Load(), last.Load()) }, writer
 }

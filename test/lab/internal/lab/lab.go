@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"vnfbench.io/test/lab/internal/build"
 	"vnfbench.io/test/lab/internal/cache"
@@ -72,12 +73,21 @@ func (l Lab) rootfs() rootfs.Builder {
 	return rootfs.Builder{Cache: l.cache(), Log: l.Log}
 }
 
-// lock keeps other lab programs from changing this lab.
+// lockName is the file that makes a directory a lab's.
+const lockName = "lab.lock"
+
+// lock keeps other lab programs from changing this lab. It refuses a directory
+// that holds other things, since lab down removes it.
 func (l Lab) lock(ctx context.Context) (*lockfile.Lock, error) {
-	if err := os.MkdirAll(l.StateDir, 0o755); err != nil {
-		return nil, fmt.Errorf("creating the state directory: %w", err)
+	entries, err := os.ReadDir(l.StateDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the state directory: %w", err)
 	}
-	return lockfile.Acquire(ctx, l.path("lock"), func() {
+	ours := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == lockName })
+	if len(entries) > 0 && !ours {
+		return nil, fmt.Errorf("the state directory %q holds other things than a lab", l.StateDir)
+	}
+	return lockfile.Acquire(ctx, l.path(lockName), func() {
 		l.Log.Printf("waiting for another lab program that works on %s", l.StateDir)
 	})
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,8 +27,19 @@ import (
 )
 
 // fingerprint is of all that a node is started with.
-func (l Lab) fingerprint(made artifacts) string {
-	return cache.Fingerprint(made.kube, made.cni, made.rootfs, strconv.Itoa(l.Port), l.CPUManager)
+func (l Lab) fingerprint(made artifacts) (string, error) {
+	parts := []string{made.kube, made.cni, made.rootfs, strconv.Itoa(l.Port)}
+	files, err := l.node().Files()
+	if err != nil {
+		return "", err
+	}
+	for _, place := range slices.Sorted(maps.Keys(files)) {
+		parts = append(parts, place, string(files[place]))
+	}
+	for _, d := range l.node().Daemons() {
+		parts = append(parts, d.Args...)
+	}
+	return cache.Fingerprint(parts...), nil
 }
 
 // clear removes what a node that crashed, or that is to be replaced, left
@@ -93,12 +106,14 @@ func (l Lab) start(made artifacts, fingerprint string) (record, error) {
 	return r, err
 }
 
+var errPortTaken = errors.New("another program listens there: choose a port with --port or VNFBENCH_LAB_PORT")
+
 // listen takes the API server's port on this machine.
 func listen(port int) (*os.File, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, unix.EADDRINUSE) {
-		return nil, fmt.Errorf("the port %d is taken by another program: choose one with --port or VNFBENCH_LAB_PORT", port)
+		return nil, fmt.Errorf("port %d: %w", port, errPortTaken)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", address, err)

@@ -67,7 +67,10 @@ func (l Lab) ensureNode(ctx context.Context, made artifacts) (record, error) {
 	if err != nil {
 		return before, err
 	}
-	wanted := l.fingerprint(made)
+	wanted, err := l.fingerprint(made)
+	if err != nil {
+		return before, err
+	}
 	if before.Alive() && before.Fingerprint == wanted {
 		l.Log.Printf("the node runs already")
 		return before, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,8 @@ import (
 // Lock is a held lock.
 type Lock struct{ file *os.File }
 
-// Acquire takes the lock on the file at path, which it creates when needed.
+// Acquire takes the lock on the file at path, which it creates when needed,
+// with its directory: either may be removed by the lock's holder.
 // When another program holds it, Acquire calls waiting once and waits.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	for {
@@ -28,6 +30,9 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 }
 
 func acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("creating a lock's directory: %w", err)
+	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("opening a lock: %w", err)

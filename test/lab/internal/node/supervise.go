@@ -68,6 +68,9 @@ const restartDelay = time.Second
 // keep runs a daemon, again and again, until ctx is done; then it ends it.
 func (s *supervisor) keep(ctx context.Context, d config.Daemon) {
 	for {
+		if err := await(ctx, d.Needs); err != nil {
+			return // the node ends
+		}
 		slog.Info("Starting daemon", "name", d.Name)
 		process, exit, err := s.start(d)
 		if err != nil {

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What the programs and user space share. Every figure is in nanoseconds,
+ * frames or bytes as its name says; the Go types are generated from here. */
+#ifndef VNFBENCH_LAYOUT_H
+#define VNFBENCH_LAYOUT_H
+
+#include <linux/types.h>
+
+/* Index of a direction in every array, and its bit in a signature's key. */
+enum { FORWARD = 0, REVERSE = 1, DIRECTIONS = 2 };
+
+/* The 16 bytes behind the UDP header of every frame, in host byte order (both
+ * ends are this host). They fit the 18 payload bytes of a 64-byte frame.
+ * It is not "packed": clang would then read it byte by byte. Frames put it at
+ * an address that is even only, which every CPU that is built for allows. */
+struct signature {
+	__u16 magic;
+	__u16 key; /* trial << 1 | direction; trial is never 0 */
+	__u32 sequence;
+	__u64 sent_at;
+};
+
+#define SIGNATURE_MAGIC 0x7662
+
+/* One cache line pair for each direction, so that two transmitting cores share none. */
+#define PER_DIRECTION __attribute__((aligned(128)))
+
+/* The longest frame in a buffer that live frames can carry is below a page. */
+#define TEMPLATE_BYTES 4096
+
+struct transmitter {
+	/* Set before a trial. */
+	__u64 end_at;             /* nothing departs at or after this time */
+	__u64 intended_frames;    /* 0: no limit */
+	__u64 frames_per_second;  /* 0: as fast as possible */
+	__u64 gap_nanoseconds;    /* 1e9 / frames_per_second ... */
+	__u64 gap_remainder;      /* ... and 1e9 % frames_per_second */
+	__u64 backlog_limit;      /* older arrears are given up */
+	__u64 tolerance;          /* later than this is a missed deadline */
+	__u32 redirect_ifindex;
+	__u32 port_ifindex;
+	__u32 frame_bytes;        /* without the check sequence */
+	__u32 is_ipv6;            /* 0 or 1; over IPv4, UDP goes without a checksum */
+	__u32 checksum_base;      /* sum of all words but the signature's */
+	__u32 key;
+	/* Kept by the program. */
+	__u64 due;
+	__u64 due_remainder;
+	__u64 eligible;           /* NEVER: this direction has ended */
+	__u64 made;
+	__u64 late;
+	__u64 latest;
+	__u64 forgiven;           /* nanoseconds by which the schedule was moved */
+	__u64 last_departure;
+	__u64 left_inner;         /* passed the inner veth on to the port */
+} PER_DIRECTION;
+
+#define NEVER (~0ULL)
+
+/* The time constant, in nanoseconds, with which arrears are made up. */
+#define CATCH_UP 5000000ULL
+
+struct spread {
+	__u64 samples;
+	__u64 sum;
+	__u64 min;
+	__u64 max;
+};
+
+struct receiver {
+	/* Set before a trial. */
+	__u32 port_ifindex;
+	__u32 key;
+	/* Kept by the program. */
+	__u64 received;
+	__u64 bytes;
+	__u64 duplicates;
+	__u64 reordered;
+	__u64 beyond_window; /* too late to tell a duplicate */
+	__u64 first_delay;
+	__u64 next_sequence; /* RFC 4737's NextExp */
+	__u64 last_arrival;  /* see arrival() */
+	__u64 jitter;        /* RFC 3550 A.8, scaled by 16 */
+	struct spread delay;
+	struct spread variation;
+	/* Frames that are none of this trial's. */
+	__u64 stray;   /* of another trial */
+	__u64 foreign; /* no signature */
+} PER_DIRECTION;
+
+/* Duplicates are found within this many sequence numbers. */
+#define WINDOW 16384
+
+/* Log-linear buckets: one each below 2048 ns, then 1024 for each power of two
+ * up to 2^34 ns (17 s), so a bucket is at most 1/1024 of its value wide. */
+#define BUCKET_BITS 10
+#define VALUE_BITS 34
+#define BUCKETS ((VALUE_BITS - BUCKET_BITS + 1) << BUCKET_BITS)
+
+enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HISTOGRAMS = 3 };
+
+/* All that is shared, mapped into user space as one piece: no system call and
+ * no copy to set a trial up or to read its result. */
+struct state {
+	struct transmitter transmitters[DIRECTIONS];
+	struct receiver receivers[DIRECTIONS];
+	__u8 templates[DIRECTIONS][TEMPLATE_BYTES];
+	__u64 window[DIRECTIONS][WINDOW];
+	__u64 histograms[DIRECTIONS][HISTOGRAMS][BUCKETS];
+	__u64 zero; /* always; see cell() */
+};
+
+#endif

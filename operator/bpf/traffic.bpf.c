@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+// The measured path of the XDP driver: "transmit_*" make and pace frames under
+// BPF_PROG_RUN with live frames, "receive" takes them in at the other port,
+// "pass_on" carries them from the inner veth pair to a port whose peer takes
+// no XDP frames. docs/concepts/xdp-driver.md explains the whole.
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "layout.h"
+
+#define ETHERTYPE_OFFSET 12
+#define ETHERTYPE_IPV4 bpf_htons(0x0800)
+#define ETHERTYPE_IPV6 bpf_htons(0x86dd)
+#define PROTOCOL_UDP 17
+#define IPV4_VERSION_IHL 0x45
+#define IPV4_PAYLOAD_OFFSET 42
+#define IPV6_PAYLOAD_OFFSET 62
+#define IPV6_CHECKSUM_OFFSET 60
+#define MIN_FRAME_BYTES 60
+
+char licence[] SEC("license") = "Dual MIT/GPL";
+
+// Several CPUs may run "receive" for one direction at once: not so where every
+// port has a single receive queue in native mode, and then the verifier
+// removes every atomic operation.
+const volatile __u8 several_cpus = 1;
+
+struct state shared;
+
+static __always_inline void add(__u64 *counter, __u64 n)
+{
+	if (several_cpus)
+		__sync_fetch_and_add(counter, n);
+	else
+		*counter += n;
+}
+
+static __always_inline __u64 swap(__u64 *place, __u64 value)
+{
+	__u64 old;
+
+	if (several_cpus)
+		return __sync_lock_test_and_set(place, value);
+	old = *place;
+	*place = value;
+	return old;
+}
+
+// replace stores value where the place still holds old.
+static __always_inline int replace(__u64 *place, __u64 old, __u64 value)
+{
+	if (several_cpus)
+		return __sync_val_compare_and_swap(place, old, value) == old;
+	*place = value;
+	return 1;
+}
+
+// Losing a race eight times over would need eight better values at once.
+static __always_inline void lower(__u64 *place, __u64 value)
+{
+	for (int i = 0; i < 8; i++) {
+		__u64 old = *(volatile __u64 *)place;
+
+		if (value >= old || replace(place, old, value))
+			return;
+	}
+}
+
+static __always_inline void raise(__u64 *place, __u64 value)
+{
+	for (int i = 0; i < 8; i++) {
+		__u64 old = *(volatile __u64 *)place;
+
+		if (value <= old || replace(place, old, value))
+			return;
+	}
+}
+
+// opaque makes the verifier forget what it knows of an index. Without
+// CAP_PERFMON it wants the same range of an index on every way to its addition
+// to a pointer, and learns another on each; a zero that user space could
+// change, added, makes them equal again. A bounds check must follow.
+static __always_inline __u32 opaque(__u32 index)
+{
+	index += *(volatile __u32 *)&shared.zero;
+	barrier_var(index);
+	return index;
+}
+
+// cell is &whole[index], or null beyond the end.
+static __always_inline __u64 *cell(__u64 *whole, __u32 cells, __u32 index)
+{
+	index = opaque(index);
+	return index < cells ? &whole[index] : 0;
+}
+
+// count_in adds a value to a histogram; bucketOf in histogram.go is its twin.
+// What is beyond the range shows in no bucket, only in a maximum.
+static __always_inline void count_in(__u32 direction, __u32 histogram, __u64 value)
+{
+	__u32 shift = 0, bucket;
+	__u64 top = value >> (BUCKET_BITS + 1);
+	__u64 *counter;
+
+	if (value >> VALUE_BITS)
+		return;
+	if (top >> 16) {
+		shift += 16;
+		top >>= 16;
+	}
+	if (top >> 8) {
+		shift += 8;
+		top >>= 8;
+	}
+	if (top >> 4) {
+		shift += 4;
+		top >>= 4;
+	}
+	if (top >> 2) {
+		shift += 2;
+		top >>= 2;
+	}
+	shift += top >> 1 ? 2 : top;
+	bucket = (shift << BUCKET_BITS) + (__u32)(value >> shift);
+	bucket += (direction * HISTOGRAMS + histogram) * BUCKETS;
+	counter = cell(&shared.histograms[0][0][0], DIRECTIONS * HISTOGRAMS * BUCKETS, bucket);
+	if (counter)
+		add(counter, 1);
+}
+
+static __always_inline void note(struct spread *s, __u32 direction, __u32 histogram, __u64 value)
+{
+	add(&s->samples, 1);
+	add(&s->sum, value);
+	lower(&s->min, value);
+	raise(&s->max, value);
+	count_in(direction, histogram, value);
+}
+
+/* ---- transmit ---- */
+
+static __always_inline __u16 checksum(__u64 base, __u64 a, __u64 b)
+{
+	__u64 sum = base;
+
+	sum += (a & 0xffff) + (a >> 16 & 0xffff) + (a >> 32 & 0xffff) + (a >> 48);
+	sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~sum & 0xffff;
+	return sum ? sum : 0xffff; /* RFC 768: 0 would mean "none" */
+}
+
+// sign fills in what differs from frame to frame. "at" is a constant in each
+// call: without CAP_PERFMON the verifier lets no variable near a packet pointer.
+static __always_inline int sign(struct xdp_md *ctx, __u32 at, __u64 head, __u64 now)
+{
+	void *data = (void *)(long)ctx->data;
+	void *end = (void *)(long)ctx->data_end;
+
+	if (data + at + sizeof(struct signature) > end)
+		return -1;
+	*(__u64 *)(data + at) = head;
+	*(__u64 *)(data + at + 8) = now;
+	return 0;
+}
+
+// write makes the whole frame anew: buffers are recycled, and a device may
+// have changed any byte of them.
+static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, const __u8 *template, __u64 now)
+{
+	__u64 head = SIGNATURE_MAGIC | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
+	__u32 bytes = t->frame_bytes;
+	void *data;
+
+	if (bytes < MIN_FRAME_BYTES || bytes > TEMPLATE_BYTES)
+		return -1;
+	if (bpf_xdp_store_bytes(ctx, 0, (void *)template, bytes))
+		return -1;
+	if (!t->is_ipv6)
+		return sign(ctx, IPV4_PAYLOAD_OFFSET, head, now);
+	if (sign(ctx, IPV6_PAYLOAD_OFFSET, head, now))
+		return -1;
+	data = (void *)(long)ctx->data;
+	if (data + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
+		return -1;
+	*(__u16 *)(data + IPV6_CHECKSUM_OFFSET) = checksum(t->checksum_base, head, now);
+	return 0;
+}
+
+// least_gap is how close to this departure the next one may be: 7/8 of the
+// gap where all is in time, less the older the arrears are, so that they
+// shrink with a time constant of CATCH_UP and never come out as one burst.
+static __always_inline __u64 least_gap(struct transmitter *t, __u64 arrears)
+{
+	return t->gap_nanoseconds * (7 * CATCH_UP) / (8 * CATCH_UP + 7 * arrears);
+}
+
+// schedule sets when the next frame is due (exactly n * 1e9 / rate, without
+// drift) and when it may leave: when it is due, but not before least_gap.
+static __always_inline void schedule(struct transmitter *t, __u64 now)
+{
+	__u64 gap, arrears = 0;
+
+	if (!t->frames_per_second) {
+		t->eligible = now;
+		return;
+	}
+	t->due += t->gap_nanoseconds;
+	t->due_remainder += t->gap_remainder;
+	if (t->due_remainder >= t->frames_per_second) {
+		t->due_remainder -= t->frames_per_second;
+		t->due++;
+	}
+	if (t->due < now) {
+		arrears = now - t->due;
+		if (arrears > t->backlog_limit) {
+			t->due += arrears - t->backlog_limit;
+			t->forgiven += arrears - t->backlog_limit;
+			arrears = t->backlog_limit;
+		}
+	}
+	gap = least_gap(t, arrears);
+	t->eligible = t->due > now + gap ? t->due : now + gap;
+}
+
+static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
+{
+	struct transmitter *t;
+	__u64 now, late;
+
+	direction = opaque(direction);
+	if (direction >= DIRECTIONS)
+		return XDP_ABORTED;
+	t = &shared.transmitters[direction];
+	if (t->eligible == NEVER)
+		return XDP_DROP;
+	now = bpf_ktime_get_ns();
+	if (now < t->eligible)
+		return XDP_DROP;
+	if (now >= t->end_at) {
+		t->eligible = NEVER;
+		return XDP_DROP;
+	}
+	if (write(ctx, t, shared.templates[direction], now))
+		return XDP_ABORTED;
+	if (t->frames_per_second) {
+		late = now - t->due;
+		count_in(direction, HISTOGRAM_LATENESS, late);
+		if (late > t->tolerance)
+			t->late++;
+		if (late > t->latest)
+			t->latest = late;
+	}
+	t->last_departure = now;
+	schedule(t, now);
+	if (++t->made == t->intended_frames)
+		t->eligible = NEVER;
+	return bpf_redirect(t->redirect_ifindex, 0);
+}
+
+SEC("xdp")
+int transmit_forward(struct xdp_md *ctx)
+{
+	return transmit(ctx, FORWARD);
+}
+
+SEC("xdp")
+int transmit_reverse(struct xdp_md *ctx)
+{
+	return transmit(ctx, REVERSE);
+}
+
+// transmit_both serves the direction that may send first.
+SEC("xdp")
+int transmit_both(struct xdp_md *ctx)
+{
+	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible);
+}
+
+/* ---- receive ---- */
+
+static __always_inline int take(const struct signature *in, void *end, struct signature *out)
+{
+	/* Keeps the compiler from merging both calls to one variable offset. */
+	barrier_var(in);
+	if ((void *)(in + 1) > end || in->magic != SIGNATURE_MAGIC)
+		return 0;
+	out->key = in->key;
+	out->sequence = in->sequence;
+	out->sent_at = in->sent_at;
+	return 1;
+}
+
+// read_signature copies the payload's begin, where it is that of a UDP frame
+// with a signature. (A pointer to it would be compared with null, which the
+// verifier refuses of packets without CAP_PERFMON.)
+static __always_inline int read_signature(void *data, void *end, struct signature *out)
+{
+	const __u8 *byte = data;
+	__u16 type;
+
+	if (data + IPV4_PAYLOAD_OFFSET + sizeof(*out) > end)
+		return 0;
+	type = *(__u16 *)(data + ETHERTYPE_OFFSET);
+	if (type == ETHERTYPE_IPV4 && byte[14] == IPV4_VERSION_IHL && byte[23] == PROTOCOL_UDP)
+		return take(data + IPV4_PAYLOAD_OFFSET, end, out);
+	if (type == ETHERTYPE_IPV6 && byte[20] == PROTOCOL_UDP)
+		return take(data + IPV6_PAYLOAD_OFFSET, end, out);
+	return 0;
+}
+
+// seen_before looks a sequence number up in a ring that needs no clearing:
+// each cell names the trial and the number that it last held.
+static __always_inline int seen_before(struct receiver *r, __u32 direction, __u32 key, __u32 sequence)
+{
+	__u64 *place = cell(&shared.window[0][0], DIRECTIONS * WINDOW, direction * WINDOW + sequence % WINDOW);
+	__u64 mine = (__u64)key << 32 | sequence;
+	__u64 held;
+
+	if (!place)
+		return 0;
+	held = *(volatile __u64 *)place;
+	if (held >> 32 == key && (__s32)((__u32)held - sequence) > 0) {
+		add(&r->beyond_window, 1);
+		return 0;
+	}
+	return swap(place, mine) == mine;
+}
+
+// in_order is RFC 4737 section 3: a frame is reordered when a later one came before.
+static __always_inline void in_order(struct receiver *r, __u32 sequence)
+{
+	for (int i = 0; i < 8; i++) {
+		__u64 next = *(volatile __u64 *)&r->next_sequence;
+
+		if ((__s32)(sequence - (__u32)next) < 0) {
+			add(&r->reordered, 1);
+			return;
+		}
+		if (replace(&r->next_sequence, next, (__u32)(sequence + 1)))
+			return;
+	}
+}
+
+// arrival packs what the next frame needs of this one into one word, so that
+// one exchange suffices whatever the number of CPUs: a mark, 24 bits of the
+// sequence number, 39 bits of delay (549 s).
+#define ARRIVAL_MARK (1ULL << 63)
+#define DELAY_BITS 39
+#define DELAY_MASK ((1ULL << DELAY_BITS) - 1)
+#define SEQUENCE_MASK 0xffffff
+
+static __always_inline __u64 arrival(__u32 sequence, __u64 delay)
+{
+	if (delay > DELAY_MASK)
+		delay = DELAY_MASK;
+	return ARRIVAL_MARK | (__u64)(sequence & SEQUENCE_MASK) << DELAY_BITS | delay;
+}
+
+static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequence, __u64 delay)
+{
+	__u64 last = swap(&r->last_arrival, arrival(sequence, delay));
+	__u64 before = last & DELAY_MASK;
+	__u64 change = delay > before ? delay - before : before - delay;
+
+	if (!(last & ARRIVAL_MARK))
+		return;
+	/* A race between two CPUs would lose one term of a mean over 16. */
+	r->jitter += change - ((r->jitter + 8) >> 4);
+	if ((last >> DELAY_BITS & SEQUENCE_MASK) == ((sequence - 1) & SEQUENCE_MASK))
+		note(&r->variation, direction, HISTOGRAM_VARIATION, change);
+}
+
+// receive drops everything: no foreign frame may draw an answer of the stack
+// onto the measured path.
+SEC("xdp.frags")
+int receive(struct xdp_md *ctx)
+{
+	__u32 direction = opaque(ctx->ingress_ifindex == shared.receivers[REVERSE].port_ifindex);
+	struct signature s;
+	struct receiver *r;
+	__u64 delay, now;
+
+	if (direction >= DIRECTIONS)
+		return XDP_ABORTED;
+	r = &shared.receivers[direction];
+	if (!read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
+		add(&r->foreign, 1);
+		return XDP_DROP;
+	}
+	if (s.key != r->key) {
+		add(&r->stray, 1);
+		return XDP_DROP;
+	}
+	now = bpf_ktime_get_ns();
+	if (seen_before(r, direction, s.key, s.sequence)) {
+		add(&r->duplicates, 1);
+		return XDP_DROP;
+	}
+	delay = now > s.sent_at ? now - s.sent_at : 0;
+	add(&r->received, 1);
+	add(&r->bytes, bpf_xdp_get_buff_len(ctx));
+	in_order(r, s.sequence);
+	note(&r->delay, direction, HISTOGRAM_DELAY, delay);
+	vary(r, direction, s.sequence, delay);
+	if (s.sequence == 0 && !r->first_delay)
+		r->first_delay = delay ? delay : 1;
+	return XDP_DROP;
+}
+
+/* ---- the inner veth pair ---- */
+
+// pass_on counts what really goes to the port: only this trial's frames, so
+// that the pair's own multicast reports never reach the measured path.
+SEC("tc")
+int pass_on(struct __sk_buff *skb)
+{
+	struct transmitter *t;
+	struct signature s;
+
+	if (!read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s))
+		return TC_ACT_SHOT;
+	t = &shared.transmitters[s.key & 1];
+	if (s.key != t->key)
+		return TC_ACT_SHOT;
+	t->left_inner++;
+	return bpf_redirect(t->port_ifindex, 0);
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// lineInterval is how far apart lines of one stage are in a log.
+const lineInterval = 5 * time.Second
+
+// display shows views; it never speaks of the end of the run.
+type display interface {
+	show(view)
+	note(string)
+	// close leaves the cursor on a line of its own.
+	close()
+}
+
+// newDisplay redraws one line on a terminal and writes a log elsewhere.
+func newDisplay(out io.Writer) display {
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+		return &log{out: out, now: time.Now}
+	}
+	return &redrawn{out: out, width: func() int {
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil {
+			return 80
+		}
+		return width - 1
+	}}
+}
+
+// log writes a line for each change of the stage, and otherwise at most one
+// for each lineInterval.
+type log struct {
+	out   io.Writer
+	now   func() time.Time
+	stage string
+	text  string
+	last  time.Time
+}
+
+func (l *log) show(v view) {
+	text, stage := v.text(), fmt.Sprint(v.stage, v.queue)
+	now := l.now()
+	if text == l.text || (stage == l.stage && now.Sub(l.last) < lineInterval) {
+		return
+	}
+	l.text, l.stage, l.last = text, stage, now
+	fmt.Fprintln(l.out, text)
+}
+
+func (l *log) note(text string) {
+	fmt.Fprintln(l.out, text)
+	// What follows a note is said again.
+	l.text, l.stage = "", ""
+}
+
+func (l *log) close() {}
+
+// redrawn keeps one line of a terminal up to date.
+type redrawn struct {
+	out   io.Writer
+	width func() int
+	drawn bool
+}
+
+// clearLine erases from the cursor to the end of the line (ECMA-48 EL).
+const clearLine = "\x1b[K"
+
+func (r *redrawn) show(v view)      { r.draw(v.bar(r.width())) }
+func (r *redrawn) note(text string) { r.draw(clip(text, max(r.width(), minimumWidth))) }
+
+func (r *redrawn) draw(line string) {
+	fmt.Fprintf(r.out, "\r%s%s", line, clearLine)
+	r.drawn = true
+}
+
+func (r *redrawn) close() {
+	if r.drawn {
+		fmt.Fprintln(r.out)
+	}
+}
+
+// narrator is the observer that shows what a follower sees.
+type narrator struct {
+	display display
+	// last is the latest view; its stage is empty before the first.
+	last   view
+	isLost bool
+}
+
+func (n *narrator) saw(run *v1alpha1.BenchmarkRun) {
+	n.last, n.isLost = viewOf(run), false
+	if n.last.outcome == nil {
+		n.display.show(n.last)
+	}
+}
+
+func (n *narrator) lost(err error) {
+	if n.isLost {
+		return
+	}
+	n.isLost = true
+	n.display.note(fmt.Sprintf("the watch was interrupted (%v); trying again, the run itself is not affected", err))
+}

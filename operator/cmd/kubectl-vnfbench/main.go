@@ -1,0 +1,113 @@
+// Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl
+// vnfbench watch" follows a run to its end, "kubectl vnfbench report" writes
+// its result down.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// Exit codes; they are part of the command's contract.
+const (
+	exitSucceeded = 0
+	exitFailed    = 1
+	exitError     = 2
+	exitTimeout   = 3
+)
+
+// exit is an error that carries an exit code.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string { return e.err.Error() }
+func (e *exit) Unwrap() error { return e.err }
+
+// errRunFailed was told in full already when it is returned.
+var errRunFailed = errors.New("the run failed")
+
+func main() {
+	ctrllog.SetLogger(logr.Discard())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	code := execute(ctx, newCommand(streams), streams)
+	stop()
+	os.Exit(code)
+}
+
+// execute runs the command and returns its exit code.
+func execute(ctx context.Context, command *cobra.Command, streams genericiooptions.IOStreams) int {
+	return tell(command.ExecuteContext(ctx), streams)
+}
+
+// tell writes an error in one line and returns its exit code.
+func tell(err error, streams genericiooptions.IOStreams) int {
+	if err == nil {
+		return exitSucceeded
+	}
+	code := exitError
+	if e := (*exit)(nil); errors.As(err, &e) {
+		code = e.code
+	}
+	if !errors.Is(err, errRunFailed) {
+		fmt.Fprintf(streams.ErrOut, "error: %v\n", err)
+	}
+	return code
+}
+
+func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
+	flags := genericclioptions.NewConfigFlags(true)
+	command := &cobra.Command{
+		Use:           "kubectl-vnfbench",
+		Short:         "Follow benchmark runs and read their results",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vnfbench"},
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	command.SetIn(streams.In)
+	command.SetOut(streams.Out)
+	command.SetErr(streams.ErrOut)
+	flags.AddFlags(command.PersistentFlags())
+
+	connect := func() (*cluster, error) { return newCluster(flags) }
+	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect))
+	return command
+}
+
+// runName takes exactly the name of one run: "router-pod".
+func runName(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return fmt.Errorf("give the name of exactly one BenchmarkRun, not %d; `kubectl get benchmarkruns` lists them", len(args))
+	}
+	return nil
+}
+
+// completeRuns offers the names of the namespace's runs.
+func completeRuns(connect func() (*cluster, error)) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		names, err := c.runNames(command.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

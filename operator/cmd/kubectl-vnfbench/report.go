@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/report"
+)
+
+const reportHelp = `Write the result of a BenchmarkRun.
+
+A run that goes on is reported too, and marked as partial. The exit code says
+whether the report could be written, not how the run came out: for that, use
+"watch" or the JUnit format.`
+
+// reporting is what the user asks for.
+type reporting struct {
+	format     string
+	trials     bool
+	outputFile string
+}
+
+func newReportCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
+	var r reporting
+	command := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Write the result of a run",
+		Long:  reportHelp,
+		Example: "  kubectl vnfbench report router-pod\n" +
+			"  kubectl vnfbench report router-pod -o junit --output-file junit.xml\n" +
+			"  kubectl vnfbench report router-pod -o csv --trials",
+		Args:              runName,
+		ValidArgsFunction: completeRuns(connect),
+		RunE: func(command *cobra.Command, args []string) error {
+			format, err := r.check()
+			if err != nil {
+				return err
+			}
+			c, err := connect()
+			if err != nil {
+				return err
+			}
+			run, err := c.run(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			records, err := r.records(command.Context(), c, run, streams)
+			if err != nil {
+				return err
+			}
+			return r.write(run, records, format, streams, time.Now())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVarP(&r.format, "output", "o", string(report.FormatTable), "format: "+formatNames())
+	flags.BoolVar(&r.trials, "trials", false, "add every trial; with -o csv, trials take the place of the results")
+	flags.StringVar(&r.outputFile, "output-file", "", "write to this file and not to the standard output")
+	// The only error is a flag that does not exist.
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
+
+func formatNames() string {
+	names := make([]string, 0, len(report.Formats()))
+	for _, format := range report.Formats() {
+		names = append(names, string(format))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (r reporting) check() (report.Format, error) {
+	format, err := report.ParseFormat(r.format)
+	if err != nil {
+		return "", err
+	}
+	if r.trials && format == report.FormatJUnit {
+		return "", errors.New("--trials has no place in -o junit; use -o csv or -o json")
+	}
+	return format, nil
+}
+
+// records reads the trials. Without --trials they are only counted, so a
+// report is written without them where the user may not read ConfigMaps.
+func (r reporting) records(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, streams genericiooptions.IOStreams) ([]measure.Record, error) {
+	records, err := c.records(ctx, run)
+	if err != nil && !r.trials {
+		fmt.Fprintf(streams.ErrOut, "note: %v; the report leaves the trials out\n", err)
+		return nil, nil
+	}
+	return records, err
+}
+
+func (r reporting) write(run *v1alpha1.BenchmarkRun, records []measure.Record, format report.Format, streams genericiooptions.IOStreams, now time.Time) error {
+	doc, err := report.Build(run, records, now)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := report.Write(&text, doc, format, report.Options{Trials: r.trials, ASCII: !unicodeLocale(os.Getenv)}); err != nil {
+		return err
+	}
+	if !doc.Ended() {
+		fmt.Fprintln(streams.ErrOut, "note: the run has not ended; this report is partial")
+	}
+	if r.outputFile == "" {
+		_, err = streams.Out.Write(text.Bytes())
+		return err
+	}
+	return os.WriteFile(r.outputFile, text.Bytes(), 0o644)
+}
+
+// unicodeLocale follows POSIX: the first of the three that is set decides.
+func unicodeLocale(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(getenv(name)); value != "" {
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return false
+}

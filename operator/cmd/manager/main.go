@@ -1,0 +1,98 @@
+// Command manager runs the operator's controllers.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"vnfbench.io/operator/internal/controller"
+)
+
+// leaderElectionID names the Lease by which managers agree on one of them.
+const leaderElectionID = "manager.vnfbench.io"
+
+// Leases are for the election, reviews for the metrics' callers.
+//
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vnfbench-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups=events.k8s.io,namespace=vnfbench-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(2)
+	}
+	log := o.logger(os.Stderr)
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
+		log.Error(err, "Running the manager")
+		os.Exit(1)
+	}
+}
+
+// run returns when the context ends or the leadership is lost.
+func run(ctx context.Context, o *options) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	settings, err := o.manager()
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(config, settings)
+	if err != nil {
+		return fmt.Errorf("making the manager: %w", err)
+	}
+	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, metrics.Registry); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// manager turns the command line into the manager's settings.
+func (o *options) manager() (ctrl.Options, error) {
+	scheme, err := controller.Scheme()
+	if err != nil {
+		return ctrl.Options{}, err
+	}
+	cached, err := controller.CacheOptions(o.namespaces)
+	if err != nil {
+		return ctrl.Options{}, err
+	}
+	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics}
+	if o.secureMetrics {
+		served.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return ctrl.Options{
+		Scheme: scheme, Cache: cached, Metrics: served,
+		HealthProbeBindAddress: o.probeBindAddress,
+		LeaderElection:         o.leaderElect,
+		LeaderElectionID:       leaderElectionID,
+		// The process ends as soon as the manager does, so the next leader need not wait.
+		LeaderElectionReleaseOnCancel: true,
+	}, nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/internal/plan"
+)
+
+// options are the command line.
+type options struct {
+	metricsBindAddress string
+	secureMetrics      bool
+	probeBindAddress   string
+	leaderElect        bool
+	namespaces         list
+	defaults           plan.Defaults
+	pullPolicy         string
+	pullSecrets        list
+	apiServerPorts     list
+	logLevel           int
+	logFormat          string
+}
+
+// list is a flag that is given several times, or once with commas.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(value string) error {
+	for _, item := range strings.Split(value, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			*l = append(*l, item)
+		}
+	}
+	return nil
+}
+
+func parse(arguments []string, output io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	flags.SetOutput(output)
+	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8443", "address of the metrics; \"0\" serves none")
+	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to those whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
+	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
+	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
+	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
+	flags.StringVar(&o.defaults.FunctionImage, "function-image", "", "image of the reference functions where a run names none (required)")
+	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
+	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
+	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port behind which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
+	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
+	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
+	if err := flags.Parse(arguments); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	return o, o.complete()
+}
+
+// complete checks what flags alone cannot, and fills in the defaults of runs.
+func (o *options) complete() error {
+	switch {
+	case o.defaults.TrafficImage == "":
+		return fmt.Errorf("flag -traffic-image is required")
+	case o.defaults.FunctionImage == "":
+		return fmt.Errorf("flag -function-image is required")
+	case o.logFormat != "json" && o.logFormat != "text":
+		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
+	}
+	policies := []corev1.PullPolicy{"", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
+	if o.defaults.ImagePullPolicy = corev1.PullPolicy(o.pullPolicy); !slices.Contains(policies, o.defaults.ImagePullPolicy) {
+		return fmt.Errorf("flag -image-pull-policy is %q, want Always, IfNotPresent or Never", o.pullPolicy)
+	}
+	o.defaults.ImagePullSecrets = o.pullSecrets
+	for _, text := range o.apiServerPorts {
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || port == 0 {
+			return fmt.Errorf("flag -api-server-port is %q, want a TCP port", text)
+		}
+		o.defaults.APIServerPorts = append(o.defaults.APIServerPorts, int32(port))
+	}
+	return nil
+}
+
+// logger writes what is at most as detailed as the level asks for.
+func (o *options) logger(output io.Writer) logr.Logger {
+	handling := &slog.HandlerOptions{Level: slog.Level(-o.logLevel)}
+	if o.logFormat == "text" {
+		return logr.FromSlogHandler(slog.NewTextHandler(output, handling))
+	}
+	return logr.FromSlogHandler(slog.NewJSONHandler(output, handling))
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/internal/plan"
+)
+
+func TestParse(t *testing.T) {
+	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -namespace a,b -namespace c
+		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -leader-elect`), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}}
+	if diff := cmp.Diff(want, o.defaults); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(list{"a", "b", "c"}, o.namespaces); diff != "" {
+		t.Error(diff)
+	}
+	settings, err := o.manager()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(settings.Cache.DefaultNamespaces) != 3 || !settings.LeaderElection || settings.Metrics.FilterProvider == nil {
+		t.Errorf("the manager's settings are %+v", settings)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	images := "-traffic-image t -function-image f "
+	for name, arguments := range map[string]string{
+		"no images":    "",
+		"pull policy":  images + "-image-pull-policy Sometimes",
+		"log format":   images + "-log-format xml",
+		"port":         images + "-api-server-port 70000",
+		"an argument":  images + "start",
+		"unknown flag": images + "-zap-devel",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestLogIsJSON(t *testing.T) {
+	var output bytes.Buffer
+	o := &options{logFormat: "json", logLevel: 1}
+	log := o.logger(&output)
+	log.V(1).Info("Deciding", "action", "Plan")
+	log.V(4).Info("Reading")
+	var line map[string]any
+	if err := json.Unmarshal(output.Bytes(), &line); err != nil {
+		t.Fatalf("not one line of JSON: %v\n%s", err, output.String())
+	}
+	if line["action"] != "Plan" {
+		t.Errorf("got %v", line)
+	}
+}

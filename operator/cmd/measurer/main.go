@@ -1,0 +1,113 @@
+//go:build linux
+
+// Command measurer makes the traffic of one BenchmarkRun and measures it: the
+// entrypoint of the traffic pod. It reads its instructions from a file, and
+// keeps every trial in the run's results, the one object that it may patch.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"vnfbench.io/operator/internal/measurer"
+)
+
+// version is set by the linker.
+var version = "development"
+
+// Environment variables by which the pod names itself (downward API).
+const (
+	envPodName = "POD_NAME"
+	envPodUID  = "POD_UID"
+)
+
+type options struct {
+	instructions   string
+	namespace      string
+	results        string
+	terminationLog string
+	podName        string
+	podUID         string
+}
+
+func main() {
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	err := newCommand(log).Execute()
+	if err != nil {
+		log.Error("ending", "error", err.Error(), "exitCode", measurer.ExitCode(err))
+	}
+	os.Exit(measurer.ExitCode(err))
+}
+
+func newCommand(log *slog.Logger) *cobra.Command {
+	o := options{podName: os.Getenv(envPodName), podUID: os.Getenv(envPodUID)}
+	command := &cobra.Command{
+		Use:           "measurer",
+		Short:         "Measure one BenchmarkRun",
+		Version:       version,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx, stop := stopOnSignal(command.Context())
+			defer stop()
+			return run(ctx, o, log)
+		},
+	}
+	command.CompletionOptions.DisableDefaultCmd = true
+	flags := command.Flags()
+	flags.StringVar(&o.instructions, "instructions", "/etc/vnfbench/instructions.json", "the instructions, a JSON file")
+	flags.StringVar(&o.namespace, "namespace", "", "the namespace of the results' ConfigMap")
+	flags.StringVar(&o.results, "results", "", "the name of the results' ConfigMap")
+	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "where a failure is left for the pod's status")
+	for _, name := range []string{"namespace", "results"} {
+		if err := command.MarkFlagRequired(name); err != nil {
+			panic(err)
+		}
+	}
+	return command
+}
+
+// stopOnSignal ends the context with measurer.ErrStopped as its cause.
+func stopOnSignal(ctx context.Context) (context.Context, func()) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	stopped, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		select {
+		case <-signals:
+			cancel(measurer.ErrStopped)
+		case <-stopped.Done():
+		}
+	}()
+	return stopped, func() {
+		signal.Stop(signals)
+		cancel(context.Canceled)
+	}
+}
+
+func run(ctx context.Context, o options, log *slog.Logger) error {
+	if o.podName == "" || o.podUID == "" {
+		return fmt.Errorf("environment variables %s and %s have to name the pod", envPodName, envPodUID)
+	}
+	m, err := assemble(o, log)
+	if err != nil {
+		return err
+	}
+	log.Info("starting", "version", version, "run", m.Instructions.Run, "digest", m.Instructions.Digest)
+	err = m.Run(ctx)
+	if measurer.ExitCode(err) == measurer.ExitFailure {
+		err = errors.Join(err, measurer.WriteTermination(o.terminationLog, err))
+	}
+	return err
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/measurer"
+	"vnfbench.io/operator/internal/traffic/xdp"
+	"vnfbench.io/operator/internal/trialstore"
+)
+
+// assemble reads the instructions and puts the real parts together.
+func assemble(o options, log *slog.Logger) (*measurer.Measurer, error) {
+	instructions, err := readInstructions(o.instructions)
+	if err != nil {
+		return nil, err
+	}
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the API server: %w", err)
+	}
+	config.UserAgent = "vnfbench-measurer/" + version
+	client, err := corev1.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for the API server: %w", err)
+	}
+	return &measurer.Measurer{
+		Instructions: instructions,
+		Results: trialstore.Config{
+			ConfigMaps: client.ConfigMaps(o.namespace), Name: o.results,
+			Measurer: o.podName, UID: o.podUID,
+		},
+		Drivers: drivers{},
+		Log:     log,
+	}, nil
+}
+
+func readInstructions(path string) (measure.Instructions, error) {
+	var instructions measure.Instructions
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return instructions, fmt.Errorf("reading the instructions: %w", err)
+	}
+	if err := json.Unmarshal(text, &instructions); err != nil {
+		return instructions, fmt.Errorf("reading the instructions in %q: %w", path, err)
+	}
+	return instructions, nil
+}
+
+// drivers opens the drivers that this binary was built with.
+type drivers struct{}
+
+func (drivers) Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error) {
+	if settings.Name != "XDP" {
+		return nil, fmt.Errorf("there is no driver %q in this measurer", settings.Name)
+	}
+	driver, err := xdp.Open(ctx, xdp.Config{
+		Path: path, Threads: settings.Threads, TransmitPath: settings.TransmitPath,
+	})
+	if err != nil {
+		// A nil *xdp.Driver must not become a measure.Driver that is not nil.
+		return nil, err
+	}
+	return driver, nil
+}

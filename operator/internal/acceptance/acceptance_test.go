@@ -1,0 +1,220 @@
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// direction has a different figure in every field, so that a metric that reads
+// the wrong one is found out. All of them grow with base.
+func direction(name string, base int64) v1alpha1.DirectionResult {
+	return v1alpha1.DirectionResult{
+		Direction:                           name,
+		SentFrames:                          1000,
+		ReceivedFrames:                      1000,
+		LossPartsPerMillion:                 base + 1,
+		ReorderedFrames:                     base + 2,
+		DuplicateFrames:                     base + 3,
+		PacketDelayVariationP99Nanoseconds:  base + 4,
+		PacketDelayVariationP999Nanoseconds: base + 5,
+		JitterNanoseconds:                   base + 6,
+		Latency: v1alpha1.Delays{
+			Samples: 1000, MinNanoseconds: base + 11, MeanNanoseconds: base + 12, P50Nanoseconds: base + 13,
+			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: base + 16,
+			P9999Nanoseconds: base + 17, MaxNanoseconds: base + 18,
+		},
+		DelayVariation: v1alpha1.Delays{Samples: 999, P99Nanoseconds: base + 21},
+	}
+}
+
+func measured() []v1alpha1.FrameResult {
+	silent := direction("Reverse", 100)
+	silent.ReceivedFrames, silent.Latency, silent.DelayVariation = 0, v1alpha1.Delays{}, v1alpha1.Delays{}
+	return []v1alpha1.FrameResult{{
+		FrameBytes: 64,
+		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 31, Layer1BitsPerSecond: 32}},
+		Latency: []v1alpha1.LatencyResult{
+			{Load: "idle", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), direction("Reverse", 100)}},
+			{Load: "starved", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), silent}},
+			{Load: "empty"},
+		},
+	}, {
+		FrameBytes: 1518,
+		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 21}},
+	}}
+}
+
+func TestEveryMetric(t *testing.T) {
+	tests := map[v1alpha1.Metric]struct{ forward, reverse int64 }{
+		v1alpha1.MetricThroughputFramesPerSecond:     {31, 31},
+		v1alpha1.MetricThroughputLayer1BitsPerSecond: {32, 32},
+		v1alpha1.MetricLoss:                          {201, 101},
+		v1alpha1.MetricReordered:                     {202, 102},
+		v1alpha1.MetricDuplicate:                     {203, 103},
+		v1alpha1.MetricPacketDelayVariationP99:       {204, 104},
+		v1alpha1.MetricPacketDelayVariationP999:      {205, 105},
+		v1alpha1.MetricJitter:                        {206, 106},
+		v1alpha1.MetricLatencyMin:                    {211, 111},
+		v1alpha1.MetricLatencyMean:                   {212, 112},
+		v1alpha1.MetricLatencyP50:                    {213, 113},
+		v1alpha1.MetricLatencyP90:                    {214, 114},
+		v1alpha1.MetricLatencyP99:                    {215, 115},
+		v1alpha1.MetricLatencyP999:                   {216, 116},
+		v1alpha1.MetricLatencyP9999:                  {217, 117},
+		v1alpha1.MetricLatencyMax:                    {218, 118},
+		v1alpha1.MetricDelayVariationP99:             {221, 121},
+	}
+	if got, want := len(tests), len(throughputFigures)+len(loadFigures); got != want {
+		t.Errorf("%d metrics are tested, %d are known", got, want)
+	}
+	for metric, want := range tests {
+		t.Run(string(metric), func(t *testing.T) {
+			criterion := v1alpha1.Criterion{Name: "c", Metric: metric, FrameBytes: ptr[int32](64)}
+			if strings.HasPrefix(string(metric), "Throughput") {
+				criterion.Goal = "NDR"
+			} else {
+				criterion.Load = "idle"
+			}
+			atMost, atLeast := criterion, criterion
+			atMost.AtMost, atLeast.AtLeast = ptr(want.forward), ptr(want.reverse)
+			below, above := criterion, criterion
+			below.AtMost, above.AtLeast = ptr(want.forward-1), ptr(want.reverse+1)
+
+			verdicts := Evaluate([]v1alpha1.Criterion{atMost, atLeast, below, above}, []int32{64, 1518}, measured())
+			wantMeasured := []int64{want.forward, want.reverse, want.forward, want.reverse}
+			wantResult := []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictFailed}
+			for i, verdict := range verdicts {
+				if verdict.Measured == nil || *verdict.Measured != wantMeasured[i] || verdict.Result != wantResult[i] {
+					t.Errorf("verdict %d is %+v, want %d %s", i, verdict, wantMeasured[i], wantResult[i])
+				}
+			}
+		})
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	tests := map[string]struct {
+		criterion v1alpha1.Criterion
+		want      []v1alpha1.Verdict
+	}{
+		"every frame size": {
+			criterion: v1alpha1.Criterion{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: ptr[int64](30)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "fast", FrameBytes: 64, Result: v1alpha1.VerdictPassed, Measured: ptr[int64](31), Message: "ThroughputFramesPerSecond of NDR is 31, at least 30 required"},
+				{Criterion: "fast", FrameBytes: 1518, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](21), Message: "ThroughputFramesPerSecond of NDR is 21, at least 30 required"},
+			},
+		},
+		"one frame size": {
+			criterion: v1alpha1.Criterion{Name: "p99", Metric: v1alpha1.MetricLatencyP99, Load: "idle", FrameBytes: ptr[int32](64), AtMost: ptr[int64](200)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "p99", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](215), Message: "LatencyP99Nanoseconds at idle is 215, at most 200 allowed"},
+			},
+		},
+		"the frame size was not measured": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLatencyP99, Load: "idle", FrameBytes: ptr[int32](512), AtMost: ptr[int64](200)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 512, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: 512 bytes were not measured"},
+			},
+		},
+		"the load was not measured": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLatencyP99, Load: "idle", FrameBytes: ptr[int32](1518), AtMost: ptr[int64](200)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 1518, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: the load was not measured"},
+			},
+		},
+		"the goal was not measured": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "PDR", FrameBytes: ptr[int32](64), AtLeast: ptr[int64](0)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "ThroughputFramesPerSecond of PDR has no figure: the goal was not measured"},
+			},
+		},
+		"a starved direction": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricJitter, Load: "starved", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved has no figure: no frames to form it from in direction Reverse"},
+			},
+		},
+		"loss of a starved direction is a figure": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLoss, Load: "starved", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictPassed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at starved is 201, at most 1000 allowed"},
+			},
+		},
+		"a load without directions": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLoss, Load: "empty", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "LossPartsPerMillion at empty has no figure: the load has no directions"},
+			},
+		},
+		"an unknown metric": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: "Beauty", Load: "idle", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "Beauty at idle has no figure: this version does not know the metric"},
+			},
+		},
+		"no threshold": {
+			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLoss, Load: "idle", FrameBytes: ptr[int32](64)},
+			want: []v1alpha1.Verdict{
+				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at idle is 201, and the criterion has no threshold"},
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Evaluate([]v1alpha1.Criterion{tc.criterion}, []int32{64, 1518}, measured())
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMessage(t *testing.T) {
+	passed := v1alpha1.Verdict{Criterion: "fast", FrameBytes: 64, Result: v1alpha1.VerdictPassed, Message: "m"}
+	failed := func(name, message string) v1alpha1.Verdict {
+		return v1alpha1.Verdict{Criterion: name, FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: message}
+	}
+	tests := map[string]struct {
+		verdicts []v1alpha1.Verdict
+		want     string
+	}{
+		"none":   {nil, "there are no acceptance criteria"},
+		"passed": {[]v1alpha1.Verdict{passed, passed}, "all acceptance checks passed (2)"},
+		"one failed": {
+			[]v1alpha1.Verdict{passed, failed("p99", "LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed")},
+			"1 of 2 acceptance checks failed: p99 for 64 bytes: LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed",
+		},
+		"many failed": {
+			[]v1alpha1.Verdict{failed("a", "A"), failed("b", "B"), failed("c", "C"), failed("d", "D"), failed("e", "E")},
+			"5 of 5 acceptance checks failed: a for 64 bytes: A; b for 64 bytes: B; c for 64 bytes: C; and 2 more",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Message(tc.verdicts); got != tc.want {
+				t.Errorf("Message() = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMessageIsBounded(t *testing.T) {
+	var verdicts []v1alpha1.Verdict
+	for i := range 512 {
+		verdicts = append(verdicts, v1alpha1.Verdict{
+			Criterion: fmt.Sprint(i), FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: strings.Repeat("µ", 250),
+		})
+	}
+	got := Message(verdicts)
+	if len(got) > 1024 || !utf8.ValidString(got) || !strings.HasSuffix(got, "...; and 509 more") {
+		t.Errorf("Message() has %d bytes and is %q", len(got), got)
+	}
+}

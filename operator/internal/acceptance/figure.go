@@ -1,0 +1,127 @@
+package acceptance
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// throughputFigures are the metrics that belong to a goal.
+var throughputFigures = map[v1alpha1.Metric]func(v1alpha1.ThroughputResult) int64{
+	v1alpha1.MetricThroughputFramesPerSecond:     func(t v1alpha1.ThroughputResult) int64 { return t.FramesPerSecond },
+	v1alpha1.MetricThroughputLayer1BitsPerSecond: func(t v1alpha1.ThroughputResult) int64 { return t.Layer1BitsPerSecond },
+}
+
+// directionFigure is a metric that belongs to a load. samples says how many
+// frames it rests on: with none there is no figure.
+type directionFigure struct {
+	value   func(v1alpha1.DirectionResult) int64
+	samples func(v1alpha1.DirectionResult) int64
+}
+
+func latencySamples(d v1alpha1.DirectionResult) int64   { return d.Latency.Samples }
+func variationSamples(d v1alpha1.DirectionResult) int64 { return d.DelayVariation.Samples }
+func sentFrames(d v1alpha1.DirectionResult) int64       { return d.SentFrames }
+
+func latency(value func(v1alpha1.Delays) int64) directionFigure {
+	return directionFigure{
+		value:   func(d v1alpha1.DirectionResult) int64 { return value(d.Latency) },
+		samples: latencySamples,
+	}
+}
+
+var loadFigures = map[v1alpha1.Metric]directionFigure{
+	v1alpha1.MetricLatencyMin:   latency(func(d v1alpha1.Delays) int64 { return d.MinNanoseconds }),
+	v1alpha1.MetricLatencyMean:  latency(func(d v1alpha1.Delays) int64 { return d.MeanNanoseconds }),
+	v1alpha1.MetricLatencyP50:   latency(func(d v1alpha1.Delays) int64 { return d.P50Nanoseconds }),
+	v1alpha1.MetricLatencyP90:   latency(func(d v1alpha1.Delays) int64 { return d.P90Nanoseconds }),
+	v1alpha1.MetricLatencyP99:   latency(func(d v1alpha1.Delays) int64 { return d.P99Nanoseconds }),
+	v1alpha1.MetricLatencyP999:  latency(func(d v1alpha1.Delays) int64 { return d.P999Nanoseconds }),
+	v1alpha1.MetricLatencyP9999: latency(func(d v1alpha1.Delays) int64 { return d.P9999Nanoseconds }),
+	v1alpha1.MetricLatencyMax:   latency(func(d v1alpha1.Delays) int64 { return d.MaxNanoseconds }),
+	v1alpha1.MetricDelayVariationP99: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.DelayVariation.P99Nanoseconds },
+		samples: variationSamples,
+	},
+	v1alpha1.MetricPacketDelayVariationP99: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP99Nanoseconds },
+		samples: latencySamples,
+	},
+	v1alpha1.MetricPacketDelayVariationP999: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP999Nanoseconds },
+		samples: latencySamples,
+	},
+	v1alpha1.MetricJitter: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds },
+		samples: variationSamples,
+	},
+	v1alpha1.MetricLoss: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.LossPartsPerMillion },
+		samples: sentFrames,
+	},
+	v1alpha1.MetricReordered: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.ReorderedFrames },
+		samples: latencySamples,
+	},
+	v1alpha1.MetricDuplicate: {
+		value:   func(d v1alpha1.DirectionResult) int64 { return d.DuplicateFrames },
+		samples: latencySamples,
+	},
+}
+
+// figure is the criterion's value for one frame size. The error says, for
+// people, why there is none.
+func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) (int64, error) {
+	for _, result := range results {
+		if result.FrameBytes != frameBytes {
+			continue
+		}
+		if value, ok := throughputFigures[criterion.Metric]; ok {
+			return throughputFigure(criterion.Goal, value, result.Throughput)
+		}
+		if value, ok := loadFigures[criterion.Metric]; ok {
+			return loadFigure(criterion, value, result.Latency)
+		}
+		return 0, fmt.Errorf("this version does not know the metric")
+	}
+	return 0, fmt.Errorf("%d bytes were not measured", frameBytes)
+}
+
+func throughputFigure(goal string, value func(v1alpha1.ThroughputResult) int64, results []v1alpha1.ThroughputResult) (int64, error) {
+	for _, result := range results {
+		if result.Goal == goal {
+			return value(result), nil
+		}
+	}
+	return 0, fmt.Errorf("the goal was not measured")
+}
+
+func loadFigure(criterion v1alpha1.Criterion, figure directionFigure, results []v1alpha1.LatencyResult) (int64, error) {
+	for _, result := range results {
+		if result.Load == criterion.Load {
+			return worse(figure, criterion.AtLeast != nil, result.Directions)
+		}
+	}
+	return 0, fmt.Errorf("the load was not measured")
+}
+
+// worse is the figure of the direction that is nearer to missing the
+// threshold: the larger one, or the smaller one where a minimum is asked for.
+// One direction without a figure leaves none, because a device that starves a
+// direction must not hide behind the other.
+func worse(figure directionFigure, smaller bool, directions []v1alpha1.DirectionResult) (int64, error) {
+	if len(directions) == 0 {
+		return 0, fmt.Errorf("the load has no directions")
+	}
+	var worst int64
+	for i, direction := range directions {
+		if figure.samples(direction) == 0 {
+			return 0, fmt.Errorf("no frames to form it from in direction %s", direction.Direction)
+		}
+		value := figure.value(direction)
+		if i == 0 || (smaller && value < worst) || (!smaller && value > worst) {
+			worst = value
+		}
+	}
+	return worst, nil
+}

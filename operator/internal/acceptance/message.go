@@ -1,0 +1,51 @@
+package acceptance
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+const (
+	// maximumMessageBytes keeps a condition's message readable; the API server allows 32768.
+	maximumMessageBytes = 1024
+	// namedFailures are told in full; status.acceptance lists all of them.
+	namedFailures = 3
+)
+
+// Message is one sentence on all verdicts, for the condition Accepted: at most
+// 1024 bytes, with the first failures by name and the number of the others.
+func Message(verdicts []v1alpha1.Verdict) string {
+	if len(verdicts) == 0 {
+		return "there are no acceptance criteria"
+	}
+	failed := Failed(verdicts)
+	if len(failed) == 0 {
+		return fmt.Sprintf("all acceptance checks passed (%d)", len(verdicts))
+	}
+	head := fmt.Sprintf("%d of %d acceptance checks failed: ", len(failed), len(verdicts))
+	var told []string
+	for _, verdict := range failed[:min(len(failed), namedFailures)] {
+		told = append(told, fmt.Sprintf("%s for %d bytes: %s", verdict.Criterion, verdict.FrameBytes, verdict.Message))
+	}
+	tail := ""
+	if others := len(failed) - len(told); others > 0 {
+		tail = fmt.Sprintf("; and %d more", others)
+	}
+	return head + shorten(strings.Join(told, "; "), maximumMessageBytes-len(head)-len(tail)) + tail
+}
+
+// shorten cuts s to limit bytes without breaking a character.
+func shorten(s string, limit int) string {
+	const ellipsis = "..."
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len(ellipsis)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + ellipsis
+}

@@ -1,0 +1,152 @@
+// Package chain renders a plan as Kubernetes objects. A plan.Plan goes in;
+// networks, the functions' pods, and the measurer's Job with its rights come
+// out, complete but for their owner references, and the same for the same plan
+// every time, so that they can be applied again and again.
+package chain
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Values of v1alpha1.LabelComponent.
+const (
+	ComponentMeasurer = "measurer"
+	ComponentFunction = "function"
+	ComponentCleanup  = "cleanup"
+)
+
+const (
+	labelName      = "app.kubernetes.io/name"
+	labelManagedBy = "app.kubernetes.io/managed-by"
+	application    = "vnfbench"
+)
+
+// Object is what every object of a run is.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Unstructured is an object as server-side apply wants it: what the API server
+// or another controller fills in is left out, so that it is not claimed.
+func Unstructured(object Object) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("converting %s %q: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
+	}
+	unstructured.RemoveNestedField(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
+	return &unstructured.Unstructured{Object: content}, nil
+}
+
+func metadata(p *plan.Plan, name, component string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace:   p.Run.Namespace,
+		Name:        name,
+		Labels:      labelsOf(p, component),
+		Annotations: map[string]string{v1alpha1.AnnotationRun: p.Run.Name},
+	}
+}
+
+func labelsOf(p *plan.Plan, component string) map[string]string {
+	return map[string]string{
+		labelName:               application,
+		labelManagedBy:          application,
+		v1alpha1.LabelRun:       string(p.Run.UID),
+		v1alpha1.LabelTestbed:   string(p.Testbed.UID),
+		v1alpha1.LabelComponent: component,
+	}
+}
+
+// selectorOf matches the pods of one component of one run.
+func selectorOf(p *plan.Plan, component string) map[string]string {
+	return map[string]string{v1alpha1.LabelRun: string(p.Run.UID), v1alpha1.LabelComponent: component}
+}
+
+// onNode pins a pod by required affinity and not by spec.nodeName, so that the
+// scheduler still counts its resources and says why when it does not fit.
+func onNode(name string) *corev1.Affinity {
+	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchFields: []corev1.NodeSelectorRequirement{{
+					Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{name},
+				}},
+			}},
+		},
+	}}
+}
+
+// confined is the security context of a container that has only the
+// capabilities that are named.
+//
+// They are in force for user 0 alone: Kubernetes cannot give them to another
+// user, and file capabilities end at allowPrivilegeEscalation false. So the
+// container is root of nothing: no other capability, no writable file system,
+// no system call outside of the runtime's profile. The Pod Security level
+// "baseline" forbids these capabilities, so the namespace has to be
+// "privileged".
+func confined(capabilities ...corev1.Capability) *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		RunAsUser:                new(int64(0)),
+		Privileged:               new(false),
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}, Add: capabilities},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+}
+
+func requirements(r plan.Resources) corev1.ResourceRequirements {
+	memory := *resource.NewQuantity(r.MemoryBytes, resource.BinarySI)
+	requirements := corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(r.RequestMilliCPU, resource.DecimalSI),
+			corev1.ResourceMemory: memory,
+		},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: memory},
+	}
+	if r.LimitMilliCPU > 0 {
+		requirements.Limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(r.LimitMilliCPU, resource.DecimalSI)
+	}
+	return requirements
+}
+
+func pullSecrets(names []string) []corev1.LocalObjectReference {
+	var references []corev1.LocalObjectReference
+	for _, name := range names {
+		references = append(references, corev1.LocalObjectReference{Name: name})
+	}
+	return references
+}
+
+// document is a file of a ConfigMap, indented for people who look at it.
+func document(value any) string {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		// Strings, integers and network addresses always marshal.
+		panic(err)
+	}
+	return string(data) + "\n"
+}
+
+// inline is JSON inside of another object.
+func inline(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		// Strings, integers and network addresses always marshal.
+		panic(err)
+	}
+	return string(data)
+}

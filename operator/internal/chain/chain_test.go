@@ -1,0 +1,326 @@
+package chain_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/measurer"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// TestMetadata: every object can be found by its run and names its kind.
+func TestMetadata(t *testing.T) {
+	in := plantest.Input(2)
+	seen := map[string]bool{}
+	for _, object := range objectsOf(mustMake(t, in)) {
+		content, err := chain.Unstructured(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := content.GetKind() + "/" + content.GetName()
+		if content.GetKind() == "" || content.GetAPIVersion() == "" || content.GetName() == "" {
+			t.Errorf("%s lacks kind, API version or name", id)
+		}
+		if seen[id] {
+			t.Errorf("%s is there twice", id)
+		}
+		seen[id] = true
+		if content.GetNamespace() != plantest.Namespace {
+			t.Errorf("%s is in namespace %q", id, content.GetNamespace())
+		}
+		labels := content.GetLabels()
+		if labels[v1alpha1.LabelRun] != string(in.Run.UID) || labels[v1alpha1.LabelTestbed] != string(in.Testbed.UID) || labels[v1alpha1.LabelComponent] == "" {
+			t.Errorf("%s has labels %v", id, labels)
+		}
+		if content.GetAnnotations()[v1alpha1.AnnotationRun] != in.Run.Name {
+			t.Errorf("%s has annotations %v", id, content.GetAnnotations())
+		}
+	}
+}
+
+// TestUnclaimedFields: server-side apply must not own what others fill in.
+func TestUnclaimedFields(t *testing.T) {
+	p := mustMake(t, plantest.Input(1))
+	results, err := chain.Unstructured(chain.ResultsConfigMap(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{"data", "binaryData", "immutable"} {
+		if _, found := results.Object[field]; found {
+			t.Errorf("the results' ConfigMap claims %s", field)
+		}
+	}
+	for _, object := range objectsOf(p) {
+		content, err := chain.Unstructured(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found := content.Object["status"]; found {
+			t.Errorf("%s claims a status", content.GetKind())
+		}
+		if path := findNull(content.Object); path != "" {
+			t.Errorf("%s has a null at %s", content.GetKind(), path)
+		}
+	}
+}
+
+func findNull(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "."
+	case map[string]any:
+		for key, inner := range value {
+			if path := findNull(inner); path != "" {
+				return key + "/" + path
+			}
+		}
+	case []any:
+		for _, inner := range value {
+			if path := findNull(inner); path != "" {
+				return "[]/" + path
+			}
+		}
+	}
+	return ""
+}
+
+func TestInstructionsConfigMap(t *testing.T) {
+	p := mustMake(t, plantest.Input(1))
+	configMap := chain.PlanConfigMap(p)
+	var instructions measure.Instructions
+	if err := json.Unmarshal([]byte(configMap.Data[plan.KeyInstructions]), &instructions); err != nil {
+		t.Fatal(err)
+	}
+	if instructions.Digest != p.Digest {
+		t.Errorf("the instructions carry digest %q, the plan %q", instructions.Digest, p.Digest)
+	}
+	if configMap.Immutable == nil || !*configMap.Immutable {
+		t.Error("the plan can be changed")
+	}
+}
+
+// TestFunctionConfiguration: the function reads what is mounted for it.
+func TestFunctionConfiguration(t *testing.T) {
+	for name, input := range inputs {
+		t.Run(name, func(t *testing.T) {
+			for _, function := range chain.Functions(mustMake(t, input())) {
+				text, found := function.ConfigMap.Data["config.json"]
+				if !found {
+					t.Fatalf("%s has keys %v", function.ConfigMap.Name, function.ConfigMap.Data)
+				}
+				if _, err := vnf.Parse([]byte(text)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestAttachments: what pods ask Multus for is what the networks are named.
+func TestAttachments(t *testing.T) {
+	for name, input := range inputs {
+		t.Run(name, func(t *testing.T) {
+			in := input()
+			p := mustMake(t, in)
+			known := map[string]bool{}
+			for _, network := range chain.Networks(p) {
+				known[network.GetName()] = true
+			}
+			for network := range in.Networks {
+				known[network] = true
+			}
+			pods := map[string]string{"measurer": chain.MeasurerJob(p).Spec.Template.Annotations["k8s.v1.cni.cncf.io/networks"]}
+			for _, function := range chain.Functions(p) {
+				pods[function.Pod.Name] = function.Pod.Annotations["k8s.v1.cni.cncf.io/networks"]
+			}
+			for pod, text := range pods {
+				var list []struct{ Name, Namespace, Interface, MAC string }
+				if err := json.Unmarshal([]byte(text), &list); err != nil {
+					t.Fatal(err)
+				}
+				if len(list) < 2 || list[0].Interface != "west" || list[1].Interface != "east" {
+					t.Errorf("%s joins %+v, want west and east first", pod, list)
+				}
+				for _, network := range list {
+					if !known[network.Name] || network.Namespace != plantest.Namespace {
+						t.Errorf("%s joins %q in %q, which does not exist", pod, network.Name, network.Namespace)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNetworks(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Spec.Chain[0].East.MTUBytes = new(int32(2000))
+	p := mustMake(t, in)
+	type config struct {
+		Name    string
+		Plugins []struct {
+			Type, Bridge string
+			MTU          int
+			Sysctl       map[string]string
+		}
+	}
+	read := func(object *unstructured.Unstructured) config {
+		text, _, err := unstructured.NestedString(object.Object, "spec", "config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c config
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	byName := map[string]config{}
+	for _, object := range chain.Networks(p) {
+		byName[object.GetName()] = read(object)
+	}
+	traffic, function := byName[p.Segments[1].East.Network], byName[p.Segments[1].West.Network]
+	if traffic.Plugins[0].Bridge != function.Plugins[0].Bridge || traffic.Plugins[0].Bridge != p.Segments[1].Bridge {
+		t.Errorf("the ends of a segment are on bridges %q and %q", traffic.Plugins[0].Bridge, function.Plugins[0].Bridge)
+	}
+	if traffic.Plugins[0].MTU != 1500 || function.Plugins[0].MTU != 2000 {
+		t.Errorf("MTU %d and %d, want the testbed's 1500 and the port's 2000", traffic.Plugins[0].MTU, function.Plugins[0].MTU)
+	}
+	if traffic.Plugins[1].Sysctl["net.ipv6.conf.IFNAME.disable_ipv6"] != "1" {
+		t.Errorf("the traffic port is not quiet: %v", traffic.Plugins[1].Sysctl)
+	}
+	for _, sysctl := range vnf.Sysctls(true, true) {
+		if function.Plugins[1].Sysctl[sysctl.Key] != sysctl.Value {
+			t.Errorf("the function's port has %s %q, want %q", sysctl.Key, function.Plugins[1].Sysctl[sysctl.Key], sysctl.Value)
+		}
+	}
+	if want := 2 * 3; len(byName) != want {
+		t.Errorf("%d networks, want %d", len(byName), want)
+	}
+}
+
+// TestConfinement: no container of a run has more than what its work needs.
+func TestConfinement(t *testing.T) {
+	in := plantest.Input(1)
+	p := mustMake(t, in)
+	for name, test := range map[string]struct {
+		pod          corev1.PodSpec
+		capabilities []corev1.Capability
+		hostNetwork  bool
+	}{
+		"measurer": {chain.MeasurerJob(p).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
+		"function": {chain.Functions(p)[0].Pod.Spec, []corev1.Capability{"NET_ADMIN"}, false},
+		"cleanup":  {chain.BridgeCleanup(in.Testbed, "n", in.Defaults).Spec.Template.Spec, []corev1.Capability{"NET_ADMIN"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.pod.HostNetwork != test.hostNetwork || test.pod.HostPID || test.pod.HostIPC {
+				t.Error("the pod shares more of the node than it needs")
+			}
+			if test.pod.AutomountServiceAccountToken == nil || *test.pod.AutomountServiceAccountToken {
+				t.Error("the namespace's token is mounted")
+			}
+			for _, volume := range test.pod.Volumes {
+				if volume.HostPath != nil {
+					t.Errorf("volume %q is a path of the node", volume.Name)
+				}
+			}
+			for _, container := range test.pod.Containers {
+				context := container.SecurityContext
+				if !slices.Equal(context.Capabilities.Add, test.capabilities) || !slices.Equal(context.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+					t.Errorf("capabilities %+v, want %v alone", context.Capabilities, test.capabilities)
+				}
+				if *context.Privileged || *context.AllowPrivilegeEscalation || !*context.ReadOnlyRootFilesystem {
+					t.Errorf("security context %+v", context)
+				}
+			}
+		})
+	}
+}
+
+// TestRights: the measurer's token patches one object.
+func TestRights(t *testing.T) {
+	p := mustMake(t, plantest.Input(1))
+	rules := chain.Role(p).Rules
+	if len(rules) != 1 || !slices.Equal(rules[0].Verbs, []string{"patch"}) ||
+		!slices.Equal(rules[0].Resources, []string{"configmaps"}) || !slices.Equal(rules[0].ResourceNames, []string{p.Names().Results}) {
+		t.Errorf("rules %+v", rules)
+	}
+	binding := chain.RoleBinding(p)
+	if binding.RoleRef.Name != chain.Role(p).Name || binding.Subjects[0].Name != chain.ServiceAccount(p).Name ||
+		chain.MeasurerJob(p).Spec.Template.Spec.ServiceAccountName != chain.ServiceAccount(p).Name {
+		t.Errorf("binding %+v", binding)
+	}
+}
+
+// TestGuaranteed: a generator that names its CPU can get cores of its own.
+func TestGuaranteed(t *testing.T) {
+	p := mustMake(t, inputs["existing-networks"]())
+	resources := chain.MeasurerJob(p).Spec.Template.Spec.Containers[0].Resources
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if request, limit := resources.Requests[name], resources.Limits[name]; request.Cmp(limit) != 0 {
+			t.Errorf("%s: request %s, limit %s", name, request.String(), limit.String())
+		}
+	}
+}
+
+func TestPoliciesSelectTheRunsPods(t *testing.T) {
+	p := mustMake(t, plantest.Input(1))
+	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, chain.Functions(p)[0].Pod.Labels}
+	for i, policy := range chain.NetworkPolicies(p) {
+		for j, labels := range pods {
+			matches := true
+			for key, value := range policy.Spec.PodSelector.MatchLabels {
+				matches = matches && labels[key] == value
+			}
+			if matches != (i == j) {
+				t.Errorf("policy %q on pod %v: %t", policy.Name, labels, matches)
+			}
+		}
+		if len(policy.Spec.PolicyTypes) != 2 || policy.Spec.Ingress != nil {
+			t.Errorf("policy %q lets something in", policy.Name)
+		}
+	}
+}
+
+func TestLabelsAtTheirLimit(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Name = strings.Repeat("x", 253)
+	in.Testbed.UID = types.UID(strings.Repeat("u", 36))
+	for _, object := range objectsOf(mustMake(t, in)) {
+		if len(object.GetName()) > 63 {
+			t.Errorf("%q has %d characters", object.GetName(), len(object.GetName()))
+		}
+		for key, value := range object.GetLabels() {
+			if len(value) > 63 {
+				t.Errorf("%q: label %s has %d characters", object.GetName(), key, len(value))
+			}
+		}
+	}
+}
+
+// TestFailurePolicy: the Job knows the measurer's exit code for a failure that
+// another attempt would meet again.
+func TestFailurePolicy(t *testing.T) {
+	job := chain.MeasurerJob(mustMake(t, plantest.Input(1)))
+	rule := job.Spec.PodFailurePolicy.Rules[0]
+	if rule.Action != batchv1.PodFailurePolicyActionFailJob || !slices.Equal(rule.OnExitCodes.Values, []int32{measurer.ExitFailure}) {
+		t.Errorf("rule %+v, want the Job to fail at exit code %d", rule, measurer.ExitFailure)
+	}
+	if *rule.OnExitCodes.ContainerName != job.Spec.Template.Spec.Containers[0].Name {
+		t.Errorf("the rule is about container %q", *rule.OnExitCodes.ContainerName)
+	}
+	if job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		t.Error("a failure policy needs the restart policy Never")
+	}
+}

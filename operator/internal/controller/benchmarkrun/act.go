@@ -1,0 +1,200 @@
+package benchmarkrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/controller/apply"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// act performs the one action of a decision. What the API server refuses for
+// good turns the decision into a verdict; every other error is tried again.
+func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, error) {
+	var err error
+	switch d.action {
+	case actAddFinalizer:
+		err = r.setFinalizer(ctx, s, controllerutil.AddFinalizer)
+	case actRemoveFinalizer:
+		if err = r.deleteRecords(ctx, s); err == nil {
+			err = r.setFinalizer(ctx, s, controllerutil.RemoveFinalizer)
+		}
+	case actPlan:
+		err = r.makePlan(ctx, s)
+	case actLaunchMeasurer:
+		err = r.applyAll(ctx, s, measurerObjects(s.plan))
+	case actLaunchChain:
+		err = r.applyAll(ctx, s, functionObjects(s.plan))
+	case actOpenChain:
+		err = r.tellChain(ctx, s, measure.ChainReady)
+	case actStopPods:
+		err = r.stopPods(ctx, s)
+	case actRelease:
+		err = r.release(ctx, s)
+	case actExpire:
+		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
+	}
+	if refused := refusal(err); refused != nil {
+		return fail(refused), nil
+	}
+	return d, err
+}
+
+func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(client.Object, string) bool) error {
+	before := client.MergeFromWithOptions(s.run.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	if !change(s.run, v1alpha1.Finalizer) {
+		return nil
+	}
+	return client.IgnoreNotFound(r.Client.Patch(ctx, s.run, before))
+}
+
+// makePlan decides everything, lets the API server judge the run's pods without
+// making them, and stores the plan. Nothing that uses the testbed exists before.
+func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
+	made, err := plan.Make(*s.input)
+	if err != nil {
+		return err
+	}
+	// Admission refuses pods whose service account does not exist.
+	if err := r.applyAll(ctx, s, []client.Object{chain.ServiceAccount(made)}); err != nil {
+		return err
+	}
+	for _, pod := range podsOf(made) {
+		if err := r.Client.Create(ctx, pod, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("trying pod %q: %w", pod.Name, err)
+		}
+	}
+	if err := r.applyAll(ctx, s, networkObjects(made), client.DryRunAll); err != nil {
+		return err
+	}
+	if err := r.applyAll(ctx, s, []client.Object{chain.PlanConfigMap(made)}); err != nil {
+		return err
+	}
+	s.plan = made
+	return nil
+}
+
+func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Object, options ...client.ApplyOption) error {
+	for _, object := range objects {
+		if err := controllerutil.SetControllerReference(s.run, object, r.Client.Scheme()); err != nil {
+			return err
+		}
+		if err := apply.Object(ctx, r.Client, object, options...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chainOwner is the field manager of the one key of the results that the
+// controller writes, so that neither writer touches the other's keys.
+const chainOwner client.FieldOwner = "vnfbench-chain"
+
+// tellChain sets the key that lets the measurer go on to the chain; with "" it
+// is taken back.
+func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) error {
+	told := configMapNamed(s.names.Results)
+	// The UID forbids that an object is made where there is none any more.
+	told.Namespace, told.UID = s.run.Namespace, s.records.uid
+	if value != "" {
+		told.Data = map[string]string{measure.KeyChain: value}
+	}
+	return apply.Object(ctx, r.Client, told, chainOwner)
+}
+
+// refusal turns an error that no retry mends into the run's outcome.
+func refusal(err error) *finding {
+	var failure *measure.Failure
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &failure):
+		message := failure.Err.Error()
+		if failure.Remedy != "" {
+			message += "; " + failure.Remedy
+		}
+		return found(failure.Reason, "%s", message)
+	case meta.IsNoMatchError(err):
+		return found(v1alpha1.ReasonNetworkAttachmentMissing, "the cluster does not know the kind NetworkAttachmentDefinition: install Multus")
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return nil
+	}
+	switch code := status.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return nil
+	default:
+		if code >= 400 && code < 500 {
+			return found(v1alpha1.ReasonPodForbidden, "%v", err)
+		}
+	}
+	return nil
+}
+
+// stopPods deletes the Job with its pods, and the functions' pods.
+func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
+	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) {
+		// A measurer of later must wait for a chain of later.
+		if err := r.tellChain(ctx, s, ""); err != nil {
+			return err
+		}
+	}
+	if s.job != nil && s.job.DeletionTimestamp.IsZero() {
+		err := r.Client.Delete(ctx, s.job, client.PropagationPolicy(metav1.DeletePropagationForeground), client.Preconditions{UID: &s.job.UID})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting Job %q: %w", s.job.Name, err)
+		}
+	}
+	for _, pods := range [][]corev1.Pod{s.functions, s.measurers} {
+		for i := range pods {
+			if !pods[i].DeletionTimestamp.IsZero() {
+				continue
+			}
+			if err := r.Client.Delete(ctx, &pods[i], client.Preconditions{UID: &pods[i].UID}); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("deleting pod %q: %w", pods[i].Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// release deletes what the pods needed; the plan and the results stay.
+func (r *Reconciler) release(ctx context.Context, s *scope) error {
+	return r.deleteAll(ctx, s, leftovers(s))
+}
+
+// deleteRecords deletes what outlives the pods, with the run itself.
+func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
+	return r.deleteAll(ctx, s, []client.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)})
+}
+
+func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []client.Object) error {
+	for _, object := range objects {
+		object.SetNamespace(s.run.Namespace)
+		object.SetOwnerReferences(nil)
+		if err := r.Client.Delete(ctx, object); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
+			return fmt.Errorf("deleting %T %q: %w", object, object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func configMapNamed(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}

@@ -1,0 +1,73 @@
+package benchmarkrun
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// networkObjects are the networks of the run.
+func networkObjects(p *plan.Plan) []client.Object {
+	var objects []client.Object
+	for _, network := range chain.Networks(p) {
+		objects = append(objects, network)
+	}
+	return objects
+}
+
+// measurerObjects are networks, policies, the measurer's rights, its results,
+// and last the Job that needs them all.
+func measurerObjects(p *plan.Plan) []client.Object {
+	objects := networkObjects(p)
+	for _, policy := range chain.NetworkPolicies(p) {
+		objects = append(objects, policy)
+	}
+	return append(objects, chain.ServiceAccount(p), chain.ResultsConfigMap(p), chain.Role(p), chain.RoleBinding(p), chain.MeasurerJob(p))
+}
+
+// functionObjects are the chain's configuration and pods, each function's
+// configuration before its pod.
+func functionObjects(p *plan.Plan) []client.Object {
+	var objects []client.Object
+	for _, function := range chain.Functions(p) {
+		objects = append(objects, function.ConfigMap, function.Pod)
+	}
+	return objects
+}
+
+// podsOf are the pods that the plan comes to, the measurer's by its Job's template.
+func podsOf(p *plan.Plan) []*corev1.Pod {
+	job := chain.MeasurerJob(p)
+	traffic := &corev1.Pod{ObjectMeta: *job.Spec.Template.ObjectMeta.DeepCopy(), Spec: job.Spec.Template.Spec}
+	traffic.Namespace, traffic.Name = job.Namespace, job.Name
+	pods := []*corev1.Pod{traffic}
+	for _, function := range chain.Functions(p) {
+		pods = append(pods, function.Pod)
+	}
+	return pods
+}
+
+// leftovers are what the pods needed. Names alone say which objects they are,
+// so they are found even where the plan was never stored.
+func leftovers(s *scope) []client.Object {
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+	objects := []client.Object{
+		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.MeasurerPolicy)},
+		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.FunctionsPolicy)},
+		&rbacv1.RoleBinding{ObjectMeta: named(s.names.RoleBinding)},
+		&rbacv1.Role{ObjectMeta: named(s.names.Role)},
+		&corev1.ServiceAccount{ObjectMeta: named(s.names.ServiceAccount)},
+	}
+	for _, function := range s.run.Spec.Chain {
+		objects = append(objects, configMapNamed(s.names.Function(function.Name)))
+	}
+	if s.plan != nil {
+		objects = append(objects, networkObjects(s.plan)...)
+	}
+	return objects
+}

@@ -1,0 +1,175 @@
+// Package benchmarkrun reconciles BenchmarkRuns: a run goes in, and its status
+// and children follow.
+//
+// Each reconciliation reads everything into a scope (observe.go), names exactly
+// one next action (decide.go), performs it (act.go), and computes the whole
+// status from what was read and done (status.go). Nothing is kept in memory: a
+// new operator finds its place from the cluster.
+package benchmarkrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Reconciler reconciles BenchmarkRuns.
+type Reconciler struct {
+	// Client reads from the cache.
+	Client client.Client
+	// Reader reads from the API server.
+	Reader   client.Reader
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	Metrics  *Metrics
+	// Defaults are what the operator was installed with.
+	Defaults plan.Defaults
+}
+
+// What each verb is for: children are applied (create, patch) and torn down
+// (delete); only those that decide a run's course are watched. Roles that let
+// the measurer patch its results cannot be granted without holding that verb.
+//
+// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns/status,verbs=patch
+// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns/finalizers,verbs=update
+// +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;patch;delete
+// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=events,verbs=list
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete
+
+// SetupWithManager registers the controller. The cache's index
+// queue.IndexTestbed must be there.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("benchmarkrun").
+		For(&v1alpha1.BenchmarkRun{}).
+		Owns(&batchv1.Job{}).
+		Owns(&corev1.ConfigMap{}).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(runOfPod)).
+		Watches(&v1alpha1.Testbed{}, handler.EnqueueRequestsFromMapFunc(r.runsOfTestbed)).
+		Complete(r)
+}
+
+// runOfPod follows the annotation: a traffic pod's owner is its Job.
+func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
+	name := pod.GetAnnotations()[v1alpha1.AnnotationRun]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: name}}}
+}
+
+// runsOfTestbed are those that a change of the testbed can concern.
+func (r *Reconciler) runsOfTestbed(ctx context.Context, testbed client.Object) []reconcile.Request {
+	var runs v1alpha1.BenchmarkRunList
+	err := r.Client.List(ctx, &runs, client.InNamespace(testbed.GetNamespace()), client.MatchingFields{queue.IndexTestbed: testbed.GetName()})
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the runs of a testbed", "Testbed", klog.KObj(testbed))
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range runs.Items {
+		if !queue.Finished(&runs.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
+		}
+	}
+	return requests
+}
+
+// Reconcile takes a run one step further.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	run := &v1alpha1.BenchmarkRun{}
+	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	s, err := r.observe(ctx, run)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide(s)
+	logDecision(ctx, s, d)
+	if d, err = r.act(ctx, s, d); err != nil {
+		return ctrl.Result{}, fmt.Errorf("action %s: %w", d.action, err)
+	}
+	if d.action == actRemoveFinalizer || d.action == actExpire {
+		return ctrl.Result{}, nil
+	}
+	if err := r.patchStatus(ctx, s, d); err != nil {
+		// A conflict means that the cache is behind: its next event brings the run back.
+		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
+	}
+	if d.failed() {
+		return ctrl.Result{}, reconcile.TerminalError(errors.New(d.outcome.reason + ": " + d.outcome.message))
+	}
+	return ctrl.Result{RequeueAfter: d.after}, nil
+}
+
+// patchStatus stores the status if it changed, and tells of the change once it is stored.
+func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision) error {
+	before := s.run.DeepCopy()
+	after := summarize(s, d)
+	if equality.Semantic.DeepEqual(before.Status, after) {
+		return nil
+	}
+	s.run.Status = after
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, s.run, patch); err != nil {
+		return fmt.Errorf("patching the status: %w", err)
+	}
+	for _, e := range eventsBetween(&before.Status, &after) {
+		r.Recorder.Eventf(s.run, nil, e.kind, e.reason, string(d.action), "%s", e.message)
+	}
+	if d.action == actFinish {
+		r.Metrics.ended(&after)
+	}
+	return nil
+}
+
+// failed says that the run ends here without having been measured.
+func (d decision) failed() bool { return d.action == actFinish && !d.measured }
+
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func logDecision(ctx context.Context, s *scope, d decision) {
+	log := ctrl.LoggerFrom(ctx)
+	switch {
+	case d.outcome != nil:
+		log.Info("Finishing", "reason", d.outcome.reason, "message", d.outcome.message)
+	case d.action == actWait && d.wait != nil:
+		log.V(1).Info("Waiting", "reason", d.wait.reason, "message", d.wait.message)
+	case d.action == actWait:
+		log.V(1).Info("Waiting", "after", d.after.Round(time.Second))
+	default:
+		log.Info("Acting", "action", d.action, "Testbed", klog.KRef(s.run.Namespace, s.run.Spec.TestbedRef.Name))
+	}
+}

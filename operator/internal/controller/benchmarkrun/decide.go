@@ -1,0 +1,196 @@
+package benchmarkrun
+
+import (
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+)
+
+// action is the one thing that a reconciliation does.
+type action string
+
+const (
+	// actWait does nothing: a watch or after brings the run back.
+	actWait action = "Wait"
+	// actAddFinalizer keeps the run until its children are gone.
+	actAddFinalizer action = "AddFinalizer"
+	// actRemoveFinalizer lets the run go.
+	actRemoveFinalizer action = "RemoveFinalizer"
+	// actAdmit writes down that the run holds its testbed, before its first child is made.
+	actAdmit action = "Admit"
+	// actPlan makes the plan, tries the pods against admission and stores the plan.
+	actPlan action = "Plan"
+	// actLaunchMeasurer applies networks, the measurer's rights, its results and its Job.
+	actLaunchMeasurer action = "LaunchMeasurer"
+	// actLaunchChain applies the functions of the chain.
+	actLaunchChain action = "LaunchChain"
+	// actOpenChain tells the measurer that the chain is ready.
+	actOpenChain action = "OpenChain"
+	// actFinish writes the verdict: the run's status alone.
+	actFinish action = "Finish"
+	// actStopPods deletes the Job and the pods.
+	actStopPods action = "StopPods"
+	// actRelease deletes what the pods needed, and gives the testbed back.
+	actRelease action = "Release"
+	// actExpire deletes the run, whose time to live is over.
+	actExpire action = "Expire"
+)
+
+// decision is what decide found.
+type decision struct {
+	action action
+	// after is when to look again, because a time has to pass that no watch tells. 0: a watch tells.
+	after time.Duration
+	// wait is why the run does not go on. nil: it goes on.
+	wait *finding
+	// outcome is the verdict, with actFinish.
+	outcome *finding
+	// measured says, with actFinish, that there are figures.
+	measured bool
+	// chain says how far the chain is while it is not ready.
+	chain *finding
+}
+
+// finding is a documented reason with its sentence.
+type finding struct{ reason, message string }
+
+func found(reason, format string, args ...any) *finding {
+	return &finding{reason, sentence(format, args...)}
+}
+
+func fail(f *finding) decision { return decision{action: actFinish, outcome: f} }
+
+// decide names exactly one next action. It is pure: all it knows stands in the scope.
+func decide(s *scope) decision {
+	switch {
+	case !s.run.DeletionTimestamp.IsZero():
+		return decideDeletion(s)
+	case !s.hasFinalizer():
+		return decision{action: actAddFinalizer}
+	case queue.Finished(s.run):
+		return decideFinished(s)
+	}
+	if waiting := whyNotAdmitted(s); waiting != nil {
+		return tearDownThen(s, decision{action: actWait, wait: waiting})
+	}
+	return decideAdmitted(s)
+}
+
+func decideDeletion(s *scope) decision {
+	if !s.hasFinalizer() {
+		return decision{action: actWait}
+	}
+	return tearDownThen(s, decision{action: actRemoveFinalizer})
+}
+
+func decideFinished(s *scope) decision {
+	next := decision{action: actWait}
+	if ttl := s.run.Spec.TTLSecondsAfterFinished; ttl != nil && s.run.Status.CompletionTime != nil {
+		next.after = s.run.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(s.now)
+		if next.after <= 0 {
+			next = decision{action: actExpire}
+		}
+	}
+	return tearDownThen(s, next)
+}
+
+// tearDownThen gives the testbed back first, pods before what they need.
+func tearDownThen(s *scope, next decision) decision {
+	switch {
+	case s.podsRemain():
+		return decision{action: actStopPods, wait: next.wait}
+	case queue.Occupies(s.run):
+		return decision{action: actRelease, wait: next.wait}
+	}
+	return next
+}
+
+// whyNotAdmitted is nil when the run holds its testbed.
+func whyNotAdmitted(s *scope) *finding {
+	name := s.run.Spec.TestbedRef.Name
+	switch {
+	case s.run.Spec.Suspend:
+		return found(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to go on")
+	case s.testbed == nil || !s.testbed.DeletionTimestamp.IsZero() && !queue.Holds(s.testbed, s.run):
+		return found(v1alpha1.ReasonTestbedNotFound, "spec.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
+	case queue.Holds(s.testbed, s.run):
+		return nil
+	case s.testbedTrouble() != "":
+		return found(v1alpha1.ReasonTestbedNotReady, "Testbed %q is not ready: %s", name, s.testbedTrouble())
+	}
+	if s.before == 1 {
+		return found(v1alpha1.ReasonQueued, "1 run before it on Testbed %q", name)
+	}
+	return found(v1alpha1.ReasonQueued, "%d runs before it on Testbed %q", s.before, name)
+}
+
+func decideAdmitted(s *scope) decision {
+	switch {
+	case !queue.Occupies(s.run):
+		return decision{action: actAdmit}
+	case s.plan == nil && s.planErr == nil:
+		return decision{action: actPlan}
+	case s.planErr != nil:
+		return fail(found(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q was changed: %v", s.names.Plan, s.planErr))
+	case s.records == nil && s.recordsErr == nil && s.launched():
+		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was deleted during the run", s.names.Results))
+	case s.recordsErr != nil:
+		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was changed by somebody else: %v", s.names.Results, s.recordsErr))
+	case s.records == nil || s.job == nil && s.records.failure == nil && !s.records.done:
+		return decision{action: actLaunchMeasurer}
+	}
+	return decideMeasuring(s)
+}
+
+// decideMeasuring looks at the measurer and the chain, once both could be there.
+func decideMeasuring(s *scope) decision {
+	broken := ""
+	if s.records.chainOpen {
+		broken = s.brokenFunction()
+	}
+	switch failure := s.records.failure; {
+	case failure != nil && !(failure.Reason == v1alpha1.ReasonNoPathThroughChain && broken != ""):
+		return fail(found(failure.Reason, "%s", failure.Message))
+	case broken != "":
+		return fail(found(v1alpha1.ReasonChainFailed, "%s", broken))
+	case s.records.done && s.records.chainOpen:
+		return decision{action: actFinish, outcome: s.verdict(), measured: true}
+	case s.records.done:
+		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
+	}
+	if ended := s.jobEnd(); ended != nil {
+		return fail(ended)
+	}
+	if s.records.chainOpen || s.records.progress == nil || !s.records.progress.Calibrated {
+		return decideMeasurerStart(s)
+	}
+	return decideChainStart(s)
+}
+
+// decideMeasurerStart bounds the start of the measurer's pod.
+func decideMeasurerStart(s *scope) decision {
+	t := s.measurerTrouble()
+	switch {
+	case t == nil:
+		return decision{action: actWait}
+	case t.over(s.now):
+		return fail(&finding{t.reason, withEvents(t.message, s.events)})
+	}
+	return decision{action: actWait, after: t.at.Sub(s.now), chain: &finding{v1alpha1.ReasonPending, t.message}}
+}
+
+// decideChainStart launches the functions, bounds their start and tells the measurer.
+func decideChainStart(s *scope) decision {
+	if len(s.missingFunctions()) > 0 {
+		return decision{action: actLaunchChain}
+	}
+	first := s.functionTrouble()
+	switch {
+	case first == nil:
+		return decision{action: actOpenChain}
+	case first.over(s.now):
+		return fail(&finding{first.reason, withEvents(first.message, s.events)})
+	}
+	return decision{action: actWait, after: first.at.Sub(s.now), chain: &finding{v1alpha1.ReasonPending, first.message}}
+}

@@ -1,0 +1,130 @@
+package benchmarkrun
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// criterion that no figures meet.
+func criterion(s *scope) {
+	s.run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: ptr.To[int64](1)}}
+}
+
+func notReady(s *scope) {
+	s.testbed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no node"}}
+}
+
+func TestDecide(t *testing.T) {
+	const success, failure = metav1.ConditionTrue, metav1.ConditionFalse
+	tests := map[string]struct {
+		scope  *scope
+		action action
+		// reason of the outcome, or of the wait.
+		reason string
+		after  time.Duration
+	}{
+		"no finalizer":                     {newScope(noFinalizer), actAddFinalizer, "", 0},
+		"finished and no finalizer":        {newScope(noFinalizer, finished(success, "Succeeded")), actAddFinalizer, "", 0},
+		"deleted, nothing made":            {newScope(deleted), actRemoveFinalizer, "", 0},
+		"deleted, finalizer gone":          {newScope(deleted, noFinalizer), actWait, "", 0},
+		"deleted with a Job":               {newScope(launched, deleted), actStopPods, "", 0},
+		"deleted with pods alone":          {newScope(admitted, deleted, functions(ready, ready)), actStopPods, "", 0},
+		"deleted, pods gone":               {newScope(admitted, deleted), actRelease, "", 0},
+		"finished with a Job":              {newScope(launched, finished(success, "Succeeded")), actStopPods, "", 0},
+		"finished, pods gone":              {newScope(admitted, finished(failure, "PodStuck")), actRelease, "", 0},
+		"finished and released":            {newScope(finished(success, "Succeeded")), actWait, "", 0},
+		"time to live goes on":             {newScope(finished(success, "Succeeded"), ttl(60), after(20*time.Second)), actWait, "", 40 * time.Second},
+		"time to live is over":             {newScope(finished(success, "Succeeded"), ttl(60), after(time.Minute)), actExpire, "", 0},
+		"time to live of 0 waits for pods": {newScope(launched, finished(success, "Succeeded"), ttl(0)), actStopPods, "", 0},
+		"no testbed":                       {newScope(noTestbed), actWait, v1alpha1.ReasonTestbedNotFound, 0},
+		"testbed is being deleted":         {newScope(testbedDeleted), actWait, v1alpha1.ReasonTestbedNotFound, 0},
+		"holds a testbed being deleted":    {newScope(admitted, testbedDeleted), actPlan, "", 0},
+		"testbed vanished under it":        {newScope(launched, noTestbed), actStopPods, v1alpha1.ReasonTestbedNotFound, 0},
+		"testbed not ready":                {newScope(notReady), actWait, v1alpha1.ReasonTestbedNotReady, 0},
+		"suspended":                        {newScope(suspended), actWait, v1alpha1.ReasonSuspended, 0},
+		"suspended while it runs":          {newScope(launched, suspended), actStopPods, v1alpha1.ReasonSuspended, 0},
+		"suspended, pods gone":             {newScope(admitted, withPlan, withRecords(open), suspended), actRelease, v1alpha1.ReasonSuspended, 0},
+		"queued":                           {newScope(), actWait, v1alpha1.ReasonQueued, 0},
+		"admission lost":                   {newScope(launched, func(s *scope) { s.testbed.Status.ActiveRuns = nil }), actStopPods, v1alpha1.ReasonQueued, 0},
+		"admission not written down":       {newScope(held), actAdmit, "", 0},
+		"no plan":                          {newScope(admitted), actPlan, "", 0},
+		"plan damaged":                     {newScope(admitted, func(s *scope) { s.planErr = errors.New("damaged") }), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"planned":                          {newScope(admitted, withPlan), actLaunchMeasurer, "", 0},
+		"results without a Job":            {newScope(admitted, withPlan, withRecords(nil)), actLaunchMeasurer, "", 0},
+		"resumed behind trials":            {newScope(admitted, withPlan, withRecords(calibrated)), actLaunchMeasurer, "", 0},
+		"results deleted":                  {newScope(admitted, withPlan, withJob()), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"results deleted while suspended": {newScope(admitted, withPlan, func(s *scope) { s.run.Status.ResultsRef = "gone" }),
+			actFinish, v1alpha1.ReasonResultsLost, 0},
+		"results damaged":         {newScope(launched, func(s *scope) { s.records, s.recordsErr = nil, errors.New("trial 3 is missing") }), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"measurer has given up":   {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
+		"gave up, Job gone":       {newScope(admitted, withPlan, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), actFinish, v1alpha1.ReasonPortMissing, 0},
+		"no path, chain healthy":  {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready)), actFinish, v1alpha1.ReasonNoPathThroughChain, 0},
+		"no path, chain broken":   {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, restarted(1, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"deadline":                {newScope(launched, withJob(jobFailed(batchv1.JobReasonDeadlineExceeded))), actFinish, v1alpha1.ReasonDeadlineExceeded, 0},
+		"back-off limit":          {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), measurers(pod("m", ended(1, "Error", "")))), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
+		"termination message":     {newScope(launched, withJob(jobFailed(batchv1.JobReasonPodFailurePolicy)), measurers(pod("m", ended(42, "Error", `{"reason":"CannotLoadBPF","message":"no"}`)))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
+		"Job complete, not done":  {newScope(launched, withJob(batchv1.JobCondition{Type: batchv1.JobComplete, Status: "True"})), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
+		"no measurer's pod yet":   {newScope(launched), actWait, "", 300 * time.Second},
+		"no measurer's pod ever":  {newScope(launched, after(300*time.Second)), actFinish, v1alpha1.ReasonPodStuck, 0},
+		"measurer pending":        {newScope(launched, measurers(pod("m")), after(time.Minute)), actWait, "", 240 * time.Second},
+		"measurer unschedulable":  {newScope(launched, measurers(pod("m", unscheduled("0/1 nodes"))), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
+		"measurer without image":  {newScope(launched, measurers(pod("m", waiting("ErrImageNeverPull", "not present")))), actFinish, v1alpha1.ReasonImageUnavailable, 0},
+		"measurer runs":           {newScope(launched, measurers(pod("m", running)), after(time.Hour)), actWait, "", 0},
+		"calibrated":              {newScope(launched, measurers(pod("m", running)), withRecords(calibrated)), actLaunchChain, "", 0},
+		"one function missing":    {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.functions = s.functions[:1] }), actLaunchChain, "", 0},
+		"chain starts":            {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, "", 200 * time.Second},
+		"chain never ready":       {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbour")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
+		"function unschedulable":  {newScope(launched, withRecords(calibrated), functions(ready, unscheduled("no CPU")), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
+		"image pull backs off":    {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, "", 20 * time.Second},
+		"image pull has failed":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
+		"chain ready":             {newScope(launched, withRecords(calibrated), functions(ready, ready)), actOpenChain, "", 0},
+		"measuring":               {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
+		"function crashed":        {newScope(launched, withRecords(open), functions(ready, restarted(139, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function evicted":        {newScope(launched, withRecords(open), functions(ready, evicted)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function unready":        {newScope(launched, withRecords(open), functions(unready("link down"), ready)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function gone":           {newScope(launched, withRecords(open)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"done and healthy":        {newScope(launched, withRecords(done), functions(ready, ready)), actFinish, v1alpha1.ReasonSucceeded, 0},
+		"done and not accepted":   {newScope(launched, withRecords(done), functions(ready, ready), criterion), actFinish, v1alpha1.ReasonNotAccepted, 0},
+		"done, a function broken": {newScope(launched, withRecords(done), functions(ready, restarted(1, "OOMKilled"))), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"done, chain never open":  {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := decide(test.scope)
+			reason := ""
+			if d.outcome != nil {
+				reason = d.outcome.reason
+			} else if d.wait != nil {
+				reason = d.wait.reason
+			}
+			if d.action != test.action || reason != test.reason || d.after != test.after {
+				t.Errorf("got %s %q after %s, want %s %q after %s", d.action, reason, d.after, test.action, test.reason, test.after)
+			}
+		})
+	}
+}
+
+func TestDecideNamesWhatIsMissing(t *testing.T) {
+	tests := map[string]struct {
+		scope *scope
+		want  string
+	}{
+		"testbed":    {newScope(noTestbed), `spec.testbedRef.name "bench": this namespace has no such Testbed: create it, or delete the run and name another`},
+		"one before": {newScope(func(s *scope) { s.before = 1 }), `1 run before it on Testbed "bench"`},
+		"two before": {newScope(func(s *scope) { s.before = 2 }), `2 runs before it on Testbed "bench"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := decide(test.scope).wait.message; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package benchmarkrun
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// imagePullPatience is how long pulls of an image may fail before the run
+// gives up: long enough for a registry's hiccup, short enough for a typing
+// error not to hold the testbed.
+const imagePullPatience = 30 * time.Second
+
+// trouble is why a pod has not started or is not ready.
+type trouble struct {
+	reason  string
+	message string
+	// at is when the run gives up; the zero time means at once.
+	at time.Time
+}
+
+// over says that the time to wait is over.
+func (t *trouble) over(now time.Time) bool { return !now.Before(t.at) }
+
+// never are the waiting reasons that no waiting mends.
+var never = map[string]string{
+	"ErrImageNeverPull": "load the image onto the node, or let it be pulled",
+	"InvalidImageName":  "correct the image's name",
+}
+
+// diagnoseStart says why a pod is not ready yet, or nil when it is. bound is
+// how long it may take from its creation. notReady is the reason when its
+// containers run and it still is not ready.
+func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *trouble {
+	if podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue && pod.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	at := pod.CreationTimestamp.Add(bound)
+	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
+		return &trouble{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}
+	}
+	if t := diagnoseImage(pod, at); t != nil {
+		return t
+	}
+	if cause := brokenContainer(pod); cause != "" {
+		return &trouble{notReady, sentence("pod %q: %s", pod.Name, cause), at}
+	}
+	if waiting := waitingContainer(pod); waiting != "" || pod.Status.Phase != corev1.PodRunning {
+		return &trouble{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waiting, "its containers are not created yet")), at}
+	}
+	ready := podCondition(pod, corev1.PodReady)
+	return &trouble{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+}
+
+// started says that the pod's containers have run.
+func started(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(containers(pod), func(c corev1.ContainerStatus) bool {
+		return c.State.Running != nil || c.State.Terminated != nil || c.RestartCount > 0
+	})
+}
+
+func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
+	for _, c := range containers(pod) {
+		w := c.State.Waiting
+		if w == nil {
+			continue
+		}
+		if remedy, found := never[w.Reason]; found {
+			return &trouble{reason: v1alpha1.ReasonImageUnavailable,
+				message: sentence("pod %q: image %q: %s: %s; %s", pod.Name, c.Image, w.Reason, w.Message, remedy)}
+		}
+		if w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff" {
+			since := pod.CreationTimestamp.Time
+			if scheduled := podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time; scheduled.After(since) {
+				since = scheduled
+			}
+			at := since.Add(imagePullPatience)
+			if bound.Before(at) {
+				at = bound
+			}
+			// The two reasons alternate with every attempt: naming neither keeps the sentence steady.
+			return &trouble{v1alpha1.ReasonImageUnavailable,
+				sentence("pod %q: image %q cannot be pulled; correct its name, or give the pod a pull secret", pod.Name, c.Image), at}
+		}
+	}
+	return nil
+}
+
+// diagnoseReady says why a function that was ready no longer forwards, or "".
+func diagnoseReady(name string, pod *corev1.Pod) string {
+	switch {
+	case pod == nil:
+		return sentence("function %q: its pod is gone", name)
+	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
+		return sentence("function %q: %s: %s", name, pod.Status.Reason, pod.Status.Message)
+	case !pod.DeletionTimestamp.IsZero():
+		return sentence("function %q: its pod is being deleted", name)
+	}
+	if cause := brokenContainer(pod); cause != "" {
+		return sentence("function %q: %s", name, cause)
+	}
+	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		return sentence("function %q: its pod has ended", name)
+	}
+	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
+		return sentence("function %q is not ready any more: %s", name, cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+	}
+	return ""
+}
+
+// brokenContainer says how a container ended, whether or not it was started again.
+func brokenContainer(pod *corev1.Pod) string {
+	for _, c := range containers(pod) {
+		end := c.State.Terminated
+		if end == nil {
+			end = c.LastTerminationState.Terminated
+		}
+		if end != nil {
+			return ending(c.Name, end)
+		}
+		if c.RestartCount > 0 {
+			return fmt.Sprintf("container %q was started again", c.Name)
+		}
+	}
+	return ""
+}
+
+func ending(container string, end *corev1.ContainerStateTerminated) string {
+	how := fmt.Sprintf("container %q ended with exit code %d", container, end.ExitCode)
+	if end.Reason != "" && end.Reason != "Error" && end.Reason != "Completed" {
+		how += " (" + end.Reason + ")"
+	}
+	if message := strings.TrimSpace(end.Message); message != "" {
+		how += ": " + message
+	}
+	if end.Reason == "OOMKilled" {
+		how += "; give it more memory"
+	}
+	return how
+}
+
+func waitingContainer(pod *corev1.Pod) string {
+	for _, c := range containers(pod) {
+		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+			return strings.TrimSuffix(fmt.Sprintf("container %q: %s: %s", c.Name, w.Reason, w.Message), ": ")
+		}
+	}
+	return ""
+}
+
+// diagnoseMeasurer says why the measurer failed for good. It looks first at
+// what the last pod left in its termination message, then at how it ended.
+func diagnoseMeasurer(pods []corev1.Pod) (reason, message string) {
+	for i := range pods {
+		for _, c := range containers(&pods[i]) {
+			if left := termination(c); left != nil {
+				return left.Reason, sentence("%s", left.Message)
+			}
+		}
+	}
+	for i := range pods {
+		if p := &pods[i]; p.Status.Phase == corev1.PodFailed && p.Status.Reason != "" {
+			return v1alpha1.ReasonMeasurerFailed, sentence("the measurer's pod %q: %s: %s", p.Name, p.Status.Reason, p.Status.Message)
+		}
+		if cause := brokenContainer(&pods[i]); cause != "" {
+			return v1alpha1.ReasonMeasurerFailed, sentence("the measurer's pod %q: %s", pods[i].Name, cause)
+		}
+	}
+	return v1alpha1.ReasonMeasurerFailed, "the measurer failed, and its pods are gone: look at the events of its Job and node"
+}
+
+// termination is the FailureState that a measurer left, or nil.
+func termination(c corev1.ContainerStatus) *measure.FailureState {
+	for _, end := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
+		if end == nil {
+			continue
+		}
+		var left measure.FailureState
+		if json.Unmarshal([]byte(end.Message), &left) == nil && left.Reason != "" {
+			return &left
+		}
+	}
+	return nil
+}
+
+// withEvents adds what the kubelet said about a pod that does not start: the
+// only place where a volume or network that fails is told.
+func withEvents(message string, events []corev1.Event) string {
+	slices.SortStableFunc(events, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
+	for _, e := range events {
+		if e.Type == corev1.EventTypeWarning {
+			return sentence("%s (%s: %s)", message, e.Reason, e.Message)
+		}
+	}
+	return message
+}
+
+func eventTime(e corev1.Event) time.Time {
+	if !e.LastTimestamp.IsZero() {
+		return e.LastTimestamp.Time
+	}
+	return e.EventTime.Time
+}
+
+func containers(pod *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+}
+
+func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// messageLimit keeps a message short enough for every condition and list.
+const messageLimit = 512
+
+// sentence is one bounded line.
+func sentence(format string, args ...any) string {
+	return bounded(fmt.Sprintf(format, args...), messageLimit)
+}
+
+// bounded makes one line of at most limit bytes, cut between characters.
+func bounded(text string, limit int) string {
+	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ":;, ")
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-3], "") + "..."
+}

@@ -1,0 +1,136 @@
+package benchmarkrun
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestDiagnoseStart(t *testing.T) {
+	const bound = 5 * time.Minute
+	end := epoch.Add(bound)
+	tests := map[string]struct {
+		pod     corev1.Pod
+		reason  string
+		message string
+		at      time.Time
+	}{
+		"ready":        {pod("p", ready), "", "", time.Time{}},
+		"unscheduled":  {pod("p", unscheduled("0/3 nodes are available: 3 Insufficient cpu.")), v1alpha1.ReasonUnschedulable, `pod "p" finds no node: 0/3 nodes are available: 3 Insufficient cpu.`, end},
+		"never pulled": {pod("p", waiting("ErrImageNeverPull", "absent")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": ErrImageNeverPull: absent; load the image onto the node, or let it be pulled`, time.Time{}},
+		"bad name":     {pod("p", waiting("InvalidImageName", "x")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": InvalidImageName: x; correct the image's name`, time.Time{}},
+		"pull fails":   {pod("p", waiting("ErrImagePull", "401")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullPatience)},
+		"being made":   {pod("p", waiting("ContainerCreating", "")), v1alpha1.ReasonPodStuck, `pod "p" does not start: its containers are not created yet`, end},
+		"cannot be made": {pod("p", waiting("CreateContainerConfigError", `configmap "x" not found`)), v1alpha1.ReasonPodStuck,
+			`pod "p" does not start: container "c": CreateContainerConfigError: configmap "x" not found`, end},
+		"crashes": {pod("p", restarted(1, "Error"), func(p *corev1.Pod) { p.Status.Conditions = nil }), v1alpha1.ReasonChainNotReady,
+			`pod "p": container "c" ended with exit code 1`, end},
+		"not ready": {pod("p", unready("no route")), v1alpha1.ReasonChainNotReady, `pod "p" runs and is not ready: no route`, end},
+		"silent":    {pod("p", running), v1alpha1.ReasonChainNotReady, `pod "p" runs and is not ready: it has not reported yet`, end},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := diagnoseStart(&test.pod, bound, v1alpha1.ReasonChainNotReady)
+			if test.reason == "" {
+				if got != nil {
+					t.Fatalf("got %+v for a healthy pod", got)
+				}
+				return
+			}
+			if got == nil || got.reason != test.reason || got.message != test.message || !got.at.Equal(test.at) {
+				t.Errorf("got %+v, want %s %q at %s", got, test.reason, test.message, test.at)
+			}
+		})
+	}
+}
+
+func TestImagePatienceEndsWithTheBound(t *testing.T) {
+	p := pod("p", waiting("ImagePullBackOff", ""))
+	if got := diagnoseStart(&p, 5*time.Second, v1alpha1.ReasonPodStuck); !got.at.Equal(epoch.Add(5 * time.Second)) {
+		t.Errorf("gives up at %s, want the pod's own bound", got.at)
+	}
+}
+
+func TestDiagnoseReady(t *testing.T) {
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want string
+	}{
+		"healthy":     {ptr.To(pod("p", ready)), ""},
+		"gone":        {nil, `function "f": its pod is gone`},
+		"evicted":     {ptr.To(pod("p", evicted)), `function "f": Evicted: The node was low on resource: memory.`},
+		"deleted":     {ptr.To(pod("p", ready, func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) })), `function "f": its pod is being deleted`},
+		"killed":      {ptr.To(pod("p", restarted(137, "OOMKilled"))), `function "f": container "c" ended with exit code 137 (OOMKilled); give it more memory`},
+		"crashed":     {ptr.To(pod("p", restarted(2, "Error"))), `function "f": container "c" ended with exit code 2`},
+		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is not ready any more: port west is down`},
+		"unready too": {ptr.To(pod("p", running)), `function "f" is not ready any more: its pod says so`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := diagnoseReady("f", test.pod); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDiagnoseMeasurer(t *testing.T) {
+	tests := map[string]struct {
+		pods    []corev1.Pod
+		reason  string
+		message string
+	}{
+		"said why": {[]corev1.Pod{pod("m", ended(42, "Error", `{"reason":"PortMissing","message":"no port west"}`))}, v1alpha1.ReasonPortMissing, "no port west"},
+		"out of memory": {[]corev1.Pod{pod("m", ended(137, "OOMKilled", ""))}, v1alpha1.ReasonMeasurerFailed,
+			`the measurer's pod "m": container "c" ended with exit code 137 (OOMKilled); give it more memory`},
+		"panic":   {[]corev1.Pod{pod("m", ended(2, "Error", "panic: x"))}, v1alpha1.ReasonMeasurerFailed, `the measurer's pod "m": container "c" ended with exit code 2: panic: x`},
+		"evicted": {[]corev1.Pod{pod("m", evicted)}, v1alpha1.ReasonMeasurerFailed, `the measurer's pod "m": Evicted: The node was low on resource: memory.`},
+		"gone":    {nil, v1alpha1.ReasonMeasurerFailed, "the measurer failed, and its pods are gone: look at the events of its Job and node"},
+		"an older one said why": {[]corev1.Pod{pod("new", ended(137, "Error", "")), pod("old", ended(42, "Error", `{"reason":"PortMissing","message":"no"}`))},
+			v1alpha1.ReasonPortMissing, "no"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			reason, message := diagnoseMeasurer(test.pods)
+			if reason != test.reason || message != test.message {
+				t.Errorf("got %s %q, want %s %q", reason, message, test.reason, test.message)
+			}
+		})
+	}
+}
+
+func TestEventsTellWhatThePodDoesNot(t *testing.T) {
+	at := func(second int, kind, reason, message string) corev1.Event {
+		return corev1.Event{Type: kind, Reason: reason, Message: message, LastTimestamp: metav1.NewTime(epoch.Add(time.Duration(second) * time.Second))}
+	}
+	events := []corev1.Event{
+		at(1, corev1.EventTypeWarning, "FailedScheduling", "old"),
+		at(3, corev1.EventTypeWarning, "FailedMount", "volume x"),
+		at(5, corev1.EventTypeNormal, "Pulled", "fine"),
+	}
+	if got, want := withEvents("it hangs", events), "it hangs (FailedMount: volume x)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := withEvents("it hangs", nil); got != "it hangs" {
+		t.Errorf("got %q without events", got)
+	}
+}
+
+func TestBoundedIsOneShortLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"two\nlines, ":               "two lines",
+		"short":                      "short",
+		strings.Repeat("x", 30):      strings.Repeat("x", 17) + "...",
+		"0123456789012345é and more": "0123456789012345...",
+	} {
+		if got := bounded(text, 20); got != want {
+			t.Errorf("bounded(%q) is %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package benchmarkrun
+
+import (
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+)
+
+var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// with changes a scope; newScope applies the changes in their order.
+type with func(*scope)
+
+// newScope is a run that has just been made, on a testbed that is ready.
+func newScope(changes ...with) *scope {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "lab", Name: "run", UID: "run-uid", Generation: 3,
+		CreationTimestamp: metav1.NewTime(epoch), Finalizers: []string{v1alpha1.Finalizer},
+	}}
+	run.Spec.TestbedRef.Name = "bench"
+	run.Spec.StartupSeconds = 300
+	run.Spec.DeadlineSeconds = 900
+	run.Spec.Traffic.FrameBytes = []int32{64}
+	run.Spec.Chain = []v1alpha1.NetworkFunction{{Name: "one"}, {Name: "two"}}
+	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "bench", UID: "bench-uid"}}
+	s := &scope{
+		now: clocktesting.NewFakePassiveClock(epoch).Now(),
+		run: run, names: plan.NamesOf(run), testbed: testbed, position: 1,
+	}
+	for _, change := range changes {
+		change(s)
+	}
+	return s
+}
+
+func after(d time.Duration) with { return func(s *scope) { s.now = epoch.Add(d) } }
+
+func condition(kind string, status metav1.ConditionStatus, reason string) with {
+	return func(s *scope) {
+		s.run.Status.Conditions = append(s.run.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(epoch)})
+	}
+}
+
+func noFinalizer(s *scope) { s.run.Finalizers = nil }
+func deleted(s *scope)     { s.run.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
+func suspended(s *scope)   { s.run.Spec.Suspend = true }
+func noTestbed(s *scope)   { s.testbed, s.position = nil, 0 }
+func withPlan(s *scope)    { s.plan = &plan.Plan{Digest: "sha256:1", GeneratorNode: "a", DeviceNode: "b"} }
+func testbedDeleted(s *scope) {
+	s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch))
+}
+
+func ttl(seconds int32) with {
+	return func(s *scope) { s.run.Spec.TTLSecondsAfterFinished = &seconds }
+}
+
+// held means that the testbed's status names the run.
+func held(s *scope) {
+	s.position = 0
+	s.testbed.Status.ActiveRuns = []v1alpha1.ActiveRun{{Name: s.run.Name, UID: string(s.run.UID)}}
+}
+
+// admitted means that the run has written so down.
+func admitted(s *scope) {
+	held(s)
+	condition(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted)(s)
+	s.run.Status.StartTime = ptr.To(metav1.NewTime(epoch))
+}
+
+func finished(status metav1.ConditionStatus, reason string) with {
+	return func(s *scope) {
+		condition(v1alpha1.ConditionSucceeded, status, reason)(s)
+		s.run.Status.CompletionTime = ptr.To(metav1.NewTime(epoch))
+	}
+}
+
+func withJob(conditions ...batchv1.JobCondition) with {
+	return func(s *scope) {
+		s.job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: s.names.Job, CreationTimestamp: metav1.NewTime(epoch)}}
+		s.job.Status.Conditions = conditions
+	}
+}
+
+func jobFailed(reason string) batchv1.JobCondition {
+	return batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: reason}
+}
+
+func withRecords(change func(*records)) with {
+	return func(s *scope) {
+		if s.records == nil {
+			s.records = &records{}
+		}
+		if change != nil {
+			change(s.records)
+		}
+	}
+}
+
+func calibrated(r *records) {
+	r.progress = &measure.Progress{Stage: "waiting for the chain", Calibrated: true}
+}
+func open(r *records) { calibrated(r); r.chainOpen = true }
+func done(r *records) { open(r); r.done = true }
+func gaveUp(reason string) func(*records) {
+	return func(r *records) { r.failure = &measure.FailureState{Reason: reason, Message: "the measurer says why"} }
+}
+
+// launched is a run whose measurer has been applied.
+func launched(s *scope) {
+	admitted(s)
+	withPlan(s)
+	withJob()(s)
+	withRecords(nil)(s)
+}
+
+// pod makes a pod of the run, created at the epoch.
+func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(epoch)}}
+	p.Status.Phase = corev1.PodPending
+	for _, change := range changes {
+		change(&p)
+	}
+	return p
+}
+
+func running(p *corev1.Pod) {
+	p.Status.Phase = corev1.PodRunning
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+}
+
+func ready(p *corev1.Pod) {
+	running(p)
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
+}
+
+func unready(message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		running(p)
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: message})
+	}
+}
+
+func unscheduled(message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message})
+	}
+}
+
+func waiting(reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", Image: "registry/image:1",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}}
+	}
+}
+
+func ended(code int32, reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodFailed
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message}}}}
+	}
+}
+
+func restarted(code int32, reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		ready(p)
+		p.Status.ContainerStatuses[0].RestartCount = 1
+		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}
+	}
+}
+
+func evicted(p *corev1.Pod) {
+	p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
+}
+
+func measurers(pods ...corev1.Pod) with { return func(s *scope) { s.measurers = pods } }
+
+// functions gives the two functions of the chain a pod each.
+func functions(one, two func(*corev1.Pod)) with {
+	return func(s *scope) {
+		s.functions = []corev1.Pod{pod(s.names.Function("one"), one), pod(s.names.Function("two"), two)}
+	}
+}

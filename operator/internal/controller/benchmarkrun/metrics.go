@@ -1,0 +1,137 @@
+package benchmarkrun
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+)
+
+// Metrics count the runs that end.
+type Metrics struct {
+	runs     *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+// NewMetrics returns metrics that are registered nowhere yet.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "vnfbench_runs_total",
+			Help: "BenchmarkRuns that have ended, by the status and reason of their condition Succeeded.",
+		}, []string{"result", "reason"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "vnfbench_run_duration_seconds",
+			Help:    "Time from a BenchmarkRun's first admission to its end.",
+			Buckets: []float64{30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400, 172800},
+		}, []string{"result"}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	m.runs.Describe(descriptions)
+	m.duration.Describe(descriptions)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
+	m.runs.Collect(metrics)
+	m.duration.Collect(metrics)
+}
+
+// ended counts a run whose verdict has been stored.
+func (m *Metrics) ended(status *v1alpha1.BenchmarkRunStatus) {
+	succeeded := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionSucceeded)
+	result := resultOf(succeeded)
+	m.runs.WithLabelValues(result, succeeded.Reason).Inc()
+	if status.StartTime != nil && status.CompletionTime != nil {
+		m.duration.WithLabelValues(result).Observe(status.CompletionTime.Sub(status.StartTime.Time).Seconds())
+	}
+}
+
+func resultOf(succeeded *metav1.Condition) string {
+	if succeeded.Status == metav1.ConditionTrue {
+		return "succeeded"
+	}
+	return "failed"
+}
+
+// Gauges shows the stored state of runs and testbeds as it is when it is asked
+// for: nothing is remembered, so a deleted run's figures vanish with it.
+type Gauges struct {
+	// Reader is the cache.
+	Reader client.Reader
+	// Leading says whether this process is the one that speaks; nil: always.
+	Leading <-chan struct{}
+}
+
+var (
+	throughputDescription = prometheus.NewDesc("vnfbench_run_throughput_frames_per_second",
+		"Conditional throughput that a finished BenchmarkRun found, for each direction.",
+		[]string{"namespace", "run", "goal", "frame_bytes"}, nil)
+	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
+		"BenchmarkRuns that wait for a Testbed.", []string{"namespace", "testbed"}, nil)
+)
+
+// scrapeTimeout bounds the reading of the cache.
+const scrapeTimeout = 5 * time.Second
+
+// Describe implements prometheus.Collector.
+func (g *Gauges) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- throughputDescription
+	descriptions <- queueDescription
+}
+
+// Collect implements prometheus.Collector.
+func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
+	if g.Leading != nil {
+		select {
+		case <-g.Leading:
+		default:
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	g.collectRuns(ctx, metrics)
+	g.collectTestbeds(ctx, metrics)
+}
+
+func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metric) {
+	var runs v1alpha1.BenchmarkRunList
+	if err := g.Reader.List(ctx, &runs); err != nil {
+		metrics <- prometheus.NewInvalidMetric(throughputDescription, err)
+		return
+	}
+	for i := range runs.Items {
+		run := &runs.Items[i]
+		if !queue.Finished(run) {
+			continue
+		}
+		for _, frame := range run.Status.Results {
+			for _, t := range frame.Throughput {
+				metrics <- prometheus.MustNewConstMetric(throughputDescription, prometheus.GaugeValue, float64(t.FramesPerSecond),
+					run.Namespace, run.Name, t.Goal, strconv.Itoa(int(frame.FrameBytes)))
+			}
+		}
+	}
+}
+
+func (g *Gauges) collectTestbeds(ctx context.Context, metrics chan<- prometheus.Metric) {
+	var testbeds v1alpha1.TestbedList
+	if err := g.Reader.List(ctx, &testbeds); err != nil {
+		metrics <- prometheus.NewInvalidMetric(queueDescription, err)
+		return
+	}
+	for _, t := range testbeds.Items {
+		metrics <- prometheus.MustNewConstMetric(queueDescription, prometheus.GaugeValue, float64(t.Status.QueuedRuns), t.Namespace, t.Name)
+	}
+}

@@ -1,0 +1,198 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// observe reads everything that a decision may need. Nothing else reads.
+func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
+	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
+	for _, read := range []func(context.Context, *scope) error{
+		r.readWorkloads, r.readTestbed, r.readPlan, r.readRecords, r.readQueue, r.readInput, r.readEvents,
+	} {
+		if err := read(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// readWorkloads reads the Job and the pods.
+func (r *Reconciler) readWorkloads(ctx context.Context, s *scope) error {
+	job := &batchv1.Job{}
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: s.names.Job}, job)
+	switch {
+	case err == nil:
+		s.job = job
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("reading Job %q: %w", s.names.Job, err)
+	}
+	var pods corev1.PodList
+	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
+	if err := r.Client.List(ctx, &pods, client.InNamespace(s.run.Namespace), mine); err != nil {
+		return fmt.Errorf("listing the run's pods: %w", err)
+	}
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	for _, pod := range pods.Items {
+		if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
+			s.measurers = append(s.measurers, pod)
+		} else {
+			s.functions = append(s.functions, pod)
+		}
+	}
+	return nil
+}
+
+// readTestbed reads the testbed, past the cache wherever a decision to make or
+// to tear down objects depends on who holds it.
+func (r *Reconciler) readTestbed(ctx context.Context, s *scope) error {
+	testbed, err := getTestbed(ctx, r.Client, s.run)
+	if err != nil {
+		return err
+	}
+	holds := testbed != nil && queue.Holds(testbed, s.run)
+	if queue.Wants(s.run) && (holds != queue.Occupies(s.run) || holds && s.job == nil) {
+		if testbed, err = getTestbed(ctx, r.Reader, s.run); err != nil {
+			return err
+		}
+	}
+	s.testbed = testbed
+	return nil
+}
+
+func getTestbed(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun) (*v1alpha1.Testbed, error) {
+	testbed := &v1alpha1.Testbed{}
+	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.TestbedRef.Name}
+	if err := reader.Get(ctx, key, testbed); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("reading Testbed %q: %w", key.Name, err)
+	}
+	return testbed, nil
+}
+
+func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
+	configMap, err := r.configMap(ctx, r.Client, s.run.Namespace, s.names.Plan)
+	if err != nil || configMap == nil {
+		return err
+	}
+	s.plan, s.planErr = plan.Parse([]byte(configMap.Data[plan.KeyPlan]))
+	if s.planErr == nil && s.plan.Run.UID != s.run.UID {
+		s.plan, s.planErr = nil, fmt.Errorf("it is the plan of another run")
+	}
+	return nil
+}
+
+// readRecords reads the results, past the cache before a loss is believed: the
+// caches of ConfigMaps and Jobs run at different speeds.
+func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
+	configMap, err := r.configMap(ctx, r.Client, s.run.Namespace, s.names.Results)
+	if err != nil {
+		return err
+	}
+	s.decode(configMap)
+	late := s.records == nil && s.launched() || s.measurerEnded() && s.records.failure == nil && !s.records.done
+	if late && !queue.Finished(s.run) {
+		if configMap, err = r.configMap(ctx, r.Reader, s.run.Namespace, s.names.Results); err != nil {
+			return err
+		}
+		s.decode(configMap)
+	}
+	return nil
+}
+
+func (s *scope) decode(configMap *corev1.ConfigMap) {
+	s.records, s.recordsErr = nil, nil
+	if configMap == nil {
+		return
+	}
+	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
+		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
+	}
+}
+
+func (r *Reconciler) configMap(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.ConfigMap, error) {
+	configMap := &corev1.ConfigMap{}
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, configMap); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %q: %w", name, err)
+	}
+	return configMap, nil
+}
+
+// readQueue finds the run's place among those that wait.
+func (r *Reconciler) readQueue(ctx context.Context, s *scope) error {
+	if s.testbed == nil || s.holds() || !queue.Wants(s.run) {
+		return nil
+	}
+	var runs v1alpha1.BenchmarkRunList
+	if err := r.Client.List(ctx, &runs, client.InNamespace(s.run.Namespace), client.MatchingFields{queue.IndexTestbed: s.testbed.Name}); err != nil {
+		return fmt.Errorf("listing the runs of Testbed %q: %w", s.testbed.Name, err)
+	}
+	s.position, s.before = queue.Position(s.testbed, runs.Items, s.run)
+	return nil
+}
+
+// readInput reads what a plan is made from, while there is none.
+func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
+	if !s.holds() || !queue.Wants(s.run) || s.plan != nil || s.planErr != nil {
+		return nil
+	}
+	var nodes corev1.NodeList
+	if err := r.Client.List(ctx, &nodes); err != nil {
+		return fmt.Errorf("listing nodes: %w", err)
+	}
+	networks, err := r.networks(ctx, s.run.Namespace)
+	if err != nil {
+		return err
+	}
+	s.input = &plan.Input{Run: s.run, Testbed: s.testbed, Nodes: nodes.Items, Networks: networks, Defaults: r.Defaults}
+	return nil
+}
+
+// networks are the names of the namespace's networks, nil where the cluster does not know the kind.
+func (r *Reconciler) networks(ctx context.Context, namespace string) (map[string]bool, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+	if err := r.Reader.List(ctx, list, client.InNamespace(namespace)); meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
+	}
+	names := map[string]bool{}
+	for _, item := range list.Items {
+		names[item.Name] = true
+	}
+	return names, nil
+}
+
+// readEvents reads what the kubelet or the Job controller said about an object
+// that has not started in time.
+func (r *Reconciler) readEvents(ctx context.Context, s *scope) error {
+	name, over := s.stuck()
+	if !over || queue.Finished(s.run) {
+		return nil
+	}
+	var events corev1.EventList
+	if err := r.Reader.List(ctx, &events, client.InNamespace(s.run.Namespace), client.MatchingFields{"involvedObject.name": name}); err != nil {
+		return fmt.Errorf("listing events of %q: %w", name, err)
+	}
+	s.events = events.Items
+	return nil
+}

@@ -1,0 +1,63 @@
+package benchmarkrun
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/report"
+)
+
+// records is the results' ConfigMap, decoded: all that the measurer has told.
+type records struct {
+	uid       types.UID
+	holder    *measure.Holder
+	progress  *measure.Progress
+	generator *measure.GeneratorState
+	failure   *measure.FailureState
+	done      bool
+	// chainOpen says that the measurer was told that the chain is ready.
+	chainOpen bool
+	trials    []measure.Record
+}
+
+// decodeRecords reads the ConfigMap. An error means that somebody else has
+// written to it: the measurer's own patches are always whole.
+func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
+	r := &records{uid: configMap.UID, chainOpen: configMap.Data[measure.KeyChain] == measure.ChainReady}
+	_, r.done = configMap.Data[measure.KeyDone]
+	for key, into := range map[string]any{
+		measure.KeyHolder:    &r.holder,
+		measure.KeyProgress:  &r.progress,
+		measure.KeyGenerator: &r.generator,
+		measure.KeyFailure:   &r.failure,
+	} {
+		if value, found := configMap.Data[key]; found {
+			if err := json.Unmarshal([]byte(value), into); err != nil {
+				return nil, fmt.Errorf("key %q: %w", key, err)
+			}
+		}
+	}
+	trials, err := report.Records(configMap.Data)
+	if err != nil {
+		return nil, err
+	}
+	for i := range trials {
+		if trials[i].Index != i {
+			return nil, fmt.Errorf("trial %d is missing", i)
+		}
+	}
+	r.trials = trials
+	return r, nil
+}
+
+// restarts is how many measurers there were before the one that writes now.
+func (r *records) restarts() int32 {
+	if r == nil || r.holder == nil {
+		return 0
+	}
+	return int32(min(max(r.holder.Restarts, 0), 1<<30))
+}

@@ -1,0 +1,44 @@
+package benchmarkrun
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+func TestDecodeRecords(t *testing.T) {
+	decoded, err := decodeRecords(&corev1.ConfigMap{Data: map[string]string{
+		measure.KeyHolder:   `{"measurer":"m-1","uid":"u","restarts":2}`,
+		measure.KeyProgress: `{"stage":"throughput, 64 bytes","calibrated":true,"trials":2,"percent":10,"remainingSeconds":60}`,
+		measure.KeyDone:     `{}`, measure.KeyChain: measure.ChainReady,
+		"trial-000001.json": `{"index":1,"stage":"Throughput"}`,
+		"trial-000000.json": `{"index":0,"stage":"WarmUp"}`,
+		"somebody's":        "note",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !decoded.done || !decoded.chainOpen || !decoded.progress.Calibrated || decoded.restarts() != 2 || decoded.failure != nil {
+		t.Errorf("got %+v", decoded)
+	}
+	if len(decoded.trials) != 2 || decoded.trials[1].Stage != measure.StageThroughput {
+		t.Errorf("trials are %+v", decoded.trials)
+	}
+}
+
+func TestDecodeRecordsRefusesDamage(t *testing.T) {
+	for name, data := range map[string]map[string]string{
+		"progress":    {measure.KeyProgress: "soon"},
+		"trial":       {"trial-000000.json": "{"},
+		"a gap":       {"trial-000001.json": `{"index":1}`},
+		"a duplicate": {"trial-000000.json": `{"index":0}`, "trial-000001.json": `{"index":0}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := decodeRecords(&corev1.ConfigMap{Data: data}); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}

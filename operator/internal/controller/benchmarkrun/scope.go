@@ -1,0 +1,212 @@
+package benchmarkrun
+
+import (
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// scope is everything that was read for one reconciliation of one run. What
+// follows is computed from it alone.
+type scope struct {
+	now   time.Time
+	run   *v1alpha1.BenchmarkRun
+	names plan.Names
+
+	// testbed is nil where there is none of that name.
+	testbed *v1alpha1.Testbed
+	// position in the testbed's queue, 1 for the next; before is how many runs hold it or come first.
+	position, before int
+
+	// plan is nil before it is stored; planErr says that it cannot be read.
+	plan    *plan.Plan
+	planErr error
+	// input is what a plan is made from; read only while there is none.
+	input *plan.Input
+
+	// records is nil where there is no results' ConfigMap; recordsErr says that it cannot be read.
+	records    *records
+	recordsErr error
+	// figures are what the records come to.
+	figures procedure.Figures
+
+	job *batchv1.Job
+	// measurers and functions are the run's pods, the newest first.
+	measurers []corev1.Pod
+	functions []corev1.Pod
+	// events of the object that has not started in time.
+	events []corev1.Event
+}
+
+func (s *scope) hasFinalizer() bool {
+	return controllerutil.ContainsFinalizer(s.run, v1alpha1.Finalizer)
+}
+
+// podsRemain says that something of the run may still use the testbed.
+func (s *scope) podsRemain() bool {
+	return s.job != nil || len(s.measurers) > 0 || len(s.functions) > 0
+}
+
+// launched says that the results' ConfigMap has been made before.
+func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef != "" }
+
+// holds says that the run may make objects: the testbed's status names it.
+func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
+
+// testbedTrouble is why the testbed takes no runs, or "".
+func (s *scope) testbedTrouble() string {
+	ready := meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status == "True" {
+		return ""
+	}
+	return ready.Message
+}
+
+// startup is how long pods may take.
+func (s *scope) startup() time.Duration {
+	return time.Duration(s.run.Spec.StartupSeconds) * time.Second
+}
+
+// function is the newest pod of a function, or nil.
+func (s *scope) function(name string) *corev1.Pod {
+	wanted := s.names.Function(name)
+	for i := range s.functions {
+		if s.functions[i].Name == wanted {
+			return &s.functions[i]
+		}
+	}
+	return nil
+}
+
+// missingFunctions are the functions of the chain that have no pod.
+func (s *scope) missingFunctions() []string {
+	var missing []string
+	for _, f := range s.run.Spec.Chain {
+		if s.function(f.Name) == nil {
+			missing = append(missing, f.Name)
+		}
+	}
+	return missing
+}
+
+// brokenFunction says which function of a chain that was ready no longer
+// forwards, and why, or "".
+func (s *scope) brokenFunction() string {
+	for _, f := range s.run.Spec.Chain {
+		if cause := diagnoseReady(f.Name, s.function(f.Name)); cause != "" {
+			return cause
+		}
+	}
+	return ""
+}
+
+// functionTrouble is the trouble that ends first among functions that are not
+// ready, or nil.
+func (s *scope) functionTrouble() *trouble {
+	var first *trouble
+	for _, f := range s.run.Spec.Chain {
+		pod := s.function(f.Name)
+		if pod == nil {
+			continue
+		}
+		if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && (first == nil || t.at.Before(first.at)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// measurerTrouble is why the newest measurer has not started, or nil. One that
+// has started bounds itself.
+func (s *scope) measurerTrouble() *trouble {
+	if s.job == nil {
+		return nil
+	}
+	if len(s.measurers) == 0 {
+		// The Job waits longer and longer before each new pod.
+		if s.job.Status.Failed > 0 || s.records.holder != nil {
+			return nil
+		}
+		return &trouble{v1alpha1.ReasonPodStuck, sentence("Job %q has made no pod", s.job.Name), s.job.CreationTimestamp.Add(s.startup())}
+	}
+	newest := &s.measurers[0]
+	if started(newest) || newest.Status.Phase == corev1.PodFailed || newest.Status.Phase == corev1.PodSucceeded {
+		return nil
+	}
+	return diagnoseStart(newest, s.startup(), v1alpha1.ReasonPodStuck)
+}
+
+// jobEnd is why a Job that has ended did not measure, or nil while it goes on.
+func (s *scope) jobEnd() *finding {
+	if s.job == nil {
+		return nil
+	}
+	for _, c := range s.job.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch {
+		case c.Type == batchv1.JobFailed && c.Reason == batchv1.JobReasonDeadlineExceeded:
+			return found(v1alpha1.ReasonDeadlineExceeded, "the measurer took longer than spec.deadlineSeconds, %d: raise it, or measure less", s.run.Spec.DeadlineSeconds)
+		case c.Type == batchv1.JobFailed:
+			reason, message := diagnoseMeasurer(s.measurers)
+			return &finding{reason, message}
+		case c.Type == batchv1.JobComplete:
+			return found(v1alpha1.ReasonMeasurerFailed, "the measurer ended without saying that it was done")
+		}
+	}
+	return nil
+}
+
+// measurerEnded says that the Job is over.
+func (s *scope) measurerEnded() bool {
+	return s.job != nil && slices.ContainsFunc(s.job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue
+	})
+}
+
+// stuck is the object that has not started in time, whose events say why.
+func (s *scope) stuck() (name string, over bool) {
+	if s.records == nil || s.records.failure != nil || s.records.done {
+		return "", false
+	}
+	if t := s.measurerTrouble(); t != nil && t.over(s.now) {
+		if len(s.measurers) == 0 {
+			return s.job.Name, true
+		}
+		return s.measurers[0].Name, true
+	}
+	for _, f := range s.run.Spec.Chain {
+		if pod := s.function(f.Name); pod != nil && !s.records.chainOpen {
+			if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && t.over(s.now) {
+				return pod.Name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// verdicts judge the figures by the run's own thresholds.
+func (s *scope) verdicts() []v1alpha1.Verdict {
+	return acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.FrameBytes, s.figures.Frames)
+}
+
+// verdict is the outcome of a run that was measured.
+func (s *scope) verdict() *finding {
+	verdicts := s.verdicts()
+	reason := v1alpha1.ReasonSucceeded
+	if len(acceptance.Failed(verdicts)) > 0 {
+		reason = v1alpha1.ReasonNotAccepted
+	}
+	return &finding{reason, acceptance.Message(verdicts)}
+}

@@ -1,0 +1,242 @@
+package benchmarkrun
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+)
+
+// Bounds of lists in the status, as the API sets them.
+const (
+	maximumVerdicts  = 512
+	maximumWarnings  = 64
+	maximumFallbacks = 8
+)
+
+// summarize computes the whole status from what was read and what was done. It
+// is the only place that sets a condition. A verdict stands for ever: after it,
+// only the giving back of the testbed is written.
+func summarize(s *scope, d decision) v1alpha1.BenchmarkRunStatus {
+	w := &writer{scope: s, decision: d, status: *s.run.Status.DeepCopy()}
+	w.status.ObservedGeneration = s.run.Generation
+	w.admitted()
+	if queue.Finished(s.run) {
+		return w.status
+	}
+	w.facts()
+	w.planned()
+	w.chainReady()
+	w.measured()
+	w.accepted()
+	w.succeeded()
+	return w.status
+}
+
+// writer fills in one status.
+type writer struct {
+	*scope
+	decision
+	status v1alpha1.BenchmarkRunStatus
+}
+
+func (w *writer) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	meta.SetStatusCondition(&w.status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: w.run.Generation, LastTransitionTime: metav1.NewTime(w.now),
+	})
+}
+
+func (w *writer) finishing() bool { return w.action == actFinish }
+
+func (w *writer) failed() bool {
+	return w.finishing() && w.outcome.reason != v1alpha1.ReasonSucceeded
+}
+
+func (w *writer) admitted() {
+	name := w.run.Spec.TestbedRef.Name
+	holds := w.action == actAdmit || queue.Occupies(w.run) && w.action != actRelease
+	switch {
+	case holds && (w.action == actStopPods || w.wait != nil):
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted, sentence("giving Testbed %q back: waiting for the run's pods to end", name))
+	case holds:
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted, sentence("the run holds Testbed %q", name))
+	case w.wait != nil:
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, w.wait.reason, w.wait.message)
+	case w.action == actRelease:
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ReasonReleased, sentence("the run has given Testbed %q back", name))
+	case meta.FindStatusCondition(w.status.Conditions, v1alpha1.ConditionAdmitted) == nil:
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ReasonPending, sentence("the run has not asked for Testbed %q yet", name))
+	}
+	if w.action == actAdmit && w.status.StartTime == nil {
+		w.status.StartTime = ptr.To(metav1.NewTime(w.now))
+	}
+	w.status.QueuePosition = nil
+	if w.wait != nil && w.position > 0 && !holds {
+		w.status.QueuePosition = ptr.To(int32(w.position))
+	}
+}
+
+// facts are what the status says beside its conditions.
+func (w *writer) facts() {
+	if w.plan != nil {
+		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
+	}
+	if r := w.records; r != nil {
+		w.status.ResultsRef = w.names.Results
+		if r.progress != nil {
+			w.status.Progress = &v1alpha1.Progress{
+				Stage:            bounded(r.progress.Stage, 200),
+				Trials:           int32(r.progress.Trials),
+				Percent:          int32(min(max(r.progress.Percent, 0), 100)),
+				RemainingSeconds: max(r.progress.RemainingSeconds, 0),
+				MeasurerRestarts: r.restarts(),
+			}
+		}
+	}
+	if w.figures.Frames != nil {
+		w.status.Results, w.status.Summary = w.figures.Frames, w.figures.Summary
+	}
+	if w.figures.Warnings != nil {
+		w.status.Warnings = boundedWarnings(w.figures.Warnings)
+	}
+	if report := w.generator(); report != nil {
+		w.status.Generator = report
+	}
+	if w.finishing() {
+		w.status.CompletionTime = ptr.To(metav1.NewTime(w.now))
+	}
+}
+
+// generator is what the driver found out, on the chain's path where it has been opened.
+func (w *writer) generator() *v1alpha1.GeneratorReport {
+	if w.records == nil || w.records.generator == nil {
+		return nil
+	}
+	description := w.records.generator.Chain
+	if description == nil {
+		description = w.records.generator.Calibration
+	}
+	if description == nil {
+		return nil
+	}
+	report := &v1alpha1.GeneratorReport{
+		Driver:       bounded(description.Driver, 20),
+		TransmitPath: bounded(description.TransmitPath, 20),
+		ReceiveMode:  bounded(description.ReceiveMode, 20),
+		Threads:      int32(description.Threads),
+		Calibration:  w.figures.Calibration,
+	}
+	for _, fallback := range first(description.Fallbacks, maximumFallbacks) {
+		report.Fallbacks = append(report.Fallbacks, bounded(fallback, messageLimit))
+	}
+	return report
+}
+
+func (w *writer) planned() {
+	switch {
+	case w.plan != nil:
+		w.set(v1alpha1.ConditionPlanned, metav1.ConditionTrue, v1alpha1.ReasonPlanned,
+			sentence("traffic is made on node %q, the chain runs on node %q", w.plan.GeneratorNode, w.plan.DeviceNode))
+	case w.failed():
+		w.set(v1alpha1.ConditionPlanned, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
+	default:
+		w.set(v1alpha1.ConditionPlanned, metav1.ConditionUnknown, v1alpha1.ReasonPending, "the plan is made when the run holds its testbed")
+	}
+}
+
+func (w *writer) chainReady() {
+	open := w.records != nil && w.records.chainOpen && w.wait == nil || w.action == actOpenChain
+	switch {
+	case w.failed() && w.outcome.reason == v1alpha1.ReasonChainFailed, w.failed() && !open && !w.measuredNow():
+		w.set(v1alpha1.ConditionChainReady, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
+	case open:
+		w.set(v1alpha1.ConditionChainReady, metav1.ConditionTrue, v1alpha1.ReasonChainReady, "every function of the chain is ready")
+	case w.chain != nil:
+		w.set(v1alpha1.ConditionChainReady, metav1.ConditionUnknown, w.chain.reason, w.chain.message)
+	default:
+		w.set(v1alpha1.ConditionChainReady, metav1.ConditionUnknown, v1alpha1.ReasonPending, "the chain is launched when the generator is calibrated")
+	}
+}
+
+// measuredNow says that this decision brings the figures.
+func (w *writer) measuredNow() bool { return w.finishing() && w.decision.measured }
+
+func (w *writer) measured() {
+	switch {
+	case w.measuredNow():
+		w.set(v1alpha1.ConditionMeasured, metav1.ConditionTrue, v1alpha1.ReasonMeasured, sentence("%d trials", len(w.records.trials)))
+	case w.failed():
+		w.set(v1alpha1.ConditionMeasured, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
+	case w.wait == nil && w.records != nil && w.records.chainOpen:
+		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are going on")
+	default:
+		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonPending, "trials begin when the chain is ready")
+	}
+}
+
+func (w *writer) accepted() {
+	switch {
+	case w.measuredNow():
+		w.status.Acceptance = first(w.verdicts(), maximumVerdicts)
+		status, reason := metav1.ConditionTrue, v1alpha1.ReasonAccepted
+		if w.failed() {
+			status, reason = metav1.ConditionFalse, v1alpha1.ReasonNotAccepted
+		}
+		w.set(v1alpha1.ConditionAccepted, status, reason, w.outcome.message)
+	case w.failed():
+		w.set(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonNotMeasured, "there are no figures to judge: the run failed")
+	default:
+		w.set(v1alpha1.ConditionAccepted, metav1.ConditionUnknown, v1alpha1.ReasonPending, "figures are judged when they are all there")
+	}
+}
+
+// succeeded is the summary, with kstatus's two conditions beside it.
+func (w *writer) succeeded() {
+	if !w.finishing() {
+		reason, message := w.going()
+		w.set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, reason, message)
+		w.set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+		return
+	}
+	meta.RemoveStatusCondition(&w.status.Conditions, v1alpha1.ConditionReconciling)
+	if w.failed() {
+		w.set(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
+		w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
+		return
+	}
+	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
+}
+
+// going says in one sentence what a run does or waits for.
+func (w *writer) going() (reason, message string) {
+	switch {
+	case !w.run.DeletionTimestamp.IsZero():
+		return v1alpha1.ReasonDeleting, "the run is being deleted"
+	case w.wait != nil:
+		return w.wait.reason, w.wait.message
+	case w.chain != nil:
+		return v1alpha1.ReasonProgressing, w.chain.message
+	case w.plan == nil:
+		return v1alpha1.ReasonProgressing, "making the plan"
+	case w.records == nil || w.records.progress == nil:
+		return v1alpha1.ReasonProgressing, "waiting for the measurer"
+	case w.records.progress.Calibrated && !w.records.chainOpen:
+		return v1alpha1.ReasonProgressing, "launching the chain"
+	}
+	return v1alpha1.ReasonProgressing, bounded(w.records.progress.Stage, messageLimit)
+}
+
+func boundedWarnings(warnings []v1alpha1.Warning) []v1alpha1.Warning {
+	kept := slices.Clone(first(warnings, maximumWarnings))
+	for i := range kept {
+		kept[i].Code, kept[i].Message = bounded(kept[i].Code, 40), bounded(kept[i].Message, messageLimit)
+	}
+	return kept
+}
+
+func first[T any](list []T, most int) []T { return list[:min(len(list), most)] }

@@ -1,0 +1,188 @@
+package benchmarkrun
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// conditionsOf are the conditions that a decision leads to, as "status/reason".
+func conditionsOf(s *scope) map[string]string {
+	after := summarize(s, decide(s))
+	conditions := map[string]string{}
+	for _, c := range after.Conditions {
+		conditions[c.Type] = string(c.Status) + "/" + c.Reason
+	}
+	return conditions
+}
+
+func TestConditionsByState(t *testing.T) {
+	tests := map[string]struct {
+		scope *scope
+		want  map[string]string
+	}{
+		"first reconcile": {newScope(noFinalizer), map[string]string{
+			"Admitted": "False/Pending", "Planned": "Unknown/Pending", "ChainReady": "Unknown/Pending", "Measured": "Unknown/Pending",
+			"Accepted": "Unknown/Pending", "Succeeded": "Unknown/Progressing", "Reconciling": "True/Progressing"}},
+		"queued": {newScope(), map[string]string{
+			"Admitted": "False/Queued", "Planned": "Unknown/Pending", "ChainReady": "Unknown/Pending", "Measured": "Unknown/Pending",
+			"Accepted": "Unknown/Pending", "Succeeded": "Unknown/Queued", "Reconciling": "True/Queued"}},
+		"no testbed": {newScope(noTestbed), map[string]string{
+			"Admitted": "False/TestbedNotFound", "Planned": "Unknown/Pending", "ChainReady": "Unknown/Pending", "Measured": "Unknown/Pending",
+			"Accepted": "Unknown/Pending", "Succeeded": "Unknown/TestbedNotFound", "Reconciling": "True/TestbedNotFound"}},
+		"measuring": {newScope(launched, withRecords(open), functions(ready, ready)), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "Unknown/Measuring",
+			"Accepted": "Unknown/Pending", "Succeeded": "Unknown/Progressing", "Reconciling": "True/Progressing"}},
+		"being suspended": {newScope(launched, withRecords(open), functions(ready, ready), suspended), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "Unknown/Pending", "Measured": "Unknown/Pending",
+			"Accepted": "Unknown/Pending", "Succeeded": "Unknown/Suspended", "Reconciling": "True/Suspended"}},
+		"suspended": {newScope(admitted, withPlan, withRecords(calibrated), suspended), map[string]string{
+			"Admitted": "False/Suspended", "Planned": "True/Planned", "ChainReady": "Unknown/Pending", "Measured": "Unknown/Pending",
+			"Accepted": "Unknown/Pending", "Succeeded": "Unknown/Suspended", "Reconciling": "True/Suspended"}},
+		"measured and accepted": {newScope(launched, withRecords(done), functions(ready, ready)), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "True/Measured",
+			"Accepted": "True/Accepted", "Succeeded": "True/Succeeded"}},
+		"not accepted": {newScope(launched, withRecords(done), functions(ready, ready), criterion), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "True/Measured",
+			"Accepted": "False/NotAccepted", "Succeeded": "False/NotAccepted", "Stalled": "True/NotAccepted"}},
+		"chain failed": {newScope(launched, withRecords(open)), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "False/ChainFailed", "Measured": "False/ChainFailed",
+			"Accepted": "False/NotMeasured", "Succeeded": "False/ChainFailed", "Stalled": "True/ChainFailed"}},
+		"generator unreliable": {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready)), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "False/GeneratorUnreliable",
+			"Accepted": "False/NotMeasured", "Succeeded": "False/GeneratorUnreliable", "Stalled": "True/GeneratorUnreliable"}},
+		"no BPF": {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "False/CannotLoadBPF", "Measured": "False/CannotLoadBPF",
+			"Accepted": "False/NotMeasured", "Succeeded": "False/CannotLoadBPF", "Stalled": "True/CannotLoadBPF"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, conditionsOf(test.scope)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestKstatus(t *testing.T) {
+	tests := map[string]struct {
+		scope *scope
+		want  status.Status
+	}{
+		"first reconcile": {newScope(noFinalizer), status.InProgressStatus},
+		"queued":          {newScope(), status.InProgressStatus},
+		"suspended":       {newScope(suspended), status.InProgressStatus},
+		"no testbed":      {newScope(noTestbed), status.InProgressStatus},
+		"running":         {newScope(launched), status.InProgressStatus},
+		"success":         {newScope(launched, withRecords(done), functions(ready, ready)), status.CurrentStatus},
+		"not accepted":    {newScope(launched, withRecords(done), functions(ready, ready), criterion), status.FailedStatus},
+		"failure":         {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), status.FailedStatus},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			run := test.scope.run.DeepCopy()
+			run.Status = summarize(test.scope, decide(test.scope))
+			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := status.Compute(&unstructured.Unstructured{Object: content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Status != test.want {
+				t.Errorf("kstatus is %s (%s), want %s", result.Status, result.Message, test.want)
+			}
+		})
+	}
+}
+
+func TestVerdictStandsForEver(t *testing.T) {
+	s := newScope(launched, withRecords(open))
+	s.run.Status = summarize(s, decide(s))
+	verdict := s.run.Status.DeepCopy()
+	s.job, s.functions, s.measurers = nil, nil, nil
+	s.run.Generation++
+	d := decide(s)
+	if d.action != actRelease {
+		t.Fatalf("action is %s", d.action)
+	}
+	released := summarize(s, d)
+	if c := meta.FindStatusCondition(released.Conditions, v1alpha1.ConditionAdmitted); c.Reason != v1alpha1.ReasonReleased || c.Status != metav1.ConditionFalse {
+		t.Errorf("Admitted is %s/%s after the release", c.Status, c.Reason)
+	}
+	if released.ObservedGeneration != s.run.Generation {
+		t.Error("the generation is not observed")
+	}
+	for _, kind := range []string{v1alpha1.ConditionSucceeded, v1alpha1.ConditionStalled, v1alpha1.ConditionMeasured} {
+		if diff := cmp.Diff(meta.FindStatusCondition(verdict.Conditions, kind), meta.FindStatusCondition(released.Conditions, kind)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestStatusIsSteady(t *testing.T) {
+	s := newScope(launched, withRecords(open), functions(ready, ready))
+	s.run.Status = summarize(s, decide(s))
+	s.now = s.now.Add(time.Minute)
+	if diff := cmp.Diff(s.run.Status, summarize(s, decide(s))); diff != "" {
+		t.Errorf("the status changes though nothing happened:\n%s", diff)
+	}
+}
+
+func TestQueuePosition(t *testing.T) {
+	s := newScope(func(s *scope) { s.position, s.before = 2, 3 })
+	if got := summarize(s, decide(s)).QueuePosition; got == nil || *got != 2 {
+		t.Errorf("position is %v, want 2", got)
+	}
+	s = newScope(held)
+	after := summarize(s, decide(s))
+	if after.QueuePosition != nil || after.StartTime == nil {
+		t.Errorf("admitted with position %v and start time %v", after.QueuePosition, after.StartTime)
+	}
+}
+
+func TestStatusIsBounded(t *testing.T) {
+	s := newScope(launched, withRecords(done), functions(ready, ready), withRecords(func(r *records) {
+		description := &measure.Description{Driver: strings.Repeat("d", 99)}
+		for i := range 99 {
+			description.Fallbacks = append(description.Fallbacks, strings.Repeat(fmt.Sprint(i), 999))
+		}
+		r.generator = &measure.GeneratorState{Chain: description}
+		r.progress.Stage, r.progress.Percent, r.progress.RemainingSeconds = strings.Repeat("s", 999), 101, -1
+	}))
+	for range 99 {
+		s.figures.Warnings = append(s.figures.Warnings, v1alpha1.Warning{Code: strings.Repeat("c", 99), Message: strings.Repeat("m", 9999)})
+	}
+	after := summarize(s, decide(s))
+	if len(after.Warnings) != maximumWarnings || len(after.Warnings[0].Message) > 512 || len(after.Warnings[0].Code) > 40 {
+		t.Error("warnings are not bounded")
+	}
+	if g := after.Generator; len(g.Fallbacks) != maximumFallbacks || len(g.Fallbacks[0]) > 512 || len(g.Driver) > 20 {
+		t.Error("the generator's report is not bounded")
+	}
+	if p := after.Progress; len(p.Stage) > 200 || p.Percent != 100 || p.RemainingSeconds != 0 {
+		t.Errorf("progress is not bounded: %+v", p)
+	}
+}
+
+func TestPartialResultsStayAfterAFailure(t *testing.T) {
+	s := newScope(launched, withRecords(open))
+	s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}
+	s.figures.Summary = &v1alpha1.ResultSummary{FrameBytes: 64}
+	after := summarize(s, decide(s))
+	if len(after.Results) != 1 || after.Summary == nil || after.ResultsRef != s.names.Results {
+		t.Errorf("partial results are gone: %+v", after)
+	}
+}

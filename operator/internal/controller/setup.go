@@ -1,0 +1,92 @@
+// Package controller wires the controllers to a manager: what they cache, the
+// index that both use, and their metrics.
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/benchmarkrun"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/controller/testbed"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Scheme knows every kind that the operator reads or makes. Networks are
+// unstructured, because a cluster may not know them.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1alpha1.AddToScheme(scheme)
+}
+
+// CacheOptions keep the cluster out of the operator's memory: of pods, Jobs and
+// ConfigMaps only its own are watched. No namespaces means all of them.
+func CacheOptions(namespaces []string) (cache.Options, error) {
+	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, err
+	}
+	ofTestbed, err := labels.NewRequirement(v1alpha1.LabelTestbed, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, err
+	}
+	options := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:       {Label: labels.NewSelector().Add(*ofRun)},
+			&corev1.ConfigMap{}: {Label: labels.NewSelector().Add(*ofRun)},
+			&batchv1.Job{}:      {Label: labels.NewSelector().Add(*ofTestbed)},
+		},
+	}
+	for _, namespace := range namespaces {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options, nil
+}
+
+// Setup registers both controllers. Metrics go to the registry.
+func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, registry prometheus.Registerer) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf); err != nil {
+		return fmt.Errorf("indexing runs by testbed: %w", err)
+	}
+	metrics := benchmarkrun.NewMetrics()
+	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Reader: mgr.GetClient(), Leading: mgr.Elected()}} {
+		if err := registry.Register(collector); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	runs := &benchmarkrun.Reconciler{
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
+		Recorder: mgr.GetEventRecorder("vnfbench"),
+	}
+	if err := runs.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the BenchmarkRun controller: %w", err)
+	}
+	testbeds := &testbed.Reconciler{
+		Client: mgr.GetClient(), Clock: clock, Defaults: defaults,
+		Recorder: mgr.GetEventRecorder("vnfbench"),
+	}
+	if err := testbeds.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the Testbed controller: %w", err)
+	}
+	return nil
+}

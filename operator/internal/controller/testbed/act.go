@@ -1,0 +1,102 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/controller/apply"
+	"vnfbench.io/operator/internal/plan"
+)
+
+func (r *Reconciler) act(ctx context.Context, s *scope, d decision) error {
+	switch d.action {
+	case actAddFinalizer:
+		return r.patchMetadata(ctx, s, func(t *v1alpha1.Testbed) { controllerutil.AddFinalizer(t, v1alpha1.Finalizer) })
+	case actRecordNodes:
+		return r.patchMetadata(ctx, s, func(t *v1alpha1.Testbed) {
+			metav1.SetMetaDataAnnotation(&t.ObjectMeta, annotationBridgeNodes, strings.Join(d.nodes, ","))
+		})
+	case actCleanUp:
+		return r.cleanUp(ctx, s, d.nodes)
+	case actRemoveFinalizer:
+		return r.letGo(ctx, s, d.left)
+	}
+	return nil
+}
+
+func (r *Reconciler) patchMetadata(ctx context.Context, s *scope, change func(*v1alpha1.Testbed)) error {
+	before := client.MergeFromWithOptions(s.testbed.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	change(s.testbed)
+	return client.IgnoreNotFound(r.Client.Patch(ctx, s.testbed, before))
+}
+
+// cleanUp begins to remove bridges. Where nothing can be made any more,
+// because the namespace is going or admission refuses it, the testbed goes
+// without: it must not hold up the namespace.
+func (r *Reconciler) cleanUp(ctx context.Context, s *scope, nodes []string) error {
+	for i, node := range nodes {
+		job := chain.BridgeCleanup(s.testbed, node, r.Defaults)
+		if err := controllerutil.SetControllerReference(s.testbed, job, r.Client.Scheme()); err != nil {
+			return err
+		}
+		err := apply.Object(ctx, r.Client, job)
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "nodes", nodes[i:])
+			return r.letGo(ctx, s, nodes[i:])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letGo removes the finalizer. Bridges that could not be removed are named.
+func (r *Reconciler) letGo(ctx context.Context, s *scope, left []string) error {
+	for node, job := range s.cleanups {
+		if err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting the cleanup Job of node %q: %w", node, err)
+		}
+	}
+	if err := r.patchMetadata(ctx, s, func(t *v1alpha1.Testbed) { controllerutil.RemoveFinalizer(t, v1alpha1.Finalizer) }); err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		r.Recorder.Eventf(s.testbed, nil, corev1.EventTypeWarning, v1alpha1.ReasonBridgesLeft, string(actCleanUp),
+			"bridges %s may be left on node %s: remove them with \"ip link delete\"", strings.Join(plan.BridgeNames(s.testbed), ", "), strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// tell records what changed: who got the testbed, and whether it is ready.
+func (r *Reconciler) tell(s *scope, before, after *v1alpha1.TestbedStatus) {
+	held := map[string]bool{}
+	for _, a := range before.ActiveRuns {
+		held[a.UID] = true
+	}
+	for _, a := range after.ActiveRuns {
+		if !held[a.UID] {
+			r.Recorder.Eventf(s.testbed, nil, corev1.EventTypeNormal, v1alpha1.ReasonAdmitted, "Admit", "run %q holds the testbed", a.Name)
+		}
+	}
+	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
+	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return
+	}
+	level := corev1.EventTypeNormal
+	if is.Reason == v1alpha1.ReasonNoMatchingNode {
+		level = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(s.testbed, nil, level, is.Reason, "Observe", "%s", is.Message)
+}

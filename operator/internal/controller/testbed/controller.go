@@ -1,0 +1,182 @@
+// Package testbed reconciles Testbeds: it is the only writer of their status,
+// and so the only one who says which run holds a testbed.
+//
+// Each reconciliation reads everything into a scope, names one action besides
+// the status (decide.go), performs it, and computes the whole status from what
+// was read (status.go). The two controllers meet in the API alone: this one
+// writes who holds a testbed, a run writes that it has begun and given it back.
+package testbed
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Reconciler reconciles Testbeds.
+type Reconciler struct {
+	// Client reads from the cache.
+	Client   client.Client
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Defaults are what the operator was installed with.
+	Defaults plan.Defaults
+}
+
+// +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/status,verbs=patch
+// +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/finalizers,verbs=update
+// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=nodes;pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the controller. The cache's index
+// queue.IndexTestbed must be there.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("testbed").
+		For(&v1alpha1.Testbed{}).
+		Owns(&batchv1.Job{}).
+		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(testbedOfRun)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.testbedOfPod), builder.WithPredicates(predicate.Funcs{
+			// Only that a pod is gone can free a testbed.
+			CreateFunc: func(event.CreateEvent) bool { return false },
+			UpdateFunc: func(event.UpdateEvent) bool { return false },
+		})).
+		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(nodeChanged)).
+		Complete(r)
+}
+
+func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
+	key := client.ObjectKey{Namespace: run.GetNamespace(), Name: run.(*v1alpha1.BenchmarkRun).Spec.TestbedRef.Name}
+	return []reconcile.Request{{NamespacedName: key}}
+}
+
+// testbedOfPod finds the testbed by the UID that the pod's label holds.
+func (r *Reconciler) testbedOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
+	uid := pod.GetLabels()[v1alpha1.LabelTestbed]
+	return r.testbeds(ctx, pod.GetNamespace(), func(t *v1alpha1.Testbed) bool { return string(t.UID) == uid })
+}
+
+func (r *Reconciler) allTestbeds(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.testbeds(ctx, "", func(*v1alpha1.Testbed) bool { return true })
+}
+
+func (r *Reconciler) testbeds(ctx context.Context, namespace string, keep func(*v1alpha1.Testbed) bool) []reconcile.Request {
+	var list v1alpha1.TestbedList
+	if err := r.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing testbeds")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if keep(&list.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// nodeChanged lets pass what a testbed looks at, and not each heartbeat.
+var nodeChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
+	return !equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+		!equality.Semantic.DeepEqual(before.Spec, after.Spec) ||
+		!equality.Semantic.DeepEqual(before.Status.NodeInfo, after.Status.NodeInfo) ||
+		!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
+		isReady(before) != isReady(after)
+}}
+
+// Reconcile takes a testbed one step further.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	testbed := &v1alpha1.Testbed{}
+	if err := r.Client.Get(ctx, request.NamespacedName, testbed); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	s, err := r.observe(ctx, testbed)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	d := decide(s)
+	if d.action != actWait {
+		ctrl.LoggerFrom(ctx).Info("Acting", "action", d.action, "nodes", d.nodes)
+	}
+	if err := r.act(ctx, s, d); err != nil {
+		return ctrl.Result{}, fmt.Errorf("action %s: %w", d.action, err)
+	}
+	if d.action == actRemoveFinalizer {
+		return ctrl.Result{}, nil
+	}
+	if err := r.patchStatus(ctx, s, d); err != nil && !apierrors.IsConflict(err) {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	return ctrl.Result{RequeueAfter: d.after}, nil
+}
+
+// observe reads everything. Nothing else reads.
+func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*scope, error) {
+	s := &scope{now: r.Clock.Now(), testbed: testbed, cleanups: map[string]*batchv1.Job{}}
+	var nodes corev1.NodeList
+	if err := r.Client.List(ctx, &nodes); err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	s.nodes = nodes.Items
+	var runs v1alpha1.BenchmarkRunList
+	if err := r.Client.List(ctx, &runs, client.InNamespace(testbed.Namespace), client.MatchingFields{queue.IndexTestbed: testbed.Name}); err != nil {
+		return nil, fmt.Errorf("listing its runs: %w", err)
+	}
+	s.runs = runs.Items
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(testbed.Namespace), client.MatchingLabels{v1alpha1.LabelTestbed: string(testbed.UID)}); err != nil {
+		return nil, fmt.Errorf("listing its runs' pods: %w", err)
+	}
+	s.pods = pods.Items
+	if !s.deleting() {
+		return s, nil
+	}
+	for _, node := range s.bridgeNodes() {
+		job := &batchv1.Job{}
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: testbed.Namespace, Name: plan.CleanupName(testbed, node)}, job)
+		if err == nil {
+			s.cleanups[node] = job
+		} else if !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("reading the cleanup Job of node %q: %w", node, err)
+		}
+	}
+	return s, nil
+}
+
+// patchStatus stores the status if it changed; the lock makes sure that it
+// follows from what is stored.
+func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision) error {
+	before := s.testbed.DeepCopy()
+	after := summarize(s, d)
+	if equality.Semantic.DeepEqual(before.Status, after) {
+		return nil
+	}
+	s.testbed.Status = after
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, s.testbed, patch); err != nil {
+		return fmt.Errorf("patching the status: %w", err)
+	}
+	r.tell(s, &before.Status, &after)
+	return nil
+}

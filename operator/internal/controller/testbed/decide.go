@@ -1,0 +1,101 @@
+package testbed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// cleanupPatience is how long a node may take to remove its bridges. A
+// namespace must not hang for ever because a node is gone.
+const cleanupPatience = 2 * time.Minute
+
+// action is the one thing that a reconciliation does beside the status.
+type action string
+
+const (
+	actWait            action = "Wait"
+	actAddFinalizer    action = "AddFinalizer"
+	actRecordNodes     action = "RecordNodes"
+	actCleanUp         action = "CleanUp"
+	actRemoveFinalizer action = "RemoveFinalizer"
+)
+
+type decision struct {
+	action action
+	// nodes of RecordNodes, or those that CleanUp begins with.
+	nodes []string
+	// left are nodes that keep their bridges, with RemoveFinalizer.
+	left []string
+	// after is when to look again.
+	after time.Duration
+	// deleting says what a deletion waits for.
+	deleting string
+}
+
+// decide names exactly one next action. It is pure.
+func decide(s *scope) decision {
+	switch {
+	case s.deleting() && !s.hasFinalizer():
+		return decision{action: actWait}
+	case s.deleting():
+		return decideDeletion(s)
+	case !s.hasFinalizer():
+		return decision{action: actAddFinalizer}
+	}
+	if nodes := s.bridgeNodes(); len(nodes) > 0 && !slices.Equal(nodes, s.recordedNodes()) {
+		return decision{action: actRecordNodes, nodes: nodes}
+	}
+	return decision{action: actWait}
+}
+
+func decideDeletion(s *scope) decision {
+	if active, _ := s.admit(false); len(active) > 0 {
+		var names []string
+		for _, a := range active {
+			names = append(names, fmt.Sprintf("%q", a.Name))
+		}
+		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to go on"}
+	}
+	if len(s.pods) > 0 {
+		return decision{action: actWait, deleting: fmt.Sprintf("waiting for %d pods of its runs to end", len(s.pods))}
+	}
+	return decideCleanup(s)
+}
+
+// decideCleanup has bridges removed from each node, with a bound for each.
+func decideCleanup(s *scope) decision {
+	var begin, busy, left []string
+	after := cleanupPatience
+	for _, node := range s.bridgeNodes() {
+		job := s.cleanups[node]
+		switch {
+		case !s.nodeExists(node):
+		case job == nil:
+			begin = append(begin, node)
+		case jobIs(job, batchv1.JobComplete):
+		case jobIs(job, batchv1.JobFailed) || !s.now.Before(job.CreationTimestamp.Add(cleanupPatience)):
+			left = append(left, node)
+		default:
+			busy = append(busy, node)
+			after = min(after, job.CreationTimestamp.Add(cleanupPatience).Sub(s.now))
+		}
+	}
+	switch {
+	case len(begin) > 0:
+		return decision{action: actCleanUp, nodes: begin, deleting: "removing its bridges from node " + strings.Join(begin, ", ")}
+	case len(busy) > 0:
+		return decision{action: actWait, after: after, deleting: "removing its bridges from node " + strings.Join(busy, ", ")}
+	}
+	return decision{action: actRemoveFinalizer, left: left}
+}
+
+func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == kind && c.Status == corev1.ConditionTrue
+	})
+}

@@ -1,0 +1,125 @@
+package testbed
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+)
+
+// annotationBridgeNodes names the nodes, separated by commas, on which runs of
+// the testbed may have left bridges.
+const annotationBridgeNodes = "vnfbench.io/bridge-nodes"
+
+// scope is everything that was read for one reconciliation of one testbed.
+type scope struct {
+	now     time.Time
+	testbed *v1alpha1.Testbed
+	nodes   []corev1.Node
+	// runs name the testbed.
+	runs []v1alpha1.BenchmarkRun
+	// pods are those of all its runs, terminating ones included.
+	pods []corev1.Pod
+	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
+	cleanups map[string]*batchv1.Job
+}
+
+func (s *scope) deleting() bool { return !s.testbed.DeletionTimestamp.IsZero() }
+
+func (s *scope) hasFinalizer() bool {
+	return controllerutil.ContainsFinalizer(s.testbed, v1alpha1.Finalizer)
+}
+
+func (s *scope) run(uid string) *v1alpha1.BenchmarkRun {
+	for i := range s.runs {
+		if string(s.runs[i].UID) == uid {
+			return &s.runs[i]
+		}
+	}
+	return nil
+}
+
+func (s *scope) hasPods(uid string) bool {
+	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Labels[v1alpha1.LabelRun] == uid })
+}
+
+// hasBridges says that runs make bridges on nodes.
+func (s *scope) hasBridges() bool {
+	ports := s.testbed.Spec.Ports
+	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
+}
+
+// recordedNodes are those that the annotation names, in order.
+func (s *scope) recordedNodes() []string {
+	return strings.FieldsFunc(s.testbed.Annotations[annotationBridgeNodes], func(r rune) bool { return r == ',' })
+}
+
+// bridgeNodes are all nodes on which bridges may be: those recorded and those
+// of the plans that there are. A plan joins bridges to the chain of functions
+// with ports of any kind, so existing networks at the ends change nothing.
+func (s *scope) bridgeNodes() []string {
+	nodes := s.recordedNodes()
+	for i := range s.runs {
+		if p := s.runs[i].Status.Plan; p != nil {
+			nodes = append(nodes, p.GeneratorNode, p.DeviceNode)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+func (s *scope) nodeExists(name string) bool {
+	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return n.Name == name })
+}
+
+// admit decides who holds the testbed. A run keeps its place until it wants it
+// no more, has said that it gave it back, and has no pod left. The next one
+// comes when no pod of any other run is left either.
+func (s *scope) admit(ready bool) (active []v1alpha1.ActiveRun, queued int32) {
+	for _, a := range s.testbed.Status.ActiveRuns {
+		run := s.run(a.UID)
+		if s.hasPods(a.UID) || run != nil && (queue.Wants(run) || queue.Occupies(run)) {
+			active = append(active, a)
+		}
+	}
+	now := &v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}
+	waiting := queue.Waiting(now, s.runs)
+	slots := max(int(s.testbed.Spec.MaximumConcurrentRuns), 1)
+	for len(waiting) > 0 && len(active) < slots && ready && !s.deleting() && !s.foreignPods(active) {
+		next := waiting[0]
+		waiting = waiting[1:]
+		active = append(slices.Clip(active), v1alpha1.ActiveRun{Name: next.Name, UID: string(next.UID), Since: s.timestamp()})
+	}
+	return active, int32(len(waiting))
+}
+
+// foreignPods says that pods of runs are left that do not hold the testbed.
+func (s *scope) foreignPods(active []v1alpha1.ActiveRun) bool {
+	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
+		return !slices.ContainsFunc(active, func(a v1alpha1.ActiveRun) bool { return a.UID == p.Labels[v1alpha1.LabelRun] })
+	})
+}
+
+// calibration is the latest that a run has made, or the stored one where it is later.
+func (s *scope) calibration() *v1alpha1.Calibration {
+	latest := s.testbed.Status.Calibration
+	runs := slices.Clone(s.runs)
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range runs {
+		status := &runs[i].Status
+		if status.Generator == nil || len(status.Generator.Calibration) == 0 || status.StartTime == nil {
+			continue
+		}
+		if latest == nil || !status.StartTime.Time.Before(latest.Time.Time) {
+			latest = &v1alpha1.Calibration{Time: *status.StartTime, Run: runs[i].Name, Frames: status.Generator.Calibration}
+		}
+	}
+	return latest
+}

@@ -1,0 +1,47 @@
+package testbed
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// summarize computes the whole status from what was read and decided.
+func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
+	status := *s.testbed.Status.DeepCopy()
+	status.ObservedGeneration = s.testbed.Generation
+	nodes, why := s.matchingNodes()
+	status.Nodes = fingerprint(nodes)
+	status.ActiveRuns, status.QueuedRuns = s.admit(why == "")
+	status.Calibration = s.calibration()
+
+	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: is, Reason: reason, Message: message,
+			ObservedGeneration: s.testbed.Generation, LastTransitionTime: s.timestamp(),
+		})
+	}
+	switch {
+	case s.deleting():
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "Deleting: "+d.deleting)
+	case why != "":
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoMatchingNode, why)
+	default:
+		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the testbed can take runs")
+	}
+	switch c := status.Calibration; {
+	case c != nil:
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.Run+" calibrated the generator")
+	case s.hasBridges():
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "no run has calibrated the generator yet")
+	default:
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "ports that join existing networks do not allow a calibration")
+	}
+	return status
+}
+
+// timestamp is now as the API stores it.
+func (s *scope) timestamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }

@@ -1,0 +1,256 @@
+package testbed
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+type with func(*scope)
+
+// newScope is a testbed with bridges on a cluster of one node.
+func newScope(changes ...with) *scope {
+	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "lab", Name: "bench", UID: "bench-uid", Finalizers: []string{v1alpha1.Finalizer},
+	}}
+	testbed.Spec.MaximumConcurrentRuns = 1
+	testbed.Spec.Ports.West.Attachment = v1alpha1.PortBridge
+	testbed.Spec.Ports.East.Attachment = v1alpha1.PortBridge
+	s := &scope{
+		now:     clocktesting.NewFakePassiveClock(epoch).Now(),
+		testbed: testbed, nodes: []corev1.Node{node("a")}, cleanups: map[string]*batchv1.Job{},
+	}
+	for _, change := range changes {
+		change(s)
+	}
+	return s
+}
+
+func node(name string, changes ...func(*corev1.Node)) corev1.Node {
+	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"name": name}}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	for _, change := range changes {
+		change(&n)
+	}
+	return n
+}
+
+func run(name string, second int, changes ...func(*v1alpha1.BenchmarkRun)) with {
+	return func(s *scope) {
+		r := v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(epoch.Add(time.Duration(second) * time.Second)),
+		}}
+		for _, change := range changes {
+			change(&r)
+		}
+		s.runs = append(s.runs, r)
+	}
+}
+
+func is(kind string, status metav1.ConditionStatus) func(*v1alpha1.BenchmarkRun) {
+	return func(r *v1alpha1.BenchmarkRun) {
+		meta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: "Test"})
+	}
+}
+
+func suspended(r *v1alpha1.BenchmarkRun) { r.Spec.Suspend = true }
+func goes(r *v1alpha1.BenchmarkRun)      { r.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
+
+func active(name string) with {
+	return func(s *scope) {
+		s.testbed.Status.ActiveRuns = append(s.testbed.Status.ActiveRuns, v1alpha1.ActiveRun{Name: name, UID: name, Since: metav1.NewTime(epoch)})
+	}
+}
+
+func podOf(name string) with {
+	return func(s *scope) {
+		s.pods = append(s.pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelRun: name}}})
+	}
+}
+
+func deleted(s *scope)     { s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
+func noFinalizer(s *scope) { s.testbed.Finalizers = nil }
+func usedOn(nodes string) with {
+	return func(s *scope) { s.testbed.Annotations = map[string]string{annotationBridgeNodes: nodes} }
+}
+
+func cleanup(node string, kind batchv1.JobConditionType) with {
+	return func(s *scope) {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(epoch)}}
+		if kind != "" {
+			job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}
+		}
+		s.cleanups[node] = job
+	}
+}
+
+func after(d time.Duration) with { return func(s *scope) { s.now = epoch.Add(d) } }
+
+func TestAdmit(t *testing.T) {
+	admitted, finished := is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue), is(v1alpha1.ConditionSucceeded, metav1.ConditionTrue)
+	tests := map[string]struct {
+		scope  *scope
+		active string
+		queued int32
+	}{
+		"nobody":                          {newScope(), "", 0},
+		"the first":                       {newScope(run("b", 2), run("a", 1), run("c", 3)), "a", 2},
+		"the holder keeps it":             {newScope(active("b"), run("b", 2, admitted), run("a", 1)), "b", 1},
+		"not begun yet":                   {newScope(active("b"), run("b", 2), run("a", 1)), "b", 1},
+		"finished, not given back":        {newScope(active("b"), run("b", 2, admitted, finished), run("c", 3)), "b", 1},
+		"given back":                      {newScope(active("b"), run("b", 2, finished), run("c", 3)), "c", 0},
+		"given back, a pod is left":       {newScope(active("b"), run("b", 2, finished), podOf("b"), run("c", 3)), "b", 1},
+		"holder deleted, a pod is left":   {newScope(active("b"), podOf("b"), run("c", 3)), "b", 1},
+		"holder deleted":                  {newScope(active("b"), run("c", 3)), "c", 0},
+		"holder suspended, tearing down":  {newScope(active("b"), run("b", 2, admitted, suspended), run("c", 3)), "b", 1},
+		"holder suspended and torn down":  {newScope(active("b"), run("b", 2, suspended), run("c", 3)), "c", 0},
+		"suspended before it began":       {newScope(run("b", 2, suspended), run("c", 3)), "c", 0},
+		"being deleted":                   {newScope(run("b", 2, goes), run("c", 3)), "c", 0},
+		"a pod of an unknown run is left": {newScope(podOf("ghost"), run("c", 3)), "", 1},
+		"testbed being deleted":           {newScope(deleted, run("c", 3)), "", 1},
+		"no node":                         {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "", 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := summarize(test.scope, decision{action: actWait})
+			var names []string
+			for _, a := range status.ActiveRuns {
+				names = append(names, a.Name)
+			}
+			if got := strings.Join(names, ","); got != test.active || status.QueuedRuns != test.queued {
+				t.Errorf("active %q and %d queued, want %q and %d", got, status.QueuedRuns, test.active, test.queued)
+			}
+		})
+	}
+}
+
+func TestDecide(t *testing.T) {
+	planned := func(r *v1alpha1.BenchmarkRun) {
+		r.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "a", DeviceNode: "b"}
+	}
+	twoNodes := func(s *scope) { s.nodes = append(s.nodes, node("b")) }
+	tests := map[string]struct {
+		scope *scope
+		want  decision
+	}{
+		"new":              {newScope(noFinalizer), decision{action: actAddFinalizer}},
+		"nothing to do":    {newScope(), decision{action: actWait}},
+		"a run is planned": {newScope(run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"a", "b"}}},
+		"nodes add up":     {newScope(usedOn("c"), run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"a", "b", "c"}}},
+		"all recorded":     {newScope(usedOn("a,b"), run("r", 1, planned)), decision{action: actWait}},
+		"deleted, unused":  {newScope(deleted), decision{action: actRemoveFinalizer}},
+		"deleted and gone": {newScope(deleted, noFinalizer), decision{action: actWait}},
+		"held": {newScope(deleted, active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue))),
+			decision{action: actWait, deleting: `waiting for run "r", which holds it: delete or suspend the run to go on`}},
+		"pods are left":  {newScope(deleted, podOf("ghost")), decision{action: actWait, deleting: "waiting for 1 pods of its runs to end"}},
+		"used":           {newScope(deleted, usedOn("a,b"), twoNodes), decision{action: actCleanUp, nodes: []string{"a", "b"}, deleting: "removing its bridges from node a, b"}},
+		"a node is gone": {newScope(deleted, usedOn("gone")), decision{action: actRemoveFinalizer}},
+		"cleaning": {newScope(deleted, usedOn("a"), cleanup("a", ""), after(30*time.Second)),
+			decision{action: actWait, after: 90 * time.Second, deleting: "removing its bridges from node a"}},
+		"clean":          {newScope(deleted, usedOn("a"), cleanup("a", batchv1.JobComplete)), decision{action: actRemoveFinalizer}},
+		"cleanup failed": {newScope(deleted, usedOn("a"), cleanup("a", batchv1.JobFailed)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
+		"cleanup hangs":  {newScope(deleted, usedOn("a"), cleanup("a", ""), after(cleanupPatience)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, decide(test.scope), cmp.AllowUnexported(decision{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestReady(t *testing.T) {
+	selects := func(generator, device string) with {
+		return func(s *scope) {
+			s.testbed.Spec.Generator.NodeSelector = map[string]string{"name": generator}
+			s.testbed.Spec.DeviceUnderTest.NodeSelector = map[string]string{"name": device}
+		}
+	}
+	two := func(s *scope) { s.nodes = []corev1.Node{node("b"), node("a")} }
+	existing := func(s *scope) {
+		s.testbed.Spec.Ports.West.Attachment = v1alpha1.PortNetworkAttachmentDefinition
+		s.testbed.Spec.Ports.East.Attachment = v1alpha1.PortNetworkAttachmentDefinition
+	}
+	tainted := func(s *scope) {
+		s.nodes[0].Spec.Taints = []corev1.Taint{{Key: "lab", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	tolerant := func(s *scope) {
+		tolerations := []corev1.Toleration{{Key: "lab", Operator: corev1.TolerationOpExists}}
+		s.testbed.Spec.Generator.Tolerations, s.testbed.Spec.DeviceUnderTest.Tolerations = tolerations, tolerations
+	}
+	tests := map[string]struct {
+		scope *scope
+		ready string
+		nodes string
+	}{
+		"any node":             {newScope(two), "True/Ready", "a,b"},
+		"one of two":           {newScope(two, selects("b", "b")), "True/Ready", "b"},
+		"no generator":         {newScope(selects("x", "a")), "False/NoMatchingNode", ""},
+		"no device":            {newScope(selects("a", "x")), "False/NoMatchingNode", ""},
+		"bridges need one":     {newScope(two, selects("a", "b")), "False/NoMatchingNode", ""},
+		"networks reach":       {newScope(two, existing, selects("a", "b")), "True/Ready", "a,b"},
+		"tainted":              {newScope(tainted), "False/NoMatchingNode", ""},
+		"tainted, tolerated":   {newScope(tainted, tolerant), "True/Ready", "a"},
+		"cordoned":             {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NoMatchingNode", ""},
+		"the node is not well": {newScope(func(s *scope) { s.nodes[0].Status.Conditions = nil }), "False/NoMatchingNode", ""},
+		"being deleted":        {newScope(deleted), "False/Deleting", "a"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := summarize(test.scope, decide(test.scope))
+			c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+			var names []string
+			for _, n := range status.Nodes {
+				names = append(names, n.Name)
+			}
+			if got := string(c.Status) + "/" + c.Reason; got != test.ready || strings.Join(names, ",") != test.nodes {
+				t.Errorf("Ready is %s (%s) with nodes %v, want %s with %s", got, c.Message, names, test.ready, test.nodes)
+			}
+		})
+	}
+}
+
+func TestNodesAreBounded(t *testing.T) {
+	s := newScope()
+	for i := range 40 {
+		s.nodes = append(s.nodes, node(strings.Repeat("n", i+1)))
+	}
+	if n := len(summarize(s, decide(s)).Nodes); n != maximumNodes {
+		t.Errorf("%d nodes in the status, want %d", n, maximumNodes)
+	}
+}
+
+func TestCalibrationIsTheLatest(t *testing.T) {
+	calibrated := func(second int, rate int64) func(*v1alpha1.BenchmarkRun) {
+		return func(r *v1alpha1.BenchmarkRun) {
+			r.Status.StartTime = ptr.To(metav1.NewTime(epoch.Add(time.Duration(second) * time.Second)))
+			r.Status.Generator = &v1alpha1.GeneratorReport{Calibration: []v1alpha1.CalibrationFrame{{FrameBytes: 64, MaximumFramesPerSecond: rate}}}
+		}
+	}
+	s := newScope(run("old", 0, calibrated(10, 1)), run("new", 1, calibrated(20, 2)), run("none", 2))
+	status := summarize(s, decide(s))
+	if c := status.Calibration; c == nil || c.Run != "new" || c.Frames[0].MaximumFramesPerSecond != 2 {
+		t.Errorf("calibration is %+v, want the newer run's", c)
+	}
+	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionCalibrated) {
+		t.Error("Calibrated is not True")
+	}
+	s.testbed.Status, s.runs = status, nil
+	if c := summarize(s, decide(s)).Calibration; c == nil || c.Run != "new" {
+		t.Error("the calibration is forgotten with the run that made it")
+	}
+}

@@ -1,0 +1,126 @@
+package measurer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+	"vnfbench.io/operator/internal/trialstore"
+	"vnfbench.io/operator/internal/trialstore/configmaptest"
+)
+
+const results = "run-results"
+
+func instructions() measure.Instructions {
+	second := time.Second.Nanoseconds()
+	goal := func(name string, loss int64) measure.GoalInstructions {
+		return measure.GoalInstructions{
+			Name: name, LossPartsPerMillion: loss, TrialNanoseconds: second,
+			DurationSumNanoseconds: second, WidthPartsPerMillion: 20_000,
+		}
+	}
+	return measure.Instructions{
+		Run: "lab/run", Digest: "sha256:plan",
+		LinkBitsPerSecond: 10_000_000_000, StartupSeconds: 30,
+		Chain:       measure.Path{Ports: [2]measure.Port{{Interface: "west"}, {Interface: "east"}}},
+		Calibration: &measure.Path{Ports: [2]measure.Port{{Interface: "cal0"}, {Interface: "cal1"}}},
+		FrameBytes:  []int{64, 512}, WarmUpNanoseconds: second, SettleNanoseconds: second / 10,
+		Throughput: &measure.ThroughputInstructions{
+			Goals:                    []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},
+			MinimumFramesPerSecond:   1000,
+			MaximumSearchNanoseconds: 1200 * second,
+		},
+		Latency: &measure.LatencyInstructions{TrialNanoseconds: second, Loads: []measure.LoadInstruction{
+			{Name: "idle", FramesPerSecond: 1000}, {Name: "pdr90", Goal: "PDR", Percent: 90},
+		}},
+	}
+}
+
+// lab is what one measurer after the other meets: the paths and the results.
+type lab struct {
+	server *configmaptest.Server
+	device simulated.Device
+	// open may refuse to open a path.
+	open func(path measure.Path) error
+	// before is called with the number of the trial, over all measurers.
+	before func(trial int, o *measure.Outcome) error
+	opened []string
+	closed int
+	trials int
+}
+
+func newLab() *lab {
+	return &lab{
+		server: configmaptest.New("lab", results),
+		device: simulated.SoftKnee{KneeFramesPerSecond: 400_000, CapacityFramesPerSecond: 500_000, MaxLossRatio: 0.02},
+	}
+}
+
+func (l *lab) chainReady() {
+	l.server.Edit(func(c *corev1.ConfigMap) { c.Data[measure.KeyChain] = measure.ChainReady })
+}
+
+// Open implements Opener. A driver's answers do not depend on what it measured before.
+func (l *lab) Open(_ context.Context, path measure.Path, _ measure.DriverSettings) (measure.Driver, error) {
+	name := path.Ports[0].Interface
+	if l.open != nil {
+		if err := l.open(path); err != nil {
+			return nil, err
+		}
+	}
+	l.opened = append(l.opened, name)
+	device := l.device
+	if name == "cal0" {
+		device = simulated.HardCap{CapacityFramesPerSecond: 100e6}
+	}
+	return &driver{lab: l, Driver: simulated.New(simulated.Config{
+		Device: device, GeneratorFramesPerSecond: 2_000_000,
+		Directions: []measure.Direction{measure.Forward, measure.Reverse},
+	})}, nil
+}
+
+type driver struct {
+	measure.Driver
+	lab *lab
+}
+
+func (d *driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
+	outcome, err := d.Driver.Measure(ctx, trial)
+	outcome.StartedAt = time.Time{}
+	if err == nil && d.lab.before != nil {
+		err = d.lab.before(d.lab.trials, &outcome)
+	}
+	d.lab.trials++
+	return outcome, err
+}
+
+func (d *driver) Close() error {
+	d.lab.closed++
+	return errors.Join(d.Driver.Close(), errors.New("the port is gone already"))
+}
+
+func (l *lab) measurer(pod string) *Measurer {
+	return &Measurer{
+		Instructions: instructions(), Drivers: l, Log: slog.New(slog.DiscardHandler),
+		Results: trialstore.Config{ConfigMaps: l.server, Name: results, Measurer: pod, UID: "uid-of-" + pod},
+	}
+}
+
+// stored reads the results as the controller does, but for who made the trials.
+func (l *lab) stored(t *testing.T) (*trialstore.Store, procedure.Figures) {
+	t.Helper()
+	store, err := trialstore.Open(t.Context(), trialstore.Config{
+		ConfigMaps: l.server, Name: results, Digest: "sha256:plan", Measurer: "reader", UID: "reader",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, procedure.Results(instructions(), store.Records())
+}

@@ -1,0 +1,161 @@
+// Package measurer is the only loop of a measurement: ask the procedure what
+// comes next, let the driver do it, store what it found. Instructions, a store
+// and a way to open drivers go in; stored trials come out, and an error that
+// says how the process should end.
+package measurer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/trialstore"
+)
+
+// Opener opens a traffic driver on a path.
+type Opener interface {
+	Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error)
+}
+
+// Measurer makes one run's measurement.
+type Measurer struct {
+	Instructions measure.Instructions
+	Results      trialstore.Config
+	Drivers      Opener
+	Log          *slog.Logger
+
+	store *trialstore.Store
+	// driver is open on path; nil before the first trial.
+	driver measure.Driver
+	path   procedure.Path
+}
+
+const (
+	// chainPatience is what the chain's pods may take beside startupSeconds:
+	// nodes are chosen and images pulled in it. The controller, which sees the
+	// pods, gives up earlier and with a better reason.
+	chainPatience = 15 * time.Minute
+	// openPause is the wait between two attempts to open the chain's path.
+	openPause = time.Second
+	// failPatience bounds the attempt to store a failure.
+	failPatience = 30 * time.Second
+)
+
+// Run measures until every trial has been made. A *measure.Failure is stored
+// before it is returned. A cancelled ctx ends the trial under way at once; the
+// next measurer makes it again.
+func (m *Measurer) Run(ctx context.Context) (err error) {
+	m.Results.Digest = m.Instructions.Digest
+	m.Results.Log = m.Log
+	if m.store, err = trialstore.Open(ctx, m.Results); err != nil {
+		return err
+	}
+	holder := m.store.Holder()
+	m.Log.Info("holding the results", "results", m.Results.Name, "restarts", holder.Restarts, "trials", len(m.store.Records()))
+	if failure := m.store.Failure(); failure != nil {
+		return &measure.Failure{Reason: failure.Reason, Err: errors.New(failure.Message)}
+	}
+	if m.store.Finished() {
+		return nil
+	}
+	err = m.measure(ctx)
+	m.close()
+	if err == nil {
+		return m.done(ctx)
+	}
+	if measure.ReasonOf(err) != "" {
+		m.keepFailure(ctx, err)
+	}
+	return err
+}
+
+// measure makes one trial after the other until there is none left.
+func (m *Measurer) measure(ctx context.Context) error {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		step, err := procedure.Next(m.Instructions, m.store.Records())
+		if err != nil || step.Done {
+			return err
+		}
+		if err := m.use(ctx, step.Path); err != nil {
+			return err
+		}
+		m.Log.Debug("measuring", "stage", step.Stage, "why", step.Why)
+		outcome, err := m.driver.Measure(ctx, step.Trial)
+		if err != nil {
+			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
+		}
+		record := measure.Record{
+			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Trial: step.Trial, Outcome: outcome,
+		}
+		logTrial(m.Log, record, step.Why)
+		if err := m.keep(ctx, record); err != nil {
+			return err
+		}
+	}
+}
+
+// keep stores a record together with the progress that it makes.
+func (m *Measurer) keep(ctx context.Context, record measure.Record) error {
+	records := append(m.store.Records()[:record.Index:record.Index], record)
+	if err := m.report(records); err != nil {
+		return err
+	}
+	return m.store.Append(ctx, record)
+}
+
+// report sets the progress for the next write. Percent never falls.
+func (m *Measurer) report(records []measure.Record) error {
+	return m.store.SetProgress(m.progress(records))
+}
+
+func (m *Measurer) progress(records []measure.Record) measure.Progress {
+	progress := procedure.Progress(m.Instructions, records)
+	progress.Percent = max(progress.Percent, m.store.Progress().Percent)
+	return progress
+}
+
+// done says that the measurement is complete.
+func (m *Measurer) done(ctx context.Context) error {
+	if err := m.report(m.store.Records()); err != nil {
+		return err
+	}
+	if err := m.store.Done(ctx); err != nil {
+		return err
+	}
+	m.Log.Info("every trial has been made", "trials", len(m.store.Records()))
+	return nil
+}
+
+// keepFailure stores a failure where it still can be stored. The termination
+// message carries it as well, so an error here is only logged.
+func (m *Measurer) keepFailure(ctx context.Context, failure error) {
+	switch measure.ReasonOf(failure) {
+	case v1alpha1.ReasonResultsLost, v1alpha1.ReasonResultsNotStored:
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failPatience)
+	defer cancel()
+	if err := m.store.Fail(ctx, StateOf(failure)); err != nil {
+		m.Log.Error("the failure could not be stored", "error", err.Error())
+	}
+}
+
+// close gives the ports back. What cannot be given back goes with the pod, and
+// no figure depends on it.
+func (m *Measurer) close() {
+	if m.driver == nil {
+		return
+	}
+	if err := m.driver.Close(); err != nil {
+		m.Log.Warn("the driver could not be closed", "path", m.path, "error", err.Error())
+	}
+	m.driver, m.path = nil, ""
+}

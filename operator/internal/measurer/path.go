@@ -1,0 +1,123 @@
+package measurer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// use makes sure that a driver is open on a path. Opening the calibration path
+// is the preflight: the programs can be loaded and the ports are there.
+func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
+	if m.path == path {
+		return nil
+	}
+	m.close()
+	if path == procedure.PathChain {
+		return m.useChain(ctx)
+	}
+	driver, err := m.openWhenReady(ctx, *m.Instructions.Calibration)
+	var failure *measure.Failure
+	if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonNoPathThroughChain {
+		// There is no chain on this path that could be to blame.
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonGeneratorUnreliable,
+			Err:    fmt.Errorf("port to port without a device, %w", failure.Err),
+			Remedy: "check the wiring of the testbed's calibration path",
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("opening the calibration path: %w", err)
+	}
+	return m.opened(path, driver)
+}
+
+// useChain waits for the controller's leave before it touches the chain's path.
+func (m *Measurer) useChain(ctx context.Context) error {
+	progress := m.progress(m.store.Records())
+	progress.Stage = "waiting for the chain"
+	if err := m.store.SetProgress(progress); err != nil {
+		return err
+	}
+	if err := m.awaitChain(ctx); err != nil {
+		return err
+	}
+	driver, err := m.openWhenReady(ctx, m.Instructions.Chain)
+	if err != nil {
+		return fmt.Errorf("opening the chain's path: %w", err)
+	}
+	return m.opened(procedure.PathChain, driver)
+}
+
+func (m *Measurer) awaitChain(ctx context.Context) error {
+	patience := m.startup() + chainPatience
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m.Log.Info("waiting for the chain", "atMost", patience.String())
+	err := m.store.AwaitChain(waiting)
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && measure.ReasonOf(err) == "" {
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonChainNotReady,
+			Err:    fmt.Errorf("the chain was not ready after %s", patience),
+			Remedy: "look at the chain's pods, or raise startupSeconds",
+		}
+	}
+	return err
+}
+
+func (m *Measurer) startup() time.Duration {
+	return time.Duration(m.Instructions.StartupSeconds) * time.Second
+}
+
+// openWhenReady opens a path, again and again until startupSeconds are over
+// where only time is missing.
+func (m *Measurer) openWhenReady(ctx context.Context, path measure.Path) (measure.Driver, error) {
+	start := time.Now()
+	for {
+		driver, err := m.Drivers.Open(ctx, path, m.Instructions.Driver)
+		if err == nil {
+			return driver, nil
+		}
+		if stopped := context.Cause(ctx); stopped != nil {
+			return nil, stopped
+		}
+		if !timeHeals(err) || time.Since(start)+openPause > m.startup() {
+			return nil, err
+		}
+		m.Log.Info("no way through yet", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(openPause):
+		}
+	}
+}
+
+// reasonPortDown is a driver's: a link that is still being negotiated.
+const reasonPortDown = "PortDown"
+
+// timeHeals is true for what a chain that is still starting shows.
+func timeHeals(err error) bool {
+	reason := measure.ReasonOf(err)
+	return reason == v1alpha1.ReasonNoPathThroughChain || reason == reasonPortDown
+}
+
+// opened keeps a driver and stores what it found out about its path.
+func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
+	m.driver, m.path = driver, path
+	description := driver.Description()
+	state := m.store.Generator()
+	if path == procedure.PathChain {
+		state.Chain = &description
+	} else {
+		state.Calibration = &description
+	}
+	m.Log.Info("opened", "path", path, "driver", description.Driver, "transmitPath", description.TransmitPath,
+		"receiveMode", description.ReceiveMode, "threads", description.Threads, "fallbacks", description.Fallbacks)
+	return m.store.SetGenerator(state)
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// XDPMaximumFrameBytes is the largest frame, check sequence included, that
+	// the XDP driver sends. The kernel puts a live frame into one page of 4096
+	// bytes, with two descriptions of its buffer (112), headroom (256) and the
+	// room for skb_shared_info (320). The driver still asks its own kernel,
+	// where these sizes may differ.
+	XDPMaximumFrameBytes = 4096 - 112 - 256 - 320 + measure.FrameCheckSequenceBytes
+
+	// headerBytes is what a frame has beside its IP packet: Ethernet II and the check sequence.
+	headerBytes = 14 + measure.FrameCheckSequenceBytes
+
+	// minimumMTUBytes is what IPv6 asks of every link (RFC 8200 section 5),
+	// and functions carry both families.
+	minimumMTUBytes = 1280
+)
+
+func fail(reason, remedy, format string, arguments ...any) error {
+	return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, arguments...)}
+}
+
+func checkAttachments(in Input) error {
+	offered := in.Testbed.Spec.DeviceUnderTest.Attachments
+	for _, function := range in.Run.Spec.Chain {
+		for _, port := range []struct {
+			name       string
+			attachment v1alpha1.Attachment
+		}{
+			{InterfaceWest, function.West.Attachment},
+			{InterfaceEast, function.East.Attachment},
+		} {
+			if slices.Contains(offered, port.attachment) {
+				continue
+			}
+			return fail(v1alpha1.ReasonAttachmentNotOffered,
+				fmt.Sprintf("ask for one of these in the run's spec.chain, or add %s to the testbed's spec.deviceUnderTest.attachments if its nodes have it", port.attachment),
+				"port %s of function %q asks for attachment %s, but testbed %q offers %v",
+				port.name, function.Name, port.attachment, in.Testbed.Name, offered)
+		}
+	}
+	return nil
+}
+
+func checkFrames(in Input) error {
+	if err := checkMTU("the testbed's spec.ports.mtuBytes", int(in.Testbed.Spec.Ports.MTUBytes)); err != nil {
+		return err
+	}
+	for _, function := range in.Run.Spec.Chain {
+		for _, port := range []struct {
+			name string
+			mtu  *int32
+		}{{InterfaceWest, function.West.MTUBytes}, {InterfaceEast, function.East.MTUBytes}} {
+			if port.mtu == nil {
+				continue
+			}
+			if err := checkMTU(fmt.Sprintf("%s.mtuBytes of function %q in the run's spec.chain", port.name, function.Name), int(*port.mtu)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, size := range in.Run.Spec.Traffic.FrameBytes {
+		if err := checkFrame(in, int(size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMTU(field string, mtu int) error {
+	if mtu >= minimumMTUBytes {
+		return nil
+	}
+	return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("raise %s to at least %d", field, minimumMTUBytes),
+		"%s is %d, but functions carry IPv6 too, which asks every link for packets of %d bytes (RFC 8200 section 5)",
+		field, mtu, minimumMTUBytes)
+}
+
+// checkFrame compares a frame size with all that carries it.
+func checkFrame(in Input, size int) error {
+	mtu := int(in.Testbed.Spec.Ports.MTUBytes)
+	if size > mtu+headerBytes {
+		return fail(v1alpha1.ReasonFrameTooLarge,
+			"lower the run's spec.traffic.frameBytes, or raise the testbed's spec.ports.mtuBytes if its ports carry more",
+			"frames of %d bytes do not fit the ports of testbed %q: with mtuBytes %d they carry frames of at most %d bytes",
+			size, in.Testbed.Name, mtu, mtu+headerBytes)
+	}
+	for _, function := range in.Run.Spec.Chain {
+		for _, port := range []struct {
+			name string
+			mtu  int
+		}{{InterfaceWest, mtuOf(function.West, in.Testbed)}, {InterfaceEast, mtuOf(function.East, in.Testbed)}} {
+			if size > port.mtu+headerBytes {
+				return fail(v1alpha1.ReasonFrameTooLarge,
+					fmt.Sprintf("lower the run's spec.traffic.frameBytes, or raise %s.mtuBytes of function %q in spec.chain", port.name, function.Name),
+					"frames of %d bytes do not fit port %s of function %q: with mtuBytes %d it carries frames of at most %d bytes",
+					size, port.name, function.Name, port.mtu, port.mtu+headerBytes)
+			}
+		}
+	}
+	if size > XDPMaximumFrameBytes {
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.frameBytes to at most %d", XDPMaximumFrameBytes),
+			"frames of %d bytes are more than the XDP driver can send, which is %d", size, XDPMaximumFrameBytes)
+	}
+	return nil
+}
+
+// checkLoads compares every load that the spec gives as a rate with the line
+// rate of every frame size.
+func checkLoads(in Input) error {
+	type load struct {
+		field           string
+		framesPerSecond int64
+	}
+	var loads []load
+	if throughput := in.Run.Spec.Measurements.Throughput; throughput != nil {
+		loads = append(loads, load{"measurements.throughput.minimumFramesPerSecond", throughput.MinimumFramesPerSecond})
+		if maximum := throughput.MaximumFramesPerSecond; maximum != nil {
+			loads = append(loads, load{"measurements.throughput.maximumFramesPerSecond", *maximum})
+		}
+	}
+	if latency := in.Run.Spec.Measurements.Latency; latency != nil {
+		for _, l := range latency.Loads {
+			if l.FramesPerSecond != nil {
+				loads = append(loads, load{fmt.Sprintf("measurements.latency.loads[%s].framesPerSecond", l.Name), *l.FramesPerSecond})
+			}
+		}
+	}
+	link := uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond)
+	for _, l := range loads {
+		for _, size := range in.Run.Spec.Traffic.FrameBytes {
+			lineRate := measure.LineRateFramesPerSecond(link, int(size))
+			if uint64(l.framesPerSecond) <= lineRate {
+				continue
+			}
+			return fail(v1alpha1.ReasonLoadAboveLineRate,
+				fmt.Sprintf("lower the run's spec.%s, leave %d out of spec.traffic.frameBytes, or correct the testbed's spec.ports.linkBitsPerSecond", l.field, size),
+				"%s is %d, but a link of %d bit/s carries at most %d frames/s of %d bytes",
+				l.field, l.framesPerSecond, link, lineRate, size)
+		}
+	}
+	return nil
+}
+
+// checkNetworks wants Multus, because every port of a run is attached by it,
+// and the networks that the testbed names.
+func checkNetworks(in Input) error {
+	if in.Networks == nil {
+		return fail(v1alpha1.ReasonNetworkAttachmentMissing, "install Multus on the cluster",
+			"the cluster does not know the kind NetworkAttachmentDefinition of k8s.cni.cncf.io/v1, by which pods get their traffic ports")
+	}
+	var missing []string
+	for _, side := range []struct {
+		name string
+		port v1alpha1.TestbedPort
+	}{{InterfaceWest, in.Testbed.Spec.Ports.West}, {InterfaceEast, in.Testbed.Spec.Ports.East}} {
+		if isBridge(side.port) {
+			continue
+		}
+		field := "spec.ports." + side.name + ".networkAttachmentDefinition."
+		network := side.port.NetworkAttachmentDefinition
+		if !in.Networks[network.Generator] {
+			missing = append(missing, fmt.Sprintf("%q (%sgenerator)", network.Generator, field))
+		}
+		if network.Device != "" && !in.Networks[network.Device] {
+			missing = append(missing, fmt.Sprintf("%q (%sdevice)", network.Device, field))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fail(v1alpha1.ReasonNetworkAttachmentMissing,
+		fmt.Sprintf("create them, or correct the testbed's spec.ports of %q", in.Testbed.Name),
+		"namespace %q has no NetworkAttachmentDefinition %s", in.Run.Namespace, strings.Join(missing, ", "))
+}

@@ -1,0 +1,69 @@
+package plan_test
+
+import (
+	"regexp"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+func TestDigest(t *testing.T) {
+	original := mustMake(t, plantest.Input(2)).Digest
+	if !regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString(original) {
+		t.Errorf("digest %q", original)
+	}
+	equal := map[string]func(*plan.Input){
+		"the same again":      func(*plan.Input) {},
+		"another run":         func(in *plan.Input) { in.Run.Name, in.Run.UID = "other", "other" },
+		"the testbed anew":    func(in *plan.Input) { in.Testbed.Name, in.Testbed.UID = "other", "other" },
+		"another namespace":   func(in *plan.Input) { in.Run.Namespace, in.Testbed.Namespace = "other", "other" },
+		"another deadline":    func(in *plan.Input) { in.Run.Spec.DeadlineSeconds = 60 },
+		"acceptance":          func(in *plan.Input) { in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
+		"a node that is idle": func(in *plan.Input) { in.Nodes = append(in.Nodes, plantest.Node("node-z")) },
+		"pull secrets":        func(in *plan.Input) { in.Defaults.ImagePullSecrets = []string{"x"} },
+		"names of functions":  func(in *plan.Input) { in.Run.Spec.Chain[0].Name = "other" },
+	}
+	for name, change := range equal {
+		t.Run("equal/"+name, func(t *testing.T) {
+			in := plantest.Input(2)
+			change(&in)
+			if got := mustMake(t, in).Digest; got != original {
+				t.Errorf("the digest changed to %q", got)
+			}
+		})
+	}
+	different := map[string]func(*plan.Input){
+		"frames": func(in *plan.Input) { in.Run.Spec.Traffic.FrameBytes = []int32{64} },
+		"family": func(in *plan.Input) {
+			in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Traffic.FrameBytes = v1alpha1.FamilyIPv6, []int32{128}
+		},
+		"directions":          func(in *plan.Input) { in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward },
+		"a goal":              func(in *plan.Input) { in.Run.Spec.Measurements.Throughput.Goals[0].ExceedPercent = 50 },
+		"a shorter chain":     func(in *plan.Input) { in.Run.Spec.Chain = in.Run.Spec.Chain[:1] },
+		"a port's MTU":        func(in *plan.Input) { in.Run.Spec.Chain[0].East.MTUBytes = new(int32(3000)) },
+		"the testbed's MTU":   func(in *plan.Input) { in.Testbed.Spec.Ports.MTUBytes = 3000 },
+		"a function's CPU":    func(in *plan.Input) { in.Run.Spec.Chain[0].CPU = new(resource.MustParse("1")) },
+		"a function's image":  func(in *plan.Input) { in.Defaults.FunctionImage = "other" },
+		"the traffic image":   func(in *plan.Input) { in.Defaults.TrafficImage = "other" },
+		"the generator's CPU": func(in *plan.Input) { in.Testbed.Spec.Generator.CPU = new(resource.MustParse("1")) },
+		"the way out":         func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.TransmitPath = v1alpha1.TransmitDirect },
+		"the kernel":          func(in *plan.Input) { in.Nodes[0].Status.NodeInfo.KernelVersion = "6.13.0" },
+		"the node":            func(in *plan.Input) { in.Nodes = []corev1.Node{plantest.Node("node-b")} },
+		"existing networks":   withExistingNetworks,
+	}
+	seen := map[string]string{original: "the original"}
+	for name, change := range different {
+		in := plantest.Input(2)
+		change(&in)
+		got := mustMake(t, in).Digest
+		if other, found := seen[got]; found {
+			t.Errorf("%s: the digest is that of %s", name, other)
+		}
+		seen[got] = name
+	}
+}

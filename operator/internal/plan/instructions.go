@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const defaultWarmUpMilliseconds = 1000
+
+// instruct fills the measurer's instructions from the spec, but for the digest.
+func instruct(in Input, p *Plan) measure.Instructions {
+	spec, testbed := in.Run.Spec, in.Testbed.Spec
+	first, last := p.Segments[0], p.Segments[len(p.Segments)-1]
+	instructions := measure.Instructions{
+		Run:               in.Run.Namespace + "/" + in.Run.Name,
+		LinkBitsPerSecond: uint64(testbed.Ports.LinkBitsPerSecond),
+		Driver: measure.DriverSettings{
+			Name:         string(testbed.Generator.Driver),
+			Threads:      int(testbed.Generator.XDP.Threads),
+			TransmitPath: string(testbed.Generator.XDP.TransmitPath),
+		},
+		// Each port's next machine is at the other end of its segment.
+		Chain:             pathOf(spec.Traffic, first.West, first.East.MAC, last.East, last.West.MAC),
+		StartupSeconds:    int(spec.StartupSeconds),
+		WarmUpNanoseconds: nanoseconds(defaultWarmUpMilliseconds),
+		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),
+		Throughput:        instructThroughput(spec.Measurements.Throughput),
+		Latency:           instructLatency(spec.Measurements.Latency),
+	}
+	if c := p.Calibration; c != nil {
+		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
+		instructions.Calibration = &path
+	}
+	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
+		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)
+	}
+	for _, size := range spec.Traffic.FrameBytes {
+		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
+	}
+	return instructions
+}
+
+// pathOf has frames go from the first host of one stub network to the first of
+// the other, and on Ethernet to the machine next to the sending port.
+func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
+	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface}, {Interface: east.Interface}}}
+	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)
+	if traffic.Directions != v1alpha1.DirectionsReverse {
+		path.Streams = append(path.Streams, measure.Stream{
+			Direction: measure.Forward,
+			SourceMAC: west.MAC, DestinationMAC: nextWest,
+			SourceAddress: hostWest, DestinationAddress: hostEast,
+			SourcePort: sourcePort, DestinationPort: destinationPort,
+		})
+	}
+	if traffic.Directions != v1alpha1.DirectionsForward {
+		path.Streams = append(path.Streams, measure.Stream{
+			Direction: measure.Reverse,
+			SourceMAC: east.MAC, DestinationMAC: nextEast,
+			SourceAddress: hostEast, DestinationAddress: hostWest,
+			SourcePort: sourcePort, DestinationPort: destinationPort,
+		})
+	}
+	return path
+}
+
+func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructions {
+	if spec == nil {
+		return nil
+	}
+	throughput := &measure.ThroughputInstructions{
+		MinimumFramesPerSecond:   uint64(spec.MinimumFramesPerSecond),
+		MaximumSearchNanoseconds: int64(spec.MaximumSearchSeconds) * int64(time.Second),
+	}
+	if spec.MaximumFramesPerSecond != nil {
+		throughput.MaximumFramesPerSecond = uint64(*spec.MaximumFramesPerSecond)
+	}
+	for _, goal := range spec.Goals {
+		throughput.Goals = append(throughput.Goals, measure.GoalInstructions{
+			Name:                   goal.Name,
+			LossPartsPerMillion:    int64(goal.LossPartsPerMillion),
+			ExceedPercent:          int64(goal.ExceedPercent),
+			TrialNanoseconds:       nanoseconds(goal.TrialMilliseconds),
+			DurationSumNanoseconds: nanoseconds(goal.DurationSumMilliseconds),
+			WidthPartsPerMillion:   int64(goal.WidthPartsPerMillion),
+		})
+	}
+	return throughput
+}
+
+func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
+	if spec == nil {
+		return nil
+	}
+	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
+	for _, load := range spec.Loads {
+		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal}
+		if load.FramesPerSecond != nil {
+			instruction.FramesPerSecond = uint64(*load.FramesPerSecond)
+		}
+		if load.Percent != nil {
+			instruction.Percent = int64(*load.Percent)
+		}
+		latency.Loads = append(latency.Loads, instruction)
+	}
+	return latency
+}
+
+func nanoseconds(milliseconds int32) int64 { return int64(milliseconds) * int64(time.Millisecond) }

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// layOut joins the machines: the generator's western port, the functions, the
+// generator's eastern port.
+func layOut(in Input) (segments []Segment, calibration *Segment) {
+	last := len(in.Run.Spec.Chain)
+	for i := range last + 1 {
+		segment := Segment{
+			Bridge: bridgeName(in.Testbed.UID, fmt.Sprint(i)),
+			West:   eastOf(in, i),
+			East:   westOf(in, i+1),
+		}
+		names := NamesOf(in.Run)
+		segment.West.Network = names.network(fmt.Sprint(i), InterfaceWest)
+		segment.East.Network = names.network(fmt.Sprint(i), InterfaceEast)
+		if i == 0 {
+			joinExisting(&segment, in.Testbed.Spec.Ports.West, &segment.West, &segment.East)
+		}
+		if i == last {
+			joinExisting(&segment, in.Testbed.Spec.Ports.East, &segment.East, &segment.West)
+		}
+		segments = append(segments, segment)
+	}
+	if isBridge(in.Testbed.Spec.Ports.West) && isBridge(in.Testbed.Spec.Ports.East) {
+		calibration = calibrationOf(in)
+	}
+	return segments, calibration
+}
+
+// eastOf is the port of machine i that looks east; machine 0 is the generator,
+// with the port that it calls west because it stands at the chain's west.
+func eastOf(in Input, i int) End {
+	if i == 0 {
+		return generatorEnd(in, InterfaceWest, placeGenerator, hostWest)
+	}
+	function := in.Run.Spec.Chain[i-1]
+	return End{
+		Function:  function.Name,
+		Interface: InterfaceEast,
+		MAC:       macAddress(in.Testbed.UID, i, hostEast),
+		MTUBytes:  mtuOf(function.East, in.Testbed),
+	}
+}
+
+// westOf is the port of machine i that looks west; behind the last function it
+// is the generator's.
+func westOf(in Input, i int) End {
+	if i > len(in.Run.Spec.Chain) {
+		return generatorEnd(in, InterfaceEast, placeGenerator, hostEast)
+	}
+	function := in.Run.Spec.Chain[i-1]
+	return End{
+		Function:  function.Name,
+		Interface: InterfaceWest,
+		MAC:       macAddress(in.Testbed.UID, i, hostWest),
+		MTUBytes:  mtuOf(function.West, in.Testbed),
+	}
+}
+
+func generatorEnd(in Input, iface string, place, host int) End {
+	return End{
+		Interface: iface,
+		MAC:       macAddress(in.Testbed.UID, place, host),
+		MTUBytes:  int(in.Testbed.Spec.Ports.MTUBytes),
+	}
+}
+
+func isBridge(port v1alpha1.TestbedPort) bool {
+	return port.Attachment != v1alpha1.PortNetworkAttachmentDefinition
+}
+
+// joinExisting takes the user's networks in place of a bridge, where the port
+// says so. Bridges and existing networks may stand in one testbed.
+func joinExisting(segment *Segment, port v1alpha1.TestbedPort, generator, device *End) {
+	if isBridge(port) {
+		return
+	}
+	network := port.NetworkAttachmentDefinition
+	segment.Bridge = ""
+	generator.Existing, generator.Network = true, network.Generator
+	device.Existing, device.Network = true, cmp.Or(network.Device, network.Generator)
+}
+
+func calibrationOf(in Input) *Segment {
+	names := NamesOf(in.Run)
+	segment := &Segment{
+		Bridge: bridgeName(in.Testbed.UID, calibrationSegment),
+		West:   generatorEnd(in, InterfaceCalibrationWest, placeCalibration, hostWest),
+		East:   generatorEnd(in, InterfaceCalibrationEast, placeCalibration, hostEast),
+	}
+	segment.West.Network = names.network(calibrationSegment, InterfaceWest)
+	segment.East.Network = names.network(calibrationSegment, InterfaceEast)
+	return segment
+}
+
+// configure gives the function at an index its addresses and routes. Its
+// western port is the eastern end of the segment before it, its eastern port
+// the western end of the segment behind it. Both families are always there: a
+// run's family changes the frames, not the device.
+func configure(function v1alpha1.NetworkFunction, index int, segments []Segment) vnf.Config {
+	before, behind := segments[index], segments[index+1]
+	config := vnf.Config{
+		Function: string(function.Function),
+		Name:     function.Name,
+		Ports: []vnf.Port{
+			portOf(before.East, onSegment(index, hostEast)),
+			portOf(behind.West, onSegment(index+1, hostWest)),
+		},
+	}
+	addNextHop(&config, before.East.Interface, stubWest, onSegment(index, hostWest), before.West.MAC)
+	addNextHop(&config, behind.West.Interface, stubEast, onSegment(index+1, hostEast), behind.East.MAC)
+	return config
+}
+
+func portOf(end End, addresses networks) vnf.Port {
+	return vnf.Port{
+		Name:      end.Interface,
+		Interface: end.Interface,
+		MAC:       end.MAC,
+		MTUBytes:  end.MTUBytes,
+		Addresses: addresses.both(),
+	}
+}
+
+func addNextHop(config *vnf.Config, port string, stub, via networks, mac string) {
+	gateways := via.both()
+	for i, destination := range stub.both() {
+		gateway := gateways[i].Addr()
+		config.Routes = append(config.Routes, vnf.Route{Destination: destination, Via: gateway, Port: port})
+		config.Neighbors = append(config.Neighbors, vnf.Neighbor{Address: gateway, MAC: mac, Port: port})
+	}
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// What pods request where their spec leaves it out.
+const (
+	defaultGeneratorMilliCPU = 1000
+	defaultFunctionMilliCPU  = 100
+)
+
+var (
+	defaultGeneratorMemory = resource.MustParse("256Mi")
+	defaultFunctionMemory  = resource.MustParse("64Mi")
+	defaultAPIServerPorts  = []int32{443, 6443}
+)
+
+// Make decides everything about a run. Its error is a *measure.Failure with a
+// reason of the API, and the field to change in its remedy.
+func Make(in Input) (*Plan, error) {
+	for _, check := range []func(Input) error{checkAttachments, checkFrames, checkLoads, checkNetworks} {
+		if err := check(in); err != nil {
+			return nil, err
+		}
+	}
+	run, testbed := in.Run, in.Testbed
+	p := &Plan{
+		Version:          Version,
+		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
+		Testbed:          Reference{Namespace: testbed.Namespace, Name: testbed.Name, UID: testbed.UID},
+		Generator:        generatorOf(in),
+		DeadlineSeconds:  int64(run.Spec.DeadlineSeconds),
+		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
+		ImagePullSecrets: in.Defaults.ImagePullSecrets,
+		APIServerPorts:   in.Defaults.APIServerPorts,
+	}
+	if len(p.APIServerPorts) == 0 {
+		p.APIServerPorts = defaultAPIServerPorts
+	}
+	p.Segments, p.Calibration = layOut(in)
+	for i := range run.Spec.Chain {
+		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
+	}
+	generator, device, err := chooseNodes(in, p)
+	if err != nil {
+		return nil, err
+	}
+	p.GeneratorNode, p.DeviceNode = generator.Name, device.Name
+	p.Platform = Platform{Generator: describe(generator), Device: describe(device)}
+	p.Instructions = instruct(in, p)
+	p.Digest = digest(p)
+	p.Instructions.Digest = p.Digest
+	for _, function := range p.Functions {
+		// The checks above leave nothing that a function could refuse.
+		if err := function.Config.Validate(); err != nil {
+			return nil, fmt.Errorf("configuring function %q: %w", function.Name, err)
+		}
+	}
+	return p, nil
+}
+
+func generatorOf(in Input) Generator {
+	spec := in.Testbed.Spec.Generator
+	return Generator{
+		Image:       cmp.Or(spec.Image, in.Defaults.TrafficImage),
+		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, defaultGeneratorMemory),
+		Tolerations: spec.Tolerations,
+	}
+}
+
+func functionOf(in Input, index int, segments []Segment) Function {
+	spec := in.Run.Spec.Chain[index]
+	return Function{
+		Name:           spec.Name,
+		Runtime:        spec.Runtime,
+		WestAttachment: spec.West.Attachment,
+		EastAttachment: spec.East.Attachment,
+		Image:          cmp.Or(spec.Image, in.Defaults.FunctionImage),
+		Resources:      resourcesOf(spec.CPU, defaultFunctionMilliCPU, spec.Memory, defaultFunctionMemory),
+		Tolerations:    in.Testbed.Spec.DeviceUnderTest.Tolerations,
+		Config:         configure(spec, index, segments),
+	}
+}
+
+// resourcesOf gives a pod that names its CPU a limit of the same size, so that
+// it is of the class Guaranteed and can get cores of its own.
+func resourcesOf(cpu *resource.Quantity, defaultMilliCPU int64, memory *resource.Quantity, defaultMemory resource.Quantity) Resources {
+	r := Resources{RequestMilliCPU: defaultMilliCPU, MemoryBytes: defaultMemory.Value()}
+	if cpu != nil {
+		r.RequestMilliCPU, r.LimitMilliCPU = cpu.MilliValue(), cpu.MilliValue()
+	}
+	if memory != nil {
+		r.MemoryBytes = memory.Value()
+	}
+	return r
+}
+
+func describe(node *corev1.Node) Node {
+	info := node.Status.NodeInfo
+	return Node{
+		Name:                    node.Name,
+		Architecture:            info.Architecture,
+		KernelVersion:           info.KernelVersion,
+		OSImage:                 info.OSImage,
+		ContainerRuntimeVersion: info.ContainerRuntimeVersion,
+		CapacityMilliCPU:        node.Status.Capacity.Cpu().MilliValue(),
+	}
+}
+
+// mtuOf is a function's port's MTU: its own, or the testbed's.
+func mtuOf(port v1alpha1.FunctionPort, testbed *v1alpha1.Testbed) int {
+	if port.MTUBytes != nil {
+		return int(*port.MTUBytes)
+	}
+	return int(testbed.Spec.Ports.MTUBytes)
+}

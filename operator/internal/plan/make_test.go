@@ -1,0 +1,348 @@
+package plan_test
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+func mustMake(t *testing.T, in plan.Input) *plan.Plan {
+	t.Helper()
+	p, err := plan.Make(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var options = cmp.Options{cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}), cmpopts.EquateEmpty()}
+
+func TestRoundTrip(t *testing.T) {
+	in := plantest.Input(4)
+	in.Testbed.Spec.Generator.Tolerations = []corev1.Toleration{{Key: "traffic", Operator: corev1.TolerationOpExists}}
+	in.Testbed.Spec.Generator.CPU = new(resource.MustParse("1500m"))
+	in.Defaults.ImagePullSecrets = []string{"registry"}
+	p := mustMake(t, in)
+	back, err := plan.Parse(p.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, back, options); diff != "" {
+		t.Errorf("the plan changed on its way through JSON (-made +read):\n%s", diff)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":        "{",
+		"another layout": `{"version": 99}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := plan.Parse([]byte(text)); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(int64(500_000))
+	in.Testbed.Spec.Generator.XDP.Threads = 2
+	p := mustMake(t, in)
+	got := p.Instructions
+	got.Chain, got.Calibration = measure.Path{}, nil
+	goal := measure.GoalInstructions{
+		Name: "NDR", TrialNanoseconds: 1e9, DurationSumNanoseconds: 1e9, WidthPartsPerMillion: 20000,
+	}
+	pdr := goal
+	pdr.Name, pdr.LossPartsPerMillion = "PDR", 1000
+	want := measure.Instructions{
+		Run:               "benchmarks/routers",
+		Digest:            p.Digest,
+		LinkBitsPerSecond: 1e10,
+		Driver:            measure.DriverSettings{Name: "XDP", Threads: 2, TransmitPath: "Auto"},
+		StartupSeconds:    300,
+		FrameBytes:        []int{64, 512, 1518},
+		WarmUpNanoseconds: 1e9,
+		SettleNanoseconds: 1e8,
+		Throughput: &measure.ThroughputInstructions{
+			Goals:                    []measure.GoalInstructions{goal, pdr},
+			MinimumFramesPerSecond:   1000,
+			MaximumFramesPerSecond:   500_000,
+			MaximumSearchNanoseconds: 1200e9,
+		},
+		Latency: &measure.LatencyInstructions{
+			TrialNanoseconds: 5e9,
+			Loads: []measure.LoadInstruction{
+				{Name: "idle", FramesPerSecond: 1000},
+				{Name: "pdr50", Goal: "PDR", Percent: 50},
+				{Name: "pdr90", Goal: "PDR", Percent: 90},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got, options); diff != "" {
+		t.Errorf("instructions (-want +got):\n%s", diff)
+	}
+}
+
+func TestWarmUpLeftOut(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Spec.Measurements.WarmUpMilliseconds = new(int32(0))
+	if got := mustMake(t, in).Instructions.WarmUpNanoseconds; got != 0 {
+		t.Errorf("warm-up of %d ns, want none", got)
+	}
+}
+
+func TestDirections(t *testing.T) {
+	for directions, want := range map[v1alpha1.Directions][]measure.Direction{
+		v1alpha1.DirectionsBoth:    {measure.Forward, measure.Reverse},
+		v1alpha1.DirectionsForward: {measure.Forward},
+		v1alpha1.DirectionsReverse: {measure.Reverse},
+	} {
+		t.Run(string(directions), func(t *testing.T) {
+			in := plantest.Input(1)
+			in.Run.Spec.Traffic.Directions = directions
+			p := mustMake(t, in)
+			for _, path := range []measure.Path{p.Instructions.Chain, *p.Instructions.Calibration} {
+				var got []measure.Direction
+				for _, stream := range path.Streams {
+					got = append(got, stream.Direction)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("streams %v, want %v", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestResources(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Spec.Chain[0].Memory, in.Testbed.Spec.Generator.Memory = nil, nil
+	p := mustMake(t, in)
+	if want := (plan.Resources{RequestMilliCPU: 1000, MemoryBytes: 256 << 20}); p.Generator.Resources != want {
+		t.Errorf("the generator's are %+v, want %+v", p.Generator.Resources, want)
+	}
+	if want := (plan.Resources{RequestMilliCPU: 100, MemoryBytes: 64 << 20}); p.Functions[0].Resources != want {
+		t.Errorf("the function's are %+v, want %+v", p.Functions[0].Resources, want)
+	}
+	in.Run.Spec.Chain[0].CPU = new(resource.MustParse("2"))
+	p = mustMake(t, in)
+	if want := (plan.Resources{RequestMilliCPU: 2000, LimitMilliCPU: 2000, MemoryBytes: 64 << 20}); p.Functions[0].Resources != want {
+		t.Errorf("with a CPU of 2 the function's are %+v, want %+v", p.Functions[0].Resources, want)
+	}
+}
+
+func TestImages(t *testing.T) {
+	in := plantest.Input(2)
+	in.Testbed.Spec.Generator.Image = "mine/traffic"
+	in.Run.Spec.Chain[1].Image = "mine/router"
+	p := mustMake(t, in)
+	got := []string{p.Generator.Image, p.Functions[0].Image, p.Functions[1].Image}
+	if want := []string{"mine/traffic", "registry.example/vnf:v1", "mine/router"}; !slices.Equal(got, want) {
+		t.Errorf("images %v, want %v", got, want)
+	}
+}
+
+// TestExistingNetworks: the user's networks take a bridge's place, and without
+// two bridges there is no calibration.
+func TestExistingNetworks(t *testing.T) {
+	in := plantest.Input(2)
+	in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}
+	in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("west-net", "west-device")
+	in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("east-net", "")
+	p := mustMake(t, in)
+	if p.Calibration != nil || p.Instructions.Calibration != nil {
+		t.Error("there is a calibration")
+	}
+	type end struct {
+		Function, Network string
+		Existing          bool
+	}
+	var got []end
+	for i, segment := range p.Segments {
+		for _, e := range []plan.End{segment.West, segment.East} {
+			got = append(got, end{e.Function, e.Network, e.Existing})
+		}
+		if hasBridge := segment.Bridge != ""; hasBridge != (i == 1) {
+			t.Errorf("segment %d has bridge %q", i, segment.Bridge)
+		}
+	}
+	base := p.Names().Base
+	want := []end{
+		{"", "west-net", true},
+		{"router-1", "west-device", true},
+		{"router-1", base + "-net-1-west", false},
+		{"router-2", base + "-net-1-east", false},
+		{"router-2", "east-net", true},
+		{"", "east-net", true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("ends (-want +got):\n%s", diff)
+	}
+}
+
+// TestMixedPorts: a bridge on one side keeps everything on one node.
+func TestMixedPorts(t *testing.T) {
+	in := plantest.Input(1)
+	in.Networks = map[string]bool{"east-net": true}
+	in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("east-net", "")
+	in.Nodes = []corev1.Node{plantest.Node("node-b"), plantest.Node("node-a")}
+	in.Testbed.Spec.DeviceUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
+	p := mustMake(t, in)
+	if p.GeneratorNode != "node-b" || p.DeviceNode != "node-b" {
+		t.Errorf("generator on %q, device on %q, want both on node-b", p.GeneratorNode, p.DeviceNode)
+	}
+	if p.Segments[0].Bridge == "" || p.Segments[1].Bridge != "" || p.Calibration != nil {
+		t.Errorf("bridges %q and %q, calibration %v, want a bridge in the west alone", p.Segments[0].Bridge, p.Segments[1].Bridge, p.Calibration)
+	}
+}
+
+func failureOf(t *testing.T, in plan.Input) *measure.Failure {
+	t.Helper()
+	_, err := plan.Make(in)
+	var failure *measure.Failure
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %v, want a failure", err)
+	}
+	return failure
+}
+
+func TestFailures(t *testing.T) {
+	type input = *plan.Input
+	tests := map[string]struct {
+		change  func(input)
+		reason  string
+		message []string
+		remedy  string
+	}{
+		"attachment not offered": {
+			change:  func(in input) { in.Run.Spec.Chain[1].East.Attachment = v1alpha1.AttachmentE1000 },
+			reason:  v1alpha1.ReasonAttachmentNotOffered,
+			message: []string{"port east", `"router-2"`, "E1000", "[Veth]"},
+			remedy:  "spec.deviceUnderTest.attachments",
+		},
+		"frame beyond the testbed": {
+			change:  func(in input) { in.Run.Spec.Traffic.FrameBytes = []int32{64, 1519} },
+			reason:  v1alpha1.ReasonFrameTooLarge,
+			message: []string{"1519", `"lab"`, "mtuBytes 1500", "1518"},
+			remedy:  "spec.ports.mtuBytes",
+		},
+		"frame beyond a function's port": {
+			change:  func(in input) { in.Run.Spec.Chain[0].West.MTUBytes = new(int32(1400)) },
+			reason:  v1alpha1.ReasonFrameTooLarge,
+			message: []string{"1518", "port west", `"router-1"`, "1400", "1418"},
+			remedy:  "west.mtuBytes",
+		},
+		"frame beyond the driver": {
+			change: func(in input) {
+				in.Testbed.Spec.Ports.MTUBytes = 9000
+				in.Run.Spec.Traffic.FrameBytes = []int32{9018}
+			},
+			reason:  v1alpha1.ReasonFrameTooLarge,
+			message: []string{"9018", "XDP"},
+			remedy:  "spec.traffic.frameBytes",
+		},
+		"MTU below that of IPv6, testbed": {
+			change:  func(in input) { in.Testbed.Spec.Ports.MTUBytes = 1279 },
+			reason:  v1alpha1.ReasonFrameTooLarge,
+			message: []string{"1279", "1280"},
+			remedy:  "spec.ports.mtuBytes",
+		},
+		"MTU below that of IPv6, function": {
+			change:  func(in input) { in.Run.Spec.Chain[0].East.MTUBytes = new(int32(576)) },
+			reason:  v1alpha1.ReasonFrameTooLarge,
+			message: []string{"576", "1280"},
+			remedy:  `east.mtuBytes of function "router-1"`,
+		},
+		"latency load above line rate": {
+			change: func(in input) {
+				in.Run.Spec.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(812_744))
+			},
+			reason:  v1alpha1.ReasonLoadAboveLineRate,
+			message: []string{"measurements.latency.loads[idle].framesPerSecond is 812744", "at most 812743 frames/s of 1518 bytes"},
+			remedy:  "spec.traffic.frameBytes",
+		},
+		"maximum above line rate": {
+			change: func(in input) {
+				in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(int64(15_000_000))
+			},
+			reason:  v1alpha1.ReasonLoadAboveLineRate,
+			message: []string{"measurements.throughput.maximumFramesPerSecond is 15000000", "14880952 frames/s of 64 bytes"},
+			remedy:  "spec.ports.linkBitsPerSecond",
+		},
+		"minimum above line rate": {
+			change:  func(in input) { in.Testbed.Spec.Ports.LinkBitsPerSecond = 1_000_000 },
+			reason:  v1alpha1.ReasonLoadAboveLineRate,
+			message: []string{"measurements.throughput.minimumFramesPerSecond is 1000", "512 bytes"},
+			remedy:  "lower the run's spec.measurements.throughput.minimumFramesPerSecond",
+		},
+		"no Multus": {
+			change:  func(in input) { in.Networks = nil },
+			reason:  v1alpha1.ReasonNetworkAttachmentMissing,
+			message: []string{"NetworkAttachmentDefinition"},
+			remedy:  "install Multus",
+		},
+		"networks missing": {
+			change: func(in input) {
+				in.Networks = map[string]bool{"there": true}
+				in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("gone", "there")
+				in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("there", "gone-too")
+			},
+			reason: v1alpha1.ReasonNetworkAttachmentMissing,
+			message: []string{
+				`"gone" (spec.ports.west.networkAttachmentDefinition.generator)`,
+				`"gone-too" (spec.ports.east.networkAttachmentDefinition.device)`, "benchmarks",
+			},
+			remedy: "spec.ports",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := plantest.Input(2)
+			test.change(&in)
+			expectFailure(t, failureOf(t, in), test.reason, test.message, test.remedy)
+		})
+	}
+}
+
+func expectFailure(t *testing.T, failure *measure.Failure, reason string, message []string, remedy string) {
+	t.Helper()
+	if failure.Reason != reason {
+		t.Errorf("reason %q, want %q", failure.Reason, reason)
+	}
+	for _, part := range message {
+		if !strings.Contains(failure.Err.Error(), part) {
+			t.Errorf("message %q lacks %q", failure.Err, part)
+		}
+	}
+	if !strings.Contains(failure.Remedy, remedy) {
+		t.Errorf("remedy %q lacks %q", failure.Remedy, remedy)
+	}
+	if strings.Contains(failure.Error(), "\n") {
+		t.Errorf("more than one line: %q", failure)
+	}
+}
+
+// TestLineRateIsAllowed: the bounds themselves are no failures.
+func TestLineRateIsAllowed(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Spec.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes}
+	in.Testbed.Spec.Ports.MTUBytes = plan.XDPMaximumFrameBytes - 18
+	lineRate := measure.LineRateFramesPerSecond(1e10, plan.XDPMaximumFrameBytes)
+	in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(int64(lineRate))
+	mustMake(t, in)
+}

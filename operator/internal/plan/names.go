@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+const (
+	// maximumBaseBytes leaves room for "-", 8 digits, "-fn-" and a function's
+	// name of 20 characters within the 63 of a DNS label.
+	maximumBaseBytes = 30
+	hashDigits       = 8
+	// maximumFunctions is the longest chain that the API takes.
+	maximumFunctions = 8
+)
+
+// Names are the names of a run's objects. They follow from the run's name and
+// UID alone, so that they are known before there is a plan and after it is lost.
+type Names struct {
+	// Base is the beginning of every name, at most 39 characters.
+	Base string
+	// Plan and Results are ConfigMaps.
+	Plan    string
+	Results string
+	// Job is the measurer's; ServiceAccount, Role and RoleBinding are its rights.
+	Job            string
+	ServiceAccount string
+	Role           string
+	RoleBinding    string
+	// MeasurerPolicy and FunctionsPolicy are NetworkPolicies.
+	MeasurerPolicy  string
+	FunctionsPolicy string
+}
+
+// NamesOf are the names of a run's objects.
+func NamesOf(run *v1alpha1.BenchmarkRun) Names { return namesOf(run.Name, run.UID) }
+
+func namesOf(run string, uid types.UID) Names {
+	if len(run) > maximumBaseBytes {
+		run = run[:maximumBaseBytes]
+	}
+	base := strings.Trim(strings.ReplaceAll(run, ".", "-"), "-") + "-" + hash(uid)
+	return Names{
+		Base:            base,
+		Plan:            base + "-plan",
+		Results:         base + "-results",
+		Job:             base + "-measurer",
+		ServiceAccount:  base + "-measurer",
+		Role:            base + "-measurer",
+		RoleBinding:     base + "-measurer",
+		MeasurerPolicy:  base + "-measurer",
+		FunctionsPolicy: base + "-functions",
+	}
+}
+
+// Function is the name of a function's Pod, and of the ConfigMap beside it.
+func (n Names) Function(function string) string { return n.Base + "-fn-" + function }
+
+// network is a NetworkAttachmentDefinition's: one for each end of each segment.
+func (n Names) network(segment, end string) string { return n.Base + "-net-" + segment + "-" + end }
+
+// BridgeNames are all bridges that runs on a testbed can have left on a node.
+// They belong to the testbed and the place in the chain, so runs use them
+// again and their number is bounded.
+func BridgeNames(testbed *v1alpha1.Testbed) []string {
+	names := make([]string, 0, maximumFunctions+2)
+	for i := range maximumFunctions + 1 {
+		names = append(names, bridgeName(testbed.UID, fmt.Sprint(i)))
+	}
+	return append(names, bridgeName(testbed.UID, calibrationSegment))
+}
+
+// CleanupName is that of the Job that deletes a testbed's bridges from a node.
+func CleanupName(testbed *v1alpha1.Testbed, node string) string {
+	return "vnfbench-cleanup-" + hash(testbed.UID) + "-" + hash(types.UID(node))
+}
+
+// calibrationSegment stands where the other segments have their number.
+const calibrationSegment = "c"
+
+// bridgeName has 12 of the 15 characters that the kernel allows.
+func bridgeName(testbed types.UID, segment string) string {
+	return "vb" + hash(testbed) + "-" + segment
+}
+
+func hash(uid types.UID) string {
+	sum := sha256.Sum256([]byte(uid))
+	return hex.EncodeToString(sum[:])[:hashDigits]
+}

@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// pair is where a run can go.
+type pair struct{ generator, device *corev1.Node }
+
+// candidates are the nodes that the testbed's selectors allow, by name.
+type candidates struct {
+	generators, devices []*corev1.Node
+	// together says that generator and device must be one node; both lists are equal then.
+	together bool
+}
+
+// need is what the run's pods request of one resource.
+type need struct {
+	generator, functions int64
+	allocatable          func(*corev1.Node) int64
+}
+
+func milliCPU(node *corev1.Node) int64    { return node.Status.Allocatable.Cpu().MilliValue() }
+func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memory().Value() }
+
+// chooseNodes takes the first pair of nodes, in the order of their names, that
+// matches the testbed's selectors and is large enough for the run's pods. What
+// other pods use at the moment is the scheduler's to judge.
+func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
+	found, err := matchingNodes(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	cpu := need{generator: p.Generator.Resources.RequestMilliCPU, allocatable: milliCPU}
+	memory := need{generator: p.Generator.Resources.MemoryBytes, allocatable: memoryBytes}
+	for _, function := range p.Functions {
+		cpu.functions += function.Resources.RequestMilliCPU
+		memory.functions += function.Resources.MemoryBytes
+	}
+	if chosen, ok := found.first(cpu, memory); ok {
+		return chosen.generator, chosen.device, nil
+	}
+	reason, field, unit, lacking, among := v1alpha1.ReasonInsufficientCPU, "cpu", "m", cpu, found
+	if _, ok := found.first(cpu); ok {
+		reason, field, unit, lacking, among = v1alpha1.ReasonInsufficientMemory, "memory", " bytes", memory, found.with(cpu)
+	}
+	return nil, nil, fail(reason,
+		fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
+		"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
+		lacking.generator, unit, field, lacking.functions, unit, among.largest(lacking.allocatable, unit))
+}
+
+// first is the first pair that has all that is needed.
+func (c candidates) first(needs ...need) (pair, bool) {
+	for _, generator := range c.generators {
+		for _, device := range c.devices {
+			if c.together && generator != device {
+				continue
+			}
+			p := pair{generator, device}
+			if !slices.ContainsFunc(needs, func(n need) bool { return !n.fits(p) }) {
+				return p, true
+			}
+		}
+	}
+	return pair{}, false
+}
+
+// with keeps the nodes that have what is needed of one resource.
+func (c candidates) with(n need) candidates {
+	kept := candidates{together: c.together}
+	for _, node := range c.generators {
+		if c.together && n.fits(pair{node, node}) || !c.together && n.generator <= n.allocatable(node) {
+			kept.generators = append(kept.generators, node)
+		}
+	}
+	for _, node := range c.devices {
+		if c.together && n.fits(pair{node, node}) || !c.together && n.functions <= n.allocatable(node) {
+			kept.devices = append(kept.devices, node)
+		}
+	}
+	return kept
+}
+
+func (n need) fits(p pair) bool {
+	if p.generator == p.device {
+		return n.generator+n.functions <= n.allocatable(p.device)
+	}
+	return n.generator <= n.allocatable(p.generator) && n.functions <= n.allocatable(p.device)
+}
+
+// largest says what the largest nodes have, for an error.
+func (c candidates) largest(allocatable func(*corev1.Node) int64, unit string) string {
+	compare := func(a, b *corev1.Node) int { return cmp.Compare(allocatable(a), allocatable(b)) }
+	device := slices.MaxFunc(c.devices, compare)
+	if c.together {
+		return fmt.Sprintf("the largest node for both, %q, has %d%s allocatable", device.Name, allocatable(device), unit)
+	}
+	generator := slices.MaxFunc(c.generators, compare)
+	return fmt.Sprintf("the largest node for the one, %q, has %d%s allocatable, and for the others, %q, %d%s",
+		generator.Name, allocatable(generator), unit, device.Name, allocatable(device), unit)
+}
+
+// matchingNodes are all that the selectors allow. A bridge joins only pods of
+// one node, so with one there generator and device go together.
+func matchingNodes(in Input) (candidates, error) {
+	spec := in.Testbed.Spec
+	generators, whyNot := matching(in.Nodes, spec.Generator.NodeSelector, spec.Generator.Tolerations)
+	if len(generators) == 0 {
+		return candidates{}, noNode("generator", len(in.Nodes), whyNot)
+	}
+	devices, whyNot := matching(in.Nodes, spec.DeviceUnderTest.NodeSelector, spec.DeviceUnderTest.Tolerations)
+	if len(devices) == 0 {
+		return candidates{}, noNode("deviceUnderTest", len(in.Nodes), whyNot)
+	}
+	if !isBridge(spec.Ports.West) && !isBridge(spec.Ports.East) {
+		return candidates{generators: generators, devices: devices}, nil
+	}
+	both := slices.DeleteFunc(slices.Clone(generators), func(n *corev1.Node) bool { return !slices.Contains(devices, n) })
+	if len(both) == 0 {
+		return candidates{}, fail(v1alpha1.ReasonNoMatchingNode,
+			"let the testbed's spec.generator.nodeSelector and spec.deviceUnderTest.nodeSelector match a common node, or give spec.ports networks that reach from node to node",
+			"a port with attachment Bridge needs generator and device on one node, but none of %d nodes matches both: %d can take the generator, %d the device",
+			len(in.Nodes), len(generators), len(devices))
+	}
+	return candidates{generators: both, devices: both, together: true}, nil
+}
+
+func noNode(part string, nodes int, whyNot []string) error {
+	detail := "the cluster has no node"
+	if nodes > 0 {
+		detail = strings.Join(whyNot, ", ")
+	}
+	return fail(v1alpha1.ReasonNoMatchingNode,
+		fmt.Sprintf("change the testbed's spec.%s.nodeSelector or spec.%s.tolerations, or the nodes", part, part),
+		"none of %d nodes can take what spec.%s.nodeSelector places: %s", nodes, part, detail)
+}
+
+// matching are the nodes that can take a pod, by name, and how many could not
+// for which cause.
+func matching(nodes []corev1.Node, selector map[string]string, tolerations []corev1.Toleration) (found []*corev1.Node, whyNot []string) {
+	causes := []struct {
+		name   string
+		holds  func(*corev1.Node) bool
+		number int
+	}{
+		{name: fmt.Sprintf("do not match {%s}", labels.FormatLabels(selector)),
+			holds: func(n *corev1.Node) bool { return !labels.SelectorFromSet(selector).Matches(labels.Set(n.Labels)) }},
+		{name: "do not run Linux", holds: isForeign},
+		{name: "are cordoned", holds: func(n *corev1.Node) bool { return n.Spec.Unschedulable }},
+		{name: "are not ready", holds: func(n *corev1.Node) bool { return !isReady(n) }},
+		{name: "have a taint that is not tolerated", holds: func(n *corev1.Node) bool { return !tolerated(n, tolerations) }},
+	}
+	for i := range nodes {
+		suitable := true
+		for j := range causes {
+			if causes[j].holds(&nodes[i]) {
+				causes[j].number++
+				suitable = false
+				break
+			}
+		}
+		if suitable {
+			found = append(found, &nodes[i])
+		}
+	}
+	for _, cause := range causes {
+		if cause.number > 0 {
+			whyNot = append(whyNot, fmt.Sprintf("%d %s", cause.number, cause.name))
+		}
+	}
+	slices.SortFunc(found, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	return found, whyNot
+}
+
+func isForeign(node *corev1.Node) bool {
+	system := node.Status.NodeInfo.OperatingSystem
+	return system != "" && system != "linux"
+}
+
+func isReady(node *corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func tolerated(node *corev1.Node, tolerations []corev1.Toleration) bool {
+	for i := range node.Spec.Taints {
+		taint := &node.Spec.Taints[i]
+		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+			continue
+		}
+		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, true) }
+		if !slices.ContainsFunc(tolerations, covers) {
+			return false
+		}
+	}
+	return true
+}

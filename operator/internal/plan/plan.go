@@ -1,0 +1,221 @@
+// Package plan decides everything about a run before anything is made. A run,
+// its testbed and the cluster's nodes go in; a Plan comes out: nodes, bridges,
+// MAC and IP addresses, the functions' configuration, images, and the
+// measurer's instructions. Or an error that says which field forbids it.
+//
+// The package is pure. A plan is made once for a run, stored as JSON and read
+// back by everything that follows, so it must survive the round trip.
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// Version is the layout of the stored plan. A plan of another layout is not read.
+const Version = 1
+
+// Keys of the plan's ConfigMap.
+const (
+	// KeyPlan holds the Plan.
+	KeyPlan = "plan.json"
+	// KeyInstructions holds measure.Instructions, the only key that the measurer sees.
+	KeyInstructions = "instructions.json"
+)
+
+// Interfaces of the pods.
+const (
+	// InterfaceWest and InterfaceEast are the ports of the traffic pod and of every function.
+	InterfaceWest = "west"
+	InterfaceEast = "east"
+	// InterfaceCalibrationWest and InterfaceCalibrationEast are the traffic
+	// pod's ports on the bridge without a device.
+	InterfaceCalibrationWest = "calwest"
+	InterfaceCalibrationEast = "caleast"
+)
+
+// Input is all that a plan is made from.
+type Input struct {
+	Run     *v1alpha1.BenchmarkRun
+	Testbed *v1alpha1.Testbed
+	// Nodes are the cluster's, in any order.
+	Nodes []corev1.Node
+	// Networks names the NetworkAttachmentDefinitions of the run's namespace;
+	// nil where the cluster does not know that kind.
+	Networks map[string]bool
+	Defaults Defaults
+}
+
+// Defaults are what the operator was installed with.
+type Defaults struct {
+	// TrafficImage runs the measurer, FunctionImage the reference functions,
+	// where the testbed or the run names no other.
+	TrafficImage  string
+	FunctionImage string
+	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
+	ImagePullPolicy  corev1.PullPolicy
+	ImagePullSecrets []string
+	// APIServerPorts are the TCP ports that the measurer may reach. Empty: 443 and 6443.
+	APIServerPorts []int32
+}
+
+// Plan is a run with every choice made.
+type Plan struct {
+	Version int `json:"version"`
+	// Digest names the experiment: runs with equal digests measure the same.
+	Digest  string    `json:"digest"`
+	Run     Reference `json:"run"`
+	Testbed Reference `json:"testbed"`
+
+	// GeneratorNode is where traffic is made, DeviceNode where the functions run.
+	GeneratorNode string `json:"generatorNode"`
+	DeviceNode    string `json:"deviceNode"`
+	// Platform is what those nodes are; figures hold for it alone.
+	Platform Platform `json:"platform"`
+
+	Generator Generator `json:"generator"`
+	// Functions are in the chain's order, west to east.
+	Functions []Function `json:"functions"`
+	// Segments join them: one more than there are functions.
+	Segments []Segment `json:"segments"`
+	// Calibration joins the generator to itself; nil where a port is no Bridge.
+	Calibration *Segment `json:"calibration,omitempty"`
+
+	// Instructions are the measurer's.
+	Instructions measure.Instructions `json:"instructions"`
+
+	DeadlineSeconds  int64             `json:"deadlineSeconds"`
+	ImagePullPolicy  corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+	ImagePullSecrets []string          `json:"imagePullSecrets,omitempty"`
+	APIServerPorts   []int32           `json:"apiServerPorts"`
+}
+
+// Reference names an object of the API.
+type Reference struct {
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	UID       types.UID `json:"uid"`
+}
+
+// Platform is the machines under a run.
+type Platform struct {
+	Generator Node `json:"generator"`
+	Device    Node `json:"device"`
+}
+
+// Node is what a figure depends on about a node.
+type Node struct {
+	Name                    string `json:"name"`
+	Architecture            string `json:"architecture,omitempty"`
+	KernelVersion           string `json:"kernelVersion,omitempty"`
+	OSImage                 string `json:"osImage,omitempty"`
+	ContainerRuntimeVersion string `json:"containerRuntimeVersion,omitempty"`
+	CapacityMilliCPU        int64  `json:"capacityMilliCPU,omitempty"`
+}
+
+// Resources of a pod.
+type Resources struct {
+	RequestMilliCPU int64 `json:"requestMilliCPU"`
+	// LimitMilliCPU is 0 where there is no limit.
+	LimitMilliCPU int64 `json:"limitMilliCPU,omitempty"`
+	// MemoryBytes are requested and the limit.
+	MemoryBytes int64 `json:"memoryBytes"`
+}
+
+// Generator is the traffic pod.
+type Generator struct {
+	Image       string              `json:"image"`
+	Resources   Resources           `json:"resources"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+}
+
+// Function is one network function.
+type Function struct {
+	Name           string              `json:"name"`
+	Runtime        v1alpha1.Runtime    `json:"runtime"`
+	WestAttachment v1alpha1.Attachment `json:"westAttachment"`
+	EastAttachment v1alpha1.Attachment `json:"eastAttachment"`
+	Image          string              `json:"image"`
+	Resources      Resources           `json:"resources"`
+	Tolerations    []corev1.Toleration `json:"tolerations,omitempty"`
+	// Config is what the function itself reads.
+	Config vnf.Config `json:"config"`
+}
+
+// Segment joins the eastern port of one machine to the western port of the next.
+type Segment struct {
+	// Bridge on the node; empty where both ends join networks that exist already.
+	Bridge string `json:"bridge,omitempty"`
+	West   End    `json:"west"`
+	East   End    `json:"east"`
+}
+
+// End is one port on a segment.
+type End struct {
+	// Function that has the port; empty for the traffic pod.
+	Function  string `json:"function,omitempty"`
+	Interface string `json:"interface"`
+	MAC       string `json:"mac"`
+	MTUBytes  int    `json:"mtuBytes"`
+	// Network is the NetworkAttachmentDefinition that the port joins.
+	Network string `json:"network"`
+	// Existing says that the network is the user's and not made for the run.
+	Existing bool `json:"existing,omitempty"`
+}
+
+// Names are those of the run's objects.
+func (p *Plan) Names() Names { return namesOf(p.Run.Name, p.Run.UID) }
+
+// PortsOf are a function's ports, west first; those of the traffic pod, the
+// calibration's last, where function is empty.
+func (p *Plan) PortsOf(function string) []End {
+	var east, west []End
+	for _, segment := range p.Segments {
+		// A machine's western port is the eastern end of a segment, but the
+		// generator's western port is the western end of the first.
+		for _, end := range []End{segment.West, segment.East} {
+			if end.Function != function {
+				continue
+			}
+			if end.Interface == InterfaceWest {
+				west = append(west, end)
+			} else {
+				east = append(east, end)
+			}
+		}
+	}
+	ports := append(west, east...)
+	if function == "" && p.Calibration != nil {
+		ports = append(ports, p.Calibration.West, p.Calibration.East)
+	}
+	return ports
+}
+
+// JSON is the plan as it is stored, indented for people who look at it.
+func (p *Plan) JSON() []byte {
+	data, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		// Strings, integers and network addresses always marshal.
+		panic(err)
+	}
+	return append(data, '\n')
+}
+
+// Parse reads a stored plan.
+func Parse(data []byte) (*Plan, error) {
+	p := &Plan{}
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("reading the plan: %w", err)
+	}
+	if p.Version != Version {
+		return nil, fmt.Errorf("the plan has layout %d, this operator reads %d", p.Version, Version)
+	}
+	return p, nil
+}

@@ -1,0 +1,144 @@
+// Package plantest makes what plans are made from, for tests: objects as the
+// API server returns them, with every default filled in.
+package plantest
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Namespace of everything.
+const Namespace = "benchmarks"
+
+// Input is a run of a chain of routers on a testbed with two bridges and one node.
+func Input(routers int) plan.Input {
+	return plan.Input{
+		Run:      Run(routers),
+		Testbed:  Testbed(),
+		Nodes:    []corev1.Node{Node("node-a")},
+		Networks: map[string]bool{},
+		Defaults: plan.Defaults{
+			TrafficImage:    "registry.example/traffic:v1",
+			FunctionImage:   "registry.example/vnf:v1",
+			ImagePullPolicy: corev1.PullIfNotPresent,
+		},
+	}
+}
+
+// Run is a run of a chain of routers.
+func Run(routers int) *v1alpha1.BenchmarkRun {
+	run := &v1alpha1.BenchmarkRun{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "routers", UID: "11111111-2222-3333-4444-555555555555"},
+		Spec: v1alpha1.BenchmarkRunSpec{
+			TestbedRef:      v1alpha1.TestbedReference{Name: "lab"},
+			StartupSeconds:  300,
+			DeadlineSeconds: 86400,
+			Traffic: v1alpha1.Traffic{
+				Kind: "UDP", IPFamily: v1alpha1.FamilyIPv4, Directions: v1alpha1.DirectionsBoth,
+				FrameBytes: []int32{64, 512, 1518}, Flows: 1,
+			},
+			Measurements: v1alpha1.Measurements{
+				Throughput:         throughput(),
+				Latency:            latency(),
+				WarmUpMilliseconds: new(int32(1000)),
+				SettleMilliseconds: 100,
+			},
+		},
+	}
+	for i := range routers {
+		run.Spec.Chain = append(run.Spec.Chain, Router(fmt.Sprintf("router-%d", i+1)))
+	}
+	return run
+}
+
+// Router is a function with every default.
+func Router(name string) v1alpha1.NetworkFunction {
+	return v1alpha1.NetworkFunction{
+		Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimePod,
+		Memory: new(resource.MustParse("64Mi")),
+		West:   v1alpha1.FunctionPort{Attachment: v1alpha1.AttachmentVeth},
+		East:   v1alpha1.FunctionPort{Attachment: v1alpha1.AttachmentVeth},
+	}
+}
+
+func throughput() *v1alpha1.Throughput {
+	goal := func(name string, loss int32) v1alpha1.Goal {
+		return v1alpha1.Goal{
+			Name: name, LossPartsPerMillion: loss,
+			TrialMilliseconds: 1000, DurationSumMilliseconds: 1000, WidthPartsPerMillion: 20000,
+		}
+	}
+	return &v1alpha1.Throughput{
+		Method:                 v1alpha1.MethodMLRsearch,
+		Goals:                  []v1alpha1.Goal{goal("NDR", 0), goal("PDR", 1000)},
+		MinimumFramesPerSecond: 1000,
+		MaximumSearchSeconds:   1200,
+	}
+}
+
+func latency() *v1alpha1.Latency {
+	return &v1alpha1.Latency{
+		TrialMilliseconds: 5000,
+		Loads: []v1alpha1.LatencyLoad{
+			{Name: "idle", FramesPerSecond: new(int64(1000))},
+			{Name: "pdr50", Goal: "PDR", Percent: new(int32(50))},
+			{Name: "pdr90", Goal: "PDR", Percent: new(int32(90))},
+		},
+	}
+}
+
+// Testbed has two bridges, and no node selector.
+func Testbed() *v1alpha1.Testbed {
+	return &v1alpha1.Testbed{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "lab", UID: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"},
+		Spec: v1alpha1.TestbedSpec{
+			MaximumConcurrentRuns: 1,
+			Generator: v1alpha1.Generator{
+				Driver: v1alpha1.DriverXDP,
+				Memory: new(resource.MustParse("256Mi")),
+				XDP:    v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto},
+			},
+			Ports: v1alpha1.TestbedPorts{
+				LinkBitsPerSecond: 10_000_000_000,
+				MTUBytes:          1500,
+				West:              v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge},
+				East:              v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge},
+			},
+			DeviceUnderTest: v1alpha1.DeviceUnderTest{Attachments: []v1alpha1.Attachment{v1alpha1.AttachmentVeth}},
+		},
+	}
+}
+
+// ExistingNetwork is a port on the user's own networks; an empty device is the same as the generator's.
+func ExistingNetwork(generator, device string) v1alpha1.TestbedPort {
+	return v1alpha1.TestbedPort{
+		Attachment:                  v1alpha1.PortNetworkAttachmentDefinition,
+		NetworkAttachmentDefinition: &v1alpha1.ExistingNetwork{Generator: generator, Device: device},
+	}
+}
+
+// Node is ready, has 4 CPUs and 8 GiB, and a label with its name.
+func Node(name string) corev1.Node {
+	size := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("4"),
+		corev1.ResourceMemory: resource.MustParse("8Gi"),
+	}
+	return corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
+		Status: corev1.NodeStatus{
+			Capacity:    size,
+			Allocatable: size.DeepCopy(),
+			Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			NodeInfo: corev1.NodeSystemInfo{
+				Architecture: "amd64", OperatingSystem: "linux", KernelVersion: "6.12.0",
+				OSImage: "Example Linux 1", ContainerRuntimeVersion: "containerd://2.0.0",
+			},
+		},
+	}
+}

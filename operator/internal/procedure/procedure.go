@@ -1,0 +1,101 @@
+// Package procedure is the order of a measurement: calibration, warm-up,
+// search, latency, for one frame size after the other. Instructions and the
+// trials made so far go in; the next trial, the results and the progress come
+// out. It is pure and remembers nothing, so a measurer that was stopped replays
+// its records and goes on as if it had never stopped.
+package procedure
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// MaximumInvalidTrials is how many invalid trials in a row end the
+	// measurement: a generator that doubts itself so often measures itself.
+	MaximumInvalidTrials = 3
+	// calibrationDuration is that of both calibration trials.
+	calibrationDuration = time.Second
+	// calibrationLowFramesPerSecond is far below what queues anywhere.
+	calibrationLowFramesPerSecond = 1000
+)
+
+// ErrInstructions says that the instructions cannot be followed.
+var ErrInstructions = errors.New("invalid instructions")
+
+// ErrRecords says that the records are not those of the instructions.
+var ErrRecords = errors.New("invalid records")
+
+// Path names the path that a trial runs on.
+type Path string
+
+const (
+	// PathCalibration is port to port without a device.
+	PathCalibration Path = "Calibration"
+	// PathChain is the path through the network functions. It may not be used
+	// before the controller has said that the chain is ready: the first step
+	// on it is where a measurer waits.
+	PathChain Path = "Chain"
+)
+
+// Step is what comes next: a trial, or Done.
+type Step struct {
+	// Done says that every trial has been made.
+	Done bool
+	// Path is where the trial runs.
+	Path Path
+	// Stage and Load belong into the trial's record.
+	Stage measure.Stage
+	Load  string
+	Trial measure.Trial
+	// Why is one sentence for the log, empty where the stage says it all.
+	Why string
+}
+
+// Next says what comes after the records. A *measure.Failure means that the
+// measurement cannot go on; it comes again from the same records.
+func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
+	w := play(instr, records)
+	if w.err != nil {
+		return Step{}, w.err
+	}
+	open := w.open()
+	if open == nil {
+		return Step{Done: true}, nil
+	}
+	return Step{
+		Path: open.path(), Stage: open.stage, Load: open.load.Name,
+		Trial: open.next, Why: open.why,
+	}, nil
+}
+
+func validate(instr measure.Instructions) error {
+	switch {
+	case len(instr.FrameBytes) == 0:
+		return fmt.Errorf("%w: no frame size", ErrInstructions)
+	case instr.Throughput == nil && instr.Latency == nil:
+		return fmt.Errorf("%w: neither throughput nor latency is asked for", ErrInstructions)
+	case instr.Throughput != nil && len(instr.Throughput.Goals) == 0:
+		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
+	case instr.Latency != nil && len(instr.Latency.Loads) == 0:
+		return fmt.Errorf("%w: latency without a load", ErrInstructions)
+	}
+	seen := map[int]bool{}
+	for _, frameBytes := range instr.FrameBytes {
+		switch {
+		case seen[frameBytes]:
+			return fmt.Errorf("%w: frame size %d stands there twice", ErrInstructions, frameBytes)
+		case frameBytes <= 0 || lineRate(instr, frameBytes) == 0:
+			return fmt.Errorf("%w: the link carries no frame of %d bytes", ErrInstructions, frameBytes)
+		}
+		seen[frameBytes] = true
+	}
+	return nil
+}
+
+func lineRate(instr measure.Instructions, frameBytes int) uint64 {
+	return measure.LineRateFramesPerSecond(instr.LinkBitsPerSecond, frameBytes)
+}

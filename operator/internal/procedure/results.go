@@ -1,0 +1,224 @@
+package procedure
+
+import (
+	"math"
+	"math/bits"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+// Figures are what the records come to, in the API's words.
+type Figures struct {
+	// Frames holds the frame sizes of which something is final: a search that
+	// has ended, a latency load that has been measured.
+	Frames []v1alpha1.FrameResult
+	// Summary is nil before the first frame size has a figure.
+	Summary *v1alpha1.ResultSummary
+	// Calibration holds the frame sizes whose calibration is complete.
+	Calibration []v1alpha1.CalibrationFrame
+	// Warnings stand in the order of the instructions, those of the whole run first.
+	Warnings []v1alpha1.Warning
+}
+
+// Results reads the records while the measurement goes on as well as after it,
+// and after a failure: what is final is there, nothing else.
+func Results(instr measure.Instructions, records []measure.Record) Figures {
+	w := play(instr, records)
+	out := Figures{Calibration: w.calibration(), Warnings: w.warnings()}
+	for _, frameBytes := range instr.FrameBytes {
+		frame := v1alpha1.FrameResult{
+			FrameBytes: int32(frameBytes),
+			Throughput: w.throughputResults(frameBytes),
+			Latency:    w.latencyResults(frameBytes),
+		}
+		if len(frame.Throughput)+len(frame.Latency) > 0 {
+			out.Frames = append(out.Frames, frame)
+		}
+	}
+	out.Summary = summary(instr, out.Frames)
+	return out
+}
+
+func (w *walk) calibration() []v1alpha1.CalibrationFrame {
+	var out []v1alpha1.CalibrationFrame
+	for _, frameBytes := range w.instr.FrameBytes {
+		rate := w.find(measure.StageCalibrateRate, frameBytes)
+		delay := w.find(measure.StageCalibrateLatency, frameBytes)
+		if rate == nil || !rate.over || delay == nil || !delay.over {
+			continue
+		}
+		bias := uint64(0)
+		for _, d := range delay.last().Outcome.Directions {
+			bias = max(bias, d.Latency.P50Nanoseconds)
+		}
+		out = append(out, v1alpha1.CalibrationFrame{
+			FrameBytes:             int32(frameBytes),
+			MaximumFramesPerSecond: int64(rate.last().Outcome.ForwardingFramesPerSecond()),
+			LatencyBiasNanoseconds: signed(bias),
+		})
+	}
+	return out
+}
+
+func (w *walk) throughputResults(frameBytes int) []v1alpha1.ThroughputResult {
+	p := w.find(measure.StageThroughput, frameBytes)
+	if p == nil || !p.over {
+		return nil
+	}
+	var out []v1alpha1.ThroughputResult
+	for _, r := range p.results {
+		rate := wholeFrames(r.ConditionalThroughputFramesPerSecond)
+		result := v1alpha1.ThroughputResult{
+			Goal:                      r.Goal,
+			Regularity:                v1alpha1.Irregular,
+			FramesPerSecond:           signed(rate),
+			Layer1BitsPerSecond:       int64(measure.Layer1BitsPerSecond(float64(rate), frameBytes)),
+			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, frameBytes))),
+			LowerBoundFramesPerSecond: signed(r.LowerBoundFramesPerSecond),
+			UpperBoundCause:           w.cause(p, r),
+			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond),
+			Trials:                    int32(len(p.history)),
+		}
+		if r.Regular {
+			result.Regularity = v1alpha1.Regular
+		}
+		if r.UpperBoundFramesPerSecond > 0 {
+			upper := signed(r.UpperBoundFramesPerSecond)
+			result.UpperBoundFramesPerSecond = &upper
+		}
+		out = append(out, result)
+	}
+	return out
+}
+
+// cause is the search's, but for a maximum load that was the generator's own limit.
+func (w *walk) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
+	if r.UpperBoundCause == search.MaximumLoad {
+		if limit, _ := w.limit(p.frameBytes); limit.by == limitCalibration {
+			return v1alpha1.CauseGeneratorCeiling
+		}
+	}
+	return v1alpha1.UpperBoundCause(r.UpperBoundCause)
+}
+
+// lossAt is what was lost of all frames sent at a load, in the worse direction.
+func (p *part) lossAt(load uint64) int64 {
+	type count struct{ sent, lost uint64 }
+	counts := map[measure.Direction]count{}
+	for _, r := range p.counted {
+		if r.Trial.IntendedFramesPerSecond != load {
+			continue
+		}
+		for _, d := range r.Outcome.Directions {
+			c := counts[d.Direction]
+			counts[d.Direction] = count{sent: c.sent + d.SentFrames, lost: c.lost + d.LostFrames()}
+		}
+	}
+	worst := int64(0)
+	for _, c := range counts {
+		worst = max(worst, lossPartsPerMillion(c.lost, c.sent))
+	}
+	return worst
+}
+
+func (w *walk) latencyResults(frameBytes int) []v1alpha1.LatencyResult {
+	var out []v1alpha1.LatencyResult
+	for _, p := range w.parts {
+		if p.stage != measure.StageLatency || p.frameBytes != frameBytes || p.last() == nil {
+			continue
+		}
+		r := p.last()
+		result := v1alpha1.LatencyResult{
+			Load: p.load.Name, IntendedFramesPerSecond: signed(r.Trial.IntendedFramesPerSecond),
+		}
+		for _, d := range r.Outcome.Directions {
+			result.Directions = append(result.Directions, directionResult(d))
+		}
+		out = append(out, result)
+	}
+	return out
+}
+
+func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
+	return v1alpha1.DirectionResult{
+		Direction:                           string(d.Direction),
+		SentFrames:                          signed(d.SentFrames),
+		ReceivedFrames:                      signed(d.ReceivedFrames),
+		LossPartsPerMillion:                 lossPartsPerMillion(d.LostFrames(), d.SentFrames),
+		ReorderedFrames:                     signed(d.ReorderedFrames),
+		DuplicateFrames:                     signed(d.DuplicateFrames),
+		Latency:                             delays(d.Latency),
+		DelayVariation:                      delays(d.DelayVariation),
+		PacketDelayVariationP99Nanoseconds:  signed(d.PacketDelayVariationP99()),
+		PacketDelayVariationP999Nanoseconds: signed(d.PacketDelayVariationP999()),
+		JitterNanoseconds:                   signed(d.JitterNanoseconds),
+	}
+}
+
+func delays(d measure.Delays) v1alpha1.Delays {
+	return v1alpha1.Delays{
+		Samples:          signed(d.Samples),
+		MinNanoseconds:   signed(d.MinNanoseconds),
+		MeanNanoseconds:  signed(d.MeanNanoseconds),
+		P50Nanoseconds:   signed(d.P50Nanoseconds),
+		P90Nanoseconds:   signed(d.P90Nanoseconds),
+		P99Nanoseconds:   signed(d.P99Nanoseconds),
+		P999Nanoseconds:  signed(d.P999Nanoseconds),
+		P9999Nanoseconds: signed(d.P9999Nanoseconds),
+		MaxNanoseconds:   signed(d.MaxNanoseconds),
+	}
+}
+
+// summary is the first frame size's first goal and last latency load.
+func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha1.ResultSummary {
+	if len(frames) == 0 || frames[0].FrameBytes != int32(instr.FrameBytes[0]) {
+		return nil
+	}
+	first := frames[0]
+	out := &v1alpha1.ResultSummary{FrameBytes: first.FrameBytes}
+	if len(first.Throughput) > 0 {
+		rate := first.Throughput[0].FramesPerSecond
+		out.Goal, out.FramesPerSecond = first.Throughput[0].Goal, &rate
+	}
+	if instr.Latency == nil || len(first.Latency) == 0 {
+		return out
+	}
+	// The last of the loads asked for: one that was left out has no stand-in.
+	last := first.Latency[len(first.Latency)-1]
+	if last.Load != instr.Latency.Loads[len(instr.Latency.Loads)-1].Name {
+		return out
+	}
+	worst := int64(0)
+	for _, d := range last.Directions {
+		worst = max(worst, d.Latency.P99Nanoseconds)
+	}
+	out.Load, out.P99Nanoseconds = last.Load, &worst
+	return out
+}
+
+// lossPartsPerMillion is rounded up: a trial that lost a frame never shows 0.
+func lossPartsPerMillion(lost, sent uint64) int64 {
+	if sent == 0 || lost == 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(min(lost, sent), 1_000_000)
+	quotient, remainder := bits.Div64(hi, lo, sent)
+	if remainder > 0 {
+		quotient++
+	}
+	return int64(quotient)
+}
+
+// share is part of whole in parts per million, rounded down.
+func share(part, whole uint64) uint64 {
+	if whole == 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(min(part, whole), 1_000_000)
+	quotient, _ := bits.Div64(hi, lo, whole)
+	return quotient
+}
+
+func signed(v uint64) int64 { return int64(min(v, math.MaxInt64)) }

@@ -1,0 +1,320 @@
+package procedure
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden pins the whole of what a run comes to, in the API's own words.
+func TestGolden(t *testing.T) {
+	instr := instructions()
+	records, err := newBench(simulated.SoftKnee{
+		KneeFramesPerSecond: 400_000, CapacityFramesPerSecond: 500_000, MaxLossRatio: 0.02,
+	}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(Results(instr, records), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "testdata/soft-knee.json"
+	if *update {
+		if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(text)+"\n"); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestResultsAreTheDevices(t *testing.T) {
+	for name, test := range map[string]struct {
+		device interface {
+			simulated.Device
+			Limit(float64) float64
+		}
+	}{
+		"hard cap":  {simulated.HardCap{CapacityFramesPerSecond: 500_000}},
+		"soft knee": {simulated.SoftKnee{KneeFramesPerSecond: 300_000, CapacityFramesPerSecond: 600_000, MaxLossRatio: 0.05}},
+		"collapse":  {simulated.Collapse{CapacityFramesPerSecond: 200_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records, err := newBench(test.device).run(t, instructions(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, frame := range Results(instructions(), records).Frames {
+				for i, loss := range []float64{0, 0.001} {
+					got, want := frame.Throughput[i], test.device.Limit(loss)
+					if got.Regularity != v1alpha1.Regular || got.UpperBoundCause != v1alpha1.CauseDeviceLoss {
+						t.Errorf("%+v", got)
+					}
+					if low, high := want*0.98, want*1.01; float64(got.LowerBoundFramesPerSecond) < low || float64(got.LowerBoundFramesPerSecond) > high {
+						t.Errorf("%d bytes, %s: got %d, want about %.0f", frame.FrameBytes, got.Goal, got.LowerBoundFramesPerSecond, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What is final stays as it is while the measurement goes on.
+func TestPartialResultsOnlyGrow(t *testing.T) {
+	instr := instructions()
+	records, err := newBench(hardCap()).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := Results(instr, records)
+	for n := range records {
+		got := Results(instr, records[:n])
+		for i, frame := range got.Frames {
+			full := whole.Frames[i]
+			full.Latency = full.Latency[:len(frame.Latency)]
+			if diff := cmp.Diff(full, frame, cmp.Transformer("empty", func(l []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
+				return append([]v1alpha1.LatencyResult{}, l...)
+			})); diff != "" && len(frame.Throughput) > 0 {
+				t.Fatalf("after %d trials: %s", n, diff)
+			}
+		}
+		if diff := cmp.Diff(whole.Calibration[:len(got.Calibration)], append([]v1alpha1.CalibrationFrame{}, got.Calibration...)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for name, test := range map[string]struct {
+		device  simulated.Device
+		change  func(*measure.Instructions)
+		spoil   func(*measure.Record)
+		code    string
+		message string
+	}{
+		"short trials": {
+			code: v1alpha1.WarningShortTrials, message: "Trials of NDR (1s) and PDR (1s) are shorter than the 60 s that RFC 2544 section 24 asks for.",
+		},
+		"not calibrated": {
+			change: func(i *measure.Instructions) { i.Calibration = nil },
+			code:   v1alpha1.WarningNotCalibrated, message: "The testbed's ports allow no trial without a device, so the generator's own limit and latency are unknown.",
+		},
+		"calibrated ceiling": {
+			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},
+			code:   v1alpha1.WarningGeneratorCeiling,
+			message: "The highest load, 2000000 frames/s, still met NDR and PDR; it was bounded by what the generator reached in its calibration, " +
+				"so the device may do better.",
+		},
+		"ceiling without a calibration": {
+			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},
+			change: func(i *measure.Instructions) { i.Calibration = nil },
+			code:   v1alpha1.WarningGeneratorCeiling,
+			message: "The generator, not the device, bounds NDR and PDR from above: it could not send the next higher load in full, " +
+				"so the device may do better.",
+		},
+		"maximum load": {
+			change: func(i *measure.Instructions) { i.Throughput.MaximumFramesPerSecond = 100_000 },
+			code:   v1alpha1.WarningMaximumLoad,
+			message: "The highest load, 100000 frames/s, still met NDR and PDR; it was bounded by the run's maximumFramesPerSecond, " +
+				"so the device may do better.",
+		},
+		"below the minimum": {
+			device: simulated.TwoBands{FromFramesPerSecond: 1, ToFramesPerSecond: 1e9, CapacityFramesPerSecond: 1e9, LossRatio: 0.5},
+			code:   v1alpha1.WarningIrregularResult, message: "Even the minimum load of 1000 frames/s lost more than PDR allows, so its throughput is given as 0.",
+		},
+		"not derived": {
+			device: simulated.TwoBands{FromFramesPerSecond: 1, ToFramesPerSecond: 1e9, CapacityFramesPerSecond: 1e9, LossRatio: 0.5},
+			code:   v1alpha1.WarningLoadNotDerived, message: "Load pdr90 is 90 % of the throughput of PDR, which was not found, so it was not measured.",
+		},
+		"out of time": {
+			change: func(i *measure.Instructions) { i.Throughput.MaximumSearchNanoseconds = 3e9 },
+			code:   v1alpha1.WarningIrregularResult, message: "The search ended after maximumSearchSeconds (3s) before the bounds of NDR were as close as the goal asks.",
+		},
+		"load not reached": {
+			change: func(i *measure.Instructions) { i.Latency.Loads[0].FramesPerSecond = 2_500_000 },
+			code:   v1alpha1.WarningLoadNotReached, message: "The generator left 200000 of each million frames of load idle unsent (2500000 frames/s were intended).",
+		},
+		"unsteady": {
+			spoil: func(r *measure.Record) {
+				if r.Stage == measure.StageLatency && r.Load == "pdr50" {
+					r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtSteal, Detail: "the hypervisor held back the CPUs for 5ms"}}
+				}
+			},
+			code: v1alpha1.WarningUnsteadyPacing, message: "the last because the hypervisor held back the CPUs for 5ms (CPUSteal).",
+		},
+		"own drops": {
+			spoil: func(r *measure.Record) {
+				if r.Stage == measure.StageLatency {
+					r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtReceiveDrops, Detail: "3 frames were dropped"}}
+				}
+			},
+			code: v1alpha1.WarningGeneratorCeiling, message: "the last because 3 frames were dropped (GeneratorReceiveDrops).",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr := instructions()
+			if test.change != nil {
+				test.change(&instr)
+			}
+			if test.device == nil {
+				test.device = hardCap()
+			}
+			b := newBench(test.device)
+			b.spoil = test.spoil
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Results(instr, records).Warnings
+			for _, w := range got {
+				if w.Code == test.code && strings.HasSuffix(w.Message, test.message) {
+					return
+				}
+			}
+			t.Errorf("no %s with %q in %s", test.code, test.message, cmp.Diff(nil, got))
+		})
+	}
+}
+
+// A quiet run of long trials has nothing to doubt.
+func TestNoWarnings(t *testing.T) {
+	instr := instructions()
+	for i := range instr.Throughput.Goals {
+		instr.Throughput.Goals[i].TrialNanoseconds = time.Minute.Nanoseconds()
+		instr.Throughput.Goals[i].DurationSumNanoseconds = time.Minute.Nanoseconds()
+	}
+	records, err := newBench(hardCap()).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(instr, records).Warnings; len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWarningsAreBounded(t *testing.T) {
+	d := &doubtful{seen: map[string]bool{}}
+	for i := range 200 {
+		d.add("Code", i%100, "%s", strings.Repeat("ä", 400+i%100))
+	}
+	if len(d.list) != mostWarnings {
+		t.Errorf("got %d warnings", len(d.list))
+	}
+	for _, w := range d.list {
+		if len(w.Message) > longestWarning {
+			t.Errorf("got %d bytes", len(w.Message))
+		}
+	}
+}
+
+func TestSummaryOfWhatWasLeftOut(t *testing.T) {
+	instr := instructions()
+	records, err := newBench(simulated.TwoBands{
+		FromFramesPerSecond: 1, ToFramesPerSecond: 1e9, CapacityFramesPerSecond: 1e9, LossRatio: 0.5,
+	}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero := int64(0)
+	want := &v1alpha1.ResultSummary{FrameBytes: 64, Goal: "NDR", FramesPerSecond: &zero}
+	if diff := cmp.Diff(want, Results(instr, records).Summary); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLatencyAlone(t *testing.T) {
+	instr := instructions()
+	instr.Throughput = nil
+	instr.Latency.Loads = []measure.LoadInstruction{{Name: "low", FramesPerSecond: 1000}, {Name: "high", FramesPerSecond: 700_000}}
+	records, err := newBench(hardCap()).run(t, instr, func(_ []measure.Record, s Step) {
+		if s.Stage == measure.StageWarmUp && s.Trial.IntendedFramesPerSecond != 700_000 {
+			t.Errorf("warm-up at %d", s.Trial.IntendedFramesPerSecond)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records)
+	if len(got.Frames) != 2 || len(got.Frames[0].Latency) != 2 || got.Summary.Goal != "" || got.Summary.Load != "high" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRounding(t *testing.T) {
+	for _, test := range []struct {
+		lost, sent uint64
+		want       int64
+	}{
+		{0, 0, 0}, {0, 10, 0}, {1, 1_000_000_000, 1}, {1, 1_000_000, 1}, {1_000_001, 1_000_000_000_000, 2},
+		{5, 5, 1_000_000}, {7, 5, 1_000_000}, {1 << 62, 1 << 63, 500_000}, {1<<64 - 1, 1<<64 - 1, 1_000_000},
+	} {
+		if got := lossPartsPerMillion(test.lost, test.sent); got != test.want {
+			t.Errorf("%d of %d: got %d, want %d", test.lost, test.sent, got, test.want)
+		}
+	}
+	if got := share(999_999_999, 1_000_000_000); got != 999_999 {
+		t.Errorf("a share is rounded up: %d", got)
+	}
+	if got := wholeFrames(123.9999); got != 124 || wholeFrames(123.9) != 123 {
+		t.Errorf("got %d", got)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	noisy := simulated.Noisy{Device: hardCap(), Strength: simulated.Strong}
+	for name, device := range map[string]simulated.Device{"quiet": hardCap(), "noisy": noisy} {
+		t.Run(name, func(t *testing.T) {
+			instr, before, steps := instructions(), measure.Progress{}, 0
+			records, err := newBench(device).run(t, instr, func(records []measure.Record, s Step) {
+				p := Progress(instr, records)
+				steps++
+				if name == "quiet" && p.Percent < before.Percent {
+					t.Errorf("percent fell from %d to %d after %d trials", before.Percent, p.Percent, len(records))
+				}
+				if p.Calibrated != (s.Done || s.Path == PathChain) || p.Trials != len(records) || p.Stage == "" || len(p.Stage) > 200 {
+					t.Errorf("%+v before %+v", p, s)
+				}
+				if s.Done != (p.Percent == 100) || s.Done != (p.RemainingSeconds == 0) {
+					t.Errorf("%+v before %+v", p, s)
+				}
+				before = p
+			})
+			if err != nil || steps != len(records)+1 {
+				t.Error(err, steps)
+			}
+		})
+	}
+}
+
+// The first estimate is within a factor of two of what a quiet device takes.
+func TestFirstEstimate(t *testing.T) {
+	instr := instructions()
+	records, err := newBench(hardCap()).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var took time.Duration
+	for _, r := range records {
+		took += time.Duration(r.Outcome.TotalNanoseconds)
+	}
+	if got := Progress(instr, nil).RemainingSeconds; float64(got) < took.Seconds()/2 || float64(got) > took.Seconds()*2 {
+		t.Errorf("estimated %d s, took %v", got, took)
+	}
+}

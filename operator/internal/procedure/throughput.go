@@ -1,0 +1,177 @@
+package procedure
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+// What bounds the loads from above.
+const (
+	limitLineRate    = "the line rate of the testbed's link"
+	limitAsked       = "the run's maximumFramesPerSecond"
+	limitCalibration = "what the generator reached in its calibration"
+)
+
+// limit is the highest load of a frame size and where it comes from.
+type limit struct {
+	framesPerSecond uint64
+	by              string
+}
+
+// limit of the loads: line rate, the run's own maximum, and what the
+// calibration received in the slower direction, whichever is least.
+func (w *walk) limit(frameBytes int) (limit, error) {
+	out := limit{framesPerSecond: lineRate(w.instr, frameBytes), by: limitLineRate}
+	least := uint64(1)
+	if t := w.instr.Throughput; t != nil {
+		if asked := t.MaximumFramesPerSecond; asked > 0 && asked < out.framesPerSecond {
+			out = limit{framesPerSecond: asked, by: limitAsked}
+		}
+		least = max(least, t.MinimumFramesPerSecond)
+	}
+	if out.framesPerSecond < least {
+		return out, &measure.Failure{
+			Reason: v1alpha1.ReasonLoadAboveLineRate,
+			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %d bytes", least, out.by, out.framesPerSecond, frameBytes),
+			Remedy: "lower minimumFramesPerSecond",
+		}
+	}
+	if p := w.find(measure.StageCalibrateRate, frameBytes); p != nil && p.over {
+		if reached := uint64(p.last().Outcome.ForwardingFramesPerSecond()); reached < out.framesPerSecond {
+			out = limit{framesPerSecond: reached, by: limitCalibration}
+		}
+	}
+	if out.framesPerSecond < least {
+		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %d bytes without a device", out.framesPerSecond, frameBytes), least)
+	}
+	return out, nil
+}
+
+// tooSlow keeps the generator's limit from becoming a device's figure of 0.
+func tooSlow(err error, least uint64) error {
+	return &measure.Failure{
+		Reason: v1alpha1.ReasonGeneratorUnreliable,
+		Err:    fmt.Errorf("the generator is too slow for the minimum load of %d frames/s: %w", least, err),
+		Remedy: "lower minimumFramesPerSecond, or give the generator more CPU",
+	}
+}
+
+// searchConfig is the search's view of the instructions.
+func (w *walk) searchConfig(highest uint64) search.Config {
+	t := w.instr.Throughput
+	cfg := search.Config{
+		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
+		MaximumFramesPerSecond: highest,
+		// At most one more trial for each goal, and no device keeps a figure
+		// that it could not repeat.
+		ConfirmLowerBounds: true,
+		MaxSearch:          time.Duration(t.MaximumSearchNanoseconds),
+		TrialOverhead:      time.Duration(w.instr.SettleNanoseconds),
+	}
+	for _, g := range t.Goals {
+		goal := searchGoal(g)
+		cfg.Goals = append(cfg.Goals, goal)
+		if cfg.MaxSearch > 0 {
+			// A result has at least one trial, however little time was given.
+			cfg.MaxSearch = max(cfg.MaxSearch, goal.FinalTrial+cfg.TrialOverhead)
+		}
+	}
+	return cfg
+}
+
+const (
+	// coarseTrial is the first, coarse target's duration sum where a goal has
+	// coarse targets: CSIT's.
+	coarseTrial = time.Second
+	// coarseFrom is how many of those a goal's duration sum must hold for
+	// coarse targets to save time.
+	coarseFrom = 10
+	// coarseTargets is CSIT's number of preceding targets.
+	coarseTargets = 2
+)
+
+// searchGoal adds what saves time and changes no verdict: long goals are first
+// approached by two coarser targets, as FD.io CSIT does. Full-length trials alone
+// make a lower bound of the goal itself (RFC 2544 section 24: shorter trials may
+// search, the final ones have the full length).
+func searchGoal(g measure.GoalInstructions) search.Goal {
+	goal := search.Goal{
+		Name:          g.Name,
+		LossRatio:     float64(g.LossPartsPerMillion) / 1e6,
+		ExceedRatio:   float64(g.ExceedPercent) / 100,
+		RelativeWidth: float64(g.WidthPartsPerMillion) / 1e6,
+		FinalTrial:    time.Duration(g.TrialNanoseconds),
+		DurationSum:   time.Duration(g.DurationSumNanoseconds),
+	}
+	if goal.DurationSum >= coarseFrom*coarseTrial {
+		goal.PrecedingTargets, goal.InitialTrial = coarseTargets, min(coarseTrial, goal.FinalTrial)
+	}
+	return goal
+}
+
+// fillThroughput lets the search decide. A finished search whose last trial
+// received nothing at all is not believed: a trial at the minimum load shows
+// whether the device is still there, because one that stopped in the middle
+// would otherwise pass for a slow one.
+func (w *walk) fillThroughput(p *part, records []measure.Record) error {
+	highest, err := w.limit(p.frameBytes)
+	if err != nil {
+		return err
+	}
+	p.config = w.searchConfig(highest.framesPerSecond)
+	inARow := p.takeHistory(records)
+	if err := p.unreliable(inARow); err != nil {
+		return err
+	}
+	step, err := search.Next(p.config, p.history)
+	if err != nil {
+		return fmt.Errorf("search with %d bytes: %w", p.frameBytes, err)
+	}
+	p.results, p.why = step.Results, step.Why
+	p.next = w.trial(p.frameBytes, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
+	if !step.Done {
+		return nil
+	}
+	least := p.config.MinimumFramesPerSecond
+	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
+		if last.Trial.IntendedFramesPerSecond == least {
+			return chainFailed(p.frameBytes, least)
+		}
+		p.why = "see whether the device still forwards at the minimum load"
+		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
+		return nil
+	}
+	for _, r := range p.results {
+		if r.Irregularity == search.BelowMinimumLoad && r.UpperBoundCause == search.GeneratorCeiling {
+			return tooSlow(fmt.Errorf("it could not send that load of %d bytes", p.frameBytes), least)
+		}
+	}
+	p.over = true
+	return nil
+}
+
+// takeHistory sorts the records into those that count and invalid ones, and
+// says how many invalid ones stand at the end.
+func (p *part) takeHistory(records []measure.Record) (inARow int) {
+	for _, r := range records {
+		trial, err := search.FromOutcome(r.Trial, r.Outcome)
+		if err != nil || objection(r) != "" {
+			p.invalid = append(p.invalid, r)
+			inARow++
+			continue
+		}
+		p.counted, p.history = append(p.counted, r), append(p.history, trial)
+		inARow = 0
+	}
+	return inARow
+}
+
+// wholeFrames rounds down, but not below a whole number that arithmetic missed by a hair.
+func wholeFrames(framesPerSecond float64) uint64 {
+	return uint64(math.Floor(max(0, framesPerSecond) + 0.001))
+}

@@ -1,0 +1,84 @@
+package procedure
+
+import (
+	"fmt"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// once fills a phase of one trial: the first record that counts ends it.
+func (p *part) once(records []measure.Record) error {
+	for _, r := range records {
+		if objection(r) != "" {
+			p.invalid = append(p.invalid, r)
+			continue
+		}
+		p.counted, p.over = append(p.counted, r), true
+	}
+	if p.over {
+		return nil
+	}
+	return p.unreliable(len(p.invalid))
+}
+
+// unreliable ends the measurement after too many invalid trials in a row.
+func (p *part) unreliable(inARow int) error {
+	if inARow < MaximumInvalidTrials {
+		return nil
+	}
+	last := p.invalid[len(p.invalid)-1]
+	return &measure.Failure{
+		Reason: v1alpha1.ReasonGeneratorUnreliable,
+		Err: fmt.Errorf("%d trials in a row of stage %q with %d bytes were invalid, the last because %s",
+			inARow, p.stage, p.frameBytes, objection(last)),
+		Remedy: "give the generator dedicated CPUs, or lower maximumFramesPerSecond",
+	}
+}
+
+// objection says why a record must not be used, in one clause; "" where it counts.
+func objection(r measure.Record) string {
+	var why []string
+	for _, d := range r.Outcome.Doubts {
+		if d.Invalid && !harmless(r.Stage, d.Code) {
+			why = append(why, fmt.Sprintf("%s (%s)", d.Detail, d.Code))
+		}
+	}
+	if len(r.Outcome.Directions) == 0 {
+		why = append(why, "no direction was measured")
+	}
+	for _, d := range r.Outcome.Directions {
+		if d.SentFrames == 0 {
+			why = append(why, fmt.Sprintf("direction %s sent nothing", d.Direction))
+		}
+	}
+	return truncate(strings.Join(why, ", "), 300)
+}
+
+// harmless doubts do not forbid a trial's use. A flat-out calibration asks what
+// the generator gets through, and its own drops are a part of that answer.
+func harmless(stage measure.Stage, code string) bool {
+	if stage != measure.StageCalibrateRate {
+		return false
+	}
+	return code == measure.DoubtReceiveDrops || code == measure.DoubtTransmitDrops || code == measure.DoubtUnsent
+}
+
+// nothingReceived is total loss in every direction.
+func nothingReceived(o measure.Outcome) bool {
+	for _, d := range o.Directions {
+		if d.ReceivedFrames > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func chainFailed(frameBytes int, framesPerSecond uint64) error {
+	return &measure.Failure{
+		Reason: v1alpha1.ReasonChainFailed,
+		Err:    fmt.Errorf("no frame of %d bytes came through at %d frames/s", frameBytes, framesPerSecond),
+		Remedy: "look at the logs of the chain's functions",
+	}
+}

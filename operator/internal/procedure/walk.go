@@ -1,0 +1,237 @@
+package procedure
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+// phase is a part of the measurement that has one purpose and one frame size.
+type phase struct {
+	stage      measure.Stage
+	frameBytes int
+	// load is set in stage Latency.
+	load measure.LoadInstruction
+}
+
+// phases are the parts of the measurement in their order. The calibration of
+// all frame sizes comes first, so that the chain need not be there for it.
+func phases(instr measure.Instructions) []phase {
+	var out []phase
+	if instr.Calibration != nil {
+		for _, frameBytes := range instr.FrameBytes {
+			out = append(out,
+				phase{stage: measure.StageCalibrateRate, frameBytes: frameBytes},
+				phase{stage: measure.StageCalibrateLatency, frameBytes: frameBytes})
+		}
+	}
+	for _, frameBytes := range instr.FrameBytes {
+		if instr.WarmUpNanoseconds > 0 {
+			out = append(out, phase{stage: measure.StageWarmUp, frameBytes: frameBytes})
+		}
+		if instr.Throughput != nil {
+			out = append(out, phase{stage: measure.StageThroughput, frameBytes: frameBytes})
+		}
+		if instr.Latency == nil {
+			continue
+		}
+		for _, load := range instr.Latency.Loads {
+			out = append(out, phase{stage: measure.StageLatency, frameBytes: frameBytes, load: load})
+		}
+	}
+	return out
+}
+
+func (p phase) path() Path {
+	if p.stage == measure.StageCalibrateRate || p.stage == measure.StageCalibrateLatency {
+		return PathCalibration
+	}
+	return PathChain
+}
+
+func (p phase) owns(r measure.Record) bool {
+	return r.Stage == p.stage && r.Trial.FrameBytes == p.frameBytes && r.Load == p.load.Name
+}
+
+// part is a phase with what has been made of it.
+type part struct {
+	phase
+	// over says that the phase needs no further trial.
+	over bool
+	// skipped is a latency load that could not be derived.
+	skipped bool
+	// next and why are the trial to make while the phase is not over.
+	next measure.Trial
+	why  string
+	// counted are the records that count, invalid those that do not.
+	counted, invalid []measure.Record
+	// config, history and results are the search's, in stage Throughput.
+	config  search.Config
+	history []search.Trial
+	results []search.Result
+}
+
+// last is the record that ended a phase of one trial.
+func (p *part) last() *measure.Record {
+	if len(p.counted) == 0 {
+		return nil
+	}
+	return &p.counted[len(p.counted)-1]
+}
+
+// walk is the whole measurement as far as the records go.
+type walk struct {
+	instr measure.Instructions
+	// parts have begun; only the last of them may be open.
+	parts []*part
+	// err says why the open part cannot go on.
+	err error
+}
+
+// play walks through the phases along the records.
+func play(instr measure.Instructions, records []measure.Record) *walk {
+	w := &walk{instr: instr}
+	if w.err = validate(instr); w.err != nil {
+		return w
+	}
+	rest := records
+	for _, ph := range phases(instr) {
+		p := &part{phase: ph}
+		n := 0
+		for n < len(rest) && ph.owns(rest[n]) {
+			n++
+		}
+		w.parts = append(w.parts, p)
+		w.err = w.fill(p, rest[:n])
+		rest = rest[n:]
+		if w.err != nil || !p.over {
+			break
+		}
+	}
+	if w.err == nil && len(rest) > 0 {
+		w.err = fmt.Errorf("%w: record %d, stage %q with %d bytes, is not what the instructions ask for there",
+			ErrRecords, rest[0].Index, rest[0].Stage, rest[0].Trial.FrameBytes)
+	}
+	return w
+}
+
+// open is the part that needs a trial, nil when every trial has been made.
+func (w *walk) open() *part {
+	if n := len(w.parts); n > 0 && !w.parts[n-1].over {
+		return w.parts[n-1]
+	}
+	return nil
+}
+
+// find is the part of a stage and frame size that has begun, or nil.
+func (w *walk) find(stage measure.Stage, frameBytes int) *part {
+	for _, p := range w.parts {
+		if p.stage == stage && p.frameBytes == frameBytes {
+			return p
+		}
+	}
+	return nil
+}
+
+// fill gives a part its records and decides what it needs next.
+func (w *walk) fill(p *part, records []measure.Record) error {
+	switch p.stage {
+	case measure.StageThroughput:
+		return w.fillThroughput(p, records)
+	case measure.StageLatency:
+		return w.fillLatency(p, records)
+	case measure.StageWarmUp:
+		rate, err := w.warmUpRate(p.frameBytes)
+		if err != nil {
+			return err
+		}
+		p.next = w.trial(p.frameBytes, rate, w.instr.WarmUpNanoseconds)
+		// Nothing of it counts, so doubts do not matter either.
+		p.counted, p.over = records, len(records) > 0
+		return nil
+	}
+	return w.fillCalibration(p, records)
+}
+
+func (w *walk) fillCalibration(p *part, records []measure.Record) error {
+	rate := uint64(0)
+	if p.stage == measure.StageCalibrateLatency {
+		limit, err := w.limit(p.frameBytes)
+		if err != nil {
+			return err
+		}
+		rate = min(calibrationLowFramesPerSecond, limit.framesPerSecond)
+	}
+	p.next = w.trial(p.frameBytes, rate, calibrationDuration.Nanoseconds())
+	if err := p.once(records); err != nil || !p.over {
+		return err
+	}
+	if nothingReceived(p.last().Outcome) {
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonGeneratorUnreliable,
+			Err:    fmt.Errorf("no frame of %d bytes came from port to port without a device", p.frameBytes),
+			Remedy: "check the wiring of the testbed's calibration path",
+		}
+	}
+	return nil
+}
+
+func (w *walk) fillLatency(p *part, records []measure.Record) error {
+	rate := w.latencyRate(p)
+	if rate == 0 {
+		p.over, p.skipped = true, true
+		if len(records) > 0 {
+			return fmt.Errorf("%w: record %d is a trial of load %q, which cannot be derived", ErrRecords, records[0].Index, p.load.Name)
+		}
+		return nil
+	}
+	p.next = w.trial(p.frameBytes, rate, w.instr.Latency.TrialNanoseconds)
+	if err := p.once(records); err != nil || !p.over {
+		return err
+	}
+	if nothingReceived(p.last().Outcome) {
+		return chainFailed(p.frameBytes, rate)
+	}
+	return nil
+}
+
+// latencyRate is the load's rate: as given, or the share of the goal's
+// conditional throughput; 0 where nothing was found that it could be a share of.
+func (w *walk) latencyRate(p *part) uint64 {
+	if p.load.Goal == "" {
+		return p.load.FramesPerSecond
+	}
+	throughput := w.find(measure.StageThroughput, p.frameBytes)
+	if throughput == nil {
+		return 0
+	}
+	for _, r := range throughput.results {
+		if r.Goal == p.load.Goal {
+			return wholeFrames(r.ConditionalThroughputFramesPerSecond) * uint64(max(p.load.Percent, 0)) / 100
+		}
+	}
+	return 0
+}
+
+// warmUpRate is the highest load that follows: what warms up at less may still
+// meet its slow path when it counts.
+func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
+	limit, err := w.limit(frameBytes)
+	if err != nil || w.instr.Throughput != nil {
+		return limit.framesPerSecond, err
+	}
+	highest := uint64(1)
+	for _, load := range w.instr.Latency.Loads {
+		highest = max(highest, load.FramesPerSecond)
+	}
+	return min(highest, limit.framesPerSecond), nil
+}
+
+func (w *walk) trial(frameBytes int, framesPerSecond uint64, nanoseconds int64) measure.Trial {
+	return measure.Trial{
+		FrameBytes: frameBytes, IntendedFramesPerSecond: framesPerSecond,
+		DurationNanoseconds: nanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
+	}
+}

@@ -1,0 +1,235 @@
+package procedure
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+const (
+	// mostWarnings and longestWarning are the API's bounds.
+	mostWarnings   = 64
+	longestWarning = 512
+	// leastTrial is what RFC 2544 section 24 asks of a trial.
+	leastTrial = time.Minute
+	// mostUnsent is the share of a latency load that may be missing, in parts
+	// per million: the search's tolerance.
+	mostUnsent = 1000
+)
+
+// doubtful collects warnings in order, each once.
+type doubtful struct {
+	list []v1alpha1.Warning
+	seen map[string]bool
+}
+
+// add appends a warning; frame size 0 is the whole run.
+func (d *doubtful) add(code string, frameBytes int, format string, args ...any) {
+	message := truncate(fmt.Sprintf(format, args...), longestWarning)
+	key := fmt.Sprint(code, frameBytes, message)
+	if d.seen[key] || len(d.list) >= mostWarnings {
+		return
+	}
+	d.seen[key] = true
+	warning := v1alpha1.Warning{Code: code, Message: message}
+	if frameBytes > 0 {
+		frame := int32(frameBytes)
+		warning.FrameBytes = &frame
+	}
+	d.list = append(d.list, warning)
+}
+
+func (w *walk) warnings() []v1alpha1.Warning {
+	d := &doubtful{seen: map[string]bool{}}
+	if w.instr.Calibration == nil {
+		d.add(v1alpha1.WarningNotCalibrated, 0,
+			"The testbed's ports allow no trial without a device, so the generator's own limit and latency are unknown.")
+	}
+	w.warnShortTrials(d)
+	for _, frameBytes := range w.instr.FrameBytes {
+		if p := w.find(measure.StageThroughput, frameBytes); p != nil && p.over {
+			w.warnBounds(d, p)
+			w.warnIrregular(d, p)
+		}
+		for _, p := range w.parts {
+			if p.stage == measure.StageLatency && p.frameBytes == frameBytes {
+				warnLoad(d, p)
+			}
+		}
+		w.warnInvalid(d, frameBytes)
+		w.warnDoubts(d, frameBytes)
+	}
+	return d.list
+}
+
+func (w *walk) warnShortTrials(d *doubtful) {
+	if w.instr.Throughput == nil {
+		return
+	}
+	var short []string
+	for _, g := range w.instr.Throughput.Goals {
+		if length := time.Duration(g.TrialNanoseconds); length < leastTrial {
+			short = append(short, fmt.Sprintf("%s (%s)", g.Name, length))
+		}
+	}
+	if len(short) > 0 {
+		d.add(v1alpha1.WarningShortTrials, 0,
+			"Trials of %s are shorter than the 60 s that RFC 2544 section 24 asks for.", words(short))
+	}
+}
+
+// warnBounds names what the figures are a floor of.
+func (w *walk) warnBounds(d *doubtful, p *part) {
+	var held, unsent []string
+	for _, r := range p.results {
+		switch r.UpperBoundCause {
+		case search.MaximumLoad:
+			held = append(held, r.Goal)
+		case search.GeneratorCeiling:
+			unsent = append(unsent, r.Goal)
+		}
+	}
+	if len(held) > 0 {
+		limit, _ := w.limit(p.frameBytes)
+		code := v1alpha1.WarningMaximumLoad
+		if limit.by == limitCalibration {
+			code = v1alpha1.WarningGeneratorCeiling
+		}
+		d.add(code, p.frameBytes, "The highest load, %d frames/s, still met %s; it was bounded by %s, so the device may do better.",
+			limit.framesPerSecond, words(held), limit.by)
+	}
+	if len(unsent) > 0 {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+			"The generator, not the device, bounds %s from above: it could not send the next higher load in full, so the device may do better.",
+			words(unsent))
+	}
+}
+
+func (w *walk) warnIrregular(d *doubtful, p *part) {
+	for _, r := range p.results {
+		switch r.Irregularity {
+		case search.BelowMinimumLoad:
+			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+				"Even the minimum load of %d frames/s lost more than %s allows, so its throughput is given as 0.",
+				p.config.MinimumFramesPerSecond, r.Goal)
+		case search.OutOfTime:
+			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+				"The search ended after maximumSearchSeconds (%s) before the bounds of %s were as close as the goal asks.",
+				p.config.MaxSearch, r.Goal)
+		case search.OutOfTrials:
+			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+				"The search ended after %d trials before the bounds of %s were as close as the goal asks.",
+				len(p.history), r.Goal)
+		case search.LoadResolution:
+			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+				"The bounds of %s are neighbouring whole frames per second, and still wider apart than the goal asks.", r.Goal)
+		}
+	}
+}
+
+func warnLoad(d *doubtful, p *part) {
+	if p.skipped {
+		d.add(v1alpha1.WarningLoadNotDerived, p.frameBytes,
+			"Load %s is %d %% of the throughput of %s, which was not found, so it was not measured.",
+			p.load.Name, p.load.Percent, p.load.Goal)
+		return
+	}
+	last := p.last()
+	if last == nil {
+		return
+	}
+	worst := int64(0)
+	for _, o := range last.Outcome.Directions {
+		worst = max(worst, lossPartsPerMillion(o.UnsentFrames(), o.IntendedFrames))
+	}
+	if worst > mostUnsent {
+		d.add(v1alpha1.WarningLoadNotReached, p.frameBytes,
+			"The generator left %d of each million frames of load %s unsent (%d frames/s were intended).",
+			worst, p.load.Name, last.Trial.IntendedFramesPerSecond)
+	}
+}
+
+func (w *walk) warnInvalid(d *doubtful, frameBytes int) {
+	count, why := 0, ""
+	for _, p := range w.parts {
+		if p.frameBytes != frameBytes {
+			continue
+		}
+		for _, r := range p.invalid {
+			count, why = count+1, objection(r)
+		}
+	}
+	if count > 0 {
+		d.add(v1alpha1.WarningInvalidTrials, frameBytes,
+			"Invalid trials that do not count: %d, the last because %s.", count, why)
+	}
+}
+
+// warnDoubts names what the generator doubted about trials that do count.
+func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
+	trials := 0
+	counts, details := map[string]int{}, map[string]string{}
+	for _, p := range w.parts {
+		if p.frameBytes != frameBytes || p.stage == measure.StageWarmUp {
+			continue
+		}
+		for _, r := range p.counted {
+			trials++
+			for code, detail := range remarks(r) {
+				counts[code]++
+				details[code] = detail
+			}
+		}
+	}
+	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningUnsteadyPacing} {
+		if counts[code] > 0 {
+			d.add(code, frameBytes, "The generator doubted %d of the %d trials that count, the last because %s.",
+				counts[code], trials, truncate(details[code], 300))
+		}
+	}
+}
+
+// remarks are a record's doubts by the code of the warning that they become.
+// Unsent frames are none of them: the search and the latency loads judge those.
+func remarks(r measure.Record) map[string]string {
+	out := map[string]string{}
+	for _, doubt := range r.Outcome.Doubts {
+		code := v1alpha1.WarningUnsteadyPacing
+		switch {
+		case doubt.Code == measure.DoubtUnsent, harmless(r.Stage, doubt.Code):
+			continue
+		case doubt.Code == measure.DoubtReceiveDrops, doubt.Code == measure.DoubtTransmitDrops:
+			code = v1alpha1.WarningGeneratorCeiling
+		}
+		if out[code] == "" {
+			out[code] = fmt.Sprintf("%s (%s)", doubt.Detail, doubt.Code)
+		}
+	}
+	return out
+}
+
+// words joins names as a sentence does.
+func words(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// truncate keeps a text within a number of bytes and whole characters.
+func truncate(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const end = "..."
+	text = text[:most-len(end)]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text + end
+}

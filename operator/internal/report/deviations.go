@@ -1,0 +1,49 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// What RFC 2544 asks of trials: section 24, 26.2 and 23.
+const (
+	rfc2544Trial        = 60 * time.Second
+	rfc2544LatencyTrial = 120 * time.Second
+	rfc2544Settle       = 2 * time.Second
+)
+
+// deviations says where the run's trials are not those of RFC 2544. A field
+// that is 0 was not defaulted by the API server and says nothing.
+func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
+	var found []string
+	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+
+	m := spec.Measurements
+	if m.Throughput != nil {
+		for _, goal := range m.Throughput.Goals {
+			if got := milliseconds(goal.TrialMilliseconds); got != 0 && got < rfc2544Trial {
+				note("throughput %s: full-length trials last %s, RFC 2544 section 24 asks for %s", goal.Name, brief(got), brief(rfc2544Trial))
+			}
+			if goal.LossPartsPerMillion > 0 {
+				note("throughput %s: %d ppm loss are allowed, RFC 2544 section 26.1 allows none", goal.Name, goal.LossPartsPerMillion)
+			}
+			if goal.ExceedPercent > 0 {
+				note("throughput %s: %d %% of the trials' time may exceed the loss, RFC 2544 section 26.1 allows none", goal.Name, goal.ExceedPercent)
+			}
+		}
+	}
+	if m.Latency != nil {
+		if got := milliseconds(m.Latency.TrialMilliseconds); got != 0 && got < rfc2544LatencyTrial {
+			note("latency: trials last %s, RFC 2544 section 26.2 asks for %s", brief(got), brief(rfc2544LatencyTrial))
+		}
+		note("latency: every frame is timed in one trial for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate")
+	}
+	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
+		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
+	}
+	return found
+}
+
+func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,0 +1,207 @@
+// Package report turns a BenchmarkRun and the trials behind it into a
+// versioned result document, and the document into text for people and for
+// machines: a terminal table, Markdown, JSON, CSV and JUnit XML.
+//
+// Everything here is pure: the same run, records and time give the same bytes.
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// APIVersion and Kind of the document. The version changes when a reader of
+// the old one would misunderstand the new one.
+const (
+	APIVersion = "report.vnfbench.io/v1"
+	Kind       = "BenchmarkReport"
+)
+
+// Completeness says whether every figure that was asked for is there.
+type Completeness string
+
+const (
+	// Complete means that the run's condition Measured is True.
+	Complete Completeness = "Complete"
+	// Partial means that the run goes on or could not be measured to its end.
+	Partial Completeness = "Partial"
+)
+
+// RateScope says what a rate is the rate of.
+type RateScope string
+
+// EachDirection means that every rate is that of one direction; with two
+// directions the chain carries twice as much.
+const EachDirection RateScope = "EachDirection"
+
+// Document is everything that is known about a run's result.
+type Document struct {
+	APIVersion  string    `json:"apiVersion"`
+	Kind        string    `json:"kind"`
+	GeneratedAt time.Time `json:"generatedAt"`
+	// Completeness is Complete or Partial.
+	Completeness Completeness `json:"completeness"`
+	// Rates says what every rate in the document means.
+	Rates RateScope `json:"rates"`
+	Run   Run       `json:"run"`
+	// Succeeded, Measured and Accepted are the run's conditions.
+	Succeeded Outcome `json:"succeeded"`
+	Measured  Outcome `json:"measured"`
+	Accepted  Outcome `json:"accepted"`
+	// Progress is absent once the run has ended.
+	Progress *v1alpha1.Progress `json:"progress,omitempty"`
+	// QueuePosition is absent when the run does not wait for its testbed.
+	QueuePosition *int32                `json:"queuePosition,omitempty"`
+	Plan          *v1alpha1.PlanSummary `json:"plan,omitempty"`
+	// Generator says how the traffic was made, with the generator's own bias.
+	Generator  *v1alpha1.GeneratorReport `json:"generator,omitempty"`
+	Results    []v1alpha1.FrameResult    `json:"results"`
+	Acceptance []v1alpha1.Verdict        `json:"acceptance"`
+	Warnings   []v1alpha1.Warning        `json:"warnings"`
+	// Deviations from RFC 2544's trials, one sentence each (RFC 9971 asks for them).
+	Deviations []string `json:"deviations"`
+	// TrialSummary counts the recorded trials.
+	TrialSummary TrialSummary `json:"trialSummary"`
+	// Spec is the whole experiment as it was asked for.
+	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
+	// Trials are the records themselves; absent unless asked for.
+	Trials []measure.Record `json:"trials,omitempty"`
+}
+
+// Run names the run.
+type Run struct {
+	Namespace      string       `json:"namespace"`
+	Name           string       `json:"name"`
+	UID            string       `json:"uid"`
+	Testbed        string       `json:"testbed"`
+	CreationTime   metav1.Time  `json:"creationTime"`
+	StartTime      *metav1.Time `json:"startTime,omitempty"`
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+}
+
+// Outcome is one condition of the run.
+type Outcome struct {
+	// Status is True, False or Unknown.
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason,omitempty"`
+	Message string                 `json:"message,omitempty"`
+}
+
+// TrialSummary counts trials of every stage.
+type TrialSummary struct {
+	Recorded int `json:"recorded"`
+	// Invalid trials were made again, because the generator doubted itself.
+	Invalid int `json:"invalid"`
+	// SendingNanoseconds is the time in which frames were sent,
+	// TotalNanoseconds that of the trials with settling and overheads.
+	SendingNanoseconds int64 `json:"sendingNanoseconds"`
+	TotalNanoseconds   int64 `json:"totalNanoseconds"`
+}
+
+// Build makes the document of a run, whether it has ended or not. The records
+// may come in any order; a missing or doubled one is an error, because figures
+// that rest on other trials than the ones shown cannot be checked.
+func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) (Document, error) {
+	if run == nil {
+		return Document{}, errors.New("building a report: there is no run")
+	}
+	trials, err := ordered(records)
+	if err != nil {
+		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
+	}
+	status := run.Status.DeepCopy()
+	doc := Document{
+		APIVersion:    APIVersion,
+		Kind:          Kind,
+		GeneratedAt:   now.UTC(),
+		Completeness:  Partial,
+		Rates:         EachDirection,
+		Run:           identify(run),
+		Succeeded:     outcome(status.Conditions, v1alpha1.ConditionSucceeded),
+		Measured:      outcome(status.Conditions, v1alpha1.ConditionMeasured),
+		Accepted:      outcome(status.Conditions, v1alpha1.ConditionAccepted),
+		QueuePosition: status.QueuePosition,
+		Plan:          status.Plan,
+		Generator:     status.Generator,
+		Results:       orEmpty(status.Results),
+		Acceptance:    orEmpty(status.Acceptance),
+		Warnings:      orEmpty(status.Warnings),
+		Deviations:    orEmpty(deviations(run.Spec)),
+		TrialSummary:  sum(trials),
+		Spec:          *run.Spec.DeepCopy(),
+		Trials:        trials,
+	}
+	if doc.Measured.Status == metav1.ConditionTrue {
+		doc.Completeness = Complete
+	}
+	if !doc.Ended() {
+		doc.Progress = status.Progress
+	}
+	return doc, nil
+}
+
+// Ended says that the run has its answer, good or bad.
+func (d Document) Ended() bool { return d.Succeeded.Status != metav1.ConditionUnknown }
+
+func identify(run *v1alpha1.BenchmarkRun) Run {
+	return Run{
+		Namespace:      run.Namespace,
+		Name:           run.Name,
+		UID:            string(run.UID),
+		Testbed:        run.Spec.TestbedRef.Name,
+		CreationTime:   run.CreationTimestamp,
+		StartTime:      run.Status.StartTime.DeepCopy(),
+		CompletionTime: run.Status.CompletionTime.DeepCopy(),
+	}
+}
+
+func outcome(conditions []metav1.Condition, kind string) Outcome {
+	condition := meta.FindStatusCondition(conditions, kind)
+	if condition == nil {
+		return Outcome{Status: metav1.ConditionUnknown}
+	}
+	return Outcome{Status: condition.Status, Reason: condition.Reason, Message: condition.Message}
+}
+
+func ordered(records []measure.Record) ([]measure.Record, error) {
+	trials := slices.Clone(records)
+	slices.SortStableFunc(trials, func(a, b measure.Record) int { return a.Index - b.Index })
+	for i, trial := range trials {
+		switch {
+		case trial.Index < i:
+			return nil, fmt.Errorf("trial %d is recorded twice", trial.Index)
+		case trial.Index > i:
+			return nil, fmt.Errorf("trial %d is missing from the %d records", i, len(trials))
+		}
+	}
+	return trials, nil
+}
+
+func sum(trials []measure.Record) TrialSummary {
+	total := TrialSummary{Recorded: len(trials)}
+	for _, trial := range trials {
+		if !trial.Outcome.Valid() {
+			total.Invalid++
+		}
+		total.SendingNanoseconds += trial.Outcome.SendingNanoseconds
+		total.TotalNanoseconds += trial.Outcome.TotalNanoseconds
+	}
+	return total
+}
+
+// orEmpty keeps a list in the JSON where it has no entries, so that readers
+// need not tell null from [].
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

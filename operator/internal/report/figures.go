@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+func throughputSection(doc Document, l letters) section {
+	s := section{title: "Throughput", columns: []column{
+		number("Frame bytes"), left("Goal"), number("kfps"), number("Mbit/s layer 1"), number("% of line"),
+		number("Lower kfps"), number("Upper kfps"), number("Loss ppm"), number("Trials"), left("Search"), left("Why not higher"),
+	}}
+	allowed := map[string]int32{}
+	if t := doc.Spec.Measurements.Throughput; t != nil {
+		for _, goal := range t.Goals {
+			allowed[goal.Name] = goal.LossPartsPerMillion
+		}
+	}
+	for _, frame := range doc.Results {
+		for _, t := range frame.Throughput {
+			rate, upper := kiloFrames(t.FramesPerSecond), none
+			if isFloor(t) {
+				rate = l.atLeast + rate
+			}
+			if t.UpperBoundFramesPerSecond != nil {
+				upper = kiloFrames(*t.UpperBoundFramesPerSecond)
+			}
+			s.rows = append(s.rows, []string{
+				count(frame.FrameBytes), t.Goal, rate, megabits(t.Layer1BitsPerSecond), percent(t.LineRatePartsPerMillion),
+				kiloFrames(t.LowerBoundFramesPerSecond), upper, count(t.LossPartsPerMillion), count(t.Trials),
+				string(t.Regularity), whyNotHigher(t, allowed[t.Goal]),
+			})
+		}
+	}
+	return s
+}
+
+// isFloor says that the device may do better than the figure.
+func isFloor(t v1alpha1.ThroughputResult) bool {
+	return t.UpperBoundCause == v1alpha1.CauseGeneratorCeiling || t.UpperBoundCause == v1alpha1.CauseMaximumLoad
+}
+
+func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) string {
+	switch t.UpperBoundCause {
+	case v1alpha1.CauseDeviceLoss:
+		if allowedPartsPerMillion == 0 {
+			return "the device lost frames"
+		}
+		return fmt.Sprintf("the device lost more than %d ppm", allowedPartsPerMillion)
+	case v1alpha1.CauseGeneratorCeiling:
+		return "the generator could not send more; the device may do better"
+	case v1alpha1.CauseMaximumLoad:
+		return "the highest load tried was still good; the device may do better"
+	}
+	return "the search ended before it knew"
+}
+
+func latencySection(doc Document, l letters) section {
+	unit := " " + l.micro + "s"
+	s := section{title: "One-way latency", columns: []column{
+		number("Frame bytes"), left("Load"), number("kfps"), left("Direction"), number("min" + unit), number("mean" + unit),
+		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit),
+	}}
+	eachDirection(doc, func(frame int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+		delays := d.Latency
+		row := []string{count(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), d.Direction}
+		s.rows = append(s.rows, append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds,
+			delays.P50Nanoseconds, delays.P99Nanoseconds, delays.P999Nanoseconds, delays.MaxNanoseconds)...))
+	})
+	return s
+}
+
+func variationSection(doc Document, l letters) section {
+	unit := " " + l.micro + "s"
+	s := section{title: "Delay variation and loss", columns: []column{
+		number("Frame bytes"), left("Load"), left("Direction"), number("Jitter" + unit), number("IPDV p99" + unit),
+		number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
+		number("Reordered"), number("Duplicate"),
+	}}
+	eachDirection(doc, func(frame int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+		row := []string{count(frame), load.Load, d.Direction}
+		row = append(row, figures(d.DelayVariation.Samples, d.JitterNanoseconds, d.DelayVariation.P99Nanoseconds)...)
+		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds, d.PacketDelayVariationP999Nanoseconds)...)
+		loss := none
+		if d.SentFrames > 0 {
+			loss = count(d.LossPartsPerMillion)
+		}
+		s.rows = append(s.rows, append(row, count(d.SentFrames), count(d.ReceivedFrames), loss,
+			count(d.ReorderedFrames), count(d.DuplicateFrames)))
+	})
+	return s
+}
+
+// figures are microseconds, or nothing where no frame arrived.
+func figures(samples int64, nanoseconds ...int64) []string {
+	cells := make([]string, len(nanoseconds))
+	for i, n := range nanoseconds {
+		cells[i] = none
+		if samples > 0 {
+			cells[i] = microseconds(n)
+		}
+	}
+	return cells
+}
+
+func eachDirection(doc Document, visit func(int32, v1alpha1.LatencyResult, v1alpha1.DirectionResult)) {
+	for _, frame := range doc.Results {
+		for _, load := range frame.Latency {
+			for _, direction := range load.Directions {
+				visit(frame.FrameBytes, load, direction)
+			}
+		}
+	}
+}
+
+func trialSection(doc Document, l letters) section {
+	s := section{title: "Trials", columns: []column{
+		number("Trial"), left("Stage"), left("Load"), number("Frame bytes"), number("Intended kfps"), number("Offered kfps"),
+		number("Forwarded kfps"), number("Sending s"), number("Loss ppm"), number("p99 " + l.micro + "s"), left("Valid"), left("Doubts"),
+	}}
+	for _, r := range doc.Trials {
+		intended := "maximum"
+		if r.Trial.IntendedFramesPerSecond > 0 {
+			intended = kiloFrames(int64(r.Trial.IntendedFramesPerSecond))
+		}
+		s.rows = append(s.rows, []string{
+			count(r.Index), string(r.Stage), orNone(r.Load), count(r.Trial.FrameBytes), intended,
+			kiloFrames(int64(r.Outcome.OfferedFramesPerSecond())), kiloFrames(int64(r.Outcome.ForwardingFramesPerSecond())),
+			seconds(r.Outcome.SendingNanoseconds), count(lossPartsPerMillion(r.Outcome)), worstP99(r.Outcome),
+			yesOrNo(r.Outcome.Valid()), orNone(doubtCodes(r.Outcome)),
+		})
+	}
+	return s
+}
+
+// worstP99 is that of the slower direction.
+func worstP99(o measure.Outcome) string {
+	samples, worst := int64(0), int64(0)
+	for _, d := range o.Directions {
+		samples += int64(d.Latency.Samples)
+		worst = max(worst, int64(d.Latency.P99Nanoseconds))
+	}
+	return figures(samples, worst)[0]
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}
+
+func yesOrNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "NO"
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/measure"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var now = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
+
+func read(t *testing.T, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// fixture is a run that was measured and missed a threshold, and its trials.
+func fixture(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	t.Helper()
+	var run v1alpha1.BenchmarkRun
+	read(t, "run.yaml", &run)
+	var stored corev1.ConfigMap
+	read(t, "results.yaml", &stored)
+	records, err := Records(stored.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &run, records
+}
+
+func conditions(run *v1alpha1.BenchmarkRun, status metav1.ConditionStatus, reason, message string, kinds ...string) {
+	for _, kind := range kinds {
+		meta.SetStatusCondition(&run.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+	}
+}
+
+// running is the same run while its second frame size is measured.
+func running(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	run, records := fixture(t)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run goes on", v1alpha1.ConditionSucceeded)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are going on", v1alpha1.ConditionMeasured)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonPending, "nothing is measured yet", v1alpha1.ConditionAccepted)
+	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)
+	run.Status.CompletionTime = nil
+	run.Status.Acceptance = nil
+	run.Status.Warnings = run.Status.Warnings[:1]
+	run.Status.Results = run.Status.Results[:1]
+	run.Status.Results[0].Latency = run.Status.Results[0].Latency[:1]
+	run.Status.Progress = &v1alpha1.Progress{Stage: "latency pdr50, 64 bytes", Trials: 14, Percent: 37, RemainingSeconds: 83}
+	return run, records[:14]
+}
+
+// broken is a run that found no way through its chain.
+func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	run, records := fixture(t)
+	message := "no probe frame came through the chain in 300 s; look at the router's routes & its <port> \"east\""
+	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNoPathThroughChain, message, v1alpha1.ConditionSucceeded, v1alpha1.ConditionMeasured)
+	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotMeasured, "there are no figures to judge", v1alpha1.ConditionAccepted)
+	run.Status.Results, run.Status.Acceptance, run.Status.Warnings, run.Status.Summary = nil, nil, nil, nil
+	return run, records[:6]
+}
+
+func TestGolden(t *testing.T) {
+	runs := map[string]func(*testing.T) (*v1alpha1.BenchmarkRun, []measure.Record){
+		"refused": fixture, "running": running, "broken": broken,
+	}
+	tests := map[string]struct {
+		run    string
+		format Format
+		opts   Options
+	}{
+		"refused.txt":        {"refused", FormatTable, Options{}},
+		"refused-ascii.txt":  {"refused", FormatTable, Options{ASCII: true}},
+		"refused-trials.txt": {"refused", FormatTable, Options{Trials: true}},
+		"refused.md":         {"refused", FormatMarkdown, Options{}},
+		"refused.json":       {"refused", FormatJSON, Options{}},
+		"refused.csv":        {"refused", FormatCSV, Options{}},
+		"refused-trials.csv": {"refused", FormatCSV, Options{Trials: true}},
+		"refused.xml":        {"refused", FormatJUnit, Options{}},
+		"running.txt":        {"running", FormatTable, Options{}},
+		"running.csv":        {"running", FormatCSV, Options{}},
+		"running.xml":        {"running", FormatJUnit, Options{}},
+		"broken.txt":         {"broken", FormatTable, Options{}},
+		"broken.json":        {"broken", FormatJSON, Options{}},
+		"broken.xml":         {"broken", FormatJUnit, Options{}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			run, records := runs[tc.run](t)
+			doc, err := Build(run, records, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := Write(&got, doc, tc.format, tc.opts); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", "golden", name)
+			if *update {
+				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+			wellFormed(t, tc.format, tc.opts, got.Bytes())
+		})
+	}
+}
+
+// wellFormed reads back what machines are to read.
+func wellFormed(t *testing.T, format Format, opts Options, data []byte) {
+	t.Helper()
+	switch format {
+	case FormatJSON:
+		var doc Document
+		if err := json.Unmarshal(data, &doc); err != nil || doc.APIVersion != APIVersion {
+			t.Errorf("JSON is of version %q: %v", doc.APIVersion, err)
+		}
+	case FormatCSV:
+		if _, err := csv.NewReader(bytes.NewReader(data)).ReadAll(); err != nil {
+			t.Errorf("CSV: %v", err)
+		}
+	case FormatJUnit:
+		var suites junitSuites
+		if err := xml.Unmarshal(data, &suites); err != nil {
+			t.Errorf("JUnit: %v", err)
+		}
+	case FormatTable:
+		if opts.ASCII && bytes.ContainsFunc(data, func(r rune) bool { return r > 126 }) {
+			t.Error("the ASCII table has other characters")
+		}
+	}
+}
+
+// The fixture's verdicts are those of the project's own judgement.
+func TestFixtureIsConsistent(t *testing.T) {
+	run, records := fixture(t)
+	verdicts := acceptance.Evaluate(run.Spec.Acceptance, run.Spec.Traffic.FrameBytes, run.Status.Results)
+	if diff := cmp.Diff(verdicts, run.Status.Acceptance); diff != "" {
+		t.Errorf("verdicts (-judged +fixture):\n%s", diff)
+	}
+	succeeded := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if want := acceptance.Message(verdicts); succeeded.Message != want {
+		t.Errorf("message is %q, want %q", succeeded.Message, want)
+	}
+	if len(records) == 0 {
+		t.Error("there are no records")
+	}
+}
+
+// A column that no row fills, or a figure without a column, is a misspelt name.
+func TestEveryColumnIsFilled(t *testing.T) {
+	run, records := fixture(t)
+	records[len(records)-1].Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtSteal}}
+	doc, err := Build(run, records, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		head []string
+		rows []row
+	}{"results": {resultHead, resultRows(doc)}, "trials": {trialHead, trialRows(doc)}} {
+		for i, column := range tc.head {
+			filled := false
+			for _, r := range tc.rows {
+				filled = filled || r.cells(tc.head)[i] != ""
+			}
+			if !filled {
+				t.Errorf("%s: column %q is empty in every row", name, column)
+			}
+		}
+		for _, r := range tc.rows {
+			for column := range r {
+				if !strings.Contains(","+strings.Join(tc.head, ",")+",completeness,", ","+column+",") {
+					t.Errorf("%s: %q is set and is no column", name, column)
+				}
+			}
+		}
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	run, records := fixture(t)
+	tests := map[string]struct {
+		run     *v1alpha1.BenchmarkRun
+		records []measure.Record
+		want    string
+	}{
+		"no run":          {nil, records, "there is no run"},
+		"a missing trial": {run, append(records[:3:3], records[4]), "trial 3 is missing"},
+		"a doubled trial": {run, append(records[:3:3], records[2]), "trial 2 is recorded twice"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Build(tc.run, tc.records, now); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Build() = %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// An empty run, as in the first second of its life, is reported in every format.
+func TestNewRun(t *testing.T) {
+	doc, err := Build(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range Formats() {
+		var got bytes.Buffer
+		if err := Write(&got, doc, format, Options{Trials: true}); err != nil || got.Len() == 0 {
+			t.Errorf("%s: %d bytes, %v", format, got.Len(), err)
+		}
+	}
+	if err := Write(&bytes.Buffer{}, doc, "html", Options{}); err == nil {
+		t.Error("an unknown format is written")
+	}
+}
+
+func TestRecords(t *testing.T) {
+	got, err := Records(map[string]string{
+		"trial-000001.json": `{"index":1,"stage":"WarmUp"}`, "trial-000000.json": `{"index":0,"stage":"CalibrateRate"}`, "chain": "Ready",
+	})
+	if err != nil || len(got) != 2 || got[0].Index != 0 || got[1].Stage != measure.StageWarmUp {
+		t.Errorf("Records() = %+v, %v", got, err)
+	}
+	if _, err := Records(map[string]string{"trial-000000.json": "{"}); err == nil {
+		t.Error("a broken record is read")
+	}
+}
+
+func TestBrief(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ms", 250 * time.Millisecond: "250 ms", time.Minute: "60 s", 200 * time.Second: "3 min 20 s", 125 * time.Minute: "2 h 5 min",
+	} {
+		if got := brief(d); got != want {
+			t.Errorf("brief(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// sections are the document for people; parts without content are left out.
+func sections(doc Document, opts Options, l letters) []section {
+	parts := []section{
+		headSection(doc),
+		throughputSection(doc, l),
+		latencySection(doc, l),
+		variationSection(doc, l),
+		acceptanceSection(doc),
+		warningSection(doc),
+		generatorSection(doc, l),
+		{title: "Deviations from RFC 2544", notes: doc.Deviations},
+	}
+	if opts.Trials {
+		parts = append(parts, trialSection(doc, l))
+	}
+	kept := parts[:1]
+	for _, part := range parts[1:] {
+		if len(part.rows)+len(part.notes)+len(part.facts) > 0 {
+			kept = append(kept, part)
+		}
+	}
+	return kept
+}
+
+func headSection(doc Document) section {
+	s := section{title: fmt.Sprintf("BenchmarkRun %s/%s", doc.Run.Namespace, doc.Run.Name)}
+	add := func(name, value string) { s.facts = append(s.facts, fact{name, value}) }
+
+	add("Result", doc.headline())
+	if doc.Completeness == Partial {
+		add("Figures", "PARTIAL: "+doc.partialCause())
+	}
+	add("Testbed", doc.Run.Testbed)
+	if doc.Plan != nil {
+		add("Nodes", fmt.Sprintf("generator %s, device %s", doc.Plan.GeneratorNode, doc.Plan.DeviceNode))
+		add("Plan", doc.Plan.Digest)
+	}
+	add("Chain", chain(doc.Spec.Chain))
+	if doc.Run.StartTime != nil {
+		add("Started", doc.Run.StartTime.UTC().Format(time.RFC3339))
+	}
+	if doc.Run.StartTime != nil && doc.Run.CompletionTime != nil {
+		add("Took", brief(doc.Run.CompletionTime.Sub(doc.Run.StartTime.Time)))
+	}
+	if t := doc.TrialSummary; t.Recorded > 0 {
+		add("Trials", fmt.Sprintf("%d in %s, %d of them invalid and not used",
+			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
+	}
+	add("Rates", "of each direction")
+	return s
+}
+
+// headline is the verdict in one sentence.
+func (d Document) headline() string {
+	word := map[metav1.ConditionStatus]string{
+		metav1.ConditionTrue: "succeeded", metav1.ConditionFalse: "FAILED", metav1.ConditionUnknown: "not ended yet",
+	}[d.Succeeded.Status]
+	if d.Succeeded.Reason != "" && d.Succeeded.Reason != v1alpha1.ReasonSucceeded {
+		word += ", " + d.Succeeded.Reason
+	}
+	if d.Succeeded.Message != "" {
+		word += ": " + d.Succeeded.Message
+	}
+	return word
+}
+
+// partialCause says why figures are missing.
+func (d Document) partialCause() string {
+	switch {
+	case d.Ended():
+		return "the run ended before everything was measured"
+	case d.QueuePosition != nil:
+		return fmt.Sprintf("the run waits for its testbed at position %d of the queue", *d.QueuePosition)
+	case d.Progress != nil:
+		return fmt.Sprintf("the run goes on at %q, %d %% done, about %s left", d.Progress.Stage,
+			d.Progress.Percent, brief(time.Duration(d.Progress.RemainingSeconds)*time.Second))
+	}
+	return "the run goes on"
+}
+
+func chain(functions []v1alpha1.NetworkFunction) string {
+	parts := make([]string, len(functions))
+	for i, f := range functions {
+		parts[i] = fmt.Sprintf("%s (%s in a %s, %s/%s)", f.Name, f.Function, f.Runtime, f.West.Attachment, f.East.Attachment)
+	}
+	return strings.Join(parts, " - ")
+}
+
+func acceptanceSection(doc Document) section {
+	s := section{title: "Acceptance", columns: []column{left("Criterion"), number("Frame bytes"), left("Verdict"), left("Finding")}}
+	for _, v := range doc.Acceptance {
+		s.rows = append(s.rows, []string{v.Criterion, count(v.FrameBytes), string(v.Result), v.Message})
+	}
+	return s
+}
+
+func warningSection(doc Document) section {
+	s := section{title: "Warnings", columns: []column{left("Code"), number("Frame bytes"), left("Message")}}
+	for _, w := range doc.Warnings {
+		size := "all"
+		if w.FrameBytes != nil {
+			size = count(*w.FrameBytes)
+		}
+		s.rows = append(s.rows, []string{w.Code, size, w.Message})
+	}
+	return s
+}
+
+func generatorSection(doc Document, l letters) section {
+	if doc.Generator == nil {
+		return section{}
+	}
+	g := doc.Generator
+	s := section{title: "Generator", facts: []fact{{"Driver", g.Driver}}}
+	add := func(name, value string) {
+		if value != "" {
+			s.facts = append(s.facts, fact{name, value})
+		}
+	}
+	add("Transmit path", g.TransmitPath)
+	add("Receive mode", g.ReceiveMode)
+	if g.Threads > 0 {
+		add("Sending cores", count(g.Threads))
+	}
+	for _, fallback := range g.Fallbacks {
+		add("Fallback", fallback)
+	}
+	if len(g.Calibration) == 0 {
+		add("Calibration", "none: the generator's bias is unknown")
+		return s
+	}
+	add("Calibration", "port to port without a device; the bias is in every delay above and is not subtracted")
+	s.columns = []column{number("Frame bytes"), number("Maximum kfps"), number("Delay bias " + l.micro + "s")}
+	for _, c := range g.Calibration {
+		s.rows = append(s.rows, []string{count(c.FrameBytes), kiloFrames(c.MaximumFramesPerSecond), microseconds(c.LatencyBiasNanoseconds)})
+	}
+	return s
+}

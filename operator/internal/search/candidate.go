@@ -1,0 +1,269 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+)
+
+// candidate is a trial that a goal asks for.
+type candidate struct {
+	load     uint64
+	duration time.Duration
+	sum      time.Duration
+	goal     string
+	why      string
+}
+
+// candidate picks among the goals' wishes: quick and coarse targets before
+// slow ones; then the lowest load, as a bound found there can overrule bounds
+// above it (RFC 9971, "it is better to measure at smaller Loads first"); then
+// the order of the goals.
+func (s *state) candidate() (candidate, bool) {
+	var best candidate
+	found := false
+	for i, goal := range s.cfg.Goals {
+		want, open := s.wish(s.chains[i])
+		if !open {
+			continue
+		}
+		want.goal = goal.Name
+		if !found || cmp.Or(
+			cmp.Compare(want.sum, best.sum),
+			cmp.Compare(want.duration, best.duration),
+			cmp.Compare(want.load, best.load),
+		) < 0 {
+			best, found = want, true
+		}
+	}
+	return best, found
+}
+
+// wish is the trial that serves a goal best; false when the goal is settled.
+func (s *state) wish(chain []target) (candidate, bool) {
+	final := chain[len(chain)-1]
+	if st := s.standing(final); s.settled(final, st) {
+		return candidate{
+			load: st.lower, duration: final.trial, sum: final.sum, why: "confirm the lower bound once more",
+		}, !s.confirmed(final, st)
+	}
+	start, guess := s.start(chain)
+	for i := start; i < len(chain); i++ {
+		t := chain[i]
+		st := s.standing(t)
+		if i < len(chain)-1 && s.settled(t, st) {
+			guess = bracket{low: st.lower, high: st.upper}
+			continue
+		}
+		want := candidate{duration: t.trial, sum: t.sum}
+		want.load, want.why = s.choose(t, st, s.expected(t, guess))
+		want.load = s.nearest(st, want.load, t.width)
+		return want, true
+	}
+	return candidate{}, false
+}
+
+// start is the target to begin with: the coarsest, where the maximum receive
+// rate is the guess, unless a target with longer trials has found one with
+// shorter trials wrong. From there on it steps for itself: where short trials
+// mislead, asking them again would creep along instead of searching.
+func (s *state) start(chain []target) (int, bracket) {
+	for i := len(chain) - 1; i > 0; i-- {
+		for _, coarse := range chain[:i] {
+			if coarse.trial == chain[i].trial {
+				continue
+			}
+			if wrong, found := s.overruled(coarse, chain[i]); found {
+				return i, wrong
+			}
+		}
+	}
+	return 0, s.receiveRate(chain[0])
+}
+
+// overruled finds a load that the coarse target first took for a lower bound
+// and the fine one knows to be an upper bound, the largest of them; or else the
+// other way round, the smallest.
+func (s *state) overruled(coarse, fine target) (bracket, bool) {
+	var wrong bracket
+	for _, load := range s.loads {
+		switch was, is := coarse.first(s.trials[load]), fine.classify(s.trials[load]); {
+		case was == LowerBound && is == UpperBound:
+			wrong.low = load
+		case was == UpperBound && is == LowerBound && wrong.high == 0:
+			wrong.high = load
+		}
+	}
+	if wrong.low > 0 {
+		wrong.high = 0
+	}
+	return wrong, wrong != bracket{}
+}
+
+// first is what the earliest trials that decided a load made of it.
+func (t target) first(trials []Trial) Class {
+	for i := range trials {
+		if class := t.classify(trials[:i+1]); class != Undecided {
+			return class
+		}
+	}
+	return Undecided
+}
+
+// bracket is where the answer is expected, before it is confirmed; 0 is a side without a guess.
+type bracket struct{ low, high uint64 }
+
+// receiveRate starts from the maximum receive rate: the forwarding rate at the
+// maximum load, raised by the loss that the goal allows. Before that trial it is the maximum load.
+func (s *state) receiveRate(t target) bracket {
+	top := s.trials[s.cfg.MaximumFramesPerSecond]
+	if len(top) == 0 || !t.highLoss(top[0]) {
+		return bracket{low: s.cfg.MaximumFramesPerSecond}
+	}
+	rate := t.raised(top[0].forwarding())
+	return bracket{low: s.nearest(standing{}, rate, t.width)}
+}
+
+// expected completes a guess within the limits: one width where one side is missing.
+func (s *state) expected(t target, guess bracket) bracket {
+	low, high := guess.low, guess.high
+	if low == 0 && high > 0 {
+		low = down(high, t.width, 1)
+	}
+	low = min(max(low, s.cfg.MinimumFramesPerSecond), s.cfg.MaximumFramesPerSecond)
+	if high <= low {
+		high = max(up(low, t.width, 1), low+1)
+	}
+	return bracket{low: low, high: min(high, s.cfg.MaximumFramesPerSecond)}
+}
+
+// choose is the heart: the load that narrows the target's bracket most.
+func (s *state) choose(t target, st standing, want bracket) (uint64, string) {
+	switch {
+	case len(s.history) == 0:
+		return s.cfg.MaximumFramesPerSecond, "start at the maximum load for the maximum receive rate"
+	case st.upper > 0 && st.upper <= want.low:
+		return s.descend(t, st, want)
+	case st.lower > 0 && st.lower >= want.high:
+		return s.climb(t, st, want)
+	}
+	low, high := st.lower, st.upper
+	if want.low > low {
+		low = want.low
+	}
+	if want.high > low && (high == 0 || want.high < high) {
+		high = want.high
+	}
+	switch {
+	case high > 0 && !narrow(low, high, t.width):
+		return s.within(st, middle(low, high, t.width)), fmt.Sprintf("halve between %d and %d frames/s", low, high)
+	case low != st.lower:
+		return s.within(st, low), "confirm the expected lower bound"
+	}
+	return s.within(st, high), "confirm the expected upper bound"
+}
+
+// descend goes below an upper bound that lies under the expected bracket: to
+// the rate forwarded there, or by steps that double, but not past the middle.
+func (s *state) descend(t target, st standing, want bracket) (uint64, string) {
+	steps := 0
+	for _, load := range st.uppers {
+		if load <= want.low {
+			steps++
+		}
+	}
+	load := min(down(st.upper, t.width, doubled(steps-1)), s.forwarded(t, st.upper))
+	if st.lower > 0 {
+		load = max(load, middle(st.lower, st.upper, t.width))
+	}
+	return s.within(st, load), fmt.Sprintf("step down from the upper bound %d frames/s", st.upper)
+}
+
+// climb goes above a lower bound that lies over the expected bracket.
+func (s *state) climb(t target, st standing, want bracket) (uint64, string) {
+	steps := 0
+	for _, load := range st.lowers {
+		if load >= want.high {
+			steps++
+		}
+	}
+	load := up(st.lower, t.width, doubled(steps))
+	if st.upper > 0 {
+		load = min(load, middle(st.lower, st.upper, t.width))
+	}
+	return s.within(st, load), fmt.Sprintf("step up from the lower bound %d frames/s", st.lower)
+}
+
+// forwarded is the best rate seen behind a load, raised by the loss allowed.
+func (s *state) forwarded(t target, load uint64) uint64 {
+	best := 0.0
+	for _, trial := range s.trials[load] {
+		best = max(best, trial.forwarding())
+	}
+	return t.raised(best)
+}
+
+// raised is the load that would give the forwarding rate with all the loss that
+// the goal allows, in whole frames; the addition undoes the rounding of a ratio.
+func (t target) raised(rate float64) uint64 { return uint64(rate/(1-t.lossRatio) + 0.001) }
+
+// within keeps a load strictly between the bounds known, and inside the limits.
+func (s *state) within(st standing, load uint64) uint64 {
+	least, most := s.cfg.MinimumFramesPerSecond, s.cfg.MaximumFramesPerSecond
+	if st.lower > 0 {
+		least = st.lower + 1
+	}
+	if st.upper > 0 {
+		most = st.upper - 1
+	}
+	return min(max(load, least), most)
+}
+
+// nearest prefers a load between the bounds that has trials already and is less
+// than half a width away: they are the start of its classification.
+func (s *state) nearest(st standing, load uint64, width float64) uint64 {
+	best, distance := load, float64(load)*width/2
+	for _, tried := range s.loads {
+		if tried <= st.lower || (st.upper > 0 && tried >= st.upper) {
+			continue
+		}
+		if d := math.Abs(float64(tried) - float64(load)); d < distance {
+			best, distance = tried, d
+		}
+	}
+	return best
+}
+
+// slack makes steps a little narrower than the width, so that rounding to whole
+// frames per second never leaves a bracket a hair too wide.
+const slack = 1.0 / 64
+
+// decrement is the logarithm of one width.
+func decrement(width float64) float64 { return -math.Log1p(-width * (1 - slack)) }
+
+// down is a load lower by a number of widths; up one that is higher.
+func down(load uint64, width, count float64) uint64 {
+	return uint64(math.Ceil(float64(load) * math.Exp(-count*decrement(width))))
+}
+
+func up(load uint64, width, count float64) uint64 {
+	return uint64(math.Min(float64(load)*math.Exp(count*decrement(width)), maximumLoad))
+}
+
+// doubled is two to the power of steps, bounded so that loads stay finite.
+func doubled(steps int) float64 { return math.Exp2(float64(min(max(steps, 0), 40))) }
+
+// middle splits a bracket on a logarithmic scale such that one part is a power
+// of two of widths: halving that part later comes out even.
+func middle(low, high uint64, width float64) uint64 {
+	count := math.Log(float64(high)/float64(low)) / decrement(width)
+	part := count / 2
+	if count > 2 {
+		part = 1
+		for 2*part < count && 2*part*(count-2*part) >= part*(count-part) {
+			part *= 2
+		}
+	}
+	return min(max(down(high, width, part), low+1), high-1)
+}

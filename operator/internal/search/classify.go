@@ -1,0 +1,96 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Class is what the trials at one load make of it for one goal.
+type Class string
+
+const (
+	// Undecided loads need more trials.
+	Undecided Class = "Undecided"
+	// LowerBound loads hold the goal, whatever further trials up to the duration sum would find.
+	LowerBound Class = "LowerBound"
+	// UpperBound loads miss the goal, whatever further trials up to the duration sum would find.
+	UpperBound Class = "UpperBound"
+)
+
+// target is what is classified against: a goal, or a coarser forerunner of one.
+type target struct {
+	lossRatio   float64
+	exceedRatio float64
+	width       float64
+	trial       time.Duration
+	sum         time.Duration
+	unsent      float64
+}
+
+// highLoss is RFC 9971's high-loss trial. Frames that the generator could not
+// send count beyond the tolerance ("RECOMMENDED to turn any severe deviation
+// between the Intended Load and the Offered Load into the increased Trial Loss Ratio").
+func (t target) highLoss(trial Trial) bool {
+	return trial.LossRatio > t.lossRatio || trial.UnsentRatio > t.unsent
+}
+
+func (t target) fullLength(trial Trial) bool { return trial.Duration >= t.trial }
+
+// halfNanosecond absorbs the rounding of a ratio times a duration: durations
+// are whole nanoseconds, so nothing real is smaller.
+const halfNanosecond = 0.5
+
+// classify is RFC 9971's appendix "Load Classification Code". The trials are those of one load.
+func (t target) classify(trials []Trial) Class {
+	var fullLow, fullHigh, shortLow, shortHigh float64
+	for _, trial := range trials {
+		duration := float64(trial.effective())
+		switch high, full := t.highLoss(trial), t.fullLength(trial); {
+		case full && high:
+			fullHigh += duration
+		case full:
+			fullLow += duration
+		case high:
+			shortHigh += duration
+		default:
+			shortLow += duration
+		}
+	}
+	balancing := shortLow * t.exceedRatio / (1 - t.exceedRatio)
+	high := fullHigh + max(0, shortHigh-balancing)
+	whole := max(high+fullLow, float64(t.sum))
+	quantile := whole*t.exceedRatio + halfNanosecond
+	optimistic, pessimistic := high <= quantile, whole-fullLow <= quantile
+	switch {
+	case optimistic && pessimistic:
+		return LowerBound
+	case !optimistic && !pessimistic:
+		return UpperBound
+	}
+	return Undecided
+}
+
+// conditionalThroughput is RFC 9971's appendix "Conditional Throughput Code".
+// The trials are those of one load, at least one.
+func (t target) conditionalThroughput(trials []Trial) float64 {
+	full := slices.DeleteFunc(slices.Clone(trials), func(trial Trial) bool { return !t.fullLength(trial) })
+	slices.SortStableFunc(full, func(a, b Trial) int { return cmp.Compare(a.undelivered(), b.undelivered()) })
+	var measured time.Duration
+	for _, trial := range full {
+		measured += trial.effective()
+	}
+	remaining := float64(max(t.sum, measured)) * (1 - t.exceedRatio)
+	loss := 1.0
+	for _, trial := range full {
+		if remaining <= halfNanosecond {
+			break
+		}
+		loss = trial.undelivered()
+		remaining -= float64(trial.effective())
+	}
+	if remaining > halfNanosecond {
+		loss = 1
+	}
+	return float64(trials[0].LoadFramesPerSecond) * (1 - loss)
+}

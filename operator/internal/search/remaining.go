@@ -1,0 +1,87 @@
+package search
+
+import (
+	"math"
+	"time"
+)
+
+// Estimate is what a search still needs, for a progress bar.
+type Estimate struct {
+	Trials int
+	Time   time.Duration
+}
+
+// Remaining plays the search on against a steady device that agrees with the
+// history: its limits lie in the middle of the brackets found so far. A quiet
+// device needs about that; a noisy one needs more, and the estimate then grows
+// instead of pretending. It is never beyond the limits of the configuration.
+func Remaining(cfg Config, history []Trial) (Estimate, error) {
+	s, err := newState(cfg, history)
+	if err != nil {
+		return Estimate{}, err
+	}
+	limits := s.presumedLimits()
+	var left Estimate
+	for {
+		step := s.next()
+		if step.Done {
+			return left, nil
+		}
+		trial := Trial{LoadFramesPerSecond: step.LoadFramesPerSecond, Duration: step.Duration}
+		trial.LossRatio = s.presumedLoss(limits, trial.LoadFramesPerSecond)
+		left.Trials++
+		left.Time += s.cfg.cost(trial)
+		s.add(trial)
+	}
+}
+
+// presumedLimits are the loads up to which each goal is taken to hold: the
+// middle of its bracket, or of the width above the maximum receive rate where
+// the bracket still holds that.
+func (s *state) presumedLimits() []float64 {
+	limits := make([]float64, len(s.chains))
+	for i, chain := range s.chains {
+		low, high := float64(s.cfg.MinimumFramesPerSecond), float64(s.cfg.MaximumFramesPerSecond)
+		for _, t := range chain {
+			st := s.standing(t)
+			low, high = max(low, float64(st.lower)), min(high, orMaximum(st.upper))
+		}
+		width := chain[0].width
+		if guess := float64(s.receiveRate(chain[0]).low); len(s.history) > 0 && guess > low*(1-width) && guess < high {
+			low = max(low, guess)
+			high = min(high, low/(1-width))
+		}
+		limits[i] = math.Sqrt(low * max(low, high))
+	}
+	return limits
+}
+
+func orMaximum(load uint64) float64 {
+	if load == 0 {
+		return math.MaxFloat64
+	}
+	return float64(load)
+}
+
+// presumedLoss is the least loss that misses every goal whose limit is below the load.
+func (s *state) presumedLoss(limits []float64, load uint64) float64 {
+	loss := 0.0
+	for i, limit := range limits {
+		if over := float64(load); over > limit {
+			missed := math.Nextafter(s.cfg.Goals[i].LossRatio, 1)
+			loss = max(loss, missed, min(1-limit/over, s.nextLossRatio(i, limits, over)))
+		}
+	}
+	return loss
+}
+
+// nextLossRatio is the most loss that still holds the goals whose limits are not passed.
+func (s *state) nextLossRatio(missed int, limits []float64, load float64) float64 {
+	most := 1.0
+	for i, limit := range limits {
+		if i != missed && load <= limit {
+			most = min(most, s.cfg.Goals[i].LossRatio)
+		}
+	}
+	return most
+}

@@ -1,0 +1,127 @@
+package search
+
+// Cause says what made the relevant upper bound.
+type Cause string
+
+const (
+	// DeviceLoss: the device lost more than the goal allows.
+	DeviceLoss Cause = "DeviceLoss"
+	// GeneratorCeiling: the generator could not send the load, and the device
+	// lost no more than the goal allows of what was sent. The device's figure is at least the lower bound.
+	GeneratorCeiling Cause = "GeneratorCeiling"
+	// MaximumLoad: the maximum load itself is a lower bound, so nothing higher was tried.
+	MaximumLoad Cause = "MaximumLoad"
+)
+
+// Irregularity says why a result is not regular in RFC 9971's sense.
+type Irregularity string
+
+const (
+	none Irregularity = ""
+	// Unfinished: the search goes on.
+	Unfinished Irregularity = "Unfinished"
+	// NoUpperBound: the maximum load holds the goal. The answer is "at least the lower bound".
+	NoUpperBound Irregularity = "NoUpperBound"
+	// BelowMinimumLoad: the minimum load already misses the goal. The answer is 0.
+	BelowMinimumLoad Irregularity = "BelowMinimumLoad"
+	// LoadResolution: the bounds are neighbouring whole numbers and still wider apart than the width.
+	LoadResolution Irregularity = "LoadResolution"
+	// OutOfTrials: the trials allowed were used up.
+	OutOfTrials Irregularity = "OutOfTrials"
+	// OutOfTime: the next trial would have exceeded the time allowed.
+	OutOfTime Irregularity = "OutOfTime"
+)
+
+// Result is RFC 9971's Goal Result.
+type Result struct {
+	Goal string `json:"goal"`
+	// Regular is RFC 9971's word: both relevant bounds exist and lie no further apart than the width.
+	Regular bool `json:"regular"`
+	// Irregularity is empty in a regular result.
+	Irregularity Irregularity `json:"irregularity,omitempty"`
+	// LowerBoundFramesPerSecond is the relevant lower bound, 0 where there is
+	// none. Under NoUpperBound it is the maximum load.
+	LowerBoundFramesPerSecond uint64 `json:"lowerBoundFramesPerSecond"`
+	// UpperBoundFramesPerSecond is the relevant upper bound, 0 where there is none.
+	UpperBoundFramesPerSecond uint64 `json:"upperBoundFramesPerSecond,omitempty"`
+	// UpperBoundCause is empty where nothing bounds the goal from above yet.
+	UpperBoundCause Cause `json:"upperBoundCause,omitempty"`
+	// ConditionalThroughputFramesPerSecond is the forwarding rate to expect at the lower bound.
+	ConditionalThroughputFramesPerSecond float64 `json:"conditionalThroughputFramesPerSecond"`
+	// LowerBoundTrials and UpperBoundTrials are how many trials each bound rests on.
+	LowerBoundTrials int `json:"lowerBoundTrials,omitempty"`
+	UpperBoundTrials int `json:"upperBoundTrials,omitempty"`
+	// LossInversion: a load above the relevant upper bound held the goal. The
+	// device is not steady, or loses less at some higher loads.
+	LossInversion bool `json:"lossInversion,omitempty"`
+}
+
+// Conclusive says that the search found all that it could: longer or further
+// trials would not change the answer. Regular results are, and so are "at least
+// the maximum load" and "not even the minimum load".
+func (r Result) Conclusive() bool {
+	switch r.Irregularity {
+	case Unfinished, OutOfTrials, OutOfTime:
+		return false
+	}
+	return true
+}
+
+// AtLeast says that the figure is a floor and not the device's limit: the
+// maximum load, or the generator, came first.
+func (r Result) AtLeast() bool {
+	return r.UpperBoundCause == GeneratorCeiling || r.UpperBoundCause == MaximumLoad
+}
+
+// results are the goals' standings; open is what keeps unsettled goals irregular.
+func (s *state) results(open Irregularity) []Result {
+	out := make([]Result, len(s.cfg.Goals))
+	for i, goal := range s.cfg.Goals {
+		chain := s.chains[i]
+		out[i] = s.result(goal.Name, chain[len(chain)-1], open)
+	}
+	return out
+}
+
+func (s *state) result(name string, t target, open Irregularity) Result {
+	st := s.standing(t)
+	r := Result{
+		Goal:                      name,
+		LowerBoundFramesPerSecond: st.lower,
+		UpperBoundFramesPerSecond: st.upper,
+		LowerBoundTrials:          len(s.trials[st.lower]),
+		UpperBoundTrials:          len(s.trials[st.upper]),
+		LossInversion:             st.inverted(),
+	}
+	if st.lower > 0 {
+		r.ConditionalThroughputFramesPerSecond = t.conditionalThroughput(s.trials[st.lower])
+	}
+	switch {
+	case st.upper > 0:
+		r.UpperBoundCause = t.cause(s.trials[st.upper])
+	case st.lower == s.cfg.MaximumFramesPerSecond:
+		r.UpperBoundCause = MaximumLoad
+	}
+	switch {
+	case !s.settled(t, st) || !s.confirmed(t, st):
+		r.Irregularity = open
+	case st.upper == 0:
+		r.Irregularity = NoUpperBound
+	case st.lower == 0:
+		r.Irregularity = BelowMinimumLoad
+	case !narrow(st.lower, st.upper, t.width):
+		r.Irregularity = LoadResolution
+	}
+	r.Regular = r.Irregularity == none
+	return r
+}
+
+// cause tells the device's loss from the generator's limit: it is the device's
+// where the load stays an upper bound with the unsent frames left out of account.
+func (t target) cause(trials []Trial) Cause {
+	t.unsent = 1
+	if t.classify(trials) == UpperBound {
+		return DeviceLoss
+	}
+	return GeneratorCeiling
+}

@@ -1,0 +1,198 @@
+package search
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+func TestFirstSteps(t *testing.T) {
+	cfg := config(Lab()...)
+	driver := simulate(simulated.HardCap{CapacityFramesPerSecond: 8e6}, 1)
+	var loads []uint64
+	history, _ := run(t, cfg, driver)
+	for _, trial := range history {
+		loads = append(loads, trial.LoadFramesPerSecond)
+	}
+	if len(loads) < 2 || loads[0] != linkFramesPerSecond || loads[1] != 8_000_000 {
+		t.Errorf("got loads %v, want the maximum load and then the rate forwarded there", loads)
+	}
+}
+
+func TestCauses(t *testing.T) {
+	tests := map[string]struct {
+		cfg          simulated.Config
+		cause        Cause
+		irregularity Irregularity
+		conclusive   bool
+		atLeast      bool
+		truth        float64
+	}{
+		"the device loses": {
+			cfg: simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 8e6}}, cause: DeviceLoss, conclusive: true, truth: 8e6},
+		"the generator cannot send more": {
+			cfg:   simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 8e6}, GeneratorFramesPerSecond: 5e6},
+			cause: GeneratorCeiling, conclusive: true, atLeast: true, truth: 5e6},
+		"the generator is only a little faster": {
+			cfg:   simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 8e6}, GeneratorFramesPerSecond: 9e6},
+			cause: DeviceLoss, conclusive: true, truth: 8e6},
+		"the maximum load passes": {
+			cfg:   simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 2e7}},
+			cause: MaximumLoad, irregularity: NoUpperBound, conclusive: true, atLeast: true, truth: linkFramesPerSecond},
+		"not even the minimum load passes": {
+			cfg:   simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 5000}},
+			cause: DeviceLoss, irregularity: BelowMinimumLoad, conclusive: true},
+		"nothing passes at all": {
+			cfg:   simulated.Config{Device: simulated.HardCap{}},
+			cause: DeviceLoss, irregularity: BelowMinimumLoad, conclusive: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			history, results := run(t, config(Lab()...), simulated.New(test.cfg))
+			if len(history) > 6 {
+				t.Errorf("took %d trials", len(history))
+			}
+			for _, r := range results {
+				if r.UpperBoundCause != test.cause || r.Irregularity != test.irregularity {
+					t.Errorf("%s: got cause %q and irregularity %q, want %q and %q",
+						r.Goal, r.UpperBoundCause, r.Irregularity, test.cause, test.irregularity)
+				}
+				if r.Regular != (test.irregularity == none) || r.Conclusive() != test.conclusive || r.AtLeast() != test.atLeast {
+					t.Errorf("%s: got regular %t, conclusive %t, at least %t", r.Goal, r.Regular, r.Conclusive(), r.AtLeast())
+				}
+				if got := r.ConditionalThroughputFramesPerSecond; math.Abs(got-test.truth) > 0.02*test.truth {
+					t.Errorf("%s: got conditional throughput %v, want about %v", r.Goal, got, test.truth)
+				}
+			}
+		})
+	}
+}
+
+// A generator that misses a few frames within the tolerance must not bound the
+// device, and its missing frames must not raise the throughput.
+func TestUnsentWithinTolerance(t *testing.T) {
+	cfg := config(Lab()...)
+	step, err := Next(cfg, []Trial{{LoadFramesPerSecond: linkFramesPerSecond, Duration: time.Second, UnsentRatio: 0.0005}})
+	if err != nil || !step.Done {
+		t.Fatalf("got %+v, %v; want done", step, err)
+	}
+	r := step.Results[0]
+	if want := linkFramesPerSecond * 0.9995; r.UpperBoundCause != MaximumLoad || math.Abs(r.ConditionalThroughputFramesPerSecond-want) > 1 {
+		t.Errorf("got %+v, want cause MaximumLoad and throughput %v", r, want)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	knee := simulated.SoftKnee{KneeFramesPerSecond: 6e6, CapacityFramesPerSecond: 8e6, MaxLossRatio: 0.02}
+	tests := map[string]struct {
+		change func(*Config)
+		want   Irregularity
+		trials int
+	}{
+		"trials": {func(c *Config) { c.MaxTrials = 4 }, OutOfTrials, 4},
+		"time":   {func(c *Config) { c.MaxSearch = 5500 * time.Millisecond }, OutOfTime, 5},
+		// The driver's overhead of half a second stands in each trial's cost.
+		"time with overhead": {func(c *Config) { c.MaxSearch, c.TrialOverhead = 6*time.Second, time.Second/2 }, OutOfTime, 4},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(Lab()...)
+			test.change(&cfg)
+			driver := simulated.New(simulated.Config{Device: knee, Overhead: cfg.TrialOverhead})
+			history, results := run(t, cfg, driver)
+			if len(history) != test.trials || driver.Elapsed() > cfg.MaxSearch && cfg.MaxSearch > 0 {
+				t.Errorf("got %d trials in %v, want %d", len(history), driver.Elapsed(), test.trials)
+			}
+			for _, r := range results {
+				if r.Regular || r.Irregularity != test.want || r.Conclusive() {
+					t.Errorf("%s: got %+v, want irregularity %s", r.Goal, r, test.want)
+				}
+			}
+		})
+	}
+}
+
+// Whole frames per second can be too coarse for a width.
+func TestLoadResolution(t *testing.T) {
+	cfg := Config{Goals: []Goal{RFC2544(0.001)}, MinimumFramesPerSecond: 1, MaximumFramesPerSecond: 100}
+	cfg.MaxSearch = time.Hour
+	_, results := run(t, cfg, simulate(simulated.HardCap{CapacityFramesPerSecond: 41.5}, 1))
+	if r := results[0]; r.Irregularity != LoadResolution || r.LowerBoundFramesPerSecond != 41 || r.UpperBoundFramesPerSecond != 42 {
+		t.Errorf("got %+v, want bounds 41 and 42 and irregularity LoadResolution", r)
+	}
+}
+
+func TestFromOutcome(t *testing.T) {
+	asked := measure.Trial{IntendedFramesPerSecond: 1000, DurationNanoseconds: 1e9}
+	good := measure.Outcome{TotalNanoseconds: 3e9, Directions: []measure.DirectionOutcome{
+		{Direction: measure.Forward, IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 990},
+		{Direction: measure.Reverse, IntendedFrames: 1000, SentFrames: 980, ReceivedFrames: 980},
+	}}
+	want := Trial{LoadFramesPerSecond: 1000, Duration: time.Second, Cost: 3 * time.Second, LossRatio: 0.01, UnsentRatio: 0.02}
+	if got, err := FromOutcome(asked, good); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	doubted := good
+	doubted.Doubts = []measure.Doubt{{Code: measure.DoubtReceiveDrops, Invalid: true}}
+	silent := measure.Outcome{Directions: []measure.DirectionOutcome{{Direction: measure.Forward, IntendedFrames: 1000}}}
+	for name, refused := range map[string]struct {
+		asked measure.Trial
+		got   measure.Outcome
+	}{
+		"doubted": {asked, doubted}, "silent": {asked, silent}, "empty": {asked, measure.Outcome{}},
+		"as fast as possible": {measure.Trial{DurationNanoseconds: 1e9}, good},
+	} {
+		if _, err := FromOutcome(refused.asked, refused.got); !errors.Is(err, ErrInvalidTrial) {
+			t.Errorf("%s: got %v, want ErrInvalidTrial", name, err)
+		}
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"no goals":         func(c *Config) { c.Goals = nil },
+		"same names":       func(c *Config) { c.Goals = append(c.Goals, c.Goals[0]) },
+		"no minimum":       func(c *Config) { c.MinimumFramesPerSecond = 0 },
+		"limits swapped":   func(c *Config) { c.MaximumFramesPerSecond = 1 },
+		"huge maximum":     func(c *Config) { c.MaximumFramesPerSecond = math.MaxUint64 },
+		"tolerance":        func(c *Config) { c.UnsentTolerance = 1 },
+		"negative limit":   func(c *Config) { c.MaxTrials = -1 },
+		"loss ratio":       func(c *Config) { c.Goals[0].LossRatio = math.NaN() },
+		"exceed ratio":     func(c *Config) { c.Goals[0].ExceedRatio = 1 },
+		"no width":         func(c *Config) { c.Goals[0].RelativeWidth = 0 },
+		"no trial":         func(c *Config) { c.Goals[0].FinalTrial = 0 },
+		"sum below trial":  func(c *Config) { c.Goals[0].DurationSum = time.Millisecond },
+		"initial too long": func(c *Config) { c.Goals[0].InitialTrial = time.Hour },
+		"too many targets": func(c *Config) { c.Goals[0].PrecedingTargets = 9 },
+	} {
+		cfg := config(Lab()...)
+		change(&cfg)
+		if _, err := Next(cfg, nil); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: got %v, want ErrConfig", name, err)
+		}
+		if _, err := Remaining(cfg, nil); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: Remaining got %v, want ErrConfig", name, err)
+		}
+	}
+}
+
+func TestHistoryIsChecked(t *testing.T) {
+	good := Trial{LoadFramesPerSecond: 10_000, Duration: time.Second}
+	for name, change := range map[string]func(*Trial){
+		"load too low":  func(tr *Trial) { tr.LoadFramesPerSecond = 1 },
+		"load too high": func(tr *Trial) { tr.LoadFramesPerSecond = linkFramesPerSecond + 1 },
+		"no duration":   func(tr *Trial) { tr.Duration = 0 },
+		"loss":          func(tr *Trial) { tr.LossRatio = math.NaN() },
+		"unsent":        func(tr *Trial) { tr.UnsentRatio = 1.1 },
+	} {
+		bad := good
+		change(&bad)
+		if _, err := Next(config(Lab()...), []Trial{good, bad}); !errors.Is(err, ErrHistory) {
+			t.Errorf("%s: got %v, want ErrHistory", name, err)
+		}
+	}
+}

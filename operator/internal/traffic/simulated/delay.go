@@ -1,0 +1,57 @@
+package simulated
+
+import (
+	"math"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// queueFrames is how many frames wait in front of an overloaded device.
+	queueFrames = 1024
+	// mostUtilisation keeps the waiting time of a queue without end finite.
+	mostUtilisation = 0.999
+)
+
+// delays fills in what an M/D/1 queue behind a fixed delay would show: the
+// mean wait is service * utilisation / (2 * (1 - utilisation)), its tail about
+// exponential, cut off by the queue's length.
+func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
+	service := 1e9 / max(capacity, 1)
+	full := service * queueFrames
+	utilisation := min(rate/max(capacity, 1), mostUtilisation)
+	wait := min(service*utilisation/(2*(1-utilisation)), full)
+	if rate > capacity {
+		wait = full
+	}
+	base := float64(d.cfg.BaseNanoseconds) + service
+	at := func(quantile float64) uint64 {
+		return uint64(base + min(full, wait*-math.Log(1-quantile)))
+	}
+	out.Latency = measure.Delays{
+		Samples:        out.ReceivedFrames,
+		MinNanoseconds: uint64(base), MeanNanoseconds: uint64(base + wait),
+		P50Nanoseconds: at(0.5), P90Nanoseconds: at(0.9), P99Nanoseconds: at(0.99),
+		P999Nanoseconds: at(0.999), P9999Nanoseconds: at(0.9999),
+		MaxNanoseconds: uint64(base + min(full, max(wait, wait*math.Log(float64(out.ReceivedFrames)+1)))),
+	}
+	out.Latency.MaxNanoseconds = max(out.Latency.MaxNanoseconds, out.Latency.P9999Nanoseconds)
+	out.DelayVariation = variation(out.Latency, out.ReceivedFrames-1)
+	out.JitterNanoseconds = out.DelayVariation.MeanNanoseconds
+	out.FirstFrameNanoseconds = uint64(base)
+}
+
+// variation is the distribution of the difference of two waits that are
+// exponential and independent: exponential again, with the same mean.
+func variation(latency measure.Delays, samples uint64) measure.Delays {
+	if samples == 0 {
+		return measure.Delays{}
+	}
+	over := func(v uint64) uint64 { return v - latency.MinNanoseconds }
+	return measure.Delays{
+		Samples: samples, MinNanoseconds: 0, MeanNanoseconds: over(latency.MeanNanoseconds),
+		P50Nanoseconds: over(latency.P50Nanoseconds), P90Nanoseconds: over(latency.P90Nanoseconds),
+		P99Nanoseconds: over(latency.P99Nanoseconds), P999Nanoseconds: over(latency.P999Nanoseconds),
+		P9999Nanoseconds: over(latency.P9999Nanoseconds), MaxNanoseconds: over(latency.MaxNanoseconds),
+	}
+}

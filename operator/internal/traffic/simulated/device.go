@@ -1,0 +1,139 @@
+package simulated
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Question is one direction of one trial, put to a device.
+type Question struct {
+	// FramesPerSecond is the offered load.
+	FramesPerSecond float64
+	Duration        time.Duration
+	// Since is the simulated time that the device has been running for.
+	Since  time.Duration
+	Random *rand.Rand
+}
+
+// Answer is what the device did with it.
+type Answer struct {
+	LossRatio float64
+	// CapacityFramesPerSecond is the rate of service behind the latency.
+	CapacityFramesPerSecond float64
+}
+
+// Device is a formula from an offered load to a loss ratio.
+type Device interface {
+	Answer(Question) Answer
+}
+
+// HardCap forwards everything up to its capacity and that much beyond it.
+type HardCap struct{ CapacityFramesPerSecond float64 }
+
+// Answer implements Device.
+func (d HardCap) Answer(q Question) Answer {
+	return Answer{LossRatio: beyond(q.FramesPerSecond, d.CapacityFramesPerSecond), CapacityFramesPerSecond: d.CapacityFramesPerSecond}
+}
+
+// Limit is the highest load with at most the loss ratio.
+func (d HardCap) Limit(lossRatio float64) float64 { return d.CapacityFramesPerSecond / (1 - lossRatio) }
+
+// SoftKnee loses a little from the knee on, growing with the square of the
+// distance to MaxLossRatio at its capacity, and like a HardCap of what is left beyond it.
+type SoftKnee struct {
+	KneeFramesPerSecond     float64
+	CapacityFramesPerSecond float64
+	MaxLossRatio            float64
+}
+
+// Answer implements Device.
+func (d SoftKnee) Answer(q Question) Answer {
+	return Answer{LossRatio: d.loss(q.FramesPerSecond), CapacityFramesPerSecond: d.CapacityFramesPerSecond}
+}
+
+func (d SoftKnee) loss(rate float64) float64 {
+	if rate <= d.KneeFramesPerSecond {
+		return 0
+	}
+	way := min(1, (rate-d.KneeFramesPerSecond)/(d.CapacityFramesPerSecond-d.KneeFramesPerSecond))
+	return 1 - (1-d.MaxLossRatio*way*way)*(1-beyond(rate, d.CapacityFramesPerSecond))
+}
+
+// Limit is the highest load with at most the loss ratio.
+func (d SoftKnee) Limit(lossRatio float64) float64 {
+	low, high := d.KneeFramesPerSecond, d.CapacityFramesPerSecond/(1-lossRatio)
+	for range 100 {
+		if middle := (low + high) / 2; d.loss(middle) <= lossRatio {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// Collapse forwards everything up to its capacity, and less and less in all
+// beyond it: a kernel that spends its time on frames that it drops later.
+type Collapse struct{ CapacityFramesPerSecond float64 }
+
+// Answer implements Device.
+func (d Collapse) Answer(q Question) Answer {
+	kept := 1 - beyond(q.FramesPerSecond, d.CapacityFramesPerSecond)
+	return Answer{LossRatio: 1 - kept*kept*kept, CapacityFramesPerSecond: d.CapacityFramesPerSecond}
+}
+
+// Limit is the highest load with at most the loss ratio.
+func (d Collapse) Limit(lossRatio float64) float64 {
+	return d.CapacityFramesPerSecond / math.Cbrt(1-lossRatio)
+}
+
+// TwoBands loses LossRatio between two loads, nothing below and above them, and has a capacity.
+type TwoBands struct {
+	FromFramesPerSecond, ToFramesPerSecond, CapacityFramesPerSecond, LossRatio float64
+}
+
+// Answer implements Device.
+func (d TwoBands) Answer(q Question) Answer {
+	loss := beyond(q.FramesPerSecond, d.CapacityFramesPerSecond)
+	if q.FramesPerSecond > d.FromFramesPerSecond && q.FramesPerSecond <= d.ToFramesPerSecond {
+		loss = max(loss, d.LossRatio)
+	}
+	return Answer{LossRatio: loss, CapacityFramesPerSecond: d.CapacityFramesPerSecond}
+}
+
+// Inverting loses most at low loads and less and less towards its capacity:
+// a device that polls only when it is busy.
+type Inverting struct {
+	CapacityFramesPerSecond float64
+	IdleLossRatio           float64
+}
+
+// Answer implements Device.
+func (d Inverting) Answer(q Question) Answer {
+	idle := d.IdleLossRatio * max(0, 1-q.FramesPerSecond/d.CapacityFramesPerSecond)
+	return Answer{
+		LossRatio:               max(idle, beyond(q.FramesPerSecond, d.CapacityFramesPerSecond)),
+		CapacityFramesPerSecond: d.CapacityFramesPerSecond,
+	}
+}
+
+// SlowingDown is a HardCap whose capacity halves every HalfLife of simulated time.
+type SlowingDown struct {
+	CapacityFramesPerSecond float64
+	HalfLife                time.Duration
+}
+
+// Answer implements Device.
+func (d SlowingDown) Answer(q Question) Answer {
+	left := math.Exp2(-q.Since.Seconds() / d.HalfLife.Seconds())
+	return HardCap{CapacityFramesPerSecond: d.CapacityFramesPerSecond * left}.Answer(q)
+}
+
+// beyond is the share of a rate that exceeds a capacity.
+func beyond(rate, capacity float64) float64 {
+	if rate <= capacity {
+		return 0
+	}
+	return 1 - capacity/rate
+}

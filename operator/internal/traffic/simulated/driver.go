@@ -1,0 +1,149 @@
+// Package simulated is a traffic driver without traffic: devices that are
+// formulas, in a time that is a number. Its figures are made up by design, so
+// only tests import it; no binary of this project does, and none may.
+//
+// A Config and a seed go in; a measure.Driver that answers the same way every
+// time comes out, together with the truth that a search has to find.
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// Config is the whole test set-up.
+type Config struct {
+	Device Device
+	// Directions are those that the driver answers for. Empty means Forward alone.
+	Directions []measure.Direction
+	// LinkFramesPerSecond is what "as fast as possible" sends. 0 means 14,880,952 (10 Gbit/s, 64 bytes).
+	LinkFramesPerSecond uint64
+	// GeneratorFramesPerSecond is the most that the generator can send. 0 means the link's rate.
+	GeneratorFramesPerSecond uint64
+	// BaseNanoseconds is the delay of an idle device. 0 means 10,000.
+	BaseNanoseconds uint64
+	// Overhead is what each trial costs beside its duration and settling.
+	Overhead time.Duration
+	Seed     uint64
+}
+
+const (
+	tenGigabitFramesPerSecond = 14_880_952
+	defaultBaseNanoseconds    = 10_000
+)
+
+// Driver measures a simulated device.
+type Driver struct {
+	cfg    Config
+	random *rand.Rand
+	now    time.Duration
+	trials int
+	closed bool
+}
+
+var _ measure.Driver = (*Driver)(nil)
+
+// epoch is where simulated time starts.
+var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// New makes a driver at simulated time zero.
+func New(cfg Config) *Driver {
+	if len(cfg.Directions) == 0 {
+		cfg.Directions = []measure.Direction{measure.Forward}
+	}
+	if cfg.LinkFramesPerSecond == 0 {
+		cfg.LinkFramesPerSecond = tenGigabitFramesPerSecond
+	}
+	if cfg.GeneratorFramesPerSecond == 0 || cfg.GeneratorFramesPerSecond > cfg.LinkFramesPerSecond {
+		cfg.GeneratorFramesPerSecond = cfg.LinkFramesPerSecond
+	}
+	if cfg.BaseNanoseconds == 0 {
+		cfg.BaseNanoseconds = defaultBaseNanoseconds
+	}
+	return &Driver{cfg: cfg, random: rand.New(rand.NewPCG(cfg.Seed, 0))}
+}
+
+// Elapsed is the simulated time spent in trials.
+func (d *Driver) Elapsed() time.Duration { return d.now }
+
+// Trials is how many trials were measured.
+func (d *Driver) Trials() int { return d.trials }
+
+// Description implements measure.Driver.
+func (d *Driver) Description() measure.Description {
+	return measure.Description{Driver: "Simulated", TransmitPath: "None", ReceiveMode: "None", Threads: 1}
+}
+
+// Close implements measure.Driver.
+func (d *Driver) Close() error {
+	d.closed = true
+	return nil
+}
+
+// Measure implements measure.Driver. It returns at once; simulated time passes.
+func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return measure.Outcome{}, err
+	}
+	switch {
+	case d.closed:
+		return measure.Outcome{}, errors.New("the driver is closed")
+	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
+		return measure.Outcome{}, fmt.Errorf("a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
+	}
+	total := trial.Duration() + trial.Settle() + d.cfg.Overhead
+	out := measure.Outcome{
+		StartedAt:          epoch.Add(d.now),
+		SendingNanoseconds: trial.DurationNanoseconds,
+		TotalNanoseconds:   int64(total),
+	}
+	for _, direction := range d.cfg.Directions {
+		out.Directions = append(out.Directions, d.direction(trial, direction))
+	}
+	out.Doubts = doubts(out)
+	d.now += total
+	d.trials++
+	return out, nil
+}
+
+func (d *Driver) direction(trial measure.Trial, direction measure.Direction) measure.DirectionOutcome {
+	seconds := trial.Duration().Seconds()
+	out := measure.DirectionOutcome{Direction: direction}
+	rate := float64(d.cfg.GeneratorFramesPerSecond)
+	if intended := trial.IntendedFramesPerSecond; intended > 0 {
+		out.IntendedFrames = uint64(math.Round(float64(intended) * seconds))
+		rate = min(rate, float64(intended))
+	}
+	out.SentFrames = uint64(math.Round(rate * seconds))
+	if out.IntendedFrames > 0 {
+		out.SentFrames = min(out.SentFrames, out.IntendedFrames)
+	}
+	answer := d.cfg.Device.Answer(Question{
+		FramesPerSecond: rate, Duration: trial.Duration(), Since: d.now, Random: d.random,
+	})
+	lost := uint64(math.Round(min(max(answer.LossRatio, 0), 1) * float64(out.SentFrames)))
+	out.ReceivedFrames = out.SentFrames - lost
+	if out.ReceivedFrames > 0 {
+		d.delays(&out, rate, answer.CapacityFramesPerSecond)
+	}
+	return out
+}
+
+// unsentTolerance is the share above which the simulated generator says that it was behind.
+const unsentTolerance = 0.001
+
+func doubts(out measure.Outcome) []measure.Doubt {
+	if unsent := out.UnsentRatio(); unsent > unsentTolerance {
+		return []measure.Doubt{{
+			Code:   measure.DoubtUnsent,
+			Detail: fmt.Sprintf("%.3f %% of the intended frames were not sent", unsent*100),
+		}}
+	}
+	return nil
+}

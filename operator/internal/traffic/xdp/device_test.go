@@ -1,0 +1,315 @@
+package xdp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+)
+
+// forward opens a driver with the Forward stream over a device in user space.
+func forward(t *testing.T, path func(*testpath.Path) measure.Path, each func(number uint64, at time.Time, frame []byte, send func([]byte))) (*Driver, *testpath.Forwarder) {
+	t.Helper()
+	p := buildPath(t, testpath.Wired)
+	f, err := p.Forward(each)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Stop)
+	return open(t, p, Config{Path: path(p), TransmitPath: Direct}), f
+}
+
+func ipv4Forward(p *testpath.Path) measure.Path { return p.IPv4(measure.Forward) }
+func ipv6Forward(p *testpath.Path) measure.Path { return p.IPv6(measure.Forward) }
+
+// sequenceOf reads the signature of an IPv4 frame.
+func sequenceOf(frame []byte) uint32 {
+	return binary.NativeEndian.Uint32(frame[ethernetBytes+ipv4Bytes+udpBytes+4:])
+}
+
+// Probe frames pass the devices below too: a device counts by the frames' own
+// sequence numbers.
+
+func TestKnownLoss(t *testing.T) {
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if sequenceOf(frame)%7 != 3 {
+			send(frame)
+		}
+	})
+	o := run(t, d, trialOf(64, 10_000, 300*time.Millisecond)).Directions[0]
+	if want := (o.SentFrames + 3) / 7; o.LostFrames() != want {
+		t.Errorf("lost %d of %d frames, want %d", o.LostFrames(), o.SentFrames, want)
+	}
+	if o.ReorderedFrames != 0 || o.DuplicateFrames != 0 {
+		t.Errorf("%d reordered and %d duplicate frames of a device that only loses", o.ReorderedFrames, o.DuplicateFrames)
+	}
+	// Of seven frames, five follow their predecessor.
+	if got, want := o.DelayVariation.Samples, o.ReceivedFrames-o.LostFrames(); got > want || got+1 < want {
+		t.Errorf("%d samples of delay variation, want %d", got, want)
+	}
+}
+
+func TestKnownDuplicatesAndReordering(t *testing.T) {
+	var held []byte
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		switch n := sequenceOf(frame); {
+		case n%20 == 5: // goes out behind the next one
+			held = bytes.Clone(frame)
+			return
+		default:
+			send(frame)
+			if n%10 == 0 {
+				send(frame)
+			}
+		}
+		if held != nil {
+			send(held)
+			held = nil
+		}
+	})
+	trial := trialOf(64, 10_000, 200*time.Millisecond)
+	o := run(t, d, trial).Directions[0]
+	if o.LostFrames() != 0 {
+		t.Errorf("lost %d of %d frames", o.LostFrames(), o.SentFrames)
+	}
+	if want := (o.SentFrames + 9) / 10; o.DuplicateFrames != want {
+		t.Errorf("%d duplicates of %d frames, want %d", o.DuplicateFrames, o.SentFrames, want)
+	}
+	if want := (o.SentFrames + 13) / 20; o.ReorderedFrames != want {
+		t.Errorf("%d reordered of %d frames, want %d", o.ReorderedFrames, o.SentFrames, want)
+	}
+}
+
+func TestKnownDelay(t *testing.T) {
+	const delay = 2 * time.Millisecond
+	var hold time.Duration
+	d, _ := forward(t, ipv4Forward, func(_ uint64, at time.Time, frame []byte, send func([]byte)) {
+		for time.Since(at) < hold {
+		}
+		send(frame)
+	})
+	// Slow enough for each frame to find the device empty.
+	trial := trialOf(128, 200, 500*time.Millisecond)
+	base := run(t, d, trial).Directions[0]
+	hold = delay
+	held := run(t, d, trial).Directions[0]
+	if held.ReceivedFrames == 0 || base.ReceivedFrames == 0 {
+		t.Fatalf("received %d and %d frames", base.ReceivedFrames, held.ReceivedFrames)
+	}
+	if got := time.Duration(held.Latency.MinNanoseconds); got < delay {
+		t.Errorf("the least latency is %v, less than the device's %v", got, delay)
+	}
+	added := time.Duration(held.Latency.MinNanoseconds) - time.Duration(base.Latency.MinNanoseconds)
+	if off := (added - delay).Abs(); off > delay/10 {
+		t.Errorf("a delay of %v was measured as %v", delay, added)
+	}
+	t.Logf("the device's %v: least %v, median %v", delay, added,
+		time.Duration(held.Latency.P50Nanoseconds)-time.Duration(base.Latency.P50Nanoseconds))
+}
+
+// TestDelayVariationAndJitter has the device write send times that make the
+// delays 1 s and 3 s by turns: next to that, a busy machine's own are nothing.
+func TestDelayVariationAndJitter(t *testing.T) {
+	const delay, change = uint64(time.Second), uint64(2 * time.Second)
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		sentAt := monotonicNow() - delay - change*uint64(sequenceOf(frame)%2)
+		binary.NativeEndian.PutUint64(frame[ethernetBytes+ipv4Bytes+udpBytes+8:], sentAt)
+		send(frame)
+	})
+	o := run(t, d, trialOf(128, 1000, 200*time.Millisecond)).Directions[0]
+	if o.DelayVariation.Samples+1 != o.ReceivedFrames {
+		t.Errorf("%d samples of delay variation of %d frames", o.DelayVariation.Samples, o.ReceivedFrames)
+	}
+	// RFC 3550 appendix A.8, integers and all.
+	var jitter uint64
+	for range o.ReceivedFrames - 1 {
+		jitter += change - (jitter+8)>>4
+	}
+	for name, c := range map[string]struct{ got, want uint64 }{
+		"first delay":            {o.FirstFrameNanoseconds, delay},
+		"mean latency":           {o.Latency.MeanNanoseconds, delay + change/2},
+		"median delay variation": {o.DelayVariation.P50Nanoseconds, change},
+		"mean delay variation":   {o.DelayVariation.MeanNanoseconds, change},
+		"jitter":                 {o.JitterNanoseconds, jitter >> 4},
+	} {
+		if off := math.Abs(float64(c.got) - float64(c.want)); off > 0.02*float64(c.want) {
+			t.Errorf("%s %v, want %v", name, time.Duration(c.got), time.Duration(c.want))
+		}
+	}
+}
+
+func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
+	var keep [][]byte
+	var release bool
+	d, f := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if len(keep) < 50 {
+			keep = append(keep, bytes.Clone(frame))
+		}
+		if release {
+			for _, old := range keep {
+				send(old)
+			}
+			send(make([]byte, 100)) // and one of somebody else
+			release = false
+		}
+		send(frame)
+	})
+	trial := trialOf(64, 2000, 100*time.Millisecond)
+	run(t, d, trial)
+	release = true
+	o := run(t, d, trial)
+	checkWhole(t, o)
+	if got := d.state.Receivers[0].Stray; got != 50 {
+		t.Errorf("%d stray frames, want 50", got)
+	}
+	if got := d.state.Receivers[0].Foreign; got != 1 {
+		t.Errorf("%d foreign frames, want 1", got)
+	}
+	if f.Seen.Load() == 0 {
+		t.Error("the device saw nothing")
+	}
+}
+
+func TestEveryByteOfAFrame(t *testing.T) {
+	for name, path := range map[string]func(*testpath.Path) measure.Path{"IPv4": ipv4Forward, "IPv6": ipv6Forward} {
+		t.Run(name, func(t *testing.T) {
+			var want template
+			wrong := ""
+			d, _ := forward(t, path, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+				send(frame)
+				if len(frame) != len(want.frame) || wrong != "" {
+					return
+				}
+				wrong = checkChecksums(frame)
+				// What the program fills in.
+				clear(frame[want.payloadOffset:][:signatureBytes])
+				if want.checksumOffset > 0 {
+					clear(frame[want.checksumOffset:][:2])
+				}
+				if !bytes.Equal(frame, want.frame) {
+					wrong = "the frame differs from its template"
+				}
+				// Frames are recycled: spoil this one.
+				for i := range frame {
+					frame[i] = 0xa5
+				}
+			})
+			for _, size := range []int{90, 301, 1518} {
+				var err error
+				if want, err = newTemplate(d.config.Path.Streams[0], size); err != nil {
+					t.Fatal(err)
+				}
+				checkWhole(t, run(t, d, trialOf(size, 5000, 50*time.Millisecond)))
+				if wrong != "" {
+					t.Fatalf("%d bytes: %s", size, wrong)
+				}
+			}
+		})
+	}
+}
+
+func TestDeviceThatStops(t *testing.T) {
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if sequenceOf(frame) < 300 {
+			send(frame)
+		}
+	})
+	o := run(t, d, trialOf(64, 5000, 300*time.Millisecond)).Directions[0]
+	if want := min(300, o.SentFrames); o.ReceivedFrames != want || o.LostFrames() != o.SentFrames-want {
+		t.Errorf("received %d and lost %d of %d frames, want %d received", o.ReceivedFrames, o.LostFrames(), o.SentFrames, want)
+	}
+}
+
+func TestDeviceThatTakesItsLinkDown(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+	stopped := make(chan error, 1)
+	time.AfterFunc(200*time.Millisecond, func() { stopped <- setLink(p.Device, testpath.DeviceWest, false) })
+	began := time.Now()
+	o := run(t, d, trialOf(64, 5000, 400*time.Millisecond)).Directions[0]
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the trial took %v", took)
+	}
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	// What the port refuses once its peer is gone was not sent.
+	if o.LostFrames()+o.UnsentFrames() == 0 {
+		t.Errorf("sent %d and received %d of %d frames, over a link that was down half of the time", o.SentFrames, o.ReceivedFrames, o.IntendedFrames)
+	}
+}
+
+// TestPolicer offers a token bucket twice what it lets through.
+func TestPolicer(t *testing.T) {
+	const (
+		frameBytes = 128
+		skb        = frameBytes - measure.FrameCheckSequenceBytes
+		passed     = 5000 // frames/s
+		burst      = 2000 // frames: a busy machine's stalls must not overflow the bucket
+	)
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+	var east netlink.Link
+	if err := testpath.Do(p.Device, func() (err error) {
+		if east, err = netlink.LinkByName(testpath.DeviceEast); err != nil {
+			return err
+		}
+		return netlink.QdiscReplace(&netlink.Tbf{
+			QdiscAttrs: netlink.QdiscAttrs{LinkIndex: east.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+			Rate:       passed * skb,
+			Buffer:     netlink.Xmittime(passed*skb, burst*skb),
+			Limit:      10 * skb,
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for attempt := 1; ; attempt++ {
+		dropped, sent := queueCounters(t, p, east)
+		o := run(t, d, trialOf(frameBytes, 2*passed, 2*time.Second))
+		got := o.Directions[0]
+		droppedNow, sentNow := queueCounters(t, p, east)
+		dropped, sent = droppedNow-dropped, sentNow-sent
+		// The router has a few packets of its own.
+		if off := int64(got.LostFrames() - dropped); max(off, -off) > 5 || got.ReceivedFrames > sent {
+			t.Errorf("lost %d and received %d frames; the device's own counters say %d dropped and %d sent", got.LostFrames(), got.ReceivedFrames, dropped, sent)
+		}
+		// The nominal figure is that of an offered load without gaps, from a full bucket.
+		if latest := time.Duration(d.state.Transmitters[0].Latest); latest > 10*time.Millisecond && attempt < 4 {
+			t.Logf("a frame left %v late: measuring again", latest)
+			time.Sleep(burst * time.Second / passed)
+			continue
+		} else if latest > 10*time.Millisecond {
+			t.Logf("the machine is too busy to hold the figure against the nominal one: a frame left %v late", latest)
+			return
+		}
+		nominal := float64(passed)*float64(o.SendingNanoseconds)/1e9 + burst
+		if off := math.Abs(float64(got.ReceivedFrames)-nominal) / nominal; off > 0.005 {
+			t.Errorf("received %d frames, the policer's nominal figure is %.0f", got.ReceivedFrames, nominal)
+		}
+		t.Logf("received %d, nominal %.0f; lost %d, dropped by the device %d", got.ReceivedFrames, nominal, got.LostFrames(), dropped)
+		return
+	}
+}
+
+// queueCounters are the token bucket's own.
+func queueCounters(t *testing.T, p *testpath.Path, l netlink.Link) (dropped, sent uint64) {
+	t.Helper()
+	if err := testpath.Do(p.Device, func() error {
+		qdiscs, err := netlink.QdiscList(l)
+		for _, q := range qdiscs {
+			if s := q.Attrs().Statistics; q.Type() == "tbf" && s != nil {
+				dropped, sent = uint64(s.Queue.Drops), uint64(s.Basic.Packets)
+			}
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return dropped, sent
+}

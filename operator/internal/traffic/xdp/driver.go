@@ -1,0 +1,254 @@
+// Package xdp makes and measures traffic with XDP programs: what goes in is a
+// measure.Path and, trial by trial, a load; what comes out is a
+// measure.Outcome. It needs no DPDK, no hugepages and no binding of network
+// cards, only the capabilities BPF and NET_ADMIN.
+//
+// docs/concepts/xdp-driver.md explains how it works and where its limits are.
+package xdp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// Why a driver cannot be opened or a trial not be run.
+const (
+	ReasonInvalidPath        = "InvalidPath"
+	ReasonPortMissing        = "PortMissing"
+	ReasonPortDown           = "PortDown"
+	ReasonPortBusy           = "PortBusy"
+	ReasonCannotLoadBPF      = "CannotLoadBPF"
+	ReasonCannotTransmit     = "CannotTransmit"
+	ReasonNoPathThroughChain = "NoPathThroughChain"
+	ReasonFrameTooSmall      = "FrameTooSmall"
+	ReasonFrameTooLarge      = "FrameTooLarge"
+	ReasonInvalidTrial       = "InvalidTrial"
+)
+
+// How frames leave a port.
+const (
+	// Auto finds out with probe frames.
+	Auto = "Auto"
+	// Direct redirects frames to the port itself: a network card that
+	// transmits XDP frames, or a veth whose peer has NAPI.
+	Direct = "Direct"
+	// InnerVeth takes a veth pair inside the pod on the way: it works on
+	// every port.
+	InnerVeth = "InnerVeth"
+)
+
+// How frames are taken in.
+const (
+	Native  = "Native"
+	Generic = "Generic"
+)
+
+const defaultProbeTimeout = 5 * time.Second
+
+// Config is what Open needs. Only Path has no default.
+type Config struct {
+	Path measure.Path
+	// Threads is how many cores send, 1 or 2. 0 takes 2 where there are two
+	// streams and at least three CPUs, so that one stays free for the rest.
+	Threads int
+	// TransmitPath is Auto (the default), Direct or InnerVeth.
+	TransmitPath string
+	// ReceiveMode is Auto (the default), Native or Generic.
+	ReceiveMode string
+	// ProbeTimeout is how long Open looks for a way through the chain, by
+	// default 5 s. It must outlast the time that a device needs to forward.
+	ProbeTimeout time.Duration
+
+	withoutTCX bool
+}
+
+// Driver is a measure.Driver. The programs' memory is its own, so one driver
+// holds one path.
+type Driver struct {
+	config      Config
+	ports       [2]port
+	streams     [2]*measure.Stream // by direction; nil: none
+	description measure.Description
+
+	handle     *netlink.Handle
+	netns      *os.File
+	collection *ebpf.Collection
+	state      *state
+	receivers  []link.Link
+	inner      [2]*innerVeth
+
+	cpus []int
+	// longest is the most bytes of a frame that live frames can carry here.
+	longest int
+	trial   uint16
+}
+
+var _ measure.Driver = (*Driver)(nil)
+
+// Open loads the programs, puts them on the ports and finds the way out.
+func Open(ctx context.Context, config Config) (_ *Driver, err error) {
+	// Everything below happens in the network namespace of this thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	d := &Driver{config: config, description: measure.Description{Driver: "XDP"}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	steps := []func() error{
+		d.checkConfig, d.openPorts, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
+		func() error { return d.findPath(ctx) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Description tells how the driver transmits and receives.
+func (d *Driver) Description() measure.Description { return d.description }
+
+// Close takes everything off the ports again. It may be called twice.
+func (d *Driver) Close() error {
+	var failed []error
+	for i := range d.inner {
+		failed = append(failed, d.inner[i].close())
+		d.inner[i] = nil
+	}
+	for _, r := range d.receivers {
+		failed = append(failed, r.Close())
+	}
+	d.receivers = nil
+	failed = append(failed, d.state.unmap())
+	if d.collection != nil {
+		d.collection.Close()
+		d.collection = nil
+	}
+	if d.handle != nil {
+		d.handle.Close()
+		d.handle = nil
+	}
+	if d.netns != nil {
+		failed = append(failed, d.netns.Close())
+		d.netns = nil
+	}
+	return errors.Join(failed...)
+}
+
+func (d *Driver) checkConfig() error {
+	invalid := func(format string, args ...any) error {
+		return &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
+	}
+	c := &d.config
+	if c.TransmitPath == "" {
+		c.TransmitPath = Auto
+	}
+	if c.ReceiveMode == "" {
+		c.ReceiveMode = Auto
+	}
+	if c.ProbeTimeout <= 0 {
+		c.ProbeTimeout = defaultProbeTimeout
+	}
+	if c.TransmitPath != Auto && c.TransmitPath != Direct && c.TransmitPath != InnerVeth {
+		return invalid("unknown transmit path %q", c.TransmitPath)
+	}
+	if c.ReceiveMode != Auto && c.ReceiveMode != Native && c.ReceiveMode != Generic {
+		return invalid("unknown receive mode %q", c.ReceiveMode)
+	}
+	if c.Threads < 0 || c.Threads > 2 {
+		return invalid("%d threads: there can be 1 or 2, or 0 for a choice by the number of CPUs", c.Threads)
+	}
+	if c.Path.Ports[0].Interface == c.Path.Ports[1].Interface {
+		return invalid("both ports are %q", c.Path.Ports[0].Interface)
+	}
+	for i := range c.Path.Streams {
+		s := &c.Path.Streams[i]
+		index := directionIndex(s.Direction)
+		if index < 0 || d.streams[index] != nil {
+			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
+		}
+		if err := checkStream(*s); err != nil {
+			return invalid("%w", err)
+		}
+		d.streams[index] = s
+	}
+	if len(c.Path.Streams) == 0 {
+		return invalid("there is no stream")
+	}
+	return nil
+}
+
+// directionIndex is layout.h's FORWARD or REVERSE; port i sends direction i.
+func directionIndex(direction measure.Direction) int {
+	switch direction {
+	case measure.Forward:
+		return 0
+	case measure.Reverse:
+		return 1
+	}
+	return -1
+}
+
+func (d *Driver) openPorts() (err error) {
+	if d.netns, err = openNetNS(); err != nil {
+		return fmt.Errorf("opening the network namespace: %w", err)
+	}
+	if d.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
+		return fmt.Errorf("opening rtnetlink: %w", err)
+	}
+	for i, p := range d.config.Path.Ports {
+		if d.ports[i], err = findPort(d.handle, p.Interface); err != nil {
+			return err
+		}
+		if err := removeInner(d.handle, d.ports[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chooseCPUs takes the last ones that the process may use: the first are where
+// interrupts and other work go by default.
+func (d *Driver) chooseCPUs() error {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return fmt.Errorf("reading the CPU affinity: %w", err)
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < allowed.Count(); cpu++ {
+		if allowed.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	threads := d.config.Threads
+	if threads == 0 {
+		threads = 1
+		if len(d.config.Path.Streams) == 2 && len(cpus) >= 3 {
+			threads = 2
+		}
+	}
+	threads = min(threads, len(d.config.Path.Streams))
+	if threads > len(cpus) {
+		d.description.Fallbacks = append(d.description.Fallbacks,
+			fmt.Sprintf("%d transmit threads were asked for and %d CPU is allowed: one thread sends", threads, len(cpus)))
+		threads = 1
+	}
+	d.cpus = cpus[len(cpus)-threads:]
+	d.description.Threads = threads
+	return nil
+}

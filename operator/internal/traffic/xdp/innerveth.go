@@ -1,0 +1,132 @@
+package xdp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// innerVeth is the way out of a port whose peer takes no XDP frames: the
+// program redirects into near; far makes ordinary packets of them (GRO gives
+// it the NAPI that this needs) and its tc program sends them out of the port.
+type innerVeth struct {
+	handle *netlink.Handle
+	near   netlink.Link
+	tcx    link.Link
+}
+
+// innerNames belong to the port: a later process finds what a crashed one left
+// behind, and two drivers in one namespace do not meet.
+func innerNames(p port) (near, far string) {
+	return fmt.Sprintf("vbi%da", p.index), fmt.Sprintf("vbi%db", p.index)
+}
+
+// removeInner deletes what an earlier process left on the port.
+func removeInner(h *netlink.Handle, p port) error {
+	near, far := innerNames(p)
+	for _, name := range []string{near, far} {
+		found, err := h.LinkByName(name)
+		if isMissing(err) {
+			continue
+		}
+		if err == nil {
+			err = h.LinkDel(found)
+		}
+		if err != nil && !isMissing(err) {
+			return fmt.Errorf("removing the inner veth %q of an earlier run: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// newInnerVeth makes the pair. withoutTCX leaves out the newer way to attach a
+// tc program, for kernels before 6.6.
+func newInnerVeth(h *netlink.Handle, p port, program *ebpf.Program, withoutTCX bool) (_ *innerVeth, fallback string, err error) {
+	if err := removeInner(h, p); err != nil {
+		return nil, "", err
+	}
+	near, far := innerNames(p)
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name, attrs.MTU = near, p.mtu
+	attrs.NumTxQueues, attrs.NumRxQueues = 1, 1
+	pair := netlink.NewVeth(attrs)
+	pair.PeerName, pair.PeerMTU = far, uint32(p.mtu)
+	pair.PeerNumTxQueues, pair.PeerNumRxQueues = 1, 1
+	if err := h.LinkAdd(pair); err != nil {
+		return nil, "", fmt.Errorf("adding the inner veth pair %q: %w", near, err)
+	}
+	inner := &innerVeth{handle: h, near: pair}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, inner.close())
+		}
+	}()
+	farLink, err := h.LinkByName(far)
+	if err != nil {
+		return nil, "", err
+	}
+	// Before the links go up: far comes up with NAPI, and near, opened after
+	// it, sees that it may be a target of redirects.
+	if err := enableGRO(far); err != nil {
+		return nil, "", fmt.Errorf("turning GRO on at %q: %w", far, err)
+	}
+	for _, l := range []netlink.Link{farLink, pair} {
+		if err := h.LinkSetUp(l); err != nil {
+			return nil, "", fmt.Errorf("bringing up %q: %w", l.Attrs().Name, err)
+		}
+	}
+	if fallback, err = inner.attach(farLink, program, withoutTCX); err != nil {
+		return nil, "", err
+	}
+	return inner, fallback, nil
+}
+
+func (v *innerVeth) attach(far netlink.Link, program *ebpf.Program, withoutTCX bool) (fallback string, err error) {
+	if !withoutTCX {
+		v.tcx, err = link.AttachTCX(link.TCXOptions{
+			Interface: far.Attrs().Index, Program: program, Attach: ebpf.AttachTCXIngress,
+		})
+		if err == nil || !errors.Is(err, ebpf.ErrNotSupported) {
+			return "", err
+		}
+	}
+	qdisc := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
+		LinkIndex: far.Attrs().Index,
+		Handle:    netlink.MakeHandle(0xffff, 0),
+		Parent:    netlink.HANDLE_CLSACT,
+	}}
+	if err := v.handle.QdiscReplace(qdisc); err != nil {
+		return "", fmt.Errorf("adding clsact to %q: %w", far.Attrs().Name, err)
+	}
+	filter := &netlink.BpfFilter{
+		FilterAttrs: netlink.FilterAttrs{
+			LinkIndex: far.Attrs().Index,
+			Parent:    netlink.HANDLE_MIN_INGRESS,
+			Handle:    1, Protocol: unix.ETH_P_ALL, Priority: 1,
+		},
+		Fd: program.FD(), Name: "pass_on", DirectAction: true,
+	}
+	if err := v.handle.FilterReplace(filter); err != nil {
+		return "", fmt.Errorf("adding the tc program to %q: %w", far.Attrs().Name, err)
+	}
+	return "the kernel has no tcx: the inner veth's program hangs on a clsact queueing discipline", nil
+}
+
+// close takes the pair away; a filter goes with its link.
+func (v *innerVeth) close() error {
+	if v == nil {
+		return nil
+	}
+	var failed []error
+	if v.tcx != nil {
+		failed = append(failed, v.tcx.Close())
+	}
+	if err := v.handle.LinkDel(v.near); err != nil && !isMissing(err) {
+		failed = append(failed, fmt.Errorf("removing %q: %w", v.near.Attrs().Name, err))
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,149 @@
+package xdp
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// load brings the programs into the kernel, without atomic operations where
+// no two CPUs can receive for one direction at once.
+func (d *Driver) load() error {
+	several := d.config.ReceiveMode == Generic
+	for _, p := range d.ports {
+		several = several || !oneReceiveQueue(p.name)
+	}
+	if err := d.loadFor(several); err != nil {
+		return err
+	}
+	// Another process's frames may be about: start at a number of our own.
+	var seed [2]byte
+	_, _ = rand.Read(seed[:])
+	d.trial = binary.NativeEndian.Uint16(seed[:])
+	return nil
+}
+
+func (d *Driver) loadFor(severalCPUs bool) error {
+	if err := d.state.unmap(); err != nil {
+		return err
+	}
+	if d.collection != nil {
+		d.collection.Close()
+	}
+	spec, err := loadTraffic()
+	if err != nil {
+		return cannotLoad(err)
+	}
+	several := uint8(0)
+	if severalCPUs {
+		several = 1
+	}
+	if err := spec.Variables[trafficVarSeveralCpus].Set(several); err != nil {
+		return cannotLoad(err)
+	}
+	if d.collection, err = ebpf.NewCollection(spec); err != nil {
+		return cannotLoad(err)
+	}
+	if d.state, err = mapState(d.collection.Maps[".bss"]); err != nil {
+		return cannotLoad(err)
+	}
+	for i := range d.ports {
+		d.state.Transmitters[i].PortIfindex = uint32(d.ports[i].index)
+		d.state.Receivers[i].PortIfindex = uint32(d.ports[1-i].index)
+	}
+	d.state.clear()
+	return nil
+}
+
+func cannotLoad(err error) error {
+	return &measure.Failure{
+		Reason: ReasonCannotLoadBPF,
+		Remedy: "give the container the capabilities BPF and NET_ADMIN, on Linux 5.18 or later",
+		Err:    fmt.Errorf("loading the XDP programs: %w", err),
+	}
+}
+
+// attachReceivers puts the receive program on both ports, in one mode.
+func (d *Driver) attachReceivers() error {
+	mode := d.config.ReceiveMode
+	if mode != Generic {
+		err := d.attachIn(link.XDPDriverMode)
+		if err == nil {
+			d.description.ReceiveMode = Native
+			return nil
+		}
+		if mode == Native || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EPERM) {
+			return cannotAttach(err)
+		}
+		d.description.Fallbacks = append(d.description.Fallbacks,
+			fmt.Sprintf("a port's driver takes no XDP program (%v): frames are received in generic mode", err))
+		// Generic mode runs wherever a packet is taken off a CPU's backlog.
+		if err := d.loadFor(true); err != nil {
+			return err
+		}
+	}
+	if err := d.attachIn(link.XDPGenericMode); err != nil {
+		return cannotAttach(err)
+	}
+	d.description.ReceiveMode = Generic
+	return nil
+}
+
+func (d *Driver) attachIn(mode link.XDPAttachFlags) error {
+	for _, p := range d.ports {
+		l, err := link.AttachXDP(link.XDPOptions{
+			Program: d.collection.Programs[trafficProgReceive], Interface: p.index, Flags: mode,
+		})
+		if err != nil {
+			for _, attached := range d.receivers {
+				err = errors.Join(err, attached.Close())
+			}
+			d.receivers = nil
+			return fmt.Errorf("interface %q: %w", p.name, err)
+		}
+		d.receivers = append(d.receivers, l)
+	}
+	return nil
+}
+
+func cannotAttach(err error) error {
+	if errors.Is(err, unix.EBUSY) {
+		return &measure.Failure{
+			Reason: ReasonPortBusy,
+			Remedy: "remove the XDP program that another process put on the port",
+			Err:    fmt.Errorf("attaching the receive program: %w", err),
+		}
+	}
+	return cannotLoad(fmt.Errorf("attaching the receive program: %w", err))
+}
+
+// findLongest asks the kernel, whose limit is a page less what it keeps for
+// itself there: 3 to 4 KiB, never less than 1514 bytes.
+func (d *Driver) findLongest() error {
+	buffer := make([]byte, len(d.state.Templates[0]))
+	accepts := func(bytes int) error {
+		s := sender{program: d.collection.Programs[trafficProgTransmitForward].FD(), frame: buffer[:bytes]}
+		return s.once()
+	}
+	low, high := 60, len(buffer)
+	if err := accepts(low); err != nil {
+		return cannotLoad(fmt.Errorf("running a program with live frames: %w", err))
+	}
+	for high-low > 1 {
+		middle := (low + high) / 2
+		if accepts(middle) == nil {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	d.longest = low
+	return nil
+}

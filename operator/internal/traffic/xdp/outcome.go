@@ -1,0 +1,160 @@
+package xdp
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// A trial in which more than this share of frames left late is doubted; so is
+// one in which the hypervisor held back more than this share of a CPU.
+const (
+	lateShare  = 0.01
+	stealShare = 0.005
+)
+
+// ticksPerSecond is USER_HZ, the unit of /proc/stat: 100 on every architecture
+// that is built for.
+const ticksPerSecond = 100
+
+// watched is what is read before and after a trial.
+type watched struct {
+	ports [2]counters
+	// steal is how long the hypervisor held back the transmitting CPUs.
+	steal time.Duration
+}
+
+func (w watched) since(before watched) watched {
+	for i := range w.ports {
+		w.ports[i] = w.ports[i].since(before.ports[i])
+	}
+	w.steal -= before.steal
+	return w
+}
+
+func (d *Driver) watch() (w watched, err error) {
+	for i, p := range d.ports {
+		if w.ports[i], err = readCounters(d.handle, p); err != nil {
+			return w, err
+		}
+	}
+	w.steal = readSteal(d.cpus)
+	return w, nil
+}
+
+// readSteal gives 0 where /proc/stat cannot be read: the figure only ever
+// raises a doubt.
+func readSteal(cpus []int) time.Duration {
+	file, err := os.Open("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = file.Close() }()
+	var ticks int64
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		for _, cpu := range cpus {
+			rest, found := strings.CutPrefix(lines.Text(), fmt.Sprintf("cpu%d ", cpu))
+			if !found {
+				continue
+			}
+			var user, nice, system, idle, iowait, irq, softirq, steal int64
+			if _, err := fmt.Sscan(rest, &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal); err == nil {
+				ticks += steal
+			}
+		}
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond
+}
+
+// outcome reads the result of a trial whose threads have ended.
+func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measure.Outcome {
+	outcome := measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds}
+	for i, s := range d.streams {
+		if s == nil {
+			continue
+		}
+		t := &d.state.Transmitters[i]
+		if t.LastDeparture > start {
+			outcome.SendingNanoseconds = max(outcome.SendingNanoseconds, int64(t.LastDeparture-start))
+		}
+		r := &d.state.Receivers[i]
+		outcome.Directions = append(outcome.Directions, measure.DirectionOutcome{
+			Direction:             s.Direction,
+			IntendedFrames:        intendedFrames(trial),
+			SentFrames:            d.sent(i, seen),
+			ReceivedFrames:        r.Received,
+			DuplicateFrames:       r.Duplicates,
+			ReorderedFrames:       r.Reordered,
+			FirstFrameNanoseconds: r.FirstDelay,
+			Latency:               delays(&d.state.Histograms[i][histogramDelay], r.Delay),
+			DelayVariation:        delays(&d.state.Histograms[i][histogramVariation], r.Variation),
+			JitterNanoseconds:     r.Jitter >> 4,
+		})
+	}
+	return outcome
+}
+
+// handedOver is how many frames of a direction were given to its port.
+func (d *Driver) handedOver(i int) uint64 {
+	if d.description.TransmitPath == InnerVeth {
+		return d.state.Transmitters[i].LeftInner
+	}
+	return d.state.Transmitters[i].Made
+}
+
+// sent is what was handed to the port less what the port refused. The port's
+// counter may hold frames of others: what arrived was sent in any case.
+func (d *Driver) sent(i int, seen watched) uint64 {
+	sent := d.handedOver(i)
+	sent -= min(sent, seen.ports[i].sendDrops)
+	return max(sent, d.state.Receivers[i].Received)
+}
+
+// doubts are what the generator has against its own trial.
+func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []*sender, seen watched) []measure.Doubt {
+	var all []measure.Doubt
+	doubt := func(code string, invalid bool, format string, args ...any) {
+		all = append(all, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
+	}
+	for _, direction := range outcome.Directions {
+		i := directionIndex(direction.Direction)
+		out, in := d.ports[i].name, d.ports[1-i].name
+		if n := seen.ports[1-i].receiveDrops; n > 0 {
+			// Without loss it cannot have been this trial's frames.
+			doubt(measure.DoubtReceiveDrops, direction.LostFrames() > 0,
+				"%s: %s dropped %d frames on their way in, %d of %d are missing", direction.Direction, in, n, direction.LostFrames(), direction.SentFrames)
+		}
+		t := &d.state.Transmitters[i]
+		if direction.SentFrames < t.Made {
+			doubt(measure.DoubtTransmitDrops, false,
+				"%s: %d of %d frames were made but did not leave %s; they do not count as sent", direction.Direction, t.Made-direction.SentFrames, t.Made, out)
+		}
+		if n := direction.UnsentFrames(); n > 0 {
+			doubt(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent", direction.Direction, n, direction.IntendedFrames)
+		}
+		if float64(t.Late) > lateShare*float64(t.Made) {
+			doubt(measure.DoubtMissedDeadlines, false,
+				"%s: %d of %d frames left more than %v late, the latest %v; the transmit thread was preempted %d times",
+				direction.Direction, t.Late, t.Made, tolerance, time.Duration(t.Latest), preemptions(senders))
+		}
+	}
+	if budget := time.Duration(stealShare * float64(trial.Duration()) * float64(len(d.cpus))); seen.steal > budget {
+		doubt(measure.DoubtSteal, false, "the hypervisor held back the transmitting CPUs for %v of %v", seen.steal, trial.Duration())
+	}
+	expected := lead + trial.Duration() + trial.Settle()
+	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+2*overtime(trial) {
+		doubt(measure.DoubtStretched, false, "the trial took %v in place of %v", total, expected)
+	}
+	return all
+}
+
+func preemptions(senders []*sender) (n int64) {
+	for _, s := range senders {
+		n += s.preempted
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"unsafe"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// port is one traffic port, found by its name once and by its index after that.
+type port struct {
+	name  string
+	index int
+	mtu   int
+}
+
+func findPort(h *netlink.Handle, name string) (port, error) {
+	found, err := h.LinkByName(name)
+	if err != nil {
+		return port{}, &measure.Failure{
+			Reason: ReasonPortMissing,
+			Remedy: "attach both traffic ports to the pod, under the names that the path gives",
+			Err:    fmt.Errorf("interface %q: %w", name, err),
+		}
+	}
+	attrs := found.Attrs()
+	if attrs.Flags&net.FlagUp == 0 {
+		return port{}, &measure.Failure{
+			Reason: ReasonPortDown,
+			Remedy: "bring the interface up",
+			Err:    fmt.Errorf("interface %q is administratively down", name),
+		}
+	}
+	return port{name: name, index: attrs.Index, mtu: attrs.MTU}, nil
+}
+
+// counters are what the kernel counted on a port.
+type counters struct {
+	sent, received           uint64
+	sendDrops, receiveDrops  uint64
+	sendErrors, receiveError uint64
+}
+
+func (c counters) String() string {
+	return fmt.Sprintf("%d sent (%d dropped, %d errors), %d received (%d dropped, %d errors)",
+		c.sent, c.sendDrops, c.sendErrors, c.received, c.receiveDrops, c.receiveError)
+}
+
+func (c counters) since(before counters) counters {
+	return counters{
+		sent: c.sent - before.sent, received: c.received - before.received,
+		sendDrops: c.sendDrops - before.sendDrops, receiveDrops: c.receiveDrops - before.receiveDrops,
+		sendErrors: c.sendErrors - before.sendErrors, receiveError: c.receiveError - before.receiveError,
+	}
+}
+
+func readCounters(h *netlink.Handle, p port) (counters, error) {
+	found, err := h.LinkByIndex(p.index)
+	if err != nil {
+		return counters{}, &measure.Failure{
+			Reason: ReasonPortMissing,
+			Remedy: "keep both traffic ports in place while a run lasts",
+			Err:    fmt.Errorf("interface %q: %w", p.name, err),
+		}
+	}
+	s := found.Attrs().Statistics
+	if s == nil {
+		return counters{}, fmt.Errorf("interface %q has no counters", p.name)
+	}
+	return counters{
+		sent: s.TxPackets, received: s.RxPackets,
+		sendDrops: s.TxDropped, sendErrors: s.TxErrors,
+		// What a full ring of a network card lost stands under one of these names.
+		receiveDrops: s.RxDropped + s.RxMissedErrors + s.RxFifoErrors,
+		receiveError: s.RxErrors,
+	}, nil
+}
+
+// ethtoolValue and ethtoolChannels are the kernel's ethtool_value and
+// ethtool_channels.
+type ethtoolValue struct{ command, data uint32 }
+
+type ethtoolChannels struct {
+	command                                uint32
+	maxRx, maxTx, maxOther, maxCombined    uint32
+	rxCount, txCount, otherCount, combined uint32
+}
+
+const (
+	ethtoolSetGRO      = 0x2c
+	ethtoolGetChannels = 0x3c
+)
+
+// ethtool is for the two requests that rtnetlink does not carry.
+func ethtool(name string, request unsafe.Pointer) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var ifreq struct {
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [16]byte
+	}
+	copy(ifreq.name[:unix.IFNAMSIZ-1], name)
+	ifreq.data = request
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&ifreq))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func enableGRO(name string) error {
+	request := ethtoolValue{command: ethtoolSetGRO, data: 1}
+	return ethtool(name, unsafe.Pointer(&request))
+}
+
+// oneReceiveQueue says that a port certainly has a single receive queue.
+func oneReceiveQueue(name string) bool {
+	request := ethtoolChannels{command: ethtoolGetChannels}
+	if err := ethtool(name, unsafe.Pointer(&request)); err != nil {
+		return false
+	}
+	return request.rxCount+request.combined == 1
+}
+
+func isMissing(err error) bool {
+	return errors.As(err, new(netlink.LinkNotFoundError)) || errors.Is(err, unix.ENODEV)
+}

@@ -1,0 +1,165 @@
+package xdp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// One probe is a few frames in every direction. They may be lost where a
+// device is still learning, so probes go on until the time is up.
+const (
+	probeFrames     = 10
+	probeRate       = 1000
+	probeSettle     = 150 * time.Millisecond
+	probeFrameBytes = 128
+)
+
+// findPath finds the way out that delivers frames to the other port, with
+// whatever stands between. Both directions take the same way, so that their
+// figures compare.
+func (d *Driver) findPath(ctx context.Context) error {
+	ways := []string{d.config.TransmitPath}
+	if d.config.TransmitPath == Auto {
+		ways = []string{Direct, InnerVeth}
+	}
+	var before [2]counters
+	for i, p := range d.ports {
+		var err error
+		if before[i], err = readCounters(d.handle, p); err != nil {
+			return err
+		}
+	}
+	deadline := time.Now().Add(d.config.ProbeTimeout)
+	for {
+		for _, way := range ways {
+			delivered, err := d.probe(ctx, way)
+			if err != nil {
+				return err
+			}
+			if delivered {
+				return d.settleOn(ctx, way)
+			}
+		}
+		if time.Now().After(deadline) {
+			return d.noPath(before)
+		}
+	}
+}
+
+// settleOn keeps a way that delivers. Where a device began to forward just
+// between the two probes, the direct way deserves another look.
+func (d *Driver) settleOn(ctx context.Context, way string) error {
+	if way == InnerVeth && d.config.TransmitPath == Auto {
+		delivered, err := d.probe(ctx, Direct)
+		if err != nil {
+			return err
+		}
+		if delivered {
+			way = Direct
+		} else if _, err := d.takeWay(InnerVeth); err != nil {
+			return err
+		} else {
+			d.description.Fallbacks = append(d.description.Fallbacks,
+				"frames that were redirected to a port did not arrive (a veth whose peer has no NAPI drops them): an inner veth pair carries them")
+		}
+	}
+	d.description.TransmitPath = way
+	if way == Direct {
+		return d.dropInner()
+	}
+	return nil
+}
+
+func (d *Driver) dropInner() error {
+	var failed []error
+	for i := range d.inner {
+		failed = append(failed, d.inner[i].close())
+		d.inner[i] = nil
+	}
+	return errors.Join(failed...)
+}
+
+// probe says whether every stream's frames arrive that way.
+func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
+	fallback, err := d.takeWay(way)
+	if err != nil {
+		return false, err
+	}
+	if fallback != "" {
+		d.description.Fallbacks = append(d.description.Fallbacks, fallback)
+	}
+	d.description.TransmitPath = way
+	outcome, err := d.Measure(ctx, measure.Trial{
+		FrameBytes:              probeFrameBytes,
+		IntendedFramesPerSecond: probeRate,
+		DurationNanoseconds:     int64(probeFrames) * int64(time.Second) / probeRate,
+		SettleNanoseconds:       int64(probeSettle),
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, direction := range outcome.Directions {
+		if direction.ReceivedFrames == 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// takeWay points the programs at a way out, making the inner pairs at first use.
+func (d *Driver) takeWay(way string) (fallback string, err error) {
+	for i, p := range d.ports {
+		to := p.index
+		if way == InnerVeth && d.streams[i] != nil {
+			if d.inner[i] == nil {
+				program := d.collection.Programs[trafficProgPassOn]
+				if d.inner[i], fallback, err = newInnerVeth(d.handle, p, program, d.config.withoutTCX); err != nil {
+					return "", &measure.Failure{
+						Reason: ReasonCannotTransmit,
+						Remedy: "give the container the capability NET_ADMIN on a kernel with veth and tcx or clsact",
+						Err:    err,
+					}
+				}
+			}
+			to = d.inner[i].near.Attrs().Index
+		}
+		d.state.Transmitters[i].RedirectIfindex = uint32(to)
+	}
+	return fallback, nil
+}
+
+// noPath tells what was tried and where the frames were last seen.
+func (d *Driver) noPath(before [2]counters) error {
+	text := ""
+	for i, p := range d.ports {
+		now, err := readCounters(d.handle, p)
+		if err != nil {
+			return err
+		}
+		text += fmt.Sprintf("; %s: %v", p.name, now.since(before[i]))
+	}
+	tried := "Direct and InnerVeth"
+	if d.config.TransmitPath != Auto {
+		tried = d.config.TransmitPath
+	}
+	return &measure.Failure{
+		Reason: ReasonNoPathThroughChain,
+		Remedy: "check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
+		Err: fmt.Errorf("no probe frame came through in each of %v within %v (%s tried)%s",
+			d.directions(), d.config.ProbeTimeout, tried, text),
+	}
+}
+
+func (d *Driver) directions() []measure.Direction {
+	var all []measure.Direction
+	for _, s := range d.streams {
+		if s != nil {
+			all = append(all, s.Direction)
+		}
+	}
+	return all
+}

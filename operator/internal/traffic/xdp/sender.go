@@ -1,0 +1,216 @@
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// progRunLive is the part of union bpf_attr that BPF_PROG_RUN reads.
+type progRunLive struct {
+	programFD, returned            uint32
+	dataSizeIn, dataSizeOut        uint32
+	dataIn, dataOut                uint64
+	repeat, duration               uint32
+	contextSizeIn, contextSizeOut  uint32
+	contextIn, contextOut          uint64
+	flags, cpu, batchSize, padding uint32
+}
+
+const (
+	bpfProgRun        = 10
+	testXDPLiveFrames = 1 << 1
+)
+
+// run makes one BPF_PROG_RUN. It is not (*ebpf.Program).Run, which goes on
+// after a signal: a signal is how a run is ended early.
+func (r *progRunLive) run() error {
+	_, _, errno := unix.Syscall(unix.SYS_BPF, bpfProgRun, uintptr(unsafe.Pointer(r)), unsafe.Sizeof(*r))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// A run of the program holds an RCU read lock that only a task switch opens,
+// so a run's length is how long the whole node's grace periods may be held up.
+// Each new run costs some 30 microseconds.
+const runLength = 50 * time.Millisecond
+
+// sender drives one program on one core for one trial.
+type sender struct {
+	program int
+	frame   []byte
+	batch   uint32
+	cpu     int
+	netns   *os.File
+
+	stopped atomic.Bool
+	thread  atomic.Int64
+	done    chan struct{}
+
+	// Valid once done is closed.
+	err         error
+	runs        int
+	interrupted int
+	// preempted counts involuntary context switches.
+	preempted int64
+}
+
+// start sets a thread to work.
+func (s *sender) start() {
+	s.done = make(chan struct{})
+	go func() {
+		defer close(s.done)
+		s.err = s.work()
+	}()
+}
+
+// work runs on a thread of its own, in the ports' namespace and on one CPU.
+func (s *sender) work() error {
+	runtime.LockOSThread()
+	restore, err := s.settle()
+	if err != nil {
+		return err
+	}
+	before := involuntarySwitches()
+	s.thread.Store(int64(unix.Gettid()))
+	err = s.loop()
+	s.thread.Store(0)
+	s.preempted = involuntarySwitches() - before
+	// A thread that cannot be put back stays locked and ends with its goroutine.
+	if failed := restore(); failed != nil {
+		return errors.Join(err, failed)
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
+// settle moves the calling thread to its place; restore takes it back.
+func (s *sender) settle() (restore func() error, err error) {
+	leave, err := enterNetNS(s.netns)
+	if err != nil {
+		return nil, err
+	}
+	var all, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return nil, fmt.Errorf("reading the transmit thread's CPUs: %w", err)
+	}
+	only.Set(s.cpu)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		return nil, fmt.Errorf("pinning the transmit thread to CPU %d: %w", s.cpu, err)
+	}
+	return func() error { return errors.Join(unix.SchedSetaffinity(0, &all), leave()) }, nil
+}
+
+// request is what the kernel is asked for; the frame must stay pinned.
+func (s *sender) request(repeat uint32) *progRunLive {
+	return &progRunLive{
+		programFD:  uint32(s.program),
+		dataSizeIn: uint32(len(s.frame)),
+		dataIn:     uint64(uintptr(unsafe.Pointer(&s.frame[0]))),
+		repeat:     repeat,
+		flags:      testXDPLiveFrames,
+		batchSize:  s.batch,
+	}
+}
+
+// once runs the program a single time on the calling thread.
+func (s *sender) once() error {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&s.frame[0])
+	err := s.request(1).run()
+	if err == unix.EINTR {
+		return nil
+	}
+	return err
+}
+
+func (s *sender) loop() error {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&s.frame[0])
+	attr := s.request(1 << 12)
+	for !s.stopped.Load() {
+		began := time.Now()
+		err := attr.run()
+		s.runs++
+		if err == unix.EINTR || err == unix.EAGAIN {
+			s.interrupted++
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("running the transmit program: %w", err)
+		}
+		attr.repeat = nextRepeat(attr.repeat, time.Since(began))
+	}
+	return nil
+}
+
+// nextRepeat steers a run's length towards runLength, at most doubling: a
+// repetition may be a frame or only a look at the clock.
+func nextRepeat(repeat uint32, took time.Duration) uint32 {
+	wanted := uint64(repeat) * uint64(runLength) / uint64(max(took, time.Microsecond))
+	return uint32(min(max(wanted, 1<<8), uint64(repeat)*2, 1<<30))
+}
+
+// stop ends the thread's work; the signal cuts a run short. SIGURG is the one
+// that the Go runtime sends itself and ignores when unasked for.
+func (s *sender) stop() {
+	s.stopped.Store(true)
+	for {
+		if thread := s.thread.Load(); thread != 0 {
+			_ = unix.Tgkill(os.Getpid(), int(thread), unix.SIGURG)
+		}
+		select {
+		case <-s.done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func involuntarySwitches() int64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err != nil {
+		return 0
+	}
+	return usage.Nivcsw
+}
+
+func openNetNS() (*os.File, error) {
+	return os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
+}
+
+// enterNetNS moves the calling thread, if it is not there already: in a pod
+// all threads are, and it may not.
+func enterNetNS(ns *os.File) (leave func() error, err error) {
+	current, err := openNetNS()
+	if err != nil {
+		return nil, fmt.Errorf("opening the thread's network namespace: %w", err)
+	}
+	here, err := current.Stat()
+	if err != nil {
+		return nil, errors.Join(err, current.Close())
+	}
+	there, err := ns.Stat()
+	if err != nil {
+		return nil, errors.Join(err, current.Close())
+	}
+	if os.SameFile(here, there) {
+		return current.Close, nil
+	}
+	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, errors.Join(fmt.Errorf("entering the ports' network namespace: %w", err), current.Close())
+	}
+	return func() error {
+		return errors.Join(unix.Setns(int(current.Fd()), unix.CLONE_NEWNET), current.Close())
+	}, nil
+}

@@ -1,0 +1,125 @@
+package testpath
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+)
+
+// mtu admits every frame that live frames can carry.
+const mtu = 3400
+
+// veth makes a pair with an end in each namespace; napi gives the second end
+// NAPI, through GRO.
+func (p *Path) veth(near netns.NsHandle, nearName string, far netns.NsHandle, farName string, napi bool) error {
+	return Do(near, func() error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name, attrs.MTU, attrs.NumTxQueues, attrs.NumRxQueues = nearName, mtu, 1, 1
+		pair := netlink.NewVeth(attrs)
+		pair.PeerName, pair.PeerMTU, pair.PeerNumTxQueues, pair.PeerNumRxQueues = farName, mtu, 1, 1
+		if near != far {
+			pair.PeerNamespace = netlink.NsFd(far)
+		}
+		if err := netlink.LinkAdd(pair); err != nil {
+			return fmt.Errorf("veth %s: %w", nearName, err)
+		}
+		if err := netlink.LinkSetUp(pair); err != nil {
+			return err
+		}
+		return Do(far, func() error {
+			l, err := netlink.LinkByName(farName)
+			if err != nil {
+				return err
+			}
+			if err := netlink.LinkSetUp(l); err != nil || !napi {
+				return err
+			}
+			return EnableGRO(farName)
+		})
+	})
+}
+
+// EnableGRO gives a veth end NAPI. The link must be up: only then does the
+// other end learn that it may be a target of redirects.
+func EnableGRO(name string) error {
+	if out, err := exec.Command("ethtool", "-K", name, "gro", "on").CombinedOutput(); err != nil {
+		return fmt.Errorf("ethtool -K %s gro on: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+func (p *Path) bridge(name string, ports ...string) error {
+	return Do(p.Node, func() error {
+		attrs := netlink.NewLinkAttrs()
+		attrs.Name, attrs.MTU = name, mtu
+		snooping := false
+		b := &netlink.Bridge{LinkAttrs: attrs, MulticastSnooping: &snooping}
+		if err := netlink.LinkAdd(b); err != nil {
+			return fmt.Errorf("bridge %s: %w", name, err)
+		}
+		for _, port := range ports {
+			l, err := netlink.LinkByName(port)
+			if err != nil {
+				return err
+			}
+			if err := netlink.LinkSetMaster(l, b); err != nil {
+				return err
+			}
+		}
+		return netlink.LinkSetUp(b)
+	})
+}
+
+// route makes the device's namespace a router with static neighbours.
+func (p *Path) route() error {
+	if err := p.readMACs(p.Device, DeviceWest, DeviceEast); err != nil {
+		return err
+	}
+	return Do(p.Device, func() error {
+		for _, setting := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {
+			if err := os.WriteFile("/proc/sys/net/"+setting, []byte("1"), 0o644); err != nil {
+				return err
+			}
+		}
+		for _, side := range []struct {
+			link, mac string
+			neighbors []netip.Addr
+			own       []string
+		}{
+			{DeviceWest, p.westMAC, []netip.Addr{westIPv4, westIPv6}, []string{"198.18.0.1/24", "2001:2:0:1::1/64"}},
+			{DeviceEast, p.eastMAC, []netip.Addr{eastIPv4, eastIPv6}, []string{"198.19.0.1/24", "2001:2:0:2::1/64"}},
+		} {
+			l, err := netlink.LinkByName(side.link)
+			if err != nil {
+				return err
+			}
+			mac, err := net.ParseMAC(side.mac)
+			if err != nil {
+				return err
+			}
+			for _, own := range side.own {
+				addr, err := netlink.ParseAddr(own)
+				if err != nil {
+					return err
+				}
+				if err := netlink.AddrAdd(l, addr); err != nil {
+					return fmt.Errorf("address %s: %w", own, err)
+				}
+			}
+			for _, neighbor := range side.neighbors {
+				if err := netlink.NeighSet(&netlink.Neigh{
+					LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT,
+					IP: neighbor.AsSlice(), HardwareAddr: mac,
+				}); err != nil {
+					return fmt.Errorf("neighbour %s: %w", neighbor, err)
+				}
+			}
+		}
+		return nil
+	})
+}

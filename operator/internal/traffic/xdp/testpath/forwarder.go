@@ -1,0 +1,106 @@
+package testpath
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Forwarder is a device in user space whose faults are known exactly: it sees
+// every frame that comes in at DeviceWest and decides what goes out at
+// DeviceEast.
+type Forwarder struct {
+	in, out int
+	outName unix.SockaddrLinklayer
+	stopped atomic.Bool
+	done    chan struct{}
+	// Seen counts the frames that came in.
+	Seen atomic.Uint64
+}
+
+// Forward starts a forwarder from west to east. each gets the frame's number
+// from 0 on, the time it came in, the frame, valid for the call alone, and what sends one.
+func (p *Path) Forward(each func(number uint64, at time.Time, frame []byte, send func([]byte))) (*Forwarder, error) {
+	f := &Forwarder{in: -1, out: -1, done: make(chan struct{})}
+	err := Do(p.Device, func() (err error) {
+		if f.in, _, err = packetSocket(DeviceWest, unix.ETH_P_ALL); err != nil {
+			return err
+		}
+		// Protocol 0 takes nothing in.
+		f.out, f.outName, err = packetSocket(DeviceEast, 0)
+		return err
+	})
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	go f.run(each)
+	return f, nil
+}
+
+// Stop ends the forwarder.
+func (f *Forwarder) Stop() {
+	f.stopped.Store(true)
+	<-f.done
+}
+
+// Send puts a frame out at DeviceEast.
+func (f *Forwarder) Send(frame []byte) {
+	for unix.Sendto(f.out, frame, 0, &f.outName) == unix.ENOBUFS {
+		runtime.Gosched()
+	}
+}
+
+func (f *Forwarder) run(each func(uint64, time.Time, []byte, func([]byte))) {
+	defer close(f.done)
+	defer f.close()
+	buffer := make([]byte, 1<<16)
+	for !f.stopped.Load() {
+		n, from, err := unix.Recvfrom(f.in, buffer, 0)
+		if err != nil {
+			continue
+		}
+		at := time.Now()
+		if ll, ok := from.(*unix.SockaddrLinklayer); ok && ll.Pkttype == unix.PACKET_OUTGOING {
+			continue
+		}
+		each(f.Seen.Add(1)-1, at, buffer[:n], f.Send)
+	}
+}
+
+func (f *Forwarder) close() {
+	for _, fd := range []int{f.in, f.out} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+func packetSocket(name string, protocol uint16) (int, unix.SockaddrLinklayer, error) {
+	l, err := netlink.LinkByName(name)
+	if err != nil {
+		return -1, unix.SockaddrLinklayer{}, err
+	}
+	address := unix.SockaddrLinklayer{Protocol: protocol<<8 | protocol>>8, Ifindex: l.Attrs().Index}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, address, os.NewSyscallError("socket", err)
+	}
+	timeout := unix.NsecToTimeval(int64(20 * time.Millisecond))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
+		return fd, address, os.NewSyscallError("setsockopt", err)
+	}
+	// FORCE: a stall of this process must not be taken for the device's loss.
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20); err != nil {
+		return fd, address, os.NewSyscallError("setsockopt", err)
+	}
+	if err := unix.Bind(fd, &address); err != nil {
+		return fd, address, fmt.Errorf("binding to %s: %w", name, err)
+	}
+	return fd, address, nil
+}

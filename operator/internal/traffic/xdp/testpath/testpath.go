@@ -1,0 +1,230 @@
+// Package testpath builds, in network namespaces of its own, the paths on which
+// the XDP driver is tested and compared: two ports of a generator and a device
+// between them. The namespaces have no name, so they vanish with the process
+// whatever happens to it.
+package testpath
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// The generator's ports, and the device's towards them.
+const (
+	West       = "west"
+	East       = "east"
+	DeviceWest = "dwest"
+	DeviceEast = "deast"
+)
+
+// Addresses from RFC 2544's and RFC 5180's benchmarking ranges.
+var (
+	westIPv4, eastIPv4 = netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.19.0.2")
+	westIPv6, eastIPv6 = netip.MustParseAddr("2001:2:0:1::2"), netip.MustParseAddr("2001:2:0:2::2")
+)
+
+// Path is a built path. Its zero namespaces are closed.
+type Path struct {
+	// Generator holds both ports; Device what is between them.
+	Generator, Device, Node netns.NsHandle
+
+	westMAC, eastMAC       string
+	deviceWest, deviceEast string
+}
+
+// Direct joins both ports by one veth pair.
+func Direct() (*Path, error) {
+	return build(func(p *Path) error {
+		if err := p.veth(p.Generator, West, p.Generator, East, false); err != nil {
+			return err
+		}
+		return p.readMACs(p.Generator, East, West)
+	})
+}
+
+// Wired joins each port to a port of an empty device, whose ends have NAPI.
+func Wired() (*Path, error) { return build((*Path).wire) }
+
+// Routed puts a forwarding kernel with static neighbours between the ports.
+// Its veth ends have NAPI where napi is set.
+func Routed(napi bool) (*Path, error) {
+	return build(func(p *Path) error {
+		if err := errors.Join(
+			p.veth(p.Generator, West, p.Device, DeviceWest, napi),
+			p.veth(p.Generator, East, p.Device, DeviceEast, napi),
+		); err != nil {
+			return err
+		}
+		return p.route()
+	})
+}
+
+// Bridged is what two pods on one node have: bridge ports without NAPI on both
+// sides, a forwarding kernel behind them.
+func Bridged() (*Path, error) {
+	return build(func(p *Path) (err error) {
+		if p.Node, err = newNamespace(); err != nil {
+			return err
+		}
+		if err := errors.Join(
+			p.veth(p.Generator, West, p.Node, "nwest", false),
+			p.veth(p.Generator, East, p.Node, "neast", false),
+			p.veth(p.Device, DeviceWest, p.Node, "rwest", false),
+			p.veth(p.Device, DeviceEast, p.Node, "reast", false),
+			p.bridge("brwest", "nwest", "rwest"),
+			p.bridge("breast", "neast", "reast"),
+		); err != nil {
+			return err
+		}
+		return p.route()
+	})
+}
+
+// Close gives the namespaces and all in them back.
+func (p *Path) Close() {
+	for _, ns := range []*netns.NsHandle{&p.Generator, &p.Device, &p.Node} {
+		if ns.IsOpen() {
+			_ = ns.Close()
+		}
+	}
+}
+
+// IPv4 is the measure.Path with the given directions, or both.
+func (p *Path) IPv4(directions ...measure.Direction) measure.Path {
+	return p.path(westIPv4, eastIPv4, directions)
+}
+
+// IPv6 is the same over IPv6.
+func (p *Path) IPv6(directions ...measure.Direction) measure.Path {
+	return p.path(westIPv6, eastIPv6, directions)
+}
+
+func (p *Path) path(west, east netip.Addr, directions []measure.Direction) measure.Path {
+	if len(directions) == 0 {
+		directions = []measure.Direction{measure.Forward, measure.Reverse}
+	}
+	path := measure.Path{Ports: [2]measure.Port{{Interface: West}, {Interface: East}}}
+	for _, d := range directions {
+		s := measure.Stream{
+			Direction: measure.Forward, SourceMAC: p.westMAC, DestinationMAC: p.deviceWest,
+			SourceAddress: west, DestinationAddress: east, SourcePort: 1024, DestinationPort: 2048,
+		}
+		if d == measure.Reverse {
+			s = measure.Stream{
+				Direction: measure.Reverse, SourceMAC: p.eastMAC, DestinationMAC: p.deviceEast,
+				SourceAddress: east, DestinationAddress: west, SourcePort: 2048, DestinationPort: 1024,
+			}
+		}
+		path.Streams = append(path.Streams, s)
+	}
+	return path
+}
+
+// Do runs f on a thread that is in a namespace, and leaves the caller's where it was.
+func Do(ns netns.NsHandle, f func() error) error {
+	runtime.LockOSThread()
+	origin, err := netns.Get()
+	if err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	defer func() { _ = origin.Close() }()
+	if err := netns.Set(ns); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	err = f()
+	// A thread that cannot go back is given up: it stays locked.
+	if back := netns.Set(origin); back != nil {
+		return errors.Join(err, back)
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
+func build(add func(*Path) error) (*Path, error) {
+	p := &Path{Generator: netns.None(), Device: netns.None(), Node: netns.None()}
+	var err error
+	if p.Generator, err = newNamespace(); err == nil {
+		p.Device, err = newNamespace()
+	}
+	if err == nil {
+		err = add(p)
+	}
+	if err != nil {
+		p.Close()
+		return nil, fmt.Errorf("building a path: %w", err)
+	}
+	return p, nil
+}
+
+func newNamespace() (netns.NsHandle, error) {
+	runtime.LockOSThread()
+	origin, err := netns.Get()
+	if err != nil {
+		return netns.None(), err
+	}
+	defer func() { _ = origin.Close() }()
+	ns, err := netns.New()
+	if err != nil {
+		runtime.UnlockOSThread()
+		return netns.None(), fmt.Errorf("making a network namespace: %w", err)
+	}
+	err = quiet()
+	if back := netns.Set(origin); back != nil {
+		return ns, errors.Join(err, back)
+	}
+	runtime.UnlockOSThread()
+	return ns, err
+}
+
+// quiet keeps the namespace's own packets off the measured path.
+func quiet() error {
+	for _, setting := range [][2]string{
+		{"ipv6/conf/default/accept_dad", "0"},
+		{"ipv6/conf/default/router_solicitations", "0"},
+		{"ipv6/conf/default/addr_gen_mode", "1"},
+		{"ipv4/conf/all/rp_filter", "0"},
+		{"ipv4/conf/default/rp_filter", "0"},
+	} {
+		if err := os.WriteFile("/proc/sys/net/"+setting[0], []byte(setting[1]), 0o644); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Path) wire() error {
+	if err := errors.Join(
+		p.veth(p.Generator, West, p.Device, DeviceWest, true),
+		p.veth(p.Generator, East, p.Device, DeviceEast, true),
+	); err != nil {
+		return err
+	}
+	return p.readMACs(p.Device, DeviceWest, DeviceEast)
+}
+
+// readMACs learns all four addresses; the device's ports are in ns.
+func (p *Path) readMACs(ns netns.NsHandle, deviceWest, deviceEast string) error {
+	read := func(ns netns.NsHandle, name string, into *string) error {
+		return Do(ns, func() error {
+			l, err := netlink.LinkByName(name)
+			if err == nil {
+				*into = l.Attrs().HardwareAddr.String()
+			}
+			return err
+		})
+	}
+	return errors.Join(
+		read(p.Generator, West, &p.westMAC), read(p.Generator, East, &p.eastMAC),
+		read(ns, deviceWest, &p.deviceWest), read(ns, deviceEast, &p.deviceEast),
+	)
+}

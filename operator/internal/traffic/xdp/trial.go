@@ -1,0 +1,272 @@
+package xdp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// lead is between the setting of a trial's times and its first frame.
+	lead = 2 * time.Millisecond
+	// backlogLimit is how much of the schedule may be made up after a stall.
+	backlogLimit = 100 * time.Millisecond
+	// tolerance is how late a frame may leave without being counted as late.
+	tolerance = 10 * time.Microsecond
+	// A full batch makes the most frames; at a set rate every frame of a
+	// batch waits for the batch's end, so there it is one.
+	flatOutBatch = 64
+	pacedBatch   = 1
+)
+
+// Measure runs one trial.
+func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return measure.Outcome{}, err
+	}
+	if d.collection == nil {
+		return measure.Outcome{}, &measure.Failure{
+			Reason: ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
+		}
+	}
+	began := time.Now()
+	templates, err := d.prepare(trial)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	before, err := d.watch()
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	senders := d.senders(trial, templates)
+	startedAt, start, err := d.send(ctx, senders, trial)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := wait(ctx, trial.Settle()); err != nil {
+		return measure.Outcome{}, err
+	}
+	after, err := d.watch()
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	outcome := d.outcome(trial, start, after.since(before))
+	outcome.StartedAt = startedAt
+	outcome.TotalNanoseconds = int64(time.Since(began))
+	outcome.Doubts = d.doubts(trial, outcome, senders, after.since(before))
+	return outcome, nil
+}
+
+// prepare checks the trial and writes everything that the programs need but
+// the times.
+func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error) {
+	if err := d.checkTrial(trial); err != nil {
+		return templates, err
+	}
+	d.state.clear()
+	d.trial = d.trial%math.MaxInt16 + 1
+	for i, s := range d.streams {
+		// No frame answers to key 0: a direction without a stream counts none.
+		d.state.Receivers[i].Key = 0
+		if s == nil {
+			continue
+		}
+		if templates[i], err = newTemplate(*s, trial.FrameBytes); err != nil {
+			return templates, &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: err}
+		}
+		key := uint32(d.trial)<<1 | uint32(i)
+		d.state.Receivers[i].Key = key
+		t := &d.state.Transmitters[i]
+		t.Key = key
+		t.FrameBytes = uint32(len(templates[i].frame))
+		if templates[i].checksumOffset > 0 {
+			t.IsIpv6 = 1
+		}
+		t.ChecksumBase = templates[i].checksumBase
+		clear(d.state.Templates[i][:])
+		copy(d.state.Templates[i][:], templates[i].frame)
+	}
+	return templates, nil
+}
+
+func (d *Driver) checkTrial(trial measure.Trial) error {
+	invalid := func(reason, remedy, format string, args ...any) error {
+		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
+	}
+	least := 0
+	for _, s := range d.streams {
+		if s != nil {
+			least = max(least, minFrameBytes(*s))
+		}
+	}
+	if trial.FrameBytes < least {
+		return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
+			"a frame of %d bytes has no room for headers and signature", trial.FrameBytes)
+	}
+	const overhead = ethernetBytes + measure.FrameCheckSequenceBytes
+	for _, p := range d.ports {
+		if trial.FrameBytes > p.mtu+overhead {
+			return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
+				"a frame of %d bytes is more than %q with MTU %d carries", trial.FrameBytes, p.name, p.mtu)
+		}
+	}
+	if most := d.longest + measure.FrameCheckSequenceBytes; trial.FrameBytes > most {
+		return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
+			"a frame of %d bytes is more than this kernel's live frames carry", trial.FrameBytes)
+	}
+	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
+		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
+	}
+	if trial.IntendedFramesPerSecond > 0 && intendedFrames(trial) == 0 {
+		return invalid(ReasonInvalidTrial, "raise the load or the duration",
+			"%d frames/s for %v is not one frame", trial.IntendedFramesPerSecond, trial.Duration())
+	}
+	return nil
+}
+
+// intendedFrames is load times duration, rounded; 0 for "as fast as possible".
+func intendedFrames(trial measure.Trial) uint64 {
+	high, low := bits.Mul64(trial.IntendedFramesPerSecond, uint64(trial.DurationNanoseconds))
+	low, carry := bits.Add64(low, 5e8, 0)
+	high += carry
+	if high >= 1e9 {
+		return math.MaxUint64
+	}
+	frames, _ := bits.Div64(high, low, 1e9)
+	return frames
+}
+
+// arm sets the times under the running programs: from lead on, they send.
+func (d *Driver) arm(trial measure.Trial) (start uint64) {
+	start = monotonicNow() + uint64(lead)
+	rate := trial.IntendedFramesPerSecond
+	for i, s := range d.streams {
+		if s == nil {
+			continue
+		}
+		t := &d.state.Transmitters[i]
+		t.EndAt = start + uint64(trial.Duration())
+		t.Due = start
+		if rate > 0 {
+			t.EndAt += uint64(overtime(trial))
+			t.IntendedFrames = intendedFrames(trial)
+			t.FramesPerSecond = rate
+			t.GapNanoseconds, t.GapRemainder = 1e9/rate, 1e9%rate
+			t.BacklogLimit, t.Tolerance = uint64(backlogLimit), uint64(tolerance)
+			// The two directions take turns instead of being due at once.
+			t.Due += uint64(i) * t.GapNanoseconds / 2
+		}
+	}
+	// Last, because it is what sets a direction off.
+	for i, s := range d.streams {
+		if s != nil {
+			atomic.StoreUint64(&d.state.Transmitters[i].Eligible, d.state.Transmitters[i].Due)
+		}
+	}
+	return start
+}
+
+// overtime lets arrears of a stall near the end be made up after it.
+func overtime(trial measure.Trial) time.Duration {
+	return min(max(trial.Duration()/100, 10*time.Millisecond), 2*backlogLimit)
+}
+
+// senders shares the streams out among the threads.
+func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
+	batch := uint32(flatOutBatch)
+	if trial.IntendedFramesPerSecond > 0 {
+		batch = pacedBatch
+	}
+	names := [2]string{trafficProgTransmitForward, trafficProgTransmitReverse}
+	var all []*sender
+	for i, s := range d.streams {
+		if s != nil {
+			all = append(all, &sender{
+				program: d.collection.Programs[names[i]].FD(), frame: templates[i].frame,
+				batch: batch, netns: d.netns,
+			})
+		}
+	}
+	if len(all) > len(d.cpus) {
+		all = all[:1]
+		all[0].program = d.collection.Programs[trafficProgTransmitBoth].FD()
+	}
+	for i, s := range all {
+		s.cpu = d.cpus[i]
+	}
+	return all
+}
+
+// send lets the threads work until every direction has ended.
+func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
+	for _, s := range senders {
+		s.start()
+	}
+	// The threads go round without sending until the times are set.
+	for err == nil && !allRunning(senders) && !anyDone(senders) {
+		err = wait(ctx, 100*time.Microsecond)
+	}
+	if err == nil {
+		startedAt, start = time.Now(), d.arm(trial)
+		err = wait(ctx, lead+trial.Duration())
+	}
+	giveUp := time.Now().Add(2*overtime(trial) + time.Second)
+	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
+		err = wait(ctx, time.Millisecond)
+	}
+	d.state.stop()
+	var failed []error
+	for _, s := range senders {
+		s.stop()
+		failed = append(failed, s.err)
+	}
+	if err != nil {
+		return startedAt, start, err
+	}
+	if err := errors.Join(failed...); err != nil {
+		return startedAt, start, &measure.Failure{
+			Reason: ReasonCannotTransmit,
+			Remedy: "give the container the capabilities BPF and NET_ADMIN, on Linux 5.18 or later",
+			Err:    err,
+		}
+	}
+	return startedAt, start, nil
+}
+
+func allRunning(senders []*sender) bool {
+	for _, s := range senders {
+		if s.thread.Load() == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// anyDone is true only where a thread failed: they work until they are stopped.
+func anyDone(senders []*sender) bool {
+	for _, s := range senders {
+		select {
+		case <-s.done:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+func wait(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

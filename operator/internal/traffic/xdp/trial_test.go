@@ -1,0 +1,115 @@
+package xdp
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+func TestIntendedFrames(t *testing.T) {
+	for _, c := range []struct {
+		rate     uint64
+		duration time.Duration
+		want     uint64
+	}{
+		{0, time.Second, 0},
+		{1000, time.Second, 1000},
+		{1000, 1499 * time.Microsecond, 1},
+		{1000, 1500 * time.Microsecond, 2},
+		{14_880_952, time.Minute, 892_857_120},
+		{148_809_523, 24 * time.Hour, 12_857_142_787_200},
+		{math.MaxUint64, time.Hour, math.MaxUint64},
+	} {
+		trial := measure.Trial{IntendedFramesPerSecond: c.rate, DurationNanoseconds: int64(c.duration)}
+		if got := intendedFrames(trial); got != c.want {
+			t.Errorf("%d frames/s for %v: %d frames, want %d", c.rate, c.duration, got, c.want)
+		}
+	}
+}
+
+func TestNextRepeat(t *testing.T) {
+	for _, c := range []struct {
+		repeat uint32
+		took   time.Duration
+		want   uint32
+	}{
+		{1000, runLength, 1000},
+		{1000, runLength / 10, 2000},
+		{100_000, 2 * runLength, 50_000},
+		{1000, 0, 2000},
+		{300, time.Hour, 256},
+	} {
+		if got := nextRepeat(c.repeat, c.took); got != c.want {
+			t.Errorf("nextRepeat(%d, %v) = %d, want %d", c.repeat, c.took, got, c.want)
+		}
+	}
+}
+
+func TestDoubts(t *testing.T) {
+	trial := measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(time.Second)}
+	for name, c := range map[string]struct {
+		made, received, late uint64
+		seen                 watched
+		total                time.Duration
+		code                 string
+		invalid              bool
+	}{
+		"none":                       {made: 1000, received: 1000},
+		"loss alone":                 {made: 1000, received: 10},
+		"receive drops with loss":    {made: 1000, received: 990, seen: watched{ports: [2]counters{1: {receiveDrops: 5}}}, code: measure.DoubtReceiveDrops, invalid: true},
+		"receive drops without loss": {made: 1000, received: 1000, seen: watched{ports: [2]counters{1: {receiveDrops: 5}}}, code: measure.DoubtReceiveDrops},
+		"drops on the sending port":  {made: 1000, received: 990, seen: watched{ports: [2]counters{0: {receiveDrops: 5}}}},
+		"a few late frames":          {made: 1000, received: 1000, late: 10},
+		"many late frames":           {made: 1000, received: 1000, late: 11, code: measure.DoubtMissedDeadlines},
+		"unsent":                     {made: 999, received: 999, code: measure.DoubtUnsent},
+		"little steal":               {made: 1000, received: 1000, seen: watched{steal: 5 * time.Millisecond}},
+		"steal":                      {made: 1000, received: 1000, seen: watched{steal: 10 * time.Millisecond}, code: measure.DoubtSteal},
+		"stretched":                  {made: 1000, received: 1000, total: 2 * time.Second, code: measure.DoubtStretched},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := streamIPv4()
+			d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}}
+			d.streams[0] = &stream
+			d.description.TransmitPath = Direct
+			d.state.Transmitters[0].Made, d.state.Transmitters[0].Late = c.made, c.late
+			d.state.Receivers[0].Received = c.received
+			o := d.outcome(trial, 0, c.seen)
+			o.TotalNanoseconds = int64(max(c.total, time.Second))
+			got := d.doubts(trial, o, nil, c.seen)
+			if c.code == "" {
+				if len(got) != 0 {
+					t.Errorf("unwanted doubts: %+v", got)
+				}
+				return
+			}
+			if len(got) != 1 || got[0].Code != c.code || got[0].Invalid != c.invalid {
+				t.Errorf("got %+v, want one of %s, invalid %v", got, c.code, c.invalid)
+			}
+		})
+	}
+}
+
+func TestRefusedFramesWereNotSent(t *testing.T) {
+	stream := streamIPv4()
+	d := &Driver{state: &state{trafficState: &trafficState{}}}
+	d.streams[0] = &stream
+	d.description.TransmitPath = Direct
+	d.state.Transmitters[0].Made, d.state.Receivers[0].Received = 1000, 900
+	seen := watched{ports: [2]counters{0: {sendDrops: 60}}}
+	if got := d.sent(0, seen); got != 940 {
+		t.Errorf("sent %d, want 940", got)
+	}
+	// The port's counter holds others' frames too: what arrived was sent.
+	seen.ports[0].sendDrops = 200
+	if got := d.sent(0, seen); got != 900 {
+		t.Errorf("sent %d, want 900", got)
+	}
+	d.description.TransmitPath = InnerVeth
+	d.state.Transmitters[0].LeftInner = 990
+	seen.ports[0].sendDrops = 0
+	if got := d.sent(0, seen); got != 990 {
+		t.Errorf("sent %d, want 990", got)
+	}
+}

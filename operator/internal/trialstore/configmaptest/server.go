@@ -1,0 +1,186 @@
+// Package configmaptest is one ConfigMap as the API server keeps it, for tests:
+// merge patches, versions, conflicts, and outages on request.
+package configmaptest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var resource = schema.GroupResource{Resource: "configmaps"}
+
+// Server holds one ConfigMap. It is a ConfigMap client and an http.Handler.
+type Server struct {
+	mu      sync.Mutex
+	object  *corev1.ConfigMap
+	version int
+	writes  int
+	fault   func(body []byte) (before, after error)
+}
+
+// New holds an empty ConfigMap.
+func New(namespace, name string) *Server {
+	return &Server{version: 1, object: &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-1", ResourceVersion: "1"},
+	}}
+}
+
+// Fault is asked before every patch: an error before keeps the patch away, an
+// error after hides its answer. nil ends the faults.
+func (s *Server) Fault(fault func(body []byte) (before, after error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
+// Writes is how many patches changed something.
+func (s *Server) Writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
+// Data is a copy of what is stored.
+func (s *Server) Data() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.object.DeepCopy().Data
+}
+
+// Edit changes the object as somebody else would.
+func (s *Server) Edit(change func(*corev1.ConfigMap)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.object.Data == nil {
+		s.object.Data = map[string]string{}
+	}
+	change(s.object)
+	s.bump()
+}
+
+// Delete removes the object.
+func (s *Server) Delete() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.object = nil
+}
+
+func (s *Server) bump() {
+	s.version++
+	s.object.ResourceVersion = strconv.Itoa(s.version)
+}
+
+// Patch implements a ConfigMap client's Patch with a merge patch.
+func (s *Server) Patch(ctx context.Context, name string, pt types.PatchType, body []byte, _ metav1.PatchOptions, _ ...string) (*corev1.ConfigMap, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var before, after error
+	if s.fault != nil {
+		before, after = s.fault(body)
+	}
+	if before != nil {
+		return nil, before
+	}
+	patched, err := s.merge(name, pt, body)
+	if err != nil {
+		return nil, err
+	}
+	return patched, after
+}
+
+func (s *Server) merge(name string, pt types.PatchType, body []byte) (*corev1.ConfigMap, error) {
+	if pt != types.MergePatchType {
+		return nil, apierrors.NewBadRequest("only merge patches are understood here")
+	}
+	if s.object == nil || s.object.Name != name {
+		return nil, apierrors.NewNotFound(resource, name)
+	}
+	var patch struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+		Data map[string]*string `json:"data"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&patch); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if version := patch.Metadata.ResourceVersion; version != "" && version != s.object.ResourceVersion {
+		return nil, apierrors.NewConflict(resource, name, errors.New("the object has been modified"))
+	}
+	if s.apply(patch.Data) {
+		s.writes++
+		s.bump()
+	}
+	return s.object.DeepCopy(), nil
+}
+
+// apply merges as RFC 7396 says: null removes a key. It tells whether anything changed.
+func (s *Server) apply(data map[string]*string) bool {
+	changed := false
+	for key, value := range data {
+		before, found := s.object.Data[key]
+		switch {
+		case value == nil && found:
+			delete(s.object.Data, key)
+			changed = true
+		case value != nil && (!found || before != *value):
+			if s.object.Data == nil {
+				s.object.Data = map[string]string{}
+			}
+			s.object.Data[key] = *value
+			changed = true
+		}
+	}
+	return changed
+}
+
+// ServeHTTP answers PATCH as the API server does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := func(code int, value any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	refuse := func(err error) {
+		var status apierrors.APIStatus
+		if !errors.As(err, &status) {
+			status = apierrors.NewInternalError(err)
+		}
+		answer(int(status.Status().Code), status.Status())
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	if r.Method != http.MethodPatch {
+		refuse(apierrors.NewForbidden(resource, "", errors.New("the role allows patch alone")))
+		return
+	}
+	name := path.Base(r.URL.Path)
+	object, err := s.Patch(r.Context(), name, types.PatchType(r.Header.Get("Content-Type")), body, metav1.PatchOptions{})
+	if err != nil {
+		refuse(err)
+		return
+	}
+	answer(http.StatusOK, object)
+}

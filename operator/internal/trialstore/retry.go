@@ -1,0 +1,100 @@
+package trialstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// longestOutage is how long a trial is held in memory for an API server
+	// that does not answer: longer than one takes to be restarted or replaced.
+	longestOutage = 5 * time.Minute
+	// requestTimeout bounds one attempt.
+	requestTimeout = 10 * time.Second
+	// stopTimeout is what is left of an attempt when the pod is asked to stop:
+	// half of its grace.
+	stopTimeout  = 5 * time.Second
+	firstPause   = 100 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// retry makes attempts until one succeeds or cannot succeed any more. An
+// attempt that has begun is not cut short by ctx, so that a trial that was
+// measured is stored even when the pod is asked to stop meanwhile.
+func (s *Store) retry(ctx context.Context, attempt func(context.Context) error) error {
+	start := time.Now()
+	wait := firstPause
+	for tries := 1; ; tries++ {
+		err := s.try(ctx, attempt)
+		if err == nil {
+			if tries > 1 {
+				s.cfg.Log.Info("the API server took the write", "attempts", tries, "after", time.Since(start).String())
+			}
+			return nil
+		}
+		if final := terminal(err); final != nil {
+			return final
+		}
+		if time.Since(start)+wait > longestOutage {
+			return notStored(fmt.Errorf("the API server did not take it for %s: %w", time.Since(start).Round(time.Second), err))
+		}
+		if !conflict(err) {
+			s.cfg.Log.Warn("trying again", "attempt", tries, "wait", wait.String(), "error", err.Error())
+		}
+		if stopped := pause(ctx, wait); stopped != nil {
+			return fmt.Errorf("%w, while the API server answered: %w", stopped, err)
+		}
+		wait = min(2*wait, longestPause)
+	}
+}
+
+func (s *Store) try(ctx context.Context, attempt func(context.Context) error) error {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopTimeout, cancel) })()
+	return attempt(own)
+}
+
+// terminal is the error where another attempt cannot help, else nil. Refused
+// rights are not such a case: a role that was just made takes a moment to apply.
+func terminal(err error) error {
+	switch {
+	case errors.Is(err, ErrSuperseded), measure.ReasonOf(err) != "":
+		return err
+	case apierrors.IsNotFound(err), apierrors.IsGone(err):
+		return lost(err)
+	case apierrors.IsRequestEntityTooLargeError(err):
+		return tooLarge(err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err):
+		return notStored(err)
+	}
+	return nil
+}
+
+func notStored(err error) error {
+	return &measure.Failure{
+		Reason: v1alpha1.ReasonResultsNotStored, Err: err,
+		Remedy: "see that the API server answers and that the measurer's role allows patch on its results",
+	}
+}
+
+func conflict(err error) bool { return apierrors.IsConflict(err) }
+
+// pause waits, or returns ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,299 @@
+// Package trialstore keeps a measurement in its results' ConfigMap, one key for
+// each trial. What goes in are records as they are made; what comes out, at the
+// next start, are the same records.
+//
+// The measurer's token allows one verb on one object: patch. So a read is an
+// empty merge patch, which the API server answers with the whole object and no
+// new version. Every write carries the version that it is made on top of: of
+// two measurers, the one that does not hold the results any more learns so
+// before it can write.
+package trialstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// ErrSuperseded says that another measurer holds the results now. It is no
+// failure of the run: that one goes on.
+var ErrSuperseded = errors.New("another measurer holds the results")
+
+// KeyDigest holds the digest of the plan that the records belong to.
+const KeyDigest = "digest"
+
+const (
+	// MaximumBytes of all keys and values together. The API server refuses a
+	// ConfigMap beyond 1 MiB; the rest is for the keys that come at the end.
+	MaximumBytes = 900 << 10
+	// fieldManager owns the measurer's keys, the controller owns its own.
+	fieldManager = "vnfbench-measurer"
+	// pollInterval is the time between two looks at whether the chain is ready.
+	pollInterval = time.Second
+)
+
+// Patcher is what a ConfigMap client can do with the measurer's token.
+type Patcher interface {
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*corev1.ConfigMap, error)
+}
+
+// Config says which results, and who asks.
+type Config struct {
+	// ConfigMaps of the results' namespace.
+	ConfigMaps Patcher
+	// Name of the results' ConfigMap.
+	Name string
+	// Digest of the plan; records of another are refused.
+	Digest string
+	// Measurer and UID are the pod's. The UID is the identity.
+	Measurer string
+	UID      string
+	Log      *slog.Logger
+}
+
+// Store holds the results for one measurer. One goroutine uses it at a time.
+type Store struct {
+	cfg     Config
+	holder  measure.Holder
+	records []measure.Record
+	// attempted is the last claim that was sent.
+	attempted measure.Holder
+	// uid, version and known are those of the last answer.
+	uid     types.UID
+	version string
+	known   map[string]string
+	// pending goes out with the next write.
+	pending map[string]string
+}
+
+// Open claims the results and replays their records. Whoever held them is
+// fenced off from then on.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s := &Store{cfg: cfg, pending: map[string]string{}}
+	if s.cfg.Log == nil {
+		s.cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := s.retry(ctx, s.claim); err != nil {
+		return nil, fmt.Errorf("opening the results %q: %w", cfg.Name, err)
+	}
+	return s, nil
+}
+
+// claim reads the object and writes the holder on top of exactly that version;
+// a conflict means that somebody else wrote in between, and is tried again.
+func (s *Store) claim(ctx context.Context) error {
+	found, err := s.patch(ctx, "", nil)
+	if err != nil {
+		return err
+	}
+	records, holder, err := s.replay(found)
+	if err != nil {
+		return err
+	}
+	value, err := encode(holder)
+	if err != nil {
+		return err
+	}
+	s.attempted = holder
+	claimed, err := s.patch(ctx, found.ResourceVersion, map[string]string{
+		measure.KeyHolder: value, KeyDigest: s.cfg.Digest,
+	})
+	if err != nil {
+		return err
+	}
+	s.records, s.holder = records, holder
+	s.adopt(claimed)
+	return nil
+}
+
+// Records are all that is stored, in order. The caller must not change them.
+func (s *Store) Records() []measure.Record { return s.records }
+
+// Holder is this measurer as the results name it.
+func (s *Store) Holder() measure.Holder { return s.holder }
+
+// Progress is the latest that was set, by this measurer or the one before.
+func (s *Store) Progress() measure.Progress {
+	return decode[measure.Progress](s.latest(measure.KeyProgress))
+}
+
+// Generator is the latest that was set, by this measurer or the one before.
+func (s *Store) Generator() measure.GeneratorState {
+	return decode[measure.GeneratorState](s.latest(measure.KeyGenerator))
+}
+
+// Finished says that every trial has been made.
+func (s *Store) Finished() bool { return s.known[measure.KeyDone] != "" }
+
+// Failure is what ended the measurement, or nil.
+func (s *Store) Failure() *measure.FailureState {
+	if s.known[measure.KeyFailure] == "" {
+		return nil
+	}
+	state := decode[measure.FailureState](s.known[measure.KeyFailure])
+	return &state
+}
+
+func (s *Store) latest(key string) string {
+	if value, ok := s.pending[key]; ok {
+		return value
+	}
+	return s.known[key]
+}
+
+// SetProgress goes out with the next Append, or while waiting for the chain
+// with the next look, so at most once a second.
+func (s *Store) SetProgress(p measure.Progress) error { return s.set(measure.KeyProgress, p) }
+
+// SetGenerator goes out as SetProgress does.
+func (s *Store) SetGenerator(g measure.GeneratorState) error { return s.set(measure.KeyGenerator, g) }
+
+func (s *Store) set(key string, value any) error {
+	text, err := encode(value)
+	if err != nil {
+		return err
+	}
+	s.pending[key] = text
+	return nil
+}
+
+// Append stores a record and whatever is pending. It returns when the record is
+// safe, and holds on to it for as long as an API server may take to restart.
+// A cancelled ctx still leaves it one attempt.
+func (s *Store) Append(ctx context.Context, record measure.Record) error {
+	if record.Index != len(s.records) {
+		return fmt.Errorf("record %d cannot follow %d records", record.Index, len(s.records))
+	}
+	record.Measurer = s.holder.Measurer
+	value, err := encode(record)
+	if err != nil {
+		return err
+	}
+	changes := map[string]string{trialKey(record.Index): value}
+	if err := s.checkSize(changes); err != nil {
+		return err
+	}
+	if err := s.write(ctx, changes); err != nil {
+		return fmt.Errorf("storing trial %d: %w", record.Index, err)
+	}
+	s.records = append(s.records, record)
+	return nil
+}
+
+// Flush stores whatever is pending.
+func (s *Store) Flush(ctx context.Context) error { return s.write(ctx, nil) }
+
+// Done says that every trial has been made.
+func (s *Store) Done(ctx context.Context) error {
+	return s.finish(ctx, measure.KeyDone, map[string]int{"trials": len(s.records)})
+}
+
+// Fail says that the measurer has given up, and why.
+func (s *Store) Fail(ctx context.Context, state measure.FailureState) error {
+	return s.finish(ctx, measure.KeyFailure, state)
+}
+
+func (s *Store) finish(ctx context.Context, key string, value any) error {
+	text, err := encode(value)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, map[string]string{key: text})
+}
+
+// AwaitChain returns when the controller has said that the chain is ready. It
+// looks once a second, and stores what is pending in the same breath.
+func (s *Store) AwaitChain(ctx context.Context) error {
+	for {
+		if err := s.write(ctx, nil); err != nil {
+			return err
+		}
+		if err := s.read(ctx); err != nil {
+			return err
+		}
+		if s.known[measure.KeyChain] == measure.ChainReady {
+			return nil
+		}
+		if err := pause(ctx, pollInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// write puts changes and what is pending on top of the version last seen.
+func (s *Store) write(ctx context.Context, changes map[string]string) error {
+	all := map[string]string{}
+	maps.Copy(all, s.pending)
+	maps.Copy(all, changes)
+	maps.DeleteFunc(all, func(key, value string) bool { return s.known[key] == value })
+	if len(all) > 0 {
+		if err := s.retry(ctx, func(ctx context.Context) error { return s.put(ctx, all) }); err != nil {
+			return err
+		}
+	}
+	clear(s.pending)
+	return nil
+}
+
+func (s *Store) put(ctx context.Context, changes map[string]string) error {
+	written, err := s.patch(ctx, s.version, changes)
+	if err == nil {
+		s.adopt(written)
+		return nil
+	}
+	if !conflict(err) {
+		return err
+	}
+	// Normal when the controller wrote its key. Worth a new attempt only if
+	// the results are still this measurer's.
+	if lost := s.look(ctx); lost != nil {
+		return lost
+	}
+	return err
+}
+
+func (s *Store) read(ctx context.Context) error { return s.retry(ctx, s.look) }
+
+// look reads the object and makes sure that it is still this measurer's.
+func (s *Store) look(ctx context.Context) error {
+	found, err := s.patch(ctx, "", nil)
+	if err != nil {
+		return err
+	}
+	if err := s.verify(found); err != nil {
+		return err
+	}
+	s.adopt(found)
+	return nil
+}
+
+func (s *Store) adopt(found *corev1.ConfigMap) {
+	s.uid, s.version, s.known = found.UID, found.ResourceVersion, found.Data
+}
+
+// patch sends a merge patch; without changes it is a read. A version makes it
+// fail with a conflict where the object has another.
+func (s *Store) patch(ctx context.Context, version string, changes map[string]string) (*corev1.ConfigMap, error) {
+	body := map[string]any{}
+	if version != "" {
+		body["metadata"] = map[string]string{"resourceVersion": version}
+	}
+	if len(changes) > 0 {
+		body["data"] = changes
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.ConfigMaps.Patch(ctx, s.cfg.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: fieldManager})
+}

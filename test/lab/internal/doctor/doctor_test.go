@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWorst(t *testing.T) {
+	fine := []Finding{ok("a", "there"), {"b", Warning, "little", "get more"}}
+	if err := Worst(fine); err != nil {
+		t.Errorf("got the error %v", err)
+	}
+	err := Worst(append(fine, Finding{"c", Missing, "absent", "install it"}))
+	if err == nil || !strings.Contains(err.Error(), "c: absent; install it") {
+		t.Errorf("got the error %v", err)
+	}
+}
+
+func TestPrint(t *testing.T) {
+	var out bytes.Buffer
+	if err := Print(&out, []Finding{ok("a", "there"), {"bb", Missing, "absent", "install it"}}); err != nil {
+		t.Fatal(err)
+	}
+	want := "ok       a   there\nMISSING  bb  absent\n             -> install it\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("unexpected table (-want +got):\n%s", diff)
+	}
+}
+
+func TestGoMinor(t *testing.T) {
+	for version, want := range map[string]int{
+		"go1.26.8": 26, "go1.27": 27, "go1.28rc1": 28, "go1.26.8 X:nodwarf5": 26, "devel": 0, "": 0, "go2.1": 0,
+	} {
+		if got := goMinor(version); got != want {
+			t.Errorf("goMinor(%q) = %d, want %d", version, got, want)
+		}
+	}
+}
+
+func TestParseRelease(t *testing.T) {
+	got := parseRelease(strings.NewReader("PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n\n# comment\n"))
+	want := map[string]string{"PRETTY_NAME": "Debian GNU/Linux 12 (bookworm)", "ID": "debian"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unexpected values (-want +got):\n%s", diff)
+	}
+}
+
+func TestAvailableBytes(t *testing.T) {
+	for meminfo, want := range map[string]uint64{
+		"MemTotal:  8 kB\nMemAvailable:  4 kB\n": 4096,
+		"MemTotal:  8 kB\n":                      0,
+		"":                                       0,
+	} {
+		if got := availableBytes(meminfo); got != want {
+			t.Errorf("availableBytes(%q) = %d, want %d", meminfo, got, want)
+		}
+	}
+}
+
+func TestJudgeControllers(t *testing.T) {
+	tests := map[string]struct {
+		controllers string
+		want        Verdict
+	}{
+		"all":       {"cpu cpuset memory pids io", OK},
+		"no memory": {"cpu cpuset pids", Missing},
+		"none":      {"", Missing},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := judgeControllers("groups", "version 2", strings.Fields(test.controllers)); got.Verdict != test.want {
+				t.Errorf("got %+v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestExistingFindsTheNearestDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if got := existing(dir + "/not/there"); got != dir {
+		t.Errorf("got %q, want %q", got, dir)
+	}
+}
