@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	config, err := env.Start()
 	if err != nil {
 		println("starting the API server:", err.Error())
+		_ = env.Stop() // what did start must not stay behind
 		os.Exit(1)
 	}
 	scheme := runtime.NewScheme()

@@ -329,3 +329,20 @@ func TestUsageErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestUnicodeLocale(t *testing.T) {
+	for name, tc := range map[string]struct {
+		env  map[string]string
+		want bool
+	}{
+		"nothing set":           {nil, false},
+		"language":              {map[string]string{"LANG": "de_DE.UTF-8"}, true},
+		"overruled":             {map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, false},
+		"character type":        {map[string]string{"LC_CTYPE": "C.utf8", "LANG": "C"}, true},
+		"another character set": {map[string]string{"LANG": "de_DE.ISO-8859-1"}, false},
+	} {
+		if got := unicodeLocale(func(key string) string { return tc.env[key] }); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+	}
+}

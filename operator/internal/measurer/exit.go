@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 
 	"vnfbench.io/operator/internal/measure"
 )
@@ -56,7 +57,9 @@ func StateOf(err error) measure.FailureState {
 	return measure.FailureState{Reason: failure.Reason, Message: shorten(message)}
 }
 
+// shorten makes one line of bounded length of a text.
 func shorten(text string) string {
+	text = strings.ReplaceAll(text, "\n", "; ")
 	runes := []rune(text)
 	if len(runes) <= longestMessage {
 		return text

@@ -215,6 +215,52 @@ func TestReceiveDropsAreFineInAFlatOutCalibration(t *testing.T) {
 	}
 }
 
+// A generator that is disturbed where it was faster before gets two more
+// chances, in every place: its trouble must not become a bound.
+func TestDisturbedTrials(t *testing.T) {
+	for name, test := range map[string]struct {
+		disturbances int
+		want         v1alpha1.UpperBoundCause
+	}{
+		"twice":  {mostDisturbed, v1alpha1.CauseDeviceLoss},
+		"always": {mostSteps, v1alpha1.CauseGeneratorCeiling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr := instructions()
+			instr.FrameBytes = []int{64}
+			b, inARow := newBench(hardCap()), 0
+			b.spoil = func(r *measure.Record) {
+				if rate := r.Trial.IntendedFramesPerSecond; r.Stage != measure.StageThroughput || rate > 600_000 || rate < 400_000 {
+					return
+				}
+				if inARow++; inARow > test.disturbances {
+					inARow = 0
+					return
+				}
+				for i := range r.Outcome.Directions {
+					d := &r.Outcome.Directions[i]
+					d.SentFrames -= d.IntendedFrames / 50
+					d.ReceivedFrames = min(d.ReceivedFrames, d.SentFrames)
+				}
+			}
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Results(instr, records)
+			if bound := got.Frames[0].Throughput[0]; bound.UpperBoundCause != test.want {
+				t.Errorf("%+v", bound)
+			}
+			for _, w := range got.Warnings {
+				if w.Code == v1alpha1.WarningInvalidTrials && strings.Contains(w.Message, "less than before") {
+					return
+				}
+			}
+			t.Errorf("no warning in %+v", got.Warnings)
+		})
+	}
+}
+
 func TestForeignRecords(t *testing.T) {
 	records, err := newBench(hardCap()).run(t, instructions(), nil)
 	if err != nil {

@@ -126,7 +126,7 @@ func (p *part) lossAt(load uint64) int64 {
 func (w *walk) latencyResults(frameBytes int) []v1alpha1.LatencyResult {
 	var out []v1alpha1.LatencyResult
 	for _, p := range w.parts {
-		if p.stage != measure.StageLatency || p.frameBytes != frameBytes || p.last() == nil {
+		if p.stage != measure.StageLatency || p.frameBytes != frameBytes || !p.over || p.skipped {
 			continue
 		}
 		r := p.last()

@@ -103,10 +103,11 @@ func TestPartialResultsOnlyGrow(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
-		device  simulated.Device
-		change  func(*measure.Instructions)
-		spoil   func(*measure.Record)
-		code    string
+		device simulated.Device
+		change func(*measure.Instructions)
+		spoil  func(*measure.Record)
+		code   string
+		// message is the sentence's end; "" wants no such warning.
 		message string
 	}{
 		"short trials": {
@@ -159,9 +160,20 @@ func TestWarnings(t *testing.T) {
 			},
 			code: v1alpha1.WarningUnsteadyPacing, message: "the last because the hypervisor held back the CPUs for 5ms (CPUSteal).",
 		},
+		"preempted at the limit, which is no news": {
+			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},
+			change: func(i *measure.Instructions) { i.Calibration, i.FrameBytes = nil, []int{64} },
+			spoil: func(r *measure.Record) {
+				if behind(*r) {
+					r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtMissedDeadlines, Detail: "all late"})
+				}
+			},
+			code: v1alpha1.WarningUnsteadyPacing,
+		},
 		"own drops": {
 			spoil: func(r *measure.Record) {
 				if r.Stage == measure.StageLatency {
+					r.Outcome.Directions[0].ReceivedFrames--
 					r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtReceiveDrops, Detail: "3 frames were dropped"}}
 				}
 			},
@@ -185,8 +197,14 @@ func TestWarnings(t *testing.T) {
 			got := Results(instr, records).Warnings
 			for _, w := range got {
 				if w.Code == test.code && strings.HasSuffix(w.Message, test.message) {
+					if test.message == "" {
+						t.Errorf("unexpected %+v", w)
+					}
 					return
 				}
+			}
+			if test.message == "" {
+				return
 			}
 			t.Errorf("no %s with %q in %s", test.code, test.message, cmp.Diff(nil, got))
 		})

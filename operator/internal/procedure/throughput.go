@@ -124,7 +124,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 		return err
 	}
 	p.config = w.searchConfig(highest.framesPerSecond)
-	inARow := p.takeHistory(records)
+	inARow := p.takeHistory(records, w.warmUpReached(p.frameBytes))
 	if err := p.unreliable(inARow); err != nil {
 		return err
 	}
@@ -155,9 +155,11 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	return nil
 }
 
-// takeHistory sorts the records into those that count and invalid ones, and
-// says how many invalid ones stand at the end.
-func (p *part) takeHistory(records []measure.Record) (inARow int) {
+// takeHistory sorts the records into those that count and those that do not, and
+// says how many invalid ones stand at the end. reached is the highest rate that
+// the generator has sent on this path before.
+func (p *part) takeHistory(records []measure.Record, reached float64) (inARow int) {
+	disturbances := 0
 	for _, r := range records {
 		trial, err := search.FromOutcome(r.Trial, r.Outcome)
 		if err != nil || objection(r) != "" {
@@ -165,10 +167,24 @@ func (p *part) takeHistory(records []measure.Record) (inARow int) {
 			inARow++
 			continue
 		}
-		p.counted, p.history = append(p.counted, r), append(p.history, trial)
 		inARow = 0
+		if disturbed(r, reached) && disturbances < mostDisturbed {
+			p.invalid = append(p.invalid, r)
+			disturbances++
+			continue
+		}
+		p.counted, p.history = append(p.counted, r), append(p.history, trial)
+		reached, disturbances = max(reached, r.Outcome.OfferedFramesPerSecond()), 0
 	}
 	return inARow
+}
+
+// warmUpReached is the rate that was sent in the warm-up, 0 without one.
+func (w *walk) warmUpReached(frameBytes int) float64 {
+	if p := w.find(measure.StageWarmUp, frameBytes); p != nil && p.last() != nil {
+		return p.last().Outcome.OfferedFramesPerSecond()
+	}
+	return 0
 }
 
 // wholeFrames rounds down, but not below a whole number that arithmetic missed by a hair.

@@ -6,6 +6,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
 )
 
 // once fills a phase of one trial: the first record that counts ends it.
@@ -63,6 +64,33 @@ func harmless(stage measure.Stage, code string) bool {
 		return false
 	}
 	return code == measure.DoubtReceiveDrops || code == measure.DoubtTransmitDrops || code == measure.DoubtUnsent
+}
+
+const (
+	// mostUnsent is the share of a trial's frames that the generator may leave
+	// unsent, in parts per million: the search's tolerance.
+	mostUnsent = search.DefaultUnsentTolerance * 1e6
+	// provenPercent of a rate that the generator has sent before on this path
+	// is within its reach: what it leaves unsent there is no limit of its own.
+	provenPercent = 80
+	// mostDisturbed is how often in a row a disturbed trial is made again.
+	mostDisturbed = 2
+)
+
+// behind says that the generator left more unsent than the search tolerates.
+func behind(r measure.Record) bool { return r.Outcome.UnsentRatio()*1e6 > mostUnsent }
+
+// disturbed says that the generator fell behind where it was faster before:
+// something took its CPU. Such a trial says nothing about the device and little
+// about the generator. It is made again; if that does not help, it counts, and
+// the search calls it what it then is, the generator's limit.
+func disturbed(r measure.Record, reached float64) bool {
+	return behind(r) && float64(r.Trial.IntendedFramesPerSecond)*100 <= reached*provenPercent
+}
+
+func disturbance(r measure.Record) string {
+	return fmt.Sprintf("the generator sent %.0f of %d frames/s, less than before",
+		r.Outcome.OfferedFramesPerSecond(), r.Trial.IntendedFramesPerSecond)
 }
 
 // nothingReceived is total loss in every direction.

@@ -106,7 +106,9 @@ func play(instr measure.Instructions, records []measure.Record) *walk {
 		w.parts = append(w.parts, p)
 		w.err = w.fill(p, rest[:n])
 		rest = rest[n:]
-		if w.err != nil || !p.over {
+		// What ended the measurement is no result.
+		p.over = p.over && w.err == nil
+		if !p.over {
 			break
 		}
 	}

@@ -17,9 +17,6 @@ const (
 	longestWarning = 512
 	// leastTrial is what RFC 2544 section 24 asks of a trial.
 	leastTrial = time.Minute
-	// mostUnsent is the share of a latency load that may be missing, in parts
-	// per million: the search's tolerance.
-	mostUnsent = 1000
 )
 
 // doubtful collects warnings in order, each once.
@@ -139,11 +136,10 @@ func warnLoad(d *doubtful, p *part) {
 			p.load.Name, p.load.Percent, p.load.Goal)
 		return
 	}
-	last := p.last()
-	if last == nil {
+	if !p.over {
 		return
 	}
-	worst := int64(0)
+	last, worst := p.last(), int64(0)
 	for _, o := range last.Outcome.Directions {
 		worst = max(worst, lossPartsPerMillion(o.UnsentFrames(), o.IntendedFrames))
 	}
@@ -162,6 +158,9 @@ func (w *walk) warnInvalid(d *doubtful, frameBytes int) {
 		}
 		for _, r := range p.invalid {
 			count, why = count+1, objection(r)
+			if why == "" {
+				why = disturbance(r)
+			}
 		}
 	}
 	if count > 0 {
@@ -195,22 +194,34 @@ func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
 }
 
 // remarks are a record's doubts by the code of the warning that they become.
-// Unsent frames are none of them: the search and the latency loads judge those.
 func remarks(r measure.Record) map[string]string {
 	out := map[string]string{}
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
-		switch {
-		case doubt.Code == measure.DoubtUnsent, harmless(r.Stage, doubt.Code):
-			continue
-		case doubt.Code == measure.DoubtReceiveDrops, doubt.Code == measure.DoubtTransmitDrops:
+		if doubt.Code == measure.DoubtReceiveDrops {
 			code = v1alpha1.WarningGeneratorCeiling
 		}
-		if out[code] == "" {
+		if out[code] == "" && !judgedElsewhere(r, doubt.Code) {
 			out[code] = fmt.Sprintf("%s (%s)", doubt.Detail, doubt.Code)
 		}
 	}
 	return out
+}
+
+// judgedElsewhere is true for doubts that say nothing new: frames that were not
+// sent are counted by the search and for the latency loads, a generator at its
+// limit is late by nature, and drops beside a trial without loss were of
+// somebody else's frames.
+func judgedElsewhere(r measure.Record, code string) bool {
+	switch code {
+	case measure.DoubtUnsent, measure.DoubtTransmitDrops:
+		return true
+	case measure.DoubtMissedDeadlines:
+		return r.Stage == measure.StageThroughput && behind(r)
+	case measure.DoubtReceiveDrops:
+		return harmless(r.Stage, code) || r.Outcome.LossRatio() == 0
+	}
+	return false
 }
 
 // words joins names as a sentence does.

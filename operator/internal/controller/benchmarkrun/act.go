@@ -37,7 +37,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actLaunchMeasurer:
 		err = r.applyAll(ctx, s, measurerObjects(s.plan))
 	case actLaunchChain:
-		err = r.applyAll(ctx, s, functionObjects(s.plan))
+		err = r.applyAll(ctx, s, functionObjects(s))
 	case actOpenChain:
 		err = r.tellChain(ctx, s, measure.ChainReady)
 	case actStopPods:

@@ -30,12 +30,14 @@ func measurerObjects(p *plan.Plan) []client.Object {
 	return append(objects, chain.ServiceAccount(p), chain.ResultsConfigMap(p), chain.Role(p), chain.RoleBinding(p), chain.MeasurerJob(p))
 }
 
-// functionObjects are the chain's configuration and pods, each function's
-// configuration before its pod.
-func functionObjects(p *plan.Plan) []client.Object {
+// functionObjects are the configuration and the pod of each function that has
+// no pod yet, the configuration first.
+func functionObjects(s *scope) []client.Object {
 	var objects []client.Object
-	for _, function := range chain.Functions(p) {
-		objects = append(objects, function.ConfigMap, function.Pod)
+	for i, function := range chain.Functions(s.plan) {
+		if s.function(s.plan.Functions[i].Name) == nil {
+			objects = append(objects, function.ConfigMap, function.Pod)
+		}
 	}
 	return objects
 }

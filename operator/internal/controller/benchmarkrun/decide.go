@@ -132,7 +132,9 @@ func decideAdmitted(s *scope) decision {
 	case s.plan == nil && s.planErr == nil:
 		return decision{action: actPlan}
 	case s.planErr != nil:
-		return fail(found(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q was changed: %v", s.names.Plan, s.planErr))
+		return fail(found(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
+	case s.plan.Testbed.UID != s.testbed.UID:
+		return fail(found(v1alpha1.ReasonTestbedNotFound, "Testbed %q was made anew after this run was planned, and figures of two testbeds do not mix: apply the run under a new name", s.testbed.Name))
 	case s.records == nil && s.recordsErr == nil && s.launched():
 		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was deleted during the run", s.names.Results))
 	case s.recordsErr != nil:

@@ -56,6 +56,7 @@ func TestDecide(t *testing.T) {
 		"admission not written down":       {newScope(held), actAdmit, "", 0},
 		"no plan":                          {newScope(admitted), actPlan, "", 0},
 		"plan damaged":                     {newScope(admitted, func(s *scope) { s.planErr = errors.New("damaged") }), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"testbed made anew":                {newScope(admitted, withPlan, func(s *scope) { s.testbed.UID = "other" }), actFinish, v1alpha1.ReasonTestbedNotFound, 0},
 		"planned":                          {newScope(admitted, withPlan), actLaunchMeasurer, "", 0},
 		"results without a Job":            {newScope(admitted, withPlan, withRecords(nil)), actLaunchMeasurer, "", 0},
 		"resumed behind trials":            {newScope(admitted, withPlan, withRecords(calibrated)), actLaunchMeasurer, "", 0},

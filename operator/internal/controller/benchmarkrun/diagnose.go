@@ -43,6 +43,9 @@ func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *troub
 	if podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue && pod.DeletionTimestamp.IsZero() {
 		return nil
 	}
+	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
+		return &trouble{reason: notReady, message: sentence("pod %q: %s: %s", pod.Name, pod.Status.Reason, pod.Status.Message)}
+	}
 	at := pod.CreationTimestamp.Add(bound)
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		return &trouble{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}

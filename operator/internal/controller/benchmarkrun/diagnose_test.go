@@ -32,6 +32,7 @@ func TestDiagnoseStart(t *testing.T) {
 		"crashes": {pod("p", restarted(1, "Error"), func(p *corev1.Pod) { p.Status.Conditions = nil }), v1alpha1.ReasonChainNotReady,
 			`pod "p": container "c" ended with exit code 1`, end},
 		"not ready": {pod("p", unready("no route")), v1alpha1.ReasonChainNotReady, `pod "p" runs and is not ready: no route`, end},
+		"evicted":   {pod("p", evicted), v1alpha1.ReasonChainNotReady, `pod "p": Evicted: The node was low on resource: memory.`, time.Time{}},
 		"silent":    {pod("p", running), v1alpha1.ReasonChainNotReady, `pod "p" runs and is not ready: it has not reported yet`, end},
 	}
 	for name, test := range tests {

@@ -53,7 +53,9 @@ func noFinalizer(s *scope) { s.run.Finalizers = nil }
 func deleted(s *scope)     { s.run.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
 func suspended(s *scope)   { s.run.Spec.Suspend = true }
 func noTestbed(s *scope)   { s.testbed, s.position = nil, 0 }
-func withPlan(s *scope)    { s.plan = &plan.Plan{Digest: "sha256:1", GeneratorNode: "a", DeviceNode: "b"} }
+func withPlan(s *scope) {
+	s.plan = &plan.Plan{Digest: "sha256:1", GeneratorNode: "a", DeviceNode: "b", Testbed: plan.Reference{UID: "bench-uid"}}
+}
 func testbedDeleted(s *scope) {
 	s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch))
 }

@@ -88,6 +88,10 @@ func getTestbed(ctx context.Context, reader client.Reader, run *v1alpha1.Benchma
 
 func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
 	configMap, err := r.configMap(ctx, r.Client, s.run.Namespace, s.names.Plan)
+	if err == nil && configMap == nil && s.holds() && queue.Occupies(s.run) {
+		// A plan that the cache does not show yet must not be made a second time.
+		configMap, err = r.configMap(ctx, r.Reader, s.run.Namespace, s.names.Plan)
+	}
 	if err != nil || configMap == nil {
 		return err
 	}

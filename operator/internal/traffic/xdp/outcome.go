@@ -98,6 +98,26 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 	return outcome
 }
 
+// Lateness tells how long after their due times the frames of the last trial
+// left in one direction: the generator's own pacing error. There are no
+// samples where no load was set.
+func (d *Driver) Lateness(direction measure.Direction) measure.Delays {
+	i := directionIndex(direction)
+	if i < 0 || d.collection == nil {
+		return measure.Delays{}
+	}
+	histogram := &d.state.Histograms[i][histogramLateness]
+	s := trafficSpread{Max: d.state.Transmitters[i].Latest}
+	for bucket, n := range histogram {
+		if n > 0 && s.Samples == 0 {
+			s.Min = bucketMiddle(bucket)
+		}
+		s.Samples += n
+		s.Sum += n * bucketMiddle(bucket)
+	}
+	return delays(histogram, s)
+}
+
 // handedOver is how many frames of a direction were given to its port.
 func (d *Driver) handedOver(i int) uint64 {
 	if d.description.TransmitPath == InnerVeth {

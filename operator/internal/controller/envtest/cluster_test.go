@@ -1,0 +1,285 @@
+package envtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+)
+
+// node plays what a cluster does with the Jobs and pods of one namespace.
+type node struct {
+	t         *testing.T
+	namespace string
+
+	mutex sync.Mutex
+	// starts are what becomes of a pod, by its component or by its function's
+	// pod name's end; absent: it runs and is ready, and a measurer measures.
+	starts map[string]func(*corev1.Pod)
+	// holding keeps pods that are being deleted.
+	holding bool
+	// silent are stages whose trials do not end.
+	silent map[string]bool
+	// ends, if set, is how a measurer's pod ends in place of measuring.
+	ends func(*corev1.Pod)
+
+	seen      map[types.UID]bool
+	measurers map[types.UID]context.CancelFunc
+}
+
+// startNode plays until the test ends.
+func startNode(t *testing.T, namespace string) *node {
+	n := &node{
+		t: t, namespace: namespace, starts: map[string]func(*corev1.Pod){}, silent: map[string]bool{},
+		seen: map[types.UID]bool{}, measurers: map[types.UID]context.CancelFunc{},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	t.Cleanup(func() { cancel(); <-ended })
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if err := n.step(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+				t.Errorf("playing the cluster: %v", err)
+				return
+			}
+			time.Sleep(30 * time.Millisecond)
+		}
+	}()
+	return n
+}
+
+// set changes how the node behaves from now on.
+func (n *node) set(change func(*node)) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	change(n)
+}
+
+func (n *node) step(ctx context.Context) error {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	var jobs batchv1.JobList
+	var pods corev1.PodList
+	if err := cluster.List(ctx, &jobs, client.InNamespace(n.namespace)); err != nil {
+		return err
+	}
+	if err := cluster.List(ctx, &pods, client.InNamespace(n.namespace)); err != nil {
+		return err
+	}
+	for i := range jobs.Items {
+		if err := n.stepJob(ctx, &jobs.Items[i], pods.Items); err != nil {
+			return fmt.Errorf("job %s: %w", jobs.Items[i].Name, err)
+		}
+	}
+	for i := range pods.Items {
+		if err := n.stepPod(ctx, &pods.Items[i]); err != nil {
+			return fmt.Errorf("pod %s: %w", pods.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// stepJob is the Job controller, and the garbage collector for its pods.
+func (n *node) stepJob(ctx context.Context, job *batchv1.Job, pods []corev1.Pod) error {
+	var mine []*corev1.Pod
+	for i := range pods {
+		if metav1.IsControlledBy(&pods[i], job) {
+			mine = append(mine, &pods[i])
+		}
+	}
+	if !job.DeletionTimestamp.IsZero() {
+		for _, pod := range mine {
+			if err := client.IgnoreNotFound(cluster.Delete(ctx, pod)); err != nil {
+				return err
+			}
+		}
+		if len(mine) > 0 {
+			return nil
+		}
+		job.Finalizers = nil
+		return client.IgnoreNotFound(cluster.Update(ctx, job))
+	}
+	if len(job.Status.Conditions) > 0 {
+		return nil
+	}
+	if len(mine) == 0 {
+		return n.makePod(ctx, job)
+	}
+	switch pod := mine[0]; pod.Status.Phase {
+	case corev1.PodSucceeded:
+		return endJob(ctx, job, batchv1.JobSuccessCriteriaMet, batchv1.JobComplete, "CompletionsReached")
+	case corev1.PodFailed:
+		return endJob(ctx, job, batchv1.JobFailureTarget, batchv1.JobFailed, batchv1.JobReasonBackoffLimitExceeded)
+	}
+	return nil
+}
+
+func (n *node) makePod(ctx context.Context, job *batchv1.Job) error {
+	pod := &corev1.Pod{ObjectMeta: *job.Spec.Template.ObjectMeta.DeepCopy(), Spec: job.Spec.Template.Spec}
+	pod.Namespace, pod.Name = job.Namespace, job.Name+"-"+rand.String(5)
+	if err := controllerutil.SetControllerReference(job, pod, cluster.Scheme()); err != nil {
+		return err
+	}
+	return cluster.Create(ctx, pod)
+}
+
+// endJob ends a Job as the API server wants it: the interim condition first.
+func endJob(ctx context.Context, job *batchv1.Job, interim, final batchv1.JobConditionType, reason string) error {
+	now := metav1.Now()
+	job.Status.StartTime = &now
+	for _, kind := range []batchv1.JobConditionType{interim, final} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
+			Type: kind, Status: corev1.ConditionTrue, Reason: reason, LastProbeTime: now, LastTransitionTime: now})
+	}
+	if final == batchv1.JobComplete {
+		job.Status.CompletionTime = &now
+		job.Status.Succeeded = 1
+	} else {
+		job.Status.Failed = 1
+	}
+	return cluster.Status().Update(ctx, job)
+}
+
+// stepPod is scheduler and kubelet.
+func (n *node) stepPod(ctx context.Context, pod *corev1.Pod) error {
+	if !pod.DeletionTimestamp.IsZero() {
+		if stop := n.measurers[pod.UID]; stop != nil {
+			stop()
+		}
+		if n.holding {
+			return nil
+		}
+		return client.IgnoreNotFound(cluster.Delete(ctx, pod, client.GracePeriodSeconds(0)))
+	}
+	if n.seen[pod.UID] {
+		return nil
+	}
+	n.seen[pod.UID] = true
+	start := n.startOf(pod)
+	if start == nil {
+		return nil
+	}
+	start(pod)
+	if c := pod.Status.Conditions; len(c) == 0 || c[0].Type != corev1.PodScheduled || c[0].Status == corev1.ConditionTrue {
+		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}}
+		if err := cluster.SubResource("binding").Create(ctx, pod.DeepCopy(), binding); err != nil {
+			return err
+		}
+		if err := n.patchStatus(ctx, pod.Name, func(p *corev1.Pod) { start(p) }); err != nil {
+			return err
+		}
+	} else if err := n.patchStatus(ctx, pod.Name, func(p *corev1.Pod) { start(p) }); err != nil {
+		return err
+	}
+	if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer && n.starts[chain.ComponentMeasurer] == nil {
+		n.measure(pod)
+	}
+	return nil
+}
+
+func (n *node) startOf(pod *corev1.Pod) func(*corev1.Pod) {
+	component := pod.Labels[v1alpha1.LabelComponent]
+	if start, found := n.starts[component]; found {
+		return start
+	}
+	if component == chain.ComponentCleanup {
+		return succeeds
+	}
+	return ready
+}
+
+// patchStatus writes a pod's status as the kubelet does.
+func (n *node) patchStatus(ctx context.Context, name string, change func(*corev1.Pod)) error {
+	pod := &corev1.Pod{}
+	if err := cluster.Get(ctx, client.ObjectKey{Namespace: n.namespace, Name: name}, pod); err != nil {
+		return err
+	}
+	before := client.MergeFrom(pod.DeepCopy())
+	change(pod)
+	return cluster.Status().Patch(ctx, pod, before)
+}
+
+// Starts of pods.
+
+func status(pod *corev1.Pod, phase corev1.PodPhase, readiness corev1.ConditionStatus, container corev1.ContainerStatus) {
+	now := metav1.Now()
+	container.Name, container.Image, container.ImageID = pod.Spec.Containers[0].Name, pod.Spec.Containers[0].Image, "sha256:0"
+	pod.Status.Phase = phase
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{container}
+	pod.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: now},
+		{Type: corev1.PodReady, Status: readiness, LastTransitionTime: now},
+	}
+}
+
+func ready(pod *corev1.Pod) {
+	status(pod, corev1.PodRunning, corev1.ConditionTrue, corev1.ContainerStatus{Ready: true, Started: ptr.To(true),
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}})
+}
+
+func unready(pod *corev1.Pod) {
+	ready(pod)
+	pod.Status.Conditions[1].Status, pod.Status.Conditions[1].Message = corev1.ConditionFalse, "port west is down"
+}
+
+func pending(pod *corev1.Pod) { waits("ContainerCreating", "")(pod) }
+
+func waits(reason, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		status(pod, corev1.PodPending, corev1.ConditionFalse, corev1.ContainerStatus{
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}})
+	}
+}
+
+func unschedulable(pod *corev1.Pod) {
+	pod.Status.Phase = corev1.PodPending
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available: 1 Insufficient cpu.", LastTransitionTime: metav1.Now()}}
+}
+
+func ends(code int32, reason, message string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		phase := corev1.PodFailed
+		if code == 0 {
+			phase = corev1.PodSucceeded
+		}
+		status(pod, phase, corev1.ConditionFalse, corev1.ContainerStatus{State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message}}})
+	}
+}
+
+func succeeds(pod *corev1.Pod) { ends(0, "Completed", "")(pod) }
+
+func restarted(pod *corev1.Pod) {
+	ready(pod)
+	pod.Status.ContainerStatuses[0].RestartCount = 1
+	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}
+}
+
+func evicted(pod *corev1.Pod) {
+	pod.Status.Phase, pod.Status.Reason, pod.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
+}
+
+func mustJSON(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,235 @@
+package envtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/controller"
+	"vnfbench.io/operator/internal/plan"
+)
+
+const (
+	patience = 30 * time.Second
+	interval = 50 * time.Millisecond
+)
+
+// lab is one test's namespace with a testbed, a node and an operator of its own.
+type lab struct {
+	*WithT
+	t         *testing.T
+	ctx       context.Context
+	namespace string
+	node      *node
+	stop      func()
+}
+
+// newLab makes the namespace and starts everything. Labels are the namespace's.
+func newLab(t *testing.T, labels map[string]string) *lab {
+	t.Parallel()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "lab-", Labels: labels}}
+	l := &lab{WithT: NewWithT(t), t: t, ctx: context.Background()}
+	l.SetDefaultEventuallyTimeout(patience)
+	l.SetDefaultEventuallyPollingInterval(interval)
+	l.SetDefaultConsistentlyDuration(500 * time.Millisecond)
+	l.Expect(cluster.Create(l.ctx, namespace)).To(Succeed())
+	l.namespace = namespace.Name
+	l.node = startNode(t, l.namespace)
+	l.startOperator()
+	t.Cleanup(func() { l.stop() })
+	return l
+}
+
+// startOperator starts a manager as cmd/manager does; l.stop ends it.
+func (l *lab) startOperator() {
+	scheme, err := controller.Scheme()
+	l.Expect(err).NotTo(HaveOccurred())
+	cached, err := controller.CacheOptions([]string{l.namespace})
+	l.Expect(err).NotTo(HaveOccurred())
+	mgr, err := ctrl.NewManager(operator, ctrl.Options{
+		Scheme: scheme, Cache: cached, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	l.Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(l.ctx)
+	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1"}
+	l.Expect(controller.Setup(ctx, mgr, clock.RealClock{}, defaults, prometheus.NewRegistry())).To(Succeed())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	l.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			l.t.Errorf("the manager ended: %v", err)
+		}
+		l.stop = func() {}
+	}
+}
+
+// testbed makes a testbed named "bench".
+func (l *lab) testbed(changes ...func(*v1alpha1.Testbed)) *v1alpha1.Testbed {
+	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "bench"}}
+	for _, change := range changes {
+		change(testbed)
+	}
+	l.t.Helper()
+	l.Expect(cluster.Create(l.ctx, testbed)).To(Succeed())
+	return testbed
+}
+
+// run makes a run with a chain of one router, 64 bytes and a quick search.
+func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
+	run.Spec.TestbedRef.Name = "bench"
+	run.Spec.StartupSeconds = 30
+	run.Spec.Chain = []v1alpha1.NetworkFunction{{Name: "router", Function: v1alpha1.FunctionRouter}}
+	run.Spec.Traffic.FrameBytes = []int32{64}
+	run.Spec.Measurements.Throughput = &v1alpha1.Throughput{Goals: []v1alpha1.Goal{{Name: "NDR", WidthPartsPerMillion: 50_000}}}
+	run.Spec.Measurements.Latency = &v1alpha1.Latency{Loads: []v1alpha1.LatencyLoad{{Name: "idle", FramesPerSecond: ptr.To[int64](1000)}}}
+	for _, change := range changes {
+		change(run)
+	}
+	l.t.Helper()
+	l.Expect(cluster.Create(l.ctx, run)).To(Succeed())
+	return run
+}
+
+// get reads an object again.
+func (l *lab) get(object client.Object) error {
+	return cluster.Get(l.ctx, client.ObjectKeyFromObject(object), object)
+}
+
+// state is a run's condition as "status/reason", or why it cannot be read.
+func (l *lab) state(run *v1alpha1.BenchmarkRun, kind string) func() string {
+	return func() string {
+		if err := l.get(run); err != nil {
+			return err.Error()
+		}
+		return conditionText(run.Status.Conditions, kind)
+	}
+}
+
+func (l *lab) testbedState(testbed *v1alpha1.Testbed, kind string) func() string {
+	return func() string {
+		if err := l.get(testbed); err != nil {
+			return err.Error()
+		}
+		return conditionText(testbed.Status.Conditions, kind)
+	}
+}
+
+func conditionText(conditions []metav1.Condition, kind string) string {
+	c := meta.FindStatusCondition(conditions, kind)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + "/" + c.Reason
+}
+
+func (l *lab) message(run *v1alpha1.BenchmarkRun, kind string) string {
+	l.t.Helper()
+	l.Expect(l.get(run)).To(Succeed())
+	return meta.FindStatusCondition(run.Status.Conditions, kind).Message
+}
+
+// expect waits for a run's condition.
+func (l *lab) expect(run *v1alpha1.BenchmarkRun, kind, want string) {
+	l.t.Helper()
+	l.Eventually(l.state(run, kind)).Should(Equal(want), func() string {
+		return fmt.Sprintf("condition %s of run %q; it has %+v", kind, run.Name, run.Status.Conditions)
+	})
+}
+
+// setSuspend changes spec.suspend.
+func (l *lab) setSuspend(run *v1alpha1.BenchmarkRun, suspend bool) {
+	l.t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)
+	l.Expect(cluster.Patch(l.ctx, run, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
+}
+
+// functionPod waits for the router's pod.
+func (l *lab) functionPod() *corev1.Pod {
+	l.t.Helper()
+	var pods corev1.PodList
+	l.Eventually(func() int {
+		l.Expect(cluster.List(l.ctx, &pods, client.InNamespace(l.namespace), client.MatchingLabels{v1alpha1.LabelComponent: chain.ComponentFunction})).To(Succeed())
+		return len(pods.Items)
+	}).Should(Equal(1))
+	return &pods.Items[0]
+}
+
+// kubelet writes a pod's status.
+func (l *lab) kubelet(pod *corev1.Pod, change func(*corev1.Pod)) {
+	l.t.Helper()
+	l.Expect(l.node.patchStatus(l.ctx, pod.Name, change)).To(Succeed())
+}
+
+// objects are all that stand in the namespace beside what is made by hand, as "Kind/name".
+func (l *lab) objects() []string {
+	networks := &unstructured.UnstructuredList{}
+	networks.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+	var found []string
+	for _, list := range []client.ObjectList{
+		&batchv1.JobList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{},
+		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &networkingv1.NetworkPolicyList{}, networks,
+	} {
+		if err := cluster.List(l.ctx, list, client.InNamespace(l.namespace)); err != nil {
+			return []string{err.Error()}
+		}
+		items, err := meta.ExtractList(list)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for _, item := range items {
+			kind := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", item), "*"), "{}")
+			found = append(found, kind+"/"+item.(client.Object).GetName())
+		}
+	}
+	return found
+}
+
+// events are the reasons of the events about an object.
+func (l *lab) events(object client.Object) func() []string {
+	return func() []string {
+		var events corev1.EventList
+		if err := cluster.List(l.ctx, &events, client.InNamespace(l.namespace)); err != nil {
+			return []string{err.Error()}
+		}
+		var reasons []string
+		for _, e := range events.Items {
+			if e.InvolvedObject.UID == object.GetUID() {
+				reasons = append(reasons, e.Reason)
+			}
+		}
+		return reasons
+	}
+}
+
+func acceptance(atLeast int64) func(*v1alpha1.BenchmarkRun) {
+	return func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: &atLeast}}
+	}
+}
+
+func startup(seconds int32) func(*v1alpha1.BenchmarkRun) {
+	return func(run *v1alpha1.BenchmarkRun) { run.Spec.StartupSeconds = seconds }
+}

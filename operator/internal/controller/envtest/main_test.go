@@ -1,0 +1,132 @@
+// Package envtest runs the controllers against a real API server. Kubelet, Job
+// controller and garbage collector are played by cluster_test.go; the measurer
+// is the real one on a simulated device.
+package envtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"vnfbench.io/operator/internal/controller"
+)
+
+// The API server that all tests share: for tests with every right and without
+// a cache, for the operator with the rights that it is installed with.
+var (
+	config   *rest.Config
+	operator *rest.Config
+	cluster  client.Client
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set, so there is no API server to test against: run \"make test\"")
+		os.Exit(1)
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	log := logr.Discard()
+	if os.Getenv("VNFBENCH_TEST_LOGS") != "" {
+		log = klog.Background()
+	}
+	ctrl.SetLogger(log)
+	environment := &envtest.Environment{
+		CRDDirectoryPaths:     []string{"../../../../config/crd/bases", "testdata"},
+		ErrorIfCRDPathMissing: true,
+	}
+	var err error
+	if config, err = environment.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "starting the API server:", err)
+		return 1
+	}
+	defer func() {
+		if err := environment.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
+		}
+	}()
+	config.QPS = -1
+	if err := prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, "preparing the cluster:", err)
+		return 1
+	}
+	if operator, err = operatorUser(environment); err != nil {
+		fmt.Fprintln(os.Stderr, "making the operator's user:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// prepare makes the client and the cluster's one node.
+func prepare() error {
+	scheme, err := controller.Scheme()
+	if err != nil {
+		return err
+	}
+	if cluster, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{"role": "lab"}}}
+	if err := cluster.Create(context.Background(), node); err != nil {
+		return err
+	}
+	// Admission taints a new node until something says that it is ready.
+	node.Spec.Taints = nil
+	if err := cluster.Update(context.Background(), node); err != nil {
+		return err
+	}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi")}
+	return cluster.Status().Update(context.Background(), node)
+}
+
+const nodeName = "node-a"
+
+// operatorUser makes a user who has exactly the generated role, so that a verb
+// that is missing there fails a test here.
+func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
+	user, err := environment.AddUser(envtest.User{Name: "operator"}, &rest.Config{QPS: -1})
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := os.ReadFile("../../../../config/rbac/role.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, document := range bytes.Split(manifest, []byte("\n---\n")) {
+		role := &rbacv1.ClusterRole{}
+		if err := yaml.Unmarshal(document, role); err != nil {
+			return nil, err
+		}
+		if role.Kind != "ClusterRole" {
+			continue
+		}
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator"}},
+		}
+		for _, object := range []client.Object{role, binding} {
+			if err := cluster.Create(context.Background(), object); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return user.Config(), nil
+}

@@ -1,0 +1,129 @@
+package envtest
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+)
+
+func inNamespace(l *lab) client.InNamespace { return client.InNamespace(l.namespace) }
+
+func component(name string) client.MatchingLabels {
+	return client.MatchingLabels{v1alpha1.LabelComponent: name}
+}
+
+// phases are the places of a run's life where something can come in between.
+// prepare makes a run stay there, reached waits for it, and proceed lets it go on.
+var phases = map[string]struct {
+	prepare func(*node)
+	reached func(*lab, *v1alpha1.BenchmarkRun)
+	proceed func(*node)
+}{
+	"measurer starts": {
+		prepare: func(n *node) { n.starts[chain.ComponentMeasurer] = nil },
+		reached: func(l *lab, run *v1alpha1.BenchmarkRun) {
+			l.Eventually(l.objects).Should(ContainElement(HavePrefix("v1.Pod/")))
+		},
+		proceed: func(n *node) { delete(n.starts, chain.ComponentMeasurer); clear(n.seen) },
+	},
+	"calibration": {
+		prepare: func(n *node) { n.silent[pathCalibration] = true },
+		reached: func(l *lab, run *v1alpha1.BenchmarkRun) {
+			l.Eventually(func() string { l.Expect(l.get(run)).To(Succeed()); return run.Status.ResultsRef }).ShouldNot(BeEmpty())
+		},
+		proceed: func(n *node) { n.silent[pathCalibration] = false },
+	},
+	"chain starts": {
+		prepare: func(n *node) { n.starts[chain.ComponentFunction] = nil },
+		reached: func(l *lab, run *v1alpha1.BenchmarkRun) { l.functionPod() },
+		proceed: func(n *node) {
+			delete(n.starts, chain.ComponentFunction)
+			for uid := range n.seen {
+				if n.measurers[uid] == nil {
+					delete(n.seen, uid)
+				}
+			}
+		},
+	},
+	"measuring": {
+		prepare: func(n *node) { n.silent[pathChain] = true },
+		reached: func(l *lab, run *v1alpha1.BenchmarkRun) {
+			l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+		},
+		proceed: func(n *node) { n.silent[pathChain] = false },
+	},
+}
+
+func TestDeletionLeavesNothing(t *testing.T) {
+	for name, phase := range phases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, nil)
+			l.node.set(phase.prepare)
+			testbed := l.testbed()
+			run := l.run("run")
+			phase.reached(l, run)
+			l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+			l.Eventually(func() bool { return apierrors.IsNotFound(l.get(run)) }).Should(BeTrue())
+			l.Eventually(l.objects).Should(BeEmpty())
+			l.Eventually(func() []v1alpha1.ActiveRun { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.ActiveRuns }).Should(BeEmpty())
+		})
+	}
+	t.Run("finished", func(t *testing.T) {
+		l := newLab(t, nil)
+		l.testbed()
+		run := l.run("run")
+		l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+		l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+		l.Eventually(l.objects).Should(BeEmpty())
+	})
+	t.Run("without a testbed", func(t *testing.T) {
+		l := newLab(t, nil)
+		run := l.run("run")
+		l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotFound")
+		l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+		l.Eventually(func() bool { return apierrors.IsNotFound(l.get(run)) }).Should(BeTrue())
+	})
+}
+
+func TestSuspendAndResume(t *testing.T) {
+	for name, phase := range phases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, nil)
+			l.node.set(phase.prepare)
+			testbed := l.testbed()
+			run := l.run("run")
+			phase.reached(l, run)
+			l.setSuspend(run, true)
+			l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
+			l.Eventually(func() []v1alpha1.ActiveRun { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.ActiveRuns }).Should(BeEmpty())
+			for _, object := range l.objects() {
+				l.Expect(object).To(HavePrefix("v1.ConfigMap/"), "only plan and results stay")
+			}
+			l.node.set(phase.proceed)
+			l.setSuspend(run, false)
+			l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+		})
+	}
+}
+
+func TestOperatorRestart(t *testing.T) {
+	for name, phase := range phases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, nil)
+			l.node.set(phase.prepare)
+			l.testbed()
+			run := l.run("run")
+			phase.reached(l, run)
+			l.stop()
+			l.node.set(phase.proceed)
+			l.startOperator()
+			l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+			l.Expect(run.Status.Progress.MeasurerRestarts).To(BeZero(), "the measurer does not notice")
+		})
+	}
+}

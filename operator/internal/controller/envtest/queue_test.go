@@ -1,0 +1,110 @@
+package envtest
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestQueue(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	testbed := l.testbed()
+	first := l.run("c-first")
+	l.expect(first, v1alpha1.ConditionAdmitted, "True/Admitted")
+	second, third := l.run("a-second"), l.run("b-third")
+	l.expect(second, v1alpha1.ConditionAdmitted, "False/Queued")
+	position := func(run *v1alpha1.BenchmarkRun) func() int32 {
+		return func() int32 {
+			l.Expect(l.get(run)).To(Succeed())
+			if run.Status.QueuePosition == nil {
+				return 0
+			}
+			return *run.Status.QueuePosition
+		}
+	}
+	l.Eventually(position(second)).Should(Equal(int32(1)))
+	l.Eventually(position(third)).Should(Equal(int32(2)))
+	l.Expect(l.message(third, v1alpha1.ConditionAdmitted)).To(Equal(`2 runs before it on Testbed "bench"`))
+	l.Eventually(func() int32 { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.QueuedRuns }).Should(Equal(int32(2)))
+
+	l.node.set(func(n *node) { n.silent[pathChain] = false })
+	for _, run := range []*v1alpha1.BenchmarkRun{first, second, third} {
+		l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+		l.Expect(run.Status.QueuePosition).To(BeNil())
+	}
+	l.Expect(second.Status.StartTime.Before(first.Status.CompletionTime)).To(BeFalse())
+	l.Expect(third.Status.StartTime.Before(second.Status.CompletionTime)).To(BeFalse())
+}
+
+func TestNextWaitsForTheLastPod(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	testbed := l.testbed()
+	first, second := l.run("a-first"), l.run("b-second")
+	l.expect(first, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	l.node.set(func(n *node) { n.holding = true })
+	l.Expect(cluster.Delete(l.ctx, first)).To(Succeed())
+	l.Consistently(l.state(second, v1alpha1.ConditionAdmitted)).Should(Equal("False/Queued"))
+	l.Expect(l.get(testbed)).To(Succeed())
+	l.Expect(testbed.Status.ActiveRuns).To(HaveLen(1))
+	l.node.set(func(n *node) { n.holding = false })
+	l.expect(second, v1alpha1.ConditionAdmitted, "True/Admitted")
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(first)) }).Should(BeTrue())
+}
+
+func TestTestbedComesLater(t *testing.T) {
+	l := newLab(t, nil)
+	run := l.run("early")
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotFound")
+	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(`spec.testbedRef.name "bench"`))
+	l.testbed()
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+}
+
+func TestNoNodeMatches(t *testing.T) {
+	l := newLab(t, nil)
+	testbed := l.testbed(func(t *v1alpha1.Testbed) { t.Spec.Generator.NodeSelector = map[string]string{"role": l.namespace} })
+	run := l.run("run")
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/NoMatchingNode"))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotReady")
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"generator":{"nodeSelector":{"role":"lab"}}}}`))
+	l.Expect(cluster.Patch(l.ctx, testbed, patch)).To(Succeed())
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+}
+
+func TestTestbedDeletion(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	testbed := l.testbed()
+	run := l.run("holder")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	l.Expect(cluster.Delete(l.ctx, testbed)).To(Succeed())
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/Deleting"))
+	l.Expect(testbed.Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring(`run "holder"`))))
+	late := l.run("late")
+	l.expect(late, v1alpha1.ConditionAdmitted, "False/TestbedNotFound")
+
+	l.node.set(func(n *node) { n.silent[pathChain] = false })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
+	var pods corev1.PodList
+	l.Expect(cluster.List(l.ctx, &pods, inNamespace(l))).To(Succeed())
+	l.Expect(conditionText(late.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
+}
+
+func TestUnusedTestbedGoesAtOnce(t *testing.T) {
+	l := newLab(t, nil)
+	testbed := l.testbed()
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("True/Ready"))
+	l.Expect(cluster.Delete(l.ctx, testbed)).To(Succeed())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
+	l.Expect(l.objects()).To(BeEmpty())
+}

@@ -1,0 +1,162 @@
+package envtest
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+)
+
+func TestRunSucceeds(t *testing.T) {
+	l := newLab(t, nil)
+	testbed := l.testbed()
+	run := l.run("good", acceptance(capacityFramesPerSecond/2))
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+
+	status := run.Status
+	l.Expect(status.Plan).NotTo(BeNil())
+	l.Expect(status.Plan.DeviceNode).To(Equal(nodeName))
+	l.Expect(status.Results).To(HaveLen(1))
+	l.Expect(status.Summary.FramesPerSecond).To(HaveValue(BeNumerically("~", capacityFramesPerSecond, capacityFramesPerSecond/10)))
+	l.Expect(status.Acceptance).To(HaveLen(1))
+	l.Expect(status.Generator.Calibration).To(HaveLen(1))
+	l.Expect(status.StartTime).NotTo(BeNil())
+	l.Expect(status.CompletionTime).NotTo(BeNil())
+	l.Expect(conditionText(status.Conditions, v1alpha1.ConditionReconciling)).To(BeEmpty())
+
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	names := plan.NamesOf(run)
+	l.Expect(l.objects()).To(ConsistOf("v1.ConfigMap/"+names.Plan, "v1.ConfigMap/"+names.Results))
+	l.Eventually(func() []v1alpha1.ActiveRun { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.ActiveRuns }).Should(BeEmpty())
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionCalibrated)).Should(Equal("True/Calibrated"))
+	l.Expect(testbed.Status.Calibration.Run).To(Equal("good"))
+	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
+}
+
+func TestRunIsNotAccepted(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("slow", acceptance(capacityFramesPerSecond*2))
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/NotAccepted")
+	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionMeasured)).To(Equal("True/Measured"))
+	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionStalled)).To(Equal("True/NotAccepted"))
+	l.Expect(run.Status.Results).To(HaveLen(1))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+}
+
+func TestRunFails(t *testing.T) {
+	restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
+	failure := mustJSON(measure.FailureState{Reason: v1alpha1.ReasonCannotLoadBPF, Message: "the kernel refuses the programs"})
+	tests := map[string]struct {
+		namespace map[string]string
+		node      func(*node)
+		reason    string
+		message   string
+	}{
+		"Pod Security refuses the pods": {namespace: restricted, reason: v1alpha1.ReasonPodForbidden, message: "violates PodSecurity"},
+		"measurer cannot load programs": {node: starts(chain.ComponentMeasurer, ends(42, "Error", failure)), reason: v1alpha1.ReasonCannotLoadBPF, message: "the kernel refuses the programs"},
+		"measurer is killed":            {node: starts(chain.ComponentMeasurer, ends(137, "OOMKilled", "")), reason: v1alpha1.ReasonMeasurerFailed, message: "OOMKilled"},
+		"measurer's image is missing":   {node: starts(chain.ComponentMeasurer, waits("ErrImageNeverPull", "absent")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/measurer:1"},
+		"function's image is missing":   {node: starts(chain.ComponentFunction, waits("InvalidImageName", "bad")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/vnf:1"},
+		"measurer finds no node":        {node: starts(chain.ComponentMeasurer, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu"},
+		"function finds no node":        {node: starts(chain.ComponentFunction, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu"},
+		"function does not start":       {node: starts(chain.ComponentFunction, pending), reason: v1alpha1.ReasonPodStuck, message: "does not start"},
+		"function is never ready":       {node: starts(chain.ComponentFunction, unready), reason: v1alpha1.ReasonChainNotReady, message: "port west is down"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, test.namespace)
+			if test.node != nil {
+				l.node.set(test.node)
+			}
+			l.testbed()
+			run := l.run("bad", startup(5))
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/"+test.reason)
+			l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring(test.message))
+			l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+			for _, object := range l.objects() {
+				l.Expect(object).To(HavePrefix("v1.ConfigMap/"))
+			}
+			l.Eventually(l.events(run)).Should(ContainElement(test.reason))
+		})
+	}
+}
+
+func starts(component string, start func(*corev1.Pod)) func(*node) {
+	return func(n *node) { n.starts[component] = start }
+}
+
+func TestChainFailsDuringTheMeasurement(t *testing.T) {
+	tests := map[string]struct {
+		break_  func(*lab, *corev1.Pod)
+		message string
+	}{
+		"crash":    {func(l *lab, p *corev1.Pod) { l.kubelet(p, restarted) }, "OOMKilled"},
+		"eviction": {func(l *lab, p *corev1.Pod) { l.kubelet(p, evicted) }, "Evicted"},
+		"unready":  {func(l *lab, p *corev1.Pod) { l.kubelet(p, unready) }, "port west is down"},
+		"deletion": {func(l *lab, p *corev1.Pod) { l.Expect(cluster.Delete(l.ctx, p)).To(Succeed()) }, `function "router"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, nil)
+			l.node.set(func(n *node) { n.silent[pathChain] = true })
+			l.testbed()
+			run := l.run("run")
+			l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+			test.break_(l, l.functionPod())
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/ChainFailed")
+			l.Expect(l.message(run, v1alpha1.ConditionChainReady)).To(ContainSubstring(test.message))
+			l.Expect(run.Status.Generator.Calibration).To(HaveLen(1), "what was measured so far stays")
+			l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+		})
+	}
+}
+
+func TestResultsAreLost(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathCalibration] = true })
+	l.testbed()
+	run := l.run("run")
+	l.Eventually(func() string { l.Expect(l.get(run)).To(Succeed()); return run.Status.ResultsRef }).ShouldNot(BeEmpty())
+	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: run.Status.ResultsRef}}
+	l.Expect(cluster.Delete(l.ctx, results)).To(Succeed())
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/ResultsLost")
+}
+
+func TestMeasurerIsReplaced(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	var pods corev1.PodList
+	l.Expect(cluster.List(l.ctx, &pods, inNamespace(l), component(chain.ComponentMeasurer))).To(Succeed())
+	l.Expect(cluster.Delete(l.ctx, &pods.Items[0])).To(Succeed())
+	l.Eventually(func() int32 {
+		l.Expect(l.get(run)).To(Succeed())
+		return run.Status.Progress.MeasurerRestarts
+	}).Should(Equal(int32(1)))
+	l.node.set(func(n *node) { n.silent[pathChain] = false })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Eventually(l.events(run)).Should(ContainElement(v1alpha1.ReasonMeasurerRestarted))
+}
+
+func TestTimeToLive(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("brief", func(r *v1alpha1.BenchmarkRun) { r.Spec.TTLSecondsAfterFinished = ptr.To[int32](2) })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	ended := run.Status.CompletionTime.Time
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(run)) }).Should(BeTrue())
+	l.Expect(time.Now()).To(BeTemporally(">=", ended.Add(2*time.Second)))
+	l.Eventually(l.objects).Should(BeEmpty())
+}
