@@ -68,6 +68,8 @@ const (
 	ReasonTestbedNotReady = "TestbedNotReady"
 	// ReasonNoMatchingNode: no schedulable node matches the testbed's selectors.
 	ReasonNoMatchingNode = "NoMatchingNode"
+	// ReasonNodesNotReady: nodes match the testbed's selectors, and each is cordoned or not ready at the moment.
+	ReasonNodesNotReady = "NodesNotReady"
 	// ReasonAttachmentNotOffered: a function asks for an attachment that the testbed does not list.
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
@@ -96,6 +98,18 @@ const (
 	ReasonCannotLoadBPF = "CannotLoadBPF"
 	// ReasonPortMissing: a traffic port is not in the traffic pod.
 	ReasonPortMissing = "PortMissing"
+	// ReasonPortDown: a traffic port is there and has no carrier.
+	ReasonPortDown = "PortDown"
+	// ReasonPortBusy: another XDP program sits on a traffic port.
+	ReasonPortBusy = "PortBusy"
+	// ReasonInvalidPath: the ports or streams that the plan gave are not usable as they are.
+	ReasonInvalidPath = "InvalidPath"
+	// ReasonInvalidTrial: the driver cannot make the trial that it was asked for.
+	ReasonInvalidTrial = "InvalidTrial"
+	// ReasonFrameTooSmall: headers and signature do not fit into the frame size.
+	ReasonFrameTooSmall = "FrameTooSmall"
+	// ReasonCannotTransmit: the kernel refuses to run the transmit program.
+	ReasonCannotTransmit = "CannotTransmit"
 	// ReasonNoPathThroughChain: no probe frame came through the chain.
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.

@@ -87,7 +87,7 @@ func (r *relay) cut() {
 func startAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS does not say where etcd and kube-apiserver are")
+		t.Fatal("KUBEBUILDER_ASSETS is not set: run this by `make test`, which builds etcd and kube-apiserver")
 	}
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "config", "crd", "bases")},

@@ -107,10 +107,12 @@ type Record struct {
 }
 
 // Keys of the results' ConfigMap. The measurer patches them, the controller
-// reads them; each value is JSON but for KeyChain.
+// reads them; each value is JSON but for KeyDigest and KeyChain.
 const (
 	// KeyHolder names the measurer that may append: a Holder.
 	KeyHolder = "holder.json"
+	// KeyDigest is the digest of the plan that the trials belong to, as plain text.
+	KeyDigest = "digest"
 	// KeyTrialPrefix is followed by the record's index in six digits and ".json": a Record.
 	KeyTrialPrefix = "trial-"
 	// KeyProgress is a Progress.

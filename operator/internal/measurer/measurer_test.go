@@ -295,7 +295,7 @@ func TestWithoutCalibration(t *testing.T) {
 
 func TestForeignPlan(t *testing.T) {
 	l := newLab()
-	l.server.Edit(func(c *corev1.ConfigMap) { c.Data[trialstore.KeyDigest] = "sha256:other" })
+	l.server.Edit(func(c *corev1.ConfigMap) { c.Data[measure.KeyDigest] = "sha256:other" })
 	err := l.measurer("a").Run(t.Context())
 	if ExitCode(err) != ExitFailure || measure.ReasonOf(err) != v1alpha1.ReasonResultsLost {
 		t.Errorf("got %v", err)

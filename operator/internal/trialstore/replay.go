@@ -48,12 +48,12 @@ func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holde
 	if err != nil {
 		return nil, next, lost(err)
 	}
-	digest, known := found.Data[KeyDigest]
+	digest, known := found.Data[measure.KeyDigest]
 	switch {
 	case known && digest != s.cfg.Digest:
 		return nil, next, lost(fmt.Errorf("they belong to the plan %q, this measurer follows %q", digest, s.cfg.Digest))
 	case !known && len(records) > 0:
-		return nil, next, lost(fmt.Errorf("key %q is missing beside %d trials", KeyDigest, len(records)))
+		return nil, next, lost(fmt.Errorf("key %q is missing beside %d trials", measure.KeyDigest, len(records)))
 	}
 	before, held := found.Data[measure.KeyHolder]
 	if !held {
@@ -84,7 +84,7 @@ func (s *Store) verify(found *corev1.ConfigMap) error {
 		return fmt.Errorf("%w: %q, not %q any more", ErrSuperseded, holder.Measurer, s.holder.Measurer)
 	}
 	for key, value := range s.known {
-		if (key == KeyDigest || strings.HasPrefix(key, measure.KeyTrialPrefix)) && found.Data[key] != value {
+		if (key == measure.KeyDigest || strings.HasPrefix(key, measure.KeyTrialPrefix)) && found.Data[key] != value {
 			return lost(fmt.Errorf("key %q was changed", key))
 		}
 	}

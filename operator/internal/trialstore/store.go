@@ -29,8 +29,6 @@ import (
 // failure of the run: that one goes on.
 var ErrSuperseded = errors.New("another measurer holds the results")
 
-// KeyDigest holds the digest of the plan that the records belong to.
-const KeyDigest = "digest"
 
 const (
 	// MaximumBytes of all keys and values together. The API server refuses a
@@ -106,7 +104,7 @@ func (s *Store) claim(ctx context.Context) error {
 	}
 	s.attempted = holder
 	claimed, err := s.patch(ctx, found.ResourceVersion, map[string]string{
-		measure.KeyHolder: value, KeyDigest: s.cfg.Digest,
+		measure.KeyHolder: value, measure.KeyDigest: s.cfg.Digest,
 	})
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func TestReplay(t *testing.T) {
 	if got := third.Records(); len(got) != 4 || got[3].Measurer != "b" {
 		t.Errorf("got %+v", got)
 	}
-	if data := server.Data(); strings.ContainsAny(data["trial-000000.json"], "\n\t") || data[trialstore.KeyDigest] != "sha256:plan" {
+	if data := server.Data(); strings.ContainsAny(data["trial-000000.json"], "\n\t") || data[measure.KeyDigest] != "sha256:plan" {
 		t.Errorf("got %v", data)
 	}
 }
@@ -101,12 +101,12 @@ func TestOpenRefuses(t *testing.T) {
 		return string(text)
 	}
 	for name, data := range map[string]map[string]string{
-		"foreign digest":    {trialstore.KeyDigest: "sha256:other"},
+		"foreign digest":    {measure.KeyDigest: "sha256:other"},
 		"no digest":         {"trial-000000.json": trial(0)},
-		"gap":               {trialstore.KeyDigest: "sha256:plan", "trial-000000.json": trial(0), "trial-000002.json": trial(2)},
-		"wrong index":       {trialstore.KeyDigest: "sha256:plan", "trial-000000.json": trial(5)},
-		"unreadable trial":  {trialstore.KeyDigest: "sha256:plan", "trial-000000.json": "{"},
-		"unreadable holder": {trialstore.KeyDigest: "sha256:plan", measure.KeyHolder: "?"},
+		"gap":               {measure.KeyDigest: "sha256:plan", "trial-000000.json": trial(0), "trial-000002.json": trial(2)},
+		"wrong index":       {measure.KeyDigest: "sha256:plan", "trial-000000.json": trial(5)},
+		"unreadable trial":  {measure.KeyDigest: "sha256:plan", "trial-000000.json": "{"},
+		"unreadable holder": {measure.KeyDigest: "sha256:plan", measure.KeyHolder: "?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := configmaptest.New(namespace, "run-results")
@@ -202,7 +202,7 @@ func TestResultsLost(t *testing.T) {
 		},
 		"holder removed": func(s *configmaptest.Server) { s.Edit(func(c *corev1.ConfigMap) { delete(c.Data, measure.KeyHolder) }) },
 		"digest changed": func(s *configmaptest.Server) {
-			s.Edit(func(c *corev1.ConfigMap) { c.Data[trialstore.KeyDigest] = "x" })
+			s.Edit(func(c *corev1.ConfigMap) { c.Data[measure.KeyDigest] = "x" })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,8 +22,9 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// act performs the one action of a decision. What the API server refuses for
-// good turns the decision into a verdict; every other error is tried again.
+// act performs the one action of a decision. A launch that the API server
+// refuses for good turns the decision into a verdict; every other error is
+// tried again.
 func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, error) {
 	var err error
 	switch d.action {
@@ -47,8 +49,11 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actExpire:
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}
-	if refused := refusal(err); refused != nil {
-		return fail(refused), nil
+	switch d.action {
+	case actPlan, actLaunchMeasurer, actLaunchChain:
+		if refused := refusal(err); refused != nil {
+			return fail(refused), nil
+		}
 	}
 	return d, err
 }
@@ -141,15 +146,23 @@ func refusal(err error) *finding {
 		return nil
 	default:
 		if code >= 400 && code < 500 {
-			return found(v1alpha1.ReasonPodForbidden, "%v", err)
+			return found(v1alpha1.ReasonPodForbidden, "%s%v", admissionRemedy(err), err)
 		}
 	}
 	return nil
 }
 
+// admissionRemedy comes before the API server's own words, which are long.
+func admissionRemedy(err error) string {
+	if strings.Contains(err.Error(), "violates PodSecurity") {
+		return "label the namespace pod-security.kubernetes.io/enforce=privileged, or use another one: "
+	}
+	return ""
+}
+
 // stopPods deletes the Job with its pods, and the functions' pods.
 func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
-	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) {
+	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) && s.run.DeletionTimestamp.IsZero() {
 		// A measurer of later must wait for a chain of later.
 		if err := r.tellChain(ctx, s, ""); err != nil {
 			return err

@@ -63,10 +63,11 @@ func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef
 // holds says that the run may make objects: the testbed's status names it.
 func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
 
-// testbedTrouble is why the testbed takes no runs, or "".
+// testbedTrouble is why the testbed takes no runs at the moment, or "". One
+// that no node matches takes them, so that they fail and say so.
 func (s *scope) testbedTrouble() string {
 	ready := meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Status == "True" {
+	if ready == nil || ready.Status == "True" || ready.Reason == v1alpha1.ReasonNoMatchingNode {
 		return ""
 	}
 	return ready.Message

@@ -82,18 +82,24 @@ func prepare() error {
 	if cluster, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{"role": "lab"}}}
+	_, err = makeNode(nodeName, map[string]string{"role": "lab"})
+	return err
+}
+
+// makeNode makes a node that is ready.
+func makeNode(name string, labels map[string]string) (*corev1.Node, error) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	if err := cluster.Create(context.Background(), node); err != nil {
-		return err
+		return nil, err
 	}
 	// Admission taints a new node until something says that it is ready.
 	node.Spec.Taints = nil
 	if err := cluster.Update(context.Background(), node); err != nil {
-		return err
+		return nil, err
 	}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi")}
-	return cluster.Status().Update(context.Background(), node)
+	return node, cluster.Status().Update(context.Background(), node)
 }
 
 const nodeName = "node-a"

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -126,4 +128,32 @@ func TestOperatorRestart(t *testing.T) {
 			l.Expect(run.Status.Progress.MeasurerRestarts).To(BeZero(), "the measurer does not notice")
 		})
 	}
+}
+
+// A testbed's status that somebody has edited must not leave two runs on it.
+func TestLostAdmission(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	testbed := l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	pod := l.functionPod()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"activeRuns":null}}`))
+	l.Expect(cluster.Status().Patch(l.ctx, testbed, patch)).To(Succeed())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(pod)) || !pod.DeletionTimestamp.IsZero() }).Should(BeTrue())
+	l.node.set(func(n *node) { n.silent[pathChain] = false })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+}
+
+func TestTerminatingNamespaceIsNotHeldUp(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	testbed := l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	l.Expect(cluster.Delete(l.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}})).To(Succeed())
+	l.Expect(cluster.Delete(l.ctx, testbed)).To(Succeed())
+	l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(run)) }).Should(BeTrue())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
 }

@@ -1,13 +1,12 @@
 package envtest
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -72,12 +71,31 @@ func TestTestbedComesLater(t *testing.T) {
 func TestNoNodeMatches(t *testing.T) {
 	l := newLab(t, nil)
 	testbed := l.testbed(func(t *v1alpha1.Testbed) { t.Spec.Generator.NodeSelector = map[string]string{"role": l.namespace} })
-	run := l.run("run")
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/NoMatchingNode"))
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/NoMatchingNode")
+	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionPlanned)).To(Equal("False/NoMatchingNode"))
+}
+
+func TestCordonedNodeIsWaitedFor(t *testing.T) {
+	l := newLab(t, nil)
+	own := map[string]string{"role": l.namespace}
+	node, err := makeNode(l.namespace, own)
+	l.Expect(err).NotTo(HaveOccurred())
+	cordon := func(cordoned bool) {
+		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, cordoned)
+		l.Expect(cluster.Patch(l.ctx, node, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
+	}
+	cordon(true)
+	testbed := l.testbed(func(t *v1alpha1.Testbed) {
+		t.Spec.Generator.NodeSelector, t.Spec.DeviceUnderTest.NodeSelector = own, own
+	})
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/NodesNotReady"))
+	run := l.run("run")
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotReady")
-	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"generator":{"nodeSelector":{"role":"lab"}}}}`))
-	l.Expect(cluster.Patch(l.ctx, testbed, patch)).To(Succeed())
+	cordon(false)
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Expect(run.Status.Plan.DeviceNode).To(Equal(node.Name))
 }
 
 func TestTestbedDeletion(t *testing.T) {
@@ -95,8 +113,6 @@ func TestTestbedDeletion(t *testing.T) {
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
-	var pods corev1.PodList
-	l.Expect(cluster.List(l.ctx, &pods, inNamespace(l))).To(Succeed())
 	l.Expect(conditionText(late.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
 }
 

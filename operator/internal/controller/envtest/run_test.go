@@ -62,7 +62,7 @@ func TestRunFails(t *testing.T) {
 		reason    string
 		message   string
 	}{
-		"Pod Security refuses the pods": {namespace: restricted, reason: v1alpha1.ReasonPodForbidden, message: "violates PodSecurity"},
+		"Pod Security refuses the pods": {namespace: restricted, reason: v1alpha1.ReasonPodForbidden, message: "label the namespace pod-security.kubernetes.io/enforce=privileged"},
 		"measurer cannot load programs": {node: starts(chain.ComponentMeasurer, ends(42, "Error", failure)), reason: v1alpha1.ReasonCannotLoadBPF, message: "the kernel refuses the programs"},
 		"measurer is killed":            {node: starts(chain.ComponentMeasurer, ends(137, "OOMKilled", "")), reason: v1alpha1.ReasonMeasurerFailed, message: "OOMKilled"},
 		"measurer's image is missing":   {node: starts(chain.ComponentMeasurer, waits("ErrImageNeverPull", "absent")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/measurer:1"},
@@ -97,7 +97,7 @@ func starts(component string, start func(*corev1.Pod)) func(*node) {
 
 func TestChainFailsDuringTheMeasurement(t *testing.T) {
 	tests := map[string]struct {
-		break_  func(*lab, *corev1.Pod)
+		happen  func(*lab, *corev1.Pod)
 		message string
 	}{
 		"crash":    {func(l *lab, p *corev1.Pod) { l.kubelet(p, restarted) }, "OOMKilled"},
@@ -112,7 +112,7 @@ func TestChainFailsDuringTheMeasurement(t *testing.T) {
 			l.testbed()
 			run := l.run("run")
 			l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
-			test.break_(l, l.functionPod())
+			test.happen(l, l.functionPod())
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/ChainFailed")
 			l.Expect(l.message(run, v1alpha1.ConditionChainReady)).To(ContainSubstring(test.message))
 			l.Expect(run.Status.Generator.Calibration).To(HaveLen(1), "what was measured so far stays")

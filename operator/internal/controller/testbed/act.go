@@ -95,7 +95,7 @@ func (r *Reconciler) tell(s *scope, before, after *v1alpha1.TestbedStatus) {
 		return
 	}
 	level := corev1.EventTypeNormal
-	if is.Reason == v1alpha1.ReasonNoMatchingNode {
+	if is.Reason == v1alpha1.ReasonNoMatchingNode || is.Reason == v1alpha1.ReasonNodesNotReady {
 		level = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s.testbed, nil, level, is.Reason, "Observe", "%s", is.Message)

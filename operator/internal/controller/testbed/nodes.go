@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,42 +15,63 @@ import (
 // maximumNodes is how many fingerprints the status holds.
 const maximumNodes = 16
 
-// matchingNodes are the nodes that can take a part of a run, by name, or a
-// sentence that says why there is none.
-func (s *scope) matchingNodes() (nodes []corev1.Node, why string) {
-	spec := s.testbed.Spec
-	generators := matching(s.nodes, spec.Generator.NodeSelector, spec.Generator.Tolerations)
-	devices := matching(s.nodes, spec.DeviceUnderTest.NodeSelector, spec.DeviceUnderTest.Tolerations)
-	together := slices.DeleteFunc(slices.Clone(generators), func(n corev1.Node) bool { return !slices.ContainsFunc(devices, named(n.Name)) })
-	switch {
-	case len(generators) == 0:
-		return nil, "no ready, schedulable node matches spec.generator.nodeSelector and its tolerations: label or untaint one, or change the selector"
-	case len(devices) == 0:
-		return nil, "no ready, schedulable node matches spec.deviceUnderTest.nodeSelector and its tolerations: label or untaint one, or change the selector"
-	case s.hasBridges() && len(together) == 0:
-		return nil, "a Bridge port needs generator and device on one node, and no node matches both selectors: let them overlap, or use networks that reach from node to node"
-	case s.hasBridges():
-		return together, ""
+// matchingNodes are the nodes that can take a part of a run now, by name. Where
+// there is none, reason says whether time can mend it: with NodesNotReady runs
+// wait, with NoMatchingNode somebody has to change something, and runs fail.
+func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
+	if nodes, why = s.nodesBy(available); why == "" {
+		return nodes, "", ""
 	}
-	all := append(generators, slices.DeleteFunc(devices, func(n corev1.Node) bool { return slices.ContainsFunc(generators, named(n.Name)) })...)
-	slices.SortFunc(all, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
-	return all, ""
+	if _, why = s.nodesBy(suitable); why != "" {
+		return nil, v1alpha1.ReasonNoMatchingNode, why
+	}
+	return nil, v1alpha1.ReasonNodesNotReady, "every node that matches is cordoned or not ready at the moment: uncordon one, or wait for it"
 }
 
-func named(name string) func(corev1.Node) bool {
-	return func(n corev1.Node) bool { return n.Name == name }
-}
-
-func matching(nodes []corev1.Node, selector map[string]string, tolerations []corev1.Toleration) []corev1.Node {
-	var found []corev1.Node
-	for i := range nodes {
-		n := &nodes[i]
-		if labels.SelectorFromSet(selector).Matches(labels.Set(n.Labels)) && !n.Spec.Unschedulable && isReady(n) && tolerated(n, tolerations) {
-			found = append(found, *n)
+// nodesBy are the nodes for generator and device by one measure, or a sentence
+// that says which selector finds none.
+func (s *scope) nodesBy(fits func(*corev1.Node, map[string]string, []corev1.Toleration) bool) (nodes []corev1.Node, why string) {
+	var generators, devices, both int
+	for i := range s.nodes {
+		n, spec := &s.nodes[i], &s.testbed.Spec
+		generator := fits(n, spec.Generator.NodeSelector, spec.Generator.Tolerations)
+		device := fits(n, spec.DeviceUnderTest.NodeSelector, spec.DeviceUnderTest.Tolerations)
+		generators, devices = generators+count(generator), devices+count(device)
+		both += count(generator && device)
+		if generator && device || (generator || device) && !s.hasBridges() {
+			nodes = append(nodes, *n)
 		}
 	}
-	slices.SortFunc(found, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
-	return found
+	slices.SortFunc(nodes, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	switch {
+	case generators == 0:
+		return nil, fmt.Sprintf("none of %d nodes matches spec.generator.nodeSelector with its tolerations: label or untaint one, or change the selector", len(s.nodes))
+	case devices == 0:
+		return nil, fmt.Sprintf("none of %d nodes matches spec.deviceUnderTest.nodeSelector with its tolerations: label or untaint one, or change the selector", len(s.nodes))
+	case both == 0 && s.hasBridges():
+		return nil, fmt.Sprintf("a Bridge port needs generator and device on one node, and none of %d nodes matches both selectors: let them overlap, or use networks that reach from node to node", len(s.nodes))
+	}
+	return nodes, ""
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// suitable says that a node could take a pod: by its labels, and by the taints
+// that people gave it.
+func suitable(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
+	return labels.SelectorFromSet(selector).Matches(labels.Set(node.Labels)) &&
+		tolerated(node, tolerations, func(t *corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") })
+}
+
+// available says that a node can take a pod now.
+func available(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
+	return suitable(node, selector, tolerations) && !node.Spec.Unschedulable && isReady(node) &&
+		tolerated(node, tolerations, func(*corev1.Taint) bool { return true })
 }
 
 func isReady(node *corev1.Node) bool {
@@ -58,11 +80,12 @@ func isReady(node *corev1.Node) bool {
 	})
 }
 
-func tolerated(node *corev1.Node, tolerations []corev1.Toleration) bool {
+// tolerated says that no taint that counts keeps the pod away.
+func tolerated(node *corev1.Node, tolerations []corev1.Toleration, counts func(*corev1.Taint) bool) bool {
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
 		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, true) }
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(tolerations, covers) {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule && counts(taint) && !slices.ContainsFunc(tolerations, covers) {
 			return false
 		}
 	}

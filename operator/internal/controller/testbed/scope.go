@@ -50,7 +50,13 @@ func (s *scope) hasPods(uid string) bool {
 	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Labels[v1alpha1.LabelRun] == uid })
 }
 
-// hasBridges says that runs make bridges on nodes.
+// calibrates says that the generator's ports can be joined without a device.
+func (s *scope) calibrates() bool {
+	ports := s.testbed.Spec.Ports
+	return ports.West.Attachment == v1alpha1.PortBridge && ports.East.Attachment == v1alpha1.PortBridge
+}
+
+// hasBridges says that generator and device meet on a bridge.
 func (s *scope) hasBridges() bool {
 	ports := s.testbed.Spec.Ports
 	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
@@ -81,8 +87,8 @@ func (s *scope) nodeExists(name string) bool {
 
 // admit decides who holds the testbed. A run keeps its place until it wants it
 // no more, has said that it gave it back, and has no pod left. The next one
-// comes when no pod of any other run is left either.
-func (s *scope) admit(ready bool) (active []v1alpha1.ActiveRun, queued int32) {
+// comes, where the testbed is open, when no pod of any other run is left either.
+func (s *scope) admit(open bool) (active []v1alpha1.ActiveRun, queued int32) {
 	for _, a := range s.testbed.Status.ActiveRuns {
 		run := s.run(a.UID)
 		if s.hasPods(a.UID) || run != nil && (queue.Wants(run) || queue.Occupies(run)) {
@@ -92,7 +98,7 @@ func (s *scope) admit(ready bool) (active []v1alpha1.ActiveRun, queued int32) {
 	now := &v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}
 	waiting := queue.Waiting(now, s.runs)
 	slots := max(int(s.testbed.Spec.MaximumConcurrentRuns), 1)
-	for len(waiting) > 0 && len(active) < slots && ready && !s.deleting() && !s.foreignPods(active) {
+	for len(waiting) > 0 && len(active) < slots && open && !s.deleting() && !s.foreignPods(active) {
 		next := waiting[0]
 		waiting = waiting[1:]
 		active = append(slices.Clip(active), v1alpha1.ActiveRun{Name: next.Name, UID: string(next.UID), Since: s.timestamp()})

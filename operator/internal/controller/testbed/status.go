@@ -13,9 +13,10 @@ import (
 func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	status := *s.testbed.Status.DeepCopy()
 	status.ObservedGeneration = s.testbed.Generation
-	nodes, why := s.matchingNodes()
+	nodes, reason, why := s.matchingNodes()
 	status.Nodes = fingerprint(nodes)
-	status.ActiveRuns, status.QueuedRuns = s.admit(why == "")
+	// A run on a testbed that no node matches fails, and says so: it does not wait for somebody to notice.
+	status.ActiveRuns, status.QueuedRuns = s.admit(reason != v1alpha1.ReasonNodesNotReady)
 	status.Calibration = s.calibration()
 
 	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
@@ -28,14 +29,14 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	case s.deleting():
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "Deleting: "+d.deleting)
 	case why != "":
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoMatchingNode, why)
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, why)
 	default:
 		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the testbed can take runs")
 	}
 	switch c := status.Calibration; {
 	case c != nil:
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.Run+" calibrated the generator")
-	case s.hasBridges():
+	case s.calibrates():
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "no run has calibrated the generator yet")
 	default:
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "ports that join existing networks do not allow a calibration")

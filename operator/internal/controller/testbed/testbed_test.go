@@ -121,7 +121,8 @@ func TestAdmit(t *testing.T) {
 		"being deleted":                   {newScope(run("b", 2, goes), run("c", 3)), "c", 0},
 		"a pod of an unknown run is left": {newScope(podOf("ghost"), run("c", 3)), "", 1},
 		"testbed being deleted":           {newScope(deleted, run("c", 3)), "", 1},
-		"no node":                         {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "", 1},
+		"no node ever":                    {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "c", 0},
+		"no node now":                     {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }, run("c", 3)), "", 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -205,8 +206,8 @@ func TestReady(t *testing.T) {
 		"networks reach":       {newScope(two, existing, selects("a", "b")), "True/Ready", "a,b"},
 		"tainted":              {newScope(tainted), "False/NoMatchingNode", ""},
 		"tainted, tolerated":   {newScope(tainted, tolerant), "True/Ready", "a"},
-		"cordoned":             {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NoMatchingNode", ""},
-		"the node is not well": {newScope(func(s *scope) { s.nodes[0].Status.Conditions = nil }), "False/NoMatchingNode", ""},
+		"cordoned":             {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NodesNotReady", ""},
+		"the node is not well": {newScope(func(s *scope) { s.nodes[0].Status.Conditions = nil }), "False/NodesNotReady", ""},
 		"being deleted":        {newScope(deleted), "False/Deleting", "a"},
 	}
 	for name, test := range tests {

@@ -41,7 +41,7 @@ func TestPlan(t *testing.T) {
 			want:        []cgroup.Hierarchy{{Name: "cpu", Options: "cpu", Dir: "/sys/fs/cgroup/cpu/inner/lab"}},
 		},
 		"version 2: below the root, whatever the own group": {
-			memberships: "0::/user.slice/user-0.slice/session-1.scope\n",
+			memberships: "0::/user.slice/user-0.slice/terminal.scope\n",
 			mountinfo:   "30 25 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
 			want:        []cgroup.Hierarchy{{Name: "unified", Dir: "/sys/fs/cgroup/lab"}},
 		},

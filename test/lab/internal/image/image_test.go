@@ -70,7 +70,7 @@ func specOf(dir string) image.Spec {
 		Links:        map[string]string{"/opt/link": "deep/manager"},
 		Entrypoint:   []string{"/opt/deep/manager"},
 		User:         "65532:65532",
-		WorkingDir:   "/work",
+		WorkingDir:   "/srv",
 		Env:          []string{"A=B"},
 		Architecture: "amd64",
 	}
@@ -110,7 +110,7 @@ func TestArchiveIsAnImageLayout(t *testing.T) {
 	want := v1.Config{
 		Entrypoint: []string{"/opt/deep/manager"},
 		User:       "65532:65532",
-		WorkingDir: "/work",
+		WorkingDir: "/srv",
 		Env:        []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "A=B"},
 	}
 	if diff := cmp.Diff(want, config.Config); diff != "" {
