@@ -35,6 +35,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 test: prerequisites test-go test-lab-units test-chart verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
+	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v ./...
 
 ##@ Lab
@@ -98,10 +99,10 @@ prerequisites: ## Check what the tests need, and install Debian packages that ar
 	@test/prerequisites.sh go debian
 
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
-	@assets=$$($(LAB) assets) && cd operator && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 20m ./...
+	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 20m ./...
 
 test-lab-units: ## Unit tests of the lab.
-	@cd test/lab && go vet ./... && go test -count=1 ./...
+	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 
 test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh

@@ -52,6 +52,7 @@ struct transmitter {
 	__u64 latest;
 	__u64 forgiven;           /* nanoseconds by which the schedule was moved */
 	__u64 last_departure;
+	__u64 idle;               /* runs while this direction has ended */
 	__u64 left_inner;         /* passed the inner veth on to the port */
 } PER_DIRECTION;
 

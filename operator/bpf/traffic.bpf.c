@@ -235,8 +235,10 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
 	if (direction >= DIRECTIONS)
 		return XDP_ABORTED;
 	t = &shared.transmitters[direction];
-	if (t->eligible == NEVER)
+	if (t->eligible == NEVER) {
+		t->idle++;
 		return XDP_DROP;
+	}
 	now = bpf_ktime_get_ns();
 	if (now < t->eligible)
 		return XDP_DROP;

@@ -79,6 +79,11 @@ func killOperator(t *testing.T) {
 	}
 	for _, pod := range list.Items {
 		killPod(t, &pod)
+		// A new pod starts at once; a restarted container would be held back
+		// the longer the oftener it was killed.
+		if err := cluster.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -28,29 +29,28 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each generator sends, by turns")
 	window := flag.Duration("window", 2*time.Second, "how long received frames are counted in a round")
-	cpu := flag.Int("cpu", runtime.NumCPU()-1, "the core that does all the work")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *rounds, *window, *cpu); err != nil {
+	if err := run(ctx, *rounds, *window); err != nil {
 		fmt.Fprintln(os.Stderr, "driverbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, window time.Duration, cpu int) error {
+func run(ctx context.Context, rounds int, window time.Duration) error {
 	path, err := testpath.Routed(true)
 	if err != nil {
 		return err
 	}
 	defer path.Close()
-	b := &bench{path: path, window: window, cpu: cpu, traffic: path.IPv4(measure.Forward)}
+	b := &bench{path: path, window: window, traffic: path.IPv4(measure.Forward)}
 	if err := testpath.Do(path.Generator, func() error { return b.open(ctx) }); err != nil {
 		return err
 	}
 	defer func() { _ = b.driver.Close() }()
 	fmt.Printf("path: veth, forwarding kernel, veth; transmit %s, receive %s; all on CPU %d of %d; load average %s\n",
-		b.driver.Description().TransmitPath, b.driver.Description().ReceiveMode, cpu, runtime.NumCPU(), loadAverage())
+		b.driver.Description().TransmitPath, b.driver.Description().ReceiveMode, core, runtime.NumCPU(), loadAverage())
 	for _, size := range []int{64, 1518} {
 		if err := b.compare(ctx, size, rounds); err != nil {
 			return err
@@ -59,12 +59,15 @@ func run(ctx context.Context, rounds int, window time.Duration, cpu int) error {
 	return b.pace(ctx)
 }
 
+// core does all the work. trafgen pins its first process to CPU 0, whatever
+// its affinity was.
+const core = 0
+
 type bench struct {
 	path    *testpath.Path
 	traffic measure.Path
 	driver  *xdp.Driver
 	window  time.Duration
-	cpu     int
 }
 
 // open makes the driver choose the core, by allowing this thread no other.
@@ -73,7 +76,7 @@ func (b *bench) open(ctx context.Context) error {
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		return err
 	}
-	only.Set(b.cpu)
+	only.Set(core)
 	if err := unix.SchedSetaffinity(0, &only); err != nil {
 		return err
 	}
@@ -86,7 +89,7 @@ func (b *bench) open(ctx context.Context) error {
 }
 
 func (b *bench) compare(ctx context.Context, size, rounds int) error {
-	var xdpRates, trafgenRates []float64
+	var xdpRates, trafgenRates, xdpCosts, trafgenCosts []float64
 	for round := range rounds {
 		ours, err := b.flatOut(ctx, size)
 		if err != nil {
@@ -96,20 +99,29 @@ func (b *bench) compare(ctx context.Context, size, rounds int) error {
 		if err != nil {
 			return err
 		}
-		xdpRates, trafgenRates = append(xdpRates, ours), append(trafgenRates, theirs)
-		fmt.Printf("trafgen %d B, round %d: xdp %.0f frames/s, trafgen %.0f frames/s, ratio %.2f; load average %s\n",
-			size, round+1, ours, theirs, ours/theirs, loadAverage())
+		xdpRates, trafgenRates = append(xdpRates, ours.perSecond), append(trafgenRates, theirs.perSecond)
+		xdpCosts, trafgenCosts = append(xdpCosts, ours.perCPUSecond), append(trafgenCosts, theirs.perCPUSecond)
+		print(fmt.Sprintf("round %d", round+1), size, ours, theirs)
 	}
-	ours, theirs := median(xdpRates), median(trafgenRates)
-	fmt.Printf("trafgen %d B, median of %d: xdp %.0f frames/s, trafgen %.0f frames/s, ratio %.2f\n", size, rounds, ours, theirs, ours/theirs)
+	print(fmt.Sprintf("median of %d", rounds), size,
+		rate{median(xdpRates), median(xdpCosts)}, rate{median(trafgenRates), median(trafgenCosts)})
 	return nil
+}
+
+// rate is of received frames.
+type rate struct{ perSecond, perCPUSecond float64 }
+
+func print(what string, size int, ours, theirs rate) {
+	fmt.Printf("trafgen %d B, %s: xdp %.0f frames/s, trafgen %.0f frames/s, ratio %.2f; for each second of CPU time xdp %.0f, trafgen %.0f, ratio %.2f; load average %s\n",
+		size, what, ours.perSecond, theirs.perSecond, ours.perSecond/theirs.perSecond,
+		ours.perCPUSecond, theirs.perCPUSecond, ours.perCPUSecond/theirs.perCPUSecond, loadAverage())
 }
 
 // warmUp is left out of the count at the begin of every round.
 const warmUp = 500 * time.Millisecond
 
 // flatOut counts what arrives while the driver sends as fast as it can.
-func (b *bench) flatOut(ctx context.Context, size int) (float64, error) {
+func (b *bench) flatOut(ctx context.Context, size int) (rate, error) {
 	done := make(chan error, 1)
 	go func() {
 		_, err := b.driver.Measure(ctx, measure.Trial{
@@ -117,23 +129,27 @@ func (b *bench) flatOut(ctx context.Context, size int) (float64, error) {
 		})
 		done <- err
 	}()
-	rate, err := b.count()
+	counted, err := b.count(syscall.Getpgrp())
 	if failed := <-done; failed != nil {
-		return 0, failed
+		return rate{}, failed
 	}
-	return rate, err
+	return counted, err
 }
 
-// count waits and then gives the frames that arrive in a second.
-func (b *bench) count() (float64, error) {
+// count waits and then gives the frames that arrive in a second, and in a
+// second of what the process group and the kernel run on the core for them.
+func (b *bench) count(group int) (rate, error) {
 	time.Sleep(warmUp)
 	before, began, err := b.received()
 	if err != nil {
-		return 0, err
+		return rate{}, err
 	}
+	busy := cpuTime(group)
 	time.Sleep(b.window)
 	after, ended, err := b.received()
-	return float64(after-before) / ended.Sub(began).Seconds(), err
+	busy = cpuTime(group) - busy
+	frames := float64(after - before)
+	return rate{frames / ended.Sub(began).Seconds(), frames / busy.Seconds()}, err
 }
 
 func (b *bench) received() (frames uint64, at time.Time, err error) {

@@ -16,10 +16,10 @@ import (
 
 // trafgen counts what arrives while trafgen sends the same frames as fast as
 // it can, from one process on the same core.
-func (b *bench) trafgen(ctx context.Context, size int) (float64, error) {
+func (b *bench) trafgen(ctx context.Context, size int) (rate, error) {
 	config, err := os.CreateTemp("", "trafgen-*.cfg")
 	if err != nil {
-		return 0, err
+		return rate{}, err
 	}
 	defer func() { _ = os.Remove(config.Name()) }()
 	s := b.traffic.Streams[0]
@@ -28,23 +28,25 @@ func (b *bench) trafgen(ctx context.Context, size int) (float64, error) {
 		s.DestinationMAC, s.SourceMAC, s.SourceAddress, s.DestinationAddress, s.SourcePort, s.DestinationPort,
 		size-measure.FrameCheckSequenceBytes-headers)
 	if err := errors.Join(err, config.Close()); err != nil {
-		return 0, err
+		return rate{}, err
 	}
 	var output strings.Builder
-	command := exec.CommandContext(ctx, "taskset", "-c", strconv.Itoa(b.cpu),
+	command := exec.Command("taskset", "-c", strconv.Itoa(core),
 		"trafgen", "--dev", testpath.West, "--conf", config.Name(), "--cpus", "1", "--num", "0", "--no-sock-mem")
 	command.Stdout, command.Stderr = &output, &output
+	// trafgen forks: its children end with their group only.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := testpath.Do(b.path.Generator, command.Start); err != nil {
-		return 0, fmt.Errorf("starting trafgen: %w", err)
+		return rate{}, fmt.Errorf("starting trafgen: %w", err)
 	}
-	rate, err := b.count()
-	_ = command.Process.Signal(syscall.SIGINT)
+	counted, err := b.count(command.Process.Pid)
+	killed := syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 	_ = command.Wait()
-	if err != nil {
-		return 0, err
+	if err := errors.Join(err, killed, ctx.Err()); err != nil {
+		return rate{}, err
 	}
-	if rate < 1 {
-		return 0, fmt.Errorf("nothing of trafgen's arrived:\n%s", output.String())
+	if counted.perSecond < 1 {
+		return rate{}, fmt.Errorf("nothing of trafgen's arrived:\n%s", output.String())
 	}
-	return rate, nil
+	return counted, nil
 }

@@ -189,13 +189,15 @@ func (r *Reconciler) networks(ctx context.Context, namespace string) (map[string
 // readEvents reads what the kubelet or the Job controller said about an object
 // that has not started in time.
 func (r *Reconciler) readEvents(ctx context.Context, s *scope) error {
-	name, over := s.stuck()
-	if !over || queue.Finished(s.run) {
+	object := s.stuck()
+	if object == nil || queue.Finished(s.run) {
 		return nil
 	}
 	var events corev1.EventList
-	if err := r.Reader.List(ctx, &events, client.InNamespace(s.run.Namespace), client.MatchingFields{"involvedObject.name": name}); err != nil {
-		return fmt.Errorf("listing events of %q: %w", name, err)
+	// By UID: pods of a run that was resumed have the names of those before.
+	about := client.MatchingFields{"involvedObject.uid": string(object.GetUID())}
+	if err := r.Reader.List(ctx, &events, client.InNamespace(s.run.Namespace), about); err != nil {
+		return fmt.Errorf("listing events of %q: %w", object.GetName(), err)
 	}
 	s.events = events.Items
 	return nil

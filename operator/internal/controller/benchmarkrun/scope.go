@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -176,25 +177,25 @@ func (s *scope) measurerEnded() bool {
 	})
 }
 
-// stuck is the object that has not started in time, whose events say why.
-func (s *scope) stuck() (name string, over bool) {
+// stuck is the object that has not started in time, whose events say why, or nil.
+func (s *scope) stuck() client.Object {
 	if s.records == nil || s.records.failure != nil || s.records.done {
-		return "", false
+		return nil
 	}
 	if t := s.measurerTrouble(); t != nil && t.over(s.now) {
 		if len(s.measurers) == 0 {
-			return s.job.Name, true
+			return s.job
 		}
-		return s.measurers[0].Name, true
+		return &s.measurers[0]
 	}
 	for _, f := range s.run.Spec.Chain {
 		if pod := s.function(f.Name); pod != nil && !s.records.chainOpen {
 			if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && t.over(s.now) {
-				return pod.Name, true
+				return pod
 			}
 		}
 	}
-	return "", false
+	return nil
 }
 
 // verdicts judge the figures by the run's own thresholds.

@@ -87,13 +87,13 @@ func prepare() error {
 }
 
 // makeNode makes a node that is ready.
-func makeNode(name string, labels map[string]string) (*corev1.Node, error) {
+func makeNode(name string, labels map[string]string, taints ...corev1.Taint) (*corev1.Node, error) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	if err := cluster.Create(context.Background(), node); err != nil {
 		return nil, err
 	}
 	// Admission taints a new node until something says that it is ready.
-	node.Spec.Taints = nil
+	node.Spec.Taints = taints
 	if err := cluster.Update(context.Background(), node); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -80,7 +81,8 @@ func TestNoNodeMatches(t *testing.T) {
 func TestCordonedNodeIsWaitedFor(t *testing.T) {
 	l := newLab(t, nil)
 	own := map[string]string{"role": l.namespace}
-	node, err := makeNode(l.namespace, own)
+	// The taint keeps the other tests' runs away.
+	node, err := makeNode(l.namespace, own, corev1.Taint{Key: "own", Effect: corev1.TaintEffectNoSchedule})
 	l.Expect(err).NotTo(HaveOccurred())
 	cordon := func(cordoned bool) {
 		patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, cordoned)
@@ -88,7 +90,9 @@ func TestCordonedNodeIsWaitedFor(t *testing.T) {
 	}
 	cordon(true)
 	testbed := l.testbed(func(t *v1alpha1.Testbed) {
+		tolerations := []corev1.Toleration{{Key: "own", Operator: corev1.TolerationOpExists}}
 		t.Spec.Generator.NodeSelector, t.Spec.DeviceUnderTest.NodeSelector = own, own
+		t.Spec.Generator.Tolerations, t.Spec.DeviceUnderTest.Tolerations = tolerations, tolerations
 	})
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/NodesNotReady"))
 	run := l.run("run")

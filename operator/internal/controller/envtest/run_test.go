@@ -121,6 +121,22 @@ func TestChainFailsDuringTheMeasurement(t *testing.T) {
 	}
 }
 
+// What the kubelet tells in events alone ends up in the run's message.
+func TestKubeletsWarningIsTold(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(starts(chain.ComponentFunction, pending))
+	l.testbed()
+	run := l.run("run", startup(5))
+	pod := l.functionPod()
+	l.Expect(cluster.Create(l.ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: l.namespace, Name: "mount"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: l.namespace, Name: pod.Name, UID: pod.UID},
+		Type:           corev1.EventTypeWarning, Reason: "FailedMount", Message: "no such volume", LastTimestamp: metav1.Now(),
+	})).To(Succeed())
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/PodStuck")
+	l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring("FailedMount: no such volume"))
+}
+
 func TestResultsAreLost(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathCalibration] = true })

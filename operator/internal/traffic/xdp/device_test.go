@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,16 +90,16 @@ func TestKnownDuplicatesAndReordering(t *testing.T) {
 
 func TestKnownDelay(t *testing.T) {
 	const delay = 2 * time.Millisecond
-	var hold time.Duration
+	var hold atomic.Int64
 	d, _ := forward(t, ipv4Forward, func(_ uint64, at time.Time, frame []byte, send func([]byte)) {
-		for time.Since(at) < hold {
+		for time.Since(at) < time.Duration(hold.Load()) {
 		}
 		send(frame)
 	})
 	// Slow enough for each frame to find the device empty.
 	trial := trialOf(128, 200, 500*time.Millisecond)
 	base := run(t, d, trial).Directions[0]
-	hold = delay
+	hold.Store(int64(delay))
 	held := run(t, d, trial).Directions[0]
 	if held.ReceivedFrames == 0 || base.ReceivedFrames == 0 {
 		t.Fatalf("received %d and %d frames", base.ReceivedFrames, held.ReceivedFrames)
@@ -146,23 +148,22 @@ func TestDelayVariationAndJitter(t *testing.T) {
 
 func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 	var keep [][]byte
-	var release bool
+	var release atomic.Bool
 	d, f := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
 		if len(keep) < 50 {
 			keep = append(keep, bytes.Clone(frame))
 		}
-		if release {
+		if release.CompareAndSwap(true, false) {
 			for _, old := range keep {
 				send(old)
 			}
 			send(make([]byte, 100)) // and one of somebody else
-			release = false
 		}
 		send(frame)
 	})
 	trial := trialOf(64, 2000, 100*time.Millisecond)
 	run(t, d, trial)
-	release = true
+	release.Store(true)
 	o := run(t, d, trial)
 	checkWhole(t, o)
 	if got := d.state.Receivers[0].Stray; got != 50 {
@@ -179,10 +180,13 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 func TestEveryByteOfAFrame(t *testing.T) {
 	for name, path := range map[string]func(*testpath.Path) measure.Path{"IPv4": ipv4Forward, "IPv6": ipv6Forward} {
 		t.Run(name, func(t *testing.T) {
+			var mutex sync.Mutex
 			var want template
 			wrong := ""
 			d, _ := forward(t, path, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
 				send(frame)
+				mutex.Lock()
+				defer mutex.Unlock()
 				if len(frame) != len(want.frame) || wrong != "" {
 					return
 				}
@@ -201,14 +205,19 @@ func TestEveryByteOfAFrame(t *testing.T) {
 				}
 			})
 			for _, size := range []int{90, 301, 1518} {
-				var err error
-				if want, err = newTemplate(d.config.Path.Streams[0], size); err != nil {
+				next, err := newTemplate(d.config.Path.Streams[0], size)
+				if err != nil {
 					t.Fatal(err)
 				}
+				mutex.Lock()
+				want = next
+				mutex.Unlock()
 				checkWhole(t, run(t, d, trialOf(size, 5000, 50*time.Millisecond)))
+				mutex.Lock()
 				if wrong != "" {
-					t.Fatalf("%d bytes: %s", size, wrong)
+					t.Errorf("%d bytes: %s", size, wrong)
 				}
+				mutex.Unlock()
 			}
 		})
 	}
@@ -279,7 +288,14 @@ func TestPolicer(t *testing.T) {
 		if off := int64(got.LostFrames() - dropped); max(off, -off) > 5 || got.ReceivedFrames > sent {
 			t.Errorf("lost %d and received %d frames; the device's own counters say %d dropped and %d sent", got.LostFrames(), got.ReceivedFrames, dropped, sent)
 		}
-		// The nominal figure is that of an offered load without gaps, from a full bucket.
+		nominal := float64(passed)*float64(o.SendingNanoseconds)/1e9 + burst
+		off := math.Abs(float64(got.ReceivedFrames)-nominal) / nominal
+		t.Logf("received %d, nominal %.0f; lost %d, dropped by the device %d", got.ReceivedFrames, nominal, got.LostFrames(), dropped)
+		if off <= 0.005 {
+			return
+		}
+		// The nominal figure is that of an offered load without gaps: a stall
+		// while the bucket is full costs tokens.
 		if latest := time.Duration(d.state.Transmitters[0].Latest); latest > 10*time.Millisecond && attempt < 4 {
 			t.Logf("a frame left %v late: measuring again", latest)
 			time.Sleep(burst * time.Second / passed)
@@ -288,11 +304,7 @@ func TestPolicer(t *testing.T) {
 			t.Logf("the machine is too busy to hold the figure against the nominal one: a frame left %v late", latest)
 			return
 		}
-		nominal := float64(passed)*float64(o.SendingNanoseconds)/1e9 + burst
-		if off := math.Abs(float64(got.ReceivedFrames)-nominal) / nominal; off > 0.005 {
-			t.Errorf("received %d frames, the policer's nominal figure is %.0f", got.ReceivedFrames, nominal)
-		}
-		t.Logf("received %d, nominal %.0f; lost %d, dropped by the device %d", got.ReceivedFrames, nominal, got.LostFrames(), dropped)
+		t.Errorf("received %d frames, the policer's nominal figure is %.0f", got.ReceivedFrames, nominal)
 		return
 	}
 }

@@ -166,7 +166,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 		doubt(measure.DoubtSteal, false, "the hypervisor held back the transmitting CPUs for %v of %v", seen.steal, trial.Duration())
 	}
 	expected := lead + trial.Duration() + trial.Settle()
-	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+2*overtime(trial) {
+	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+2*overtime(trial)+startStop {
 		doubt(measure.DoubtStretched, false, "the trial took %v in place of %v", total, expected)
 	}
 	return all

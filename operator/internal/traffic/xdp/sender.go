@@ -38,10 +38,15 @@ func (r *progRunLive) run() error {
 	return nil
 }
 
-// A run of the program holds an RCU read lock that only a task switch opens,
-// so a run's length is how long the whole node's grace periods may be held up.
-// Each new run costs some 30 microseconds.
-const runLength = 50 * time.Millisecond
+// A run lasts for the whole trial: the kernel waits for two RCU grace periods
+// before and after each, some ten milliseconds in which nothing is sent. While
+// it lasts the kernel reschedules whenever a grace period needs it to.
+// Nothing in it counts beyond 32 bits.
+const runRepeat = 1 << 31
+
+// interrupt ends a run early. The Go runtime has a handler for it, which does
+// nothing, and never sends it; every other signal is kept off the thread.
+const interrupt = unix.SIGIO
 
 // sender drives one program on one core for one trial.
 type sender struct {
@@ -50,15 +55,15 @@ type sender struct {
 	batch   uint32
 	cpu     int
 	netns   *os.File
+	// idle rises while the program runs and has nothing to send.
+	idle *uint64
 
 	stopped atomic.Bool
 	thread  atomic.Int64
 	done    chan struct{}
 
 	// Valid once done is closed.
-	err         error
-	runs        int
-	interrupted int
+	err error
 	// preempted counts involuntary context switches.
 	preempted int64
 }
@@ -106,7 +111,29 @@ func (s *sender) settle() (restore func() error, err error) {
 	if err := unix.SchedSetaffinity(0, &only); err != nil {
 		return nil, fmt.Errorf("pinning the transmit thread to CPU %d: %w", s.cpu, err)
 	}
-	return func() error { return errors.Join(unix.SchedSetaffinity(0, &all), leave()) }, nil
+	var before unix.Sigset_t
+	mask := allBut(interrupt, unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGTRAP)
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, &before); err != nil {
+		return nil, fmt.Errorf("masking signals: %w", err)
+	}
+	return func() error {
+		return errors.Join(
+			unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil),
+			unix.SchedSetaffinity(0, &all),
+			leave(),
+		)
+	}, nil
+}
+
+func allBut(signals ...unix.Signal) (set unix.Sigset_t) {
+	for i := range set.Val {
+		set.Val[i] = ^set.Val[i]
+	}
+	word := int(8 * unsafe.Sizeof(set.Val[0]))
+	for _, s := range signals {
+		set.Val[int(s-1)/word] &^= 1 << (int(s-1) % word)
+	}
+	return set
 }
 
 // request is what the kernel is asked for; the frame must stay pinned.
@@ -137,37 +164,25 @@ func (s *sender) loop() error {
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	pins.Pin(&s.frame[0])
-	attr := s.request(1 << 12)
+	attr := s.request(runRepeat)
 	for !s.stopped.Load() {
-		began := time.Now()
-		err := attr.run()
-		s.runs++
-		if err == unix.EINTR || err == unix.EAGAIN {
-			s.interrupted++
-			continue
-		}
-		if err != nil {
+		if err := attr.run(); err != nil && err != unix.EINTR {
 			return fmt.Errorf("running the transmit program: %w", err)
 		}
-		attr.repeat = nextRepeat(attr.repeat, time.Since(began))
 	}
 	return nil
 }
 
-// nextRepeat steers a run's length towards runLength, at most doubling: a
-// repetition may be a frame or only a look at the clock.
-func nextRepeat(repeat uint32, took time.Duration) uint32 {
-	wanted := uint64(repeat) * uint64(runLength) / uint64(max(took, time.Microsecond))
-	return uint32(min(max(wanted, 1<<8), uint64(repeat)*2, 1<<30))
-}
+// running says that the program has begun to run.
+func (s *sender) running() bool { return atomic.LoadUint64(s.idle) > 0 }
 
-// stop ends the thread's work; the signal cuts a run short. SIGURG is the one
-// that the Go runtime sends itself and ignores when unasked for.
+// stop ends the thread's work. The signal is repeated: the first may come
+// before the run that it has to end.
 func (s *sender) stop() {
 	s.stopped.Store(true)
 	for {
 		if thread := s.thread.Load(); thread != 0 {
-			_ = unix.Tgkill(os.Getpid(), int(thread), unix.SIGURG)
+			_ = unix.Tgkill(os.Getpid(), int(thread), interrupt)
 		}
 		select {
 		case <-s.done:

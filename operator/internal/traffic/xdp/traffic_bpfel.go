@@ -75,8 +75,9 @@ type trafficTransmitter struct {
 	Latest          uint64
 	Forgiven        uint64
 	LastDeparture   uint64
+	Idle            uint64
 	LeftInner       uint64
-	_               [104]byte
+	_               [96]byte
 }
 
 // Names of all BPF objects in the ELF.

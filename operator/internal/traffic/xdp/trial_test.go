@@ -29,24 +29,6 @@ func TestIntendedFrames(t *testing.T) {
 	}
 }
 
-func TestNextRepeat(t *testing.T) {
-	for _, c := range []struct {
-		repeat uint32
-		took   time.Duration
-		want   uint32
-	}{
-		{1000, runLength, 1000},
-		{1000, runLength / 10, 2000},
-		{100_000, 2 * runLength, 50_000},
-		{1000, 0, 2000},
-		{300, time.Hour, 256},
-	} {
-		if got := nextRepeat(c.repeat, c.took); got != c.want {
-			t.Errorf("nextRepeat(%d, %v) = %d, want %d", c.repeat, c.took, got, c.want)
-		}
-	}
-}
-
 func TestDoubts(t *testing.T) {
 	trial := measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(time.Second)}
 	for name, c := range map[string]struct {
