@@ -22,10 +22,11 @@ import (
 // leaderElectionID names the Lease by which managers agree on one of them.
 const leaderElectionID = "manager.vnfbench.io"
 
-// Leases are for the election, reviews for the metrics' callers.
+// Leases are for the election, which writes events of the older kind; reviews
+// are for the metrics' callers.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vnfbench-system,resources=leases,verbs=get;create;update
-// +kubebuilder:rbac:groups=events.k8s.io,namespace=vnfbench-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=vnfbench-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
