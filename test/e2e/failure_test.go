@@ -165,8 +165,8 @@ func TestBrokenRouterIsNamed(t *testing.T) {
 		t.Fatalf("taking the port down: %s", out)
 	}
 	run := ends(t, ns, "broken", metav1.ConditionFalse, v1alpha1.ReasonChainFailed)
-	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, "r1") {
-		t.Errorf("the message does not name the function: %s", message)
+	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, "r1") || !strings.Contains(message, "east") {
+		t.Errorf("the message does not name the function and its port: %s", message)
 	}
 	nothingLeft(t, ns)
 	freed(t, ns)

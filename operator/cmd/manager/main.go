@@ -19,16 +19,10 @@ import (
 	"vnfbench.io/operator/internal/controller"
 )
 
-// leaderElectionID names the Lease by which managers agree on one of them.
+// leaderElectionID names the Lease by which managers agree on one of them. The
+// election and the metrics' callers are options of an installation: their rules
+// stand in the chart and in config/rbac/bindings.yaml, not in the generated role.
 const leaderElectionID = "manager.vnfbench.io"
-
-// Leases are for the election, which writes events of the older kind; reviews
-// are for the metrics' callers.
-//
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vnfbench-system,resources=leases,verbs=get;create;update
-// +kubebuilder:rbac:groups="",namespace=vnfbench-system,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
-// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,7 +30,7 @@ func newRunCommand() *cobra.Command {
 	var config, listen string
 	command := &cobra.Command{
 		Use:   "run",
-		Short: "Apply the configuration, then tell readiness and status until SIGTERM",
+		Short: "Apply the configuration, then tell readiness and status until SIGTERM or until the function forwards no more",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// The kernel's state stays behind: it goes with the pod's network
@@ -84,6 +85,11 @@ func run(ctx context.Context, path, listen string, log *slog.Logger) error {
 		return nil
 	case err := <-served:
 		return fmt.Errorf("serving %q: %w", listen, err)
+	case err := <-agent.Lost():
+		// Figures from before and after do not belong together. The last line
+		// that a container writes is the pod's termination message, so whoever
+		// looks at the pod finds the reason there.
+		return fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 

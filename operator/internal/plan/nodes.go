@@ -3,14 +3,14 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/klog/v2"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/placement"
 )
 
 // pair is where a run can go.
@@ -148,64 +148,17 @@ func noNode(part string, nodes int, whyNot []string) error {
 // matching are the nodes that can take a pod, by name, and how many could not
 // for which cause.
 func matching(nodes []corev1.Node, selector map[string]string, tolerations []corev1.Toleration) (found []*corev1.Node, whyNot []string) {
-	causes := []struct {
-		name   string
-		holds  func(*corev1.Node) bool
-		number int
-	}{
-		{name: fmt.Sprintf("do not match {%s}", labels.FormatLabels(selector)),
-			holds: func(n *corev1.Node) bool { return !labels.SelectorFromSet(selector).Matches(labels.Set(n.Labels)) }},
-		{name: "do not run Linux", holds: isForeign},
-		{name: "are cordoned", holds: func(n *corev1.Node) bool { return n.Spec.Unschedulable }},
-		{name: "are not ready", holds: func(n *corev1.Node) bool { return !isReady(n) }},
-		{name: "have a taint that is not tolerated", holds: func(n *corev1.Node) bool { return !tolerated(n, tolerations) }},
-	}
+	numbers := map[string]int{}
 	for i := range nodes {
-		suitable := true
-		for j := range causes {
-			if causes[j].holds(&nodes[i]) {
-				causes[j].number++
-				suitable = false
-				break
-			}
+		if obstacle := placement.Find(&nodes[i], selector, tolerations); obstacle != nil {
+			numbers[obstacle.Cause]++
+			continue
 		}
-		if suitable {
-			found = append(found, &nodes[i])
-		}
+		found = append(found, &nodes[i])
 	}
-	for _, cause := range causes {
-		if cause.number > 0 {
-			whyNot = append(whyNot, fmt.Sprintf("%d %s", cause.number, cause.name))
-		}
+	for _, cause := range slices.Sorted(maps.Keys(numbers)) {
+		whyNot = append(whyNot, fmt.Sprintf("%d %s", numbers[cause], cause))
 	}
 	slices.SortFunc(found, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 	return found, whyNot
-}
-
-func isForeign(node *corev1.Node) bool {
-	system := node.Status.NodeInfo.OperatingSystem
-	return system != "" && system != "linux"
-}
-
-func isReady(node *corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-func tolerated(node *corev1.Node, tolerations []corev1.Toleration) bool {
-	for i := range node.Spec.Taints {
-		taint := &node.Spec.Taints[i]
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
-			continue
-		}
-		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, true) }
-		if !slices.ContainsFunc(tolerations, covers) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,7 +1,9 @@
 package benchmarkrun
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -209,7 +211,23 @@ func (w *writer) succeeded() {
 		w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
 		return
 	}
-	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
+	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s", headline(w.figures.Summary), w.outcome.message))
+}
+
+// headline gives the figures that the printer columns show, with the words that
+// belong to them.
+func headline(summary *v1alpha1.ResultSummary) string {
+	if summary == nil {
+		return ""
+	}
+	var text strings.Builder
+	if summary.FramesPerSecond != nil {
+		fmt.Fprintf(&text, "%s of %d-byte frames is %d frames/s; ", summary.Goal, summary.FrameBytes, *summary.FramesPerSecond)
+	}
+	if summary.P99Nanoseconds != nil {
+		fmt.Fprintf(&text, "p99 latency of %d-byte frames at load %s is %d ns; ", summary.FrameBytes, summary.Load, *summary.P99Nanoseconds)
+	}
+	return text.String()
 }
 
 // going says in one sentence what a run does or waits for.

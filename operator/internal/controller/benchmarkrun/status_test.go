@@ -177,6 +177,24 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 }
 
+func TestHeadline(t *testing.T) {
+	rate, delay := int64(126404), int64(4818)
+	tests := map[string]struct {
+		summary *v1alpha1.ResultSummary
+		want    string
+	}{
+		"nothing":    {nil, ""},
+		"throughput": {&v1alpha1.ResultSummary{FrameBytes: 64, Goal: "NDR", FramesPerSecond: &rate}, "NDR of 64-byte frames is 126404 frames/s; "},
+		"both": {&v1alpha1.ResultSummary{FrameBytes: 64, Goal: "NDR", FramesPerSecond: &rate, Load: "idle", P99Nanoseconds: &delay},
+			"NDR of 64-byte frames is 126404 frames/s; p99 latency of 64-byte frames at load idle is 4818 ns; "},
+	}
+	for name, test := range tests {
+		if got := headline(test.summary); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestPartialResultsStayAfterAFailure(t *testing.T) {
 	s := newScope(launched, withRecords(open))
 	s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}

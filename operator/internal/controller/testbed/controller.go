@@ -27,6 +27,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/placement"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -102,7 +103,7 @@ var nodeChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Spec, after.Spec) ||
 		!equality.Semantic.DeepEqual(before.Status.NodeInfo, after.Status.NodeInfo) ||
 		!equality.Semantic.DeepEqual(before.Status.Allocatable, after.Status.Allocatable) ||
-		isReady(before) != isReady(after)
+		placement.Ready(before) != placement.Ready(after)
 }}
 
 // Reconcile takes a testbed one step further.

@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/klog/v2"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/placement"
 )
 
 // maximumNodes is how many fingerprints the status holds.
@@ -61,35 +60,15 @@ func count(is bool) int {
 	return 0
 }
 
-// suitable says that a node could take a pod: by its labels, and by the taints
-// that people gave it.
+// suitable says that a node could take a pod, now or when time has mended it.
 func suitable(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
-	return labels.SelectorFromSet(selector).Matches(labels.Set(node.Labels)) &&
-		tolerated(node, tolerations, func(t *corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") })
+	obstacle := placement.Find(node, selector, tolerations)
+	return obstacle == nil || obstacle.Passing
 }
 
 // available says that a node can take a pod now.
 func available(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
-	return suitable(node, selector, tolerations) && !node.Spec.Unschedulable && isReady(node) &&
-		tolerated(node, tolerations, func(*corev1.Taint) bool { return true })
-}
-
-func isReady(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-}
-
-// tolerated says that no taint that counts keeps the pod away.
-func tolerated(node *corev1.Node, tolerations []corev1.Toleration, counts func(*corev1.Taint) bool) bool {
-	for i := range node.Spec.Taints {
-		taint := &node.Spec.Taints[i]
-		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, true) }
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule && counts(taint) && !slices.ContainsFunc(tolerations, covers) {
-			return false
-		}
-	}
-	return true
+	return placement.Find(node, selector, tolerations) == nil
 }
 
 // fingerprint is what figures of a node depend on.

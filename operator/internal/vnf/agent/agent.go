@@ -63,15 +63,20 @@ type Agent struct {
 	configured bool
 	// last is the state that was logged last.
 	last error
+	// lost gets the reason when the function was ready and is not any more.
+	lost chan error
 }
 
 // New is the agent of a function that is not configured yet.
 func New(config *vnf.Config, machine Machine, meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
 	return &Agent{
 		config: config, machine: machine, meter: meter, startedAt: startedAt, log: log,
-		last: errNotConfigured,
+		last: errNotConfigured, lost: make(chan error, 1),
 	}
 }
+
+// Lost tells once that the function was ready and forwards no more, and why.
+func (a *Agent) Lost() <-chan error { return a.lost }
 
 // Configured says that the configuration is in the kernel.
 func (a *Agent) Configured() {
@@ -95,6 +100,12 @@ func (a *Agent) Observe() error {
 			a.log.Info("ready")
 		} else {
 			a.log.Error("not ready", "reasons", reasons(err))
+		}
+		if a.last == nil {
+			select {
+			case a.lost <- err:
+			default: // the first reason is on its way already
+			}
 		}
 		a.last = err
 	}

@@ -1,0 +1,61 @@
+// Package placement says whether a node can take a pod, and if not, why, and
+// whether time alone can mend it. In go a node, a selector and tolerations; out
+// comes an Obstacle or nil.
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+)
+
+// Obstacle keeps a pod off a node.
+type Obstacle struct {
+	// Cause goes behind a number of nodes: "are cordoned".
+	Cause string
+	// Passing says that it may go by itself: nobody has to change a testbed.
+	Passing bool
+}
+
+// systemTaints are put on nodes by Kubernetes and taken away again.
+const systemTaints = "node.kubernetes.io/"
+
+// Find is the first obstacle, lasting ones before passing ones; nil when the
+// node can take the pod now.
+func Find(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) *Obstacle {
+	system := node.Status.NodeInfo.OperatingSystem
+	switch {
+	case !labels.SelectorFromSet(selector).Matches(labels.Set(node.Labels)):
+		return &Obstacle{Cause: fmt.Sprintf("do not match {%s}", labels.FormatLabels(selector))}
+	case system != "" && system != "linux":
+		return &Obstacle{Cause: "do not run Linux"}
+	case repelled(node, tolerations, func(t *corev1.Taint) bool { return !strings.HasPrefix(t.Key, systemTaints) }):
+		return &Obstacle{Cause: "have a taint that is not tolerated"}
+	case node.Spec.Unschedulable:
+		return &Obstacle{Cause: "are cordoned", Passing: true}
+	case !Ready(node):
+		return &Obstacle{Cause: "are not ready", Passing: true}
+	case repelled(node, tolerations, func(t *corev1.Taint) bool { return strings.HasPrefix(t.Key, systemTaints) }):
+		return &Obstacle{Cause: "are kept free by Kubernetes", Passing: true}
+	}
+	return nil
+}
+
+// Ready says that the node reports itself ready.
+func Ready(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// repelled says that a taint that counts is not tolerated.
+func repelled(node *corev1.Node, tolerations []corev1.Toleration, counts func(*corev1.Taint) bool) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, true) }
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && counts(&taint) && !slices.ContainsFunc(tolerations, covers)
+	})
+}
