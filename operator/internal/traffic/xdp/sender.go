@@ -55,6 +55,8 @@ type sender struct {
 	batch   uint32
 	cpu     int
 	netns   *os.File
+	// realTime asks for RealTime scheduling.
+	realTime bool
 	// idle rises while the program runs and has nothing to send.
 	idle *uint64
 
@@ -116,8 +118,15 @@ func (s *sender) settle() (restore func() error, err error) {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, &before); err != nil {
 		return nil, fmt.Errorf("masking signals: %w", err)
 	}
+	fair := func() error { return nil }
+	if s.realTime {
+		if fair, err = becomeRealTime(); err != nil {
+			return nil, err
+		}
+	}
 	return func() error {
 		return errors.Join(
+			fair(),
 			unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil),
 			unix.SchedSetaffinity(0, &all),
 			leave(),

@@ -210,6 +210,7 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	streams := uint64(len(d.config.Path.Streams) / len(all))
 	for i, s := range all {
 		s.cpu, s.batch = d.cpus[i], batchFor(trial.IntendedFramesPerSecond*streams)
+		s.realTime = d.description.Scheduling == RealTime
 	}
 	return all
 }
