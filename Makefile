@@ -110,7 +110,7 @@ test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize 
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...
 
-bench-driver: ## Compare the XDP driver with trafgen and print its pacing errors.
+bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
 	@test/prerequisites.sh go debian bench
 	cd operator && go run ./cmd/driverbench
 

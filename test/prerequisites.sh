@@ -30,10 +30,15 @@ for what in "$@"; do
       ;;
     debian)
       [ "$(id -u)" = 0 ] || fail "root: the tests make network namespaces and load BPF programs; run with sudo"
-      install ip:iproute2 tc:iproute2 ethtool:ethtool
+      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux
       ;;
     bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
-    bench) install trafgen:netsniff-ng taskset:util-linux ethtool:ethtool ;;
+    bench)
+      install taskset:util-linux ethtool:ethtool
+      for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do
+        (install "$peer") || echo "not installed: ${peer%%:*}; the benchmark says so and goes on" >&2
+      done
+      ;;
     *) fail "prerequisites.sh does not know '$what'" ;;
   esac
 done

@@ -26,6 +26,8 @@ type Description struct {
 	ReceiveMode string `json:"receiveMode,omitempty"`
 	// Threads is how many cores send.
 	Threads int `json:"threads,omitempty"`
+	// Scheduling is how the kernel schedules what sends, for XDP "Fair" or "RealTime".
+	Scheduling string `json:"scheduling,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port did not
 	// support and what was used in its place.
 	Fallbacks []string `json:"fallbacks,omitempty"`

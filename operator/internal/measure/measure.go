@@ -173,6 +173,10 @@ const (
 	DoubtMissedDeadlines = "MissedDeadlines"
 	// DoubtSteal: the hypervisor took the CPU away during the trial.
 	DoubtSteal = "CPUSteal"
+	// DoubtPreempted: other work took the CPU away from what sends.
+	DoubtPreempted = "GeneratorPreempted"
+	// DoubtKernelQueue: packets waited too long for a CPU that sends, or were dropped there.
+	DoubtKernelQueue = "KernelQueueFull"
 	// DoubtStretched: the trial took clearly longer than it was asked to.
 	DoubtStretched = "StretchedTrial"
 )

@@ -118,6 +118,6 @@ func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 		state.Calibration = &description
 	}
 	m.Log.Info("opened", "path", path, "driver", description.Driver, "transmitPath", description.TransmitPath,
-		"receiveMode", description.ReceiveMode, "threads", description.Threads, "fallbacks", description.Fallbacks)
+		"receiveMode", description.ReceiveMode, "threads", description.Threads, "scheduling", description.Scheduling, "fallbacks", description.Fallbacks)
 	return m.store.SetGenerator(state)
 }

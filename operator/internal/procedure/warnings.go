@@ -210,13 +210,13 @@ func remarks(r measure.Record) map[string]string {
 
 // judgedElsewhere is true for doubts that say nothing new: frames that were not
 // sent are counted by the search and for the latency loads, a generator at its
-// limit is late by nature, and drops beside a trial without loss were of
-// somebody else's frames.
+// limit is late and fills queues by nature, and drops beside a trial without
+// loss were of somebody else's frames.
 func judgedElsewhere(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops:
 		return true
-	case measure.DoubtMissedDeadlines:
+	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
 		return r.Stage == measure.StageThroughput && behind(r)
 	case measure.DoubtReceiveDrops:
 		return harmless(r.Stage, code) || r.Outcome.LossRatio() == 0

@@ -223,6 +223,7 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	known := []string{
 		measure.DoubtReceiveDrops, measure.DoubtTransmitDrops, measure.DoubtUnsent,
 		measure.DoubtMissedDeadlines, measure.DoubtSteal, measure.DoubtStretched,
+		measure.DoubtPreempted, measure.DoubtKernelQueue,
 	}
 	for _, doubt := range o.Doubts {
 		if !slices.Contains(known, doubt.Code) || doubt.Detail == "" {

@@ -38,7 +38,7 @@ const (
 
 // How frames leave a port.
 const (
-	// Auto finds out with probe frames.
+	// Auto finds out with probe frames. Other choices have an Auto of theirs.
 	Auto = "Auto"
 	// Direct redirects frames to the port itself: a network card that
 	// transmits XDP frames, or a veth whose peer has NAPI.
@@ -66,6 +66,8 @@ type Config struct {
 	TransmitPath string
 	// ReceiveMode is Auto (the default), Native or Generic.
 	ReceiveMode string
+	// Scheduling is Auto (the default), Fair or RealTime.
+	Scheduling string
 	// ProbeTimeout is how long Open looks for a way through the chain, by
 	// default 5 s. It must outlast the time that a device needs to forward.
 	ProbeTimeout time.Duration
@@ -161,6 +163,9 @@ func (d *Driver) checkConfig() error {
 	if c.ReceiveMode == "" {
 		c.ReceiveMode = Auto
 	}
+	if c.Scheduling == "" {
+		c.Scheduling = Auto
+	}
 	if c.ProbeTimeout <= 0 {
 		c.ProbeTimeout = defaultProbeTimeout
 	}
@@ -169,6 +174,9 @@ func (d *Driver) checkConfig() error {
 	}
 	if c.ReceiveMode != Auto && c.ReceiveMode != Native && c.ReceiveMode != Generic {
 		return invalid("unknown receive mode %q", c.ReceiveMode)
+	}
+	if c.Scheduling != Auto && c.Scheduling != Fair && c.Scheduling != RealTime {
+		return invalid("unknown scheduling %q", c.Scheduling)
 	}
 	if c.Threads < 0 || c.Threads > 2 {
 		return invalid("%d threads: there can be 1 or 2, or 0 for a choice by the number of CPUs", c.Threads)
@@ -250,5 +258,6 @@ func (d *Driver) chooseCPUs() error {
 	}
 	d.cpus = cpus[len(cpus)-threads:]
 	d.description.Threads = threads
+	d.chooseScheduling(len(cpus), onlineCPUs())
 	return nil
 }

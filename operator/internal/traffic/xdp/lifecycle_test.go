@@ -219,10 +219,13 @@ func TestInPod(t *testing.T) {
 	path := (&testpath.Path{}).IPv4()
 	path.Streams[0].SourceMAC, path.Streams[0].DestinationMAC = macs[0], macs[1]
 	path.Streams[1].SourceMAC, path.Streams[1].DestinationMAC = macs[2], macs[3]
-	for _, config := range []Config{{Path: path}, {Path: path, withoutTCX: true}, {Path: path, ReceiveMode: Generic}} {
+	for _, config := range []Config{{Path: path}, {Path: path, withoutTCX: true}, {Path: path, ReceiveMode: Generic, Scheduling: RealTime}} {
 		d, err := Open(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got := d.Description().Scheduling; got != Fair {
+			t.Errorf("without SYS_NICE the threads are scheduled %q", got)
 		}
 		checkWhole(t, run(t, d, measure.Trial{
 			FrameBytes: 64, IntendedFramesPerSecond: 1000,

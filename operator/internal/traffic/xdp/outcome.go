@@ -1,31 +1,28 @@
 package xdp
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
 )
 
 // A trial in which more than this share of frames left late is doubted; so is
-// one in which the hypervisor held back more than this share of a CPU.
+// one in which the hypervisor, or others that run there, kept the transmit
+// threads off their CPUs for more than this share of its duration, or in which
+// the kernel left off taking in frames more often than this in a second.
 const (
-	lateShare  = 0.01
-	stealShare = 0.005
+	lateShare       = 0.01
+	awayShare       = 0.005
+	squeezesASecond = 100
 )
-
-// ticksPerSecond is USER_HZ, the unit of /proc/stat: 100 on every architecture
-// that is built for.
-const ticksPerSecond = 100
 
 // watched is what is read before and after a trial.
 type watched struct {
 	ports [2]counters
 	// steal is how long the hypervisor held back the transmitting CPUs.
-	steal time.Duration
+	steal   time.Duration
+	softnet softnet
 }
 
 func (w watched) since(before watched) watched {
@@ -33,6 +30,8 @@ func (w watched) since(before watched) watched {
 		w.ports[i] = w.ports[i].since(before.ports[i])
 	}
 	w.steal -= before.steal
+	w.softnet.dropped -= before.softnet.dropped
+	w.softnet.squeezed -= before.softnet.squeezed
 	return w
 }
 
@@ -42,32 +41,8 @@ func (d *Driver) watch() (w watched, err error) {
 			return w, err
 		}
 	}
-	w.steal = readSteal(d.cpus)
+	w.steal, w.softnet = readSteal(d.cpus), readSoftnet(d.cpus)
 	return w, nil
-}
-
-// readSteal gives 0 where /proc/stat cannot be read: the figure only ever
-// raises a doubt.
-func readSteal(cpus []int) time.Duration {
-	file, err := os.Open("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = file.Close() }()
-	var ticks int64
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		for _, cpu := range cpus {
-			rest, found := strings.CutPrefix(lines.Text(), fmt.Sprintf("cpu%d ", cpu))
-			if !found {
-				continue
-			}
-			var user, nice, system, idle, iowait, irq, softirq, steal int64
-			if _, err := fmt.Sscan(rest, &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal); err == nil {
-				ticks += steal
-			}
-		}
-	}
-	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
 
 // outcome reads the result of a trial whose threads have ended.
@@ -140,6 +115,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 	doubt := func(code string, invalid bool, format string, args ...any) {
 		all = append(all, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
 	}
+	waited, times := preemptions(senders)
 	for _, direction := range outcome.Directions {
 		i := directionIndex(direction.Direction)
 		out, in := d.ports[i].name, d.ports[1-i].name
@@ -159,10 +135,17 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 		if float64(t.Late) > lateShare*float64(t.Made) {
 			doubt(measure.DoubtMissedDeadlines, false,
 				"%s: %d of %d frames left more than %v late, the latest %v; the transmit thread was preempted %d times",
-				direction.Direction, t.Late, t.Made, tolerance, time.Duration(t.Latest), preemptions(senders))
+				direction.Direction, t.Late, t.Made, tolerance, time.Duration(t.Latest), times)
 		}
 	}
-	if budget := time.Duration(stealShare * float64(trial.Duration()) * float64(len(d.cpus))); seen.steal > budget {
+	budget := time.Duration(awayShare * float64(trial.Duration()) * float64(len(d.cpus)))
+	if waited > budget {
+		doubt(measure.DoubtPreempted, false, "the transmit threads were preempted %d times and waited for their CPUs for %v of %v", times, waited, trial.Duration())
+	}
+	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
+		doubt(measure.DoubtKernelQueue, false, "the kernel dropped %d packets that waited for the transmitting CPUs, and left off taking in packets there %d times", s.dropped, s.squeezed)
+	}
+	if seen.steal > budget {
 		doubt(measure.DoubtSteal, false, "the hypervisor held back the transmitting CPUs for %v of %v", seen.steal, trial.Duration())
 	}
 	expected := lead + trial.Duration() + trial.Settle()
@@ -170,11 +153,4 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 		doubt(measure.DoubtStretched, false, "the trial took %v in place of %v", total, expected)
 	}
 	return all
-}
-
-func preemptions(senders []*sender) (n int64) {
-	for _, s := range senders {
-		n += s.preempted
-	}
-	return n
 }

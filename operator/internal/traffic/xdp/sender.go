@@ -55,6 +55,8 @@ type sender struct {
 	batch   uint32
 	cpu     int
 	netns   *os.File
+	// realTime asks for RealTime scheduling.
+	realTime bool
 	// idle rises while the program runs and has nothing to send.
 	idle *uint64
 
@@ -63,9 +65,8 @@ type sender struct {
 	done    chan struct{}
 
 	// Valid once done is closed.
-	err error
-	// preempted counts involuntary context switches.
-	preempted int64
+	err  error
+	held held
 }
 
 // start sets a thread to work.
@@ -84,11 +85,12 @@ func (s *sender) work() error {
 	if err != nil {
 		return err
 	}
-	before := involuntarySwitches()
+	before := readHeld()
 	s.thread.Store(int64(unix.Gettid()))
 	err = s.loop()
 	s.thread.Store(0)
-	s.preempted = involuntarySwitches() - before
+	after := readHeld()
+	s.held = held{after.times - before.times, after.waited - before.waited}
 	// A thread that cannot be put back stays locked and ends with its goroutine.
 	if failed := restore(); failed != nil {
 		return errors.Join(err, failed)
@@ -116,8 +118,15 @@ func (s *sender) settle() (restore func() error, err error) {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, &before); err != nil {
 		return nil, fmt.Errorf("masking signals: %w", err)
 	}
+	fair := func() error { return nil }
+	if s.realTime {
+		if fair, err = becomeRealTime(); err != nil {
+			return nil, err
+		}
+	}
 	return func() error {
 		return errors.Join(
+			fair(),
 			unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil),
 			unix.SchedSetaffinity(0, &all),
 			leave(),
@@ -190,14 +199,6 @@ func (s *sender) stop() {
 		case <-time.After(time.Millisecond):
 		}
 	}
-}
-
-func involuntarySwitches() int64 {
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err != nil {
-		return 0
-	}
-	return usage.Nivcsw
 }
 
 func openNetNS() (*os.File, error) {

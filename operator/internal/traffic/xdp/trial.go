@@ -47,7 +47,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	if err := wait(ctx, trial.Settle()); err != nil {
+	if err := newPause().wait(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	after, err := d.watch()
@@ -210,26 +210,23 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	streams := uint64(len(d.config.Path.Streams) / len(all))
 	for i, s := range all {
 		s.cpu, s.batch = d.cpus[i], batchFor(trial.IntendedFramesPerSecond*streams)
+		s.realTime = d.description.Scheduling == RealTime
 	}
 	return all
 }
 
 // send lets the threads work until every direction has ended.
 func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
+	pause := newPause()
 	for _, s := range senders {
 		s.start()
 	}
 	// The threads go round without sending until the times are set.
 	for err == nil && !allRunning(senders) && !anyDone(senders) {
-		err = wait(ctx, 100*time.Microsecond)
+		err = pause.wait(ctx, 100*time.Microsecond)
 	}
 	if err == nil {
-		startedAt, start = time.Now(), d.arm(trial)
-		err = wait(ctx, lead+trial.Duration())
-	}
-	giveUp := time.Now().Add(2*overtime(trial) + time.Second)
-	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
-		err = wait(ctx, time.Millisecond)
+		startedAt, start, err = d.transmit(ctx, pause, senders, trial)
 	}
 	d.state.stop()
 	var failed []error
@@ -248,6 +245,18 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 		}
 	}
 	return startedAt, start, nil
+}
+
+// transmit is the time in which frames are under way. It allocates nothing, so
+// that no garbage collection of ours runs beside them.
+func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
+	startedAt, start = time.Now(), d.arm(trial)
+	err = pause.wait(ctx, lead+trial.Duration())
+	giveUp := time.Now().Add(2*overtime(trial) + time.Second)
+	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
+		err = pause.wait(ctx, time.Millisecond)
+	}
+	return startedAt, start, err
 }
 
 func allRunning(senders []*sender) bool {
@@ -271,13 +280,18 @@ func anyDone(senders []*sender) bool {
 	return false
 }
 
-func wait(ctx context.Context, duration time.Duration) error {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
+// pause waits again and again with one timer.
+type pause struct{ timer *time.Timer }
+
+func newPause() *pause { return &pause{timer: time.NewTimer(0)} }
+
+func (p *pause) wait(ctx context.Context, duration time.Duration) error {
+	p.timer.Reset(duration)
+	defer p.timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-p.timer.C:
 		return nil
 	}
 }

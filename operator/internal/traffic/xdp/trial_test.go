@@ -34,7 +34,7 @@ func TestDoubts(t *testing.T) {
 	for name, c := range map[string]struct {
 		made, received, late uint64
 		seen                 watched
-		total                time.Duration
+		total, waited        time.Duration
 		code                 string
 		invalid              bool
 	}{
@@ -48,6 +48,11 @@ func TestDoubts(t *testing.T) {
 		"unsent":                     {made: 999, received: 999, code: measure.DoubtUnsent},
 		"little steal":               {made: 1000, received: 1000, seen: watched{steal: 5 * time.Millisecond}},
 		"steal":                      {made: 1000, received: 1000, seen: watched{steal: 10 * time.Millisecond}, code: measure.DoubtSteal},
+		"a little preempted":         {made: 1000, received: 1000, waited: 5 * time.Millisecond},
+		"preempted":                  {made: 1000, received: 1000, waited: 6 * time.Millisecond, code: measure.DoubtPreempted},
+		"packets dropped in between": {made: 1000, received: 1000, seen: watched{softnet: softnet{dropped: 1}}, code: measure.DoubtKernelQueue},
+		"a few turns left":           {made: 1000, received: 1000, seen: watched{softnet: softnet{squeezed: squeezesASecond}}},
+		"many turns left":            {made: 1000, received: 1000, seen: watched{softnet: softnet{squeezed: squeezesASecond + 1}}, code: measure.DoubtKernelQueue},
 		"stretched":                  {made: 1000, received: 1000, total: 2 * time.Second, code: measure.DoubtStretched},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +64,7 @@ func TestDoubts(t *testing.T) {
 			d.state.Receivers[0].Received = c.received
 			o := d.outcome(trial, 0, c.seen)
 			o.TotalNanoseconds = int64(max(c.total, time.Second))
-			got := d.doubts(trial, o, nil, c.seen)
+			got := d.doubts(trial, o, []*sender{{held: held{times: 7, waited: c.waited}}}, c.seen)
 			if c.code == "" {
 				if len(got) != 0 {
 					t.Errorf("unwanted doubts: %+v", got)

@@ -33,8 +33,9 @@ var (
 
 // Path is a built path. Its zero namespaces are closed.
 type Path struct {
-	// Generator holds both ports; Device what is between them.
-	Generator, Device, Node netns.NsHandle
+	// Generator holds both ports; Device what is between them. Sink is the
+	// Generator's but on paths whose ports are apart: there it holds East.
+	Generator, Device, Node, Sink netns.NsHandle
 
 	westMAC, eastMAC       string
 	deviceWest, deviceEast string
@@ -42,12 +43,31 @@ type Path struct {
 
 // Direct joins both ports by one veth pair.
 func Direct() (*Path, error) {
+	return build((*Path).join)
+}
+
+// DirectApart is Direct with each port in a namespace of its own, as
+// generators need that go through the kernel's stack at both ends. The ports
+// have addresses.
+func DirectApart() (*Path, error) {
 	return build(func(p *Path) error {
-		if err := p.veth(p.Generator, West, p.Generator, East, false); err != nil {
+		if err := errors.Join(p.part(), p.join()); err != nil {
 			return err
 		}
-		return p.readMACs(p.Generator, East, West)
+		return errors.Join(p.address(p.Generator, West, ""), p.address(p.Sink, East, ""))
 	})
+}
+
+func (p *Path) join() error {
+	if err := p.veth(p.Generator, West, p.Sink, East, false); err != nil {
+		return err
+	}
+	var err error
+	if p.westMAC, err = readMAC(p.Generator, West); err == nil {
+		p.eastMAC, err = readMAC(p.Sink, East)
+	}
+	p.deviceWest, p.deviceEast = p.eastMAC, p.westMAC
+	return err
 }
 
 // Wired joins each port to a port of an empty device, whose ends have NAPI.
@@ -56,15 +76,28 @@ func Wired() (*Path, error) { return build((*Path).wire) }
 // Routed puts a forwarding kernel with static neighbours between the ports.
 // Its veth ends have NAPI where napi is set.
 func Routed(napi bool) (*Path, error) {
+	return build(func(p *Path) error { return p.routeBetween(napi) })
+}
+
+// RoutedApart is Routed with each port in a namespace of its own. The ports
+// have addresses.
+func RoutedApart(napi bool) (*Path, error) {
 	return build(func(p *Path) error {
-		if err := errors.Join(
-			p.veth(p.Generator, West, p.Device, DeviceWest, napi),
-			p.veth(p.Generator, East, p.Device, DeviceEast, napi),
-		); err != nil {
+		if err := errors.Join(p.part(), p.routeBetween(napi)); err != nil {
 			return err
 		}
-		return p.route()
+		return errors.Join(p.address(p.Generator, West, DeviceWest), p.address(p.Sink, East, DeviceEast))
 	})
+}
+
+func (p *Path) routeBetween(napi bool) error {
+	if err := errors.Join(
+		p.veth(p.Generator, West, p.Device, DeviceWest, napi),
+		p.veth(p.Sink, East, p.Device, DeviceEast, napi),
+	); err != nil {
+		return err
+	}
+	return p.route()
 }
 
 // Bridged is what two pods on one node have: bridge ports without NAPI on both
@@ -90,6 +123,9 @@ func Bridged() (*Path, error) {
 
 // Close gives the namespaces and all in them back.
 func (p *Path) Close() {
+	if p.Sink.IsOpen() && p.Sink != p.Generator {
+		_ = p.Sink.Close()
+	}
 	for _, ns := range []*netns.NsHandle{&p.Generator, &p.Device, &p.Node} {
 		if ns.IsOpen() {
 			_ = ns.Close()
@@ -151,9 +187,10 @@ func Do(ns netns.NsHandle, f func() error) error {
 }
 
 func build(add func(*Path) error) (*Path, error) {
-	p := &Path{Generator: netns.None(), Device: netns.None(), Node: netns.None()}
+	p := &Path{Generator: netns.None(), Device: netns.None(), Node: netns.None(), Sink: netns.None()}
 	var err error
 	if p.Generator, err = newNamespace(); err == nil {
+		p.Sink = p.Generator
 		p.Device, err = newNamespace()
 	}
 	if err == nil {
@@ -213,18 +250,27 @@ func (p *Path) wire() error {
 }
 
 // readMACs learns all four addresses; the device's ports are in ns.
-func (p *Path) readMACs(ns netns.NsHandle, deviceWest, deviceEast string) error {
-	read := func(ns netns.NsHandle, name string, into *string) error {
-		return Do(ns, func() error {
-			l, err := netlink.LinkByName(name)
-			if err == nil {
-				*into = l.Attrs().HardwareAddr.String()
-			}
-			return err
-		})
+func (p *Path) readMACs(ns netns.NsHandle, deviceWest, deviceEast string) (err error) {
+	if p.westMAC, err = readMAC(p.Generator, West); err != nil {
+		return err
 	}
-	return errors.Join(
-		read(p.Generator, West, &p.westMAC), read(p.Generator, East, &p.eastMAC),
-		read(ns, deviceWest, &p.deviceWest), read(ns, deviceEast, &p.deviceEast),
-	)
+	if p.eastMAC, err = readMAC(p.Sink, East); err != nil {
+		return err
+	}
+	if p.deviceWest, err = readMAC(ns, deviceWest); err != nil {
+		return err
+	}
+	p.deviceEast, err = readMAC(ns, deviceEast)
+	return err
+}
+
+func readMAC(ns netns.NsHandle, name string) (mac string, err error) {
+	err = Do(ns, func() error {
+		l, err := netlink.LinkByName(name)
+		if err == nil {
+			mac = l.Attrs().HardwareAddr.String()
+		}
+		return err
+	})
+	return mac, err
 }

@@ -1,0 +1,87 @@
+package xdp
+
+import (
+	"math"
+	"runtime"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// Nothing is allocated while frames are under way, however many they are: the
+// least of a few trials, because the test binary has goroutines of its own.
+func TestNoAllocationWhileSending(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4()})
+	for name, rate := range map[string]uint64{"at a set load": 20_000, "flat out": 0} {
+		t.Run(name, func(t *testing.T) {
+			least, frames := uint64(math.MaxUint64), uint64(0)
+			for attempt := 0; attempt < 8 && (least > 0 || frames < 100); attempt++ {
+				allocated := allocationsWhileSending(t, d, trialOf(64, rate, 200*time.Millisecond))
+				least, frames = min(least, allocated), max(frames, d.state.Transmitters[0].Made)
+			}
+			if least != 0 || frames < 100 {
+				t.Errorf("%d allocations while up to %d frames were sent", least, frames)
+			}
+		})
+	}
+}
+
+// allocationsWhileSending is Measure with a look at the heap right before the
+// times are set and right after the last frame.
+func allocationsWhileSending(t *testing.T, d *Driver, trial measure.Trial) uint64 {
+	t.Helper()
+	templates, err := d.prepare(trial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	senders, pause := d.senders(trial, templates), newPause()
+	ctx := t.Context()
+	ctx.Done() // makes its channel
+	for _, s := range senders {
+		s.start()
+	}
+	for !allRunning(senders) && !anyDone(senders) {
+		time.Sleep(100 * time.Microsecond)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err = d.transmit(ctx, pause, senders, trial)
+	runtime.ReadMemStats(&after)
+	d.state.stop()
+	for _, s := range senders {
+		s.stop()
+		if s.err != nil {
+			t.Fatal(s.err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after.Mallocs - before.Mallocs
+}
+
+// A whole trial allocates for its result, its threads and its reading of
+// counters, and no more for more frames.
+func TestAllocationsOfATrialAreBounded(t *testing.T) {
+	const bound = 1000
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4()})
+	for _, rate := range []uint64{1000, 50_000} {
+		least := uint64(math.MaxUint64)
+		for range 3 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := d.Measure(t.Context(), trialOf(64, rate, 200*time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			least = min(least, after.Mallocs-before.Mallocs)
+		}
+		t.Logf("%d frames/s: %d allocations", rate, least)
+		if least > bound {
+			t.Errorf("a trial at %d frames/s made %d allocations, more than %d", rate, least, bound)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// How the kernel schedules the transmit threads.
+const (
+	// Fair shares a CPU with whatever else may run there.
+	Fair = "Fair"
+	// RealTime lets nothing but the kernel's own urgent work preempt a
+	// transmit thread (SCHED_FIFO). It needs the capability SYS_NICE.
+	RealTime = "RealTime"
+)
+
+// realTimePriority is SCHED_FIFO's lowest: above every ordinary thread, below
+// whatever else somebody has made real-time.
+const realTimePriority = 1
+
+// chooseScheduling takes RealTime unasked only where it can harm neither the
+// device nor the figures: on CPUs that were set aside, with another one left
+// for the rest of the process, on a node whose kernel does not take a
+// real-time thread off its CPU for 50 ms of each second.
+func (d *Driver) chooseScheduling(allowed, online int) {
+	wanted := d.config.Scheduling
+	if wanted == Auto {
+		wanted = Fair
+		if allowed > len(d.cpus) && allowed < online && !realTimeThrottled() {
+			wanted = RealTime
+		}
+	}
+	if wanted == RealTime {
+		if err := tryRealTime(); err != nil {
+			wanted = Fair
+			if d.config.Scheduling == RealTime {
+				d.description.Fallbacks = append(d.description.Fallbacks,
+					fmt.Sprintf("the transmit threads may not be scheduled in real time (%v): they share their CPUs", err))
+			}
+		}
+	}
+	d.description.Scheduling = wanted
+}
+
+// realTimeThrottled is true where the kernel's limit on real-time threads is
+// not known to be off.
+func realTimeThrottled() bool {
+	text, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us")
+	return err != nil || strings.TrimSpace(string(text)) != "-1"
+}
+
+// onlineCPUs counts the machine's, whichever this process may use.
+func onlineCPUs() (n int) {
+	text, _ := os.ReadFile("/proc/stat")
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "cpu") && !strings.HasPrefix(line, "cpu ") {
+			n++
+		}
+	}
+	return n
+}
+
+// tryRealTime says whether this process may have real-time threads.
+func tryRealTime() error {
+	runtime.LockOSThread()
+	back, err := becomeRealTime()
+	if err == nil {
+		err = back()
+	}
+	// A thread that cannot be put back stays locked and ends with its goroutine.
+	if !errors.Is(err, errNotBack) {
+		runtime.UnlockOSThread()
+	}
+	return err
+}
+
+var errNotBack = errors.New("the thread keeps its real-time priority")
+
+// becomeRealTime changes the calling thread; back undoes it.
+func becomeRealTime() (back func() error, err error) {
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading the scheduling policy: %w", err)
+	}
+	if err := unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: realTimePriority,
+	}, 0); err != nil {
+		return nil, fmt.Errorf("setting SCHED_FIFO: %w", err)
+	}
+	return func() error {
+		if err := unix.SchedSetAttr(0, before, 0); err != nil {
+			return fmt.Errorf("%w: %w", errNotBack, err)
+		}
+		return nil
+	}, nil
+}

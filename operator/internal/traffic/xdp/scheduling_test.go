@@ -1,0 +1,107 @@
+package xdp
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/traffic/xdp/testpath/recorder"
+)
+
+func TestSchedulingUnasked(t *testing.T) {
+	for name, c := range map[string]struct {
+		scheduling      string
+		allowed, online int
+	}{
+		"all CPUs":          {Auto, 8, 8},
+		"no CPU to spare":   {Auto, 1, 8},
+		"no CPUs are known": {Auto, 4, 0},
+		"shared by wish":    {Fair, 4, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &Driver{config: Config{Scheduling: c.scheduling}, cpus: []int{7}}
+			d.chooseScheduling(c.allowed, c.online)
+			if got := d.description.Scheduling; got != Fair {
+				t.Errorf("the threads are scheduled %q, want %q", got, Fair)
+			}
+		})
+	}
+}
+
+// TestRealTime may meet a container without SYS_NICE: then the driver says so.
+func TestRealTime(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4(), Scheduling: RealTime})
+	checkWhole(t, run(t, d, trialOf(64, 3000, 200*time.Millisecond)))
+	checkThreads(t)
+	switch got := d.Description(); got.Scheduling {
+	case RealTime:
+		checkFair(t)
+	case Fair:
+		if len(got.Fallbacks) != 1 {
+			t.Errorf("no real-time scheduling and no word of it: %v", got.Fallbacks)
+		}
+	default:
+		t.Errorf("the threads are scheduled %q", got.Scheduling)
+	}
+}
+
+// checkFair wants no thread left with a real-time policy: proc(5), field 41 of stat.
+func checkFair(t *testing.T) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/self/task/*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stat := range stats {
+		text, err := os.ReadFile(stat)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if fields := strings.Fields(rest); len(fields) > 38 && fields[38] != "0" {
+			t.Errorf("a thread is left with policy %s: %s", fields[38], text)
+		}
+	}
+}
+
+// TestRecorder has the benchmark's recorder see every departure of a trial, in
+// due time on the average.
+func TestRecorder(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+	var r *recorder.Recorder
+	if err := testpath.Do(p.Device, func() error {
+		l, err := netlink.LinkByName(testpath.DeviceWest)
+		if err == nil {
+			r, err = recorder.Attach(l.Attrs().Index)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	var sent uint64
+	for range 5 { // see run
+		r.Clear()
+		o, err := d.Measure(t.Context(), trialOf(64, 10_000, 300*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent = o.Directions[0].SentFrames; sent > 1 {
+			checkWhole(t, o)
+			break
+		}
+	}
+	got := r.Pacing(10_000)
+	if gaps := uint64(got.Stamped.Gaps); gaps != sent-1 || got.Arrived.Gaps != got.Stamped.Gaps || got.Missed != 0 {
+		t.Errorf("%d and %d gaps of %d frames, %d not recorded", gaps, got.Arrived.Gaps, sent, got.Missed)
+	}
+	t.Logf("%+v", got)
+}
