@@ -33,19 +33,39 @@ type Measurements struct {
 // +kubebuilder:validation:Enum=MLRsearch;RFC2544;TST009;TST009WithLossVerification
 type SearchMethod string
 
-// MethodMLRsearch is RFC 9971's search.
-const MethodMLRsearch SearchMethod = "MLRsearch"
+const (
+	// MethodMLRsearch is RFC 9971's search.
+	MethodMLRsearch SearchMethod = "MLRsearch"
+	// MethodRFC2544 halves between the loads with and without loss; shorter
+	// trials may search, full-length ones confirm (RFC 2544 section 24).
+	MethodRFC2544 SearchMethod = "RFC2544"
+	// MethodTST009 is the binary search of ETSI GS NFV-TST 009 section 12.3.2.
+	MethodTST009 SearchMethod = "TST009"
+	// MethodTST009WithLossVerification repeats trials with loss before they
+	// count (ETSI GS NFV-TST 009 section 12.3.3).
+	MethodTST009WithLossVerification SearchMethod = "TST009WithLossVerification"
+)
 
 // Throughput searches for the highest load that meets each goal.
-// +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch'",message="methods RFC2544, TST009 and TST009WithLossVerification are not implemented yet; use MLRsearch",fieldPath=".method"
+// +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch' || self.goals.all(g, g.durationSumMilliseconds == g.trialMilliseconds && g.exceedPercent == 0)",message="methods RFC2544, TST009 and TST009WithLossVerification decide by single trials: each goal's durationSumMilliseconds must equal its trialMilliseconds, and exceedPercent must be 0",fieldPath=".goals"
+// +kubebuilder:validation:XValidation:rule="!has(self.lossVerification) || (has(self.method) && self.method == 'TST009WithLossVerification')",message="lossVerification is for method TST009WithLossVerification alone",fieldPath=".lossVerification"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumFramesPerSecond) || self.maximumFramesPerSecond > self.minimumFramesPerSecond",message="maximumFramesPerSecond must be above minimumFramesPerSecond",fieldPath=".maximumFramesPerSecond"
 type Throughput struct {
-	// method of the search. Default MLRsearch (RFC 9971), the only one implemented yet.
+	// method of the search. Default MLRsearch (RFC 9971), which searches for all
+	// goals at once. RFC2544, TST009 and TST009WithLossVerification search for one
+	// goal after the other, with trials shared where their loads are equal; they
+	// decide by single trials, so durationSumMilliseconds must equal
+	// trialMilliseconds and exceedPercent must be 0.
 	// +optional
 	// +kubebuilder:default=MLRsearch
 	Method SearchMethod `json:"method,omitempty"`
 
-	// goals are searched at once and share their trials. Default: NDR (no loss)
+	// lossVerification sets when a trial with loss is repeated, for method
+	// TST009WithLossVerification alone. Absent: one repeat, whatever was lost.
+	// +optional
+	LossVerification *LossVerification `json:"lossVerification,omitempty"`
+
+	// goals of the search, which share their trials. Default: NDR (no loss)
 	// and PDR (at most 1000 parts per million lost, that is 0.1 %).
 	// +optional
 	// +listType=map
@@ -77,6 +97,26 @@ type Throughput struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaximumSearchSeconds int32 `json:"maximumSearchSeconds,omitempty"`
+}
+
+// LossVerification is how ETSI GS NFV-TST 009 section 12.3.3 tells loss that
+// comes again from loss that does not.
+type LossVerification struct {
+	// maximumRepeats is how often a trial with too much loss is made again before
+	// its load fails; the first good trial ends it. Default 1: at most two trials,
+	// which RFC 9971 calls max(r) = 2.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	MaximumRepeats int32 `json:"maximumRepeats,omitempty"`
+
+	// lossThresholdFrames is TST 009's z: a trial that lost more frames, in the
+	// worse direction, fails its load without a repeat. Absent: none does.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000000000
+	LossThresholdFrames *int64 `json:"lossThresholdFrames,omitempty"`
 }
 
 // Goal is one of RFC 9971's search goals.
@@ -122,7 +162,8 @@ type Goal struct {
 	DurationSumMilliseconds int32 `json:"durationSumMilliseconds,omitempty"`
 
 	// widthPartsPerMillion is the precision: the gap between the bounds, as
-	// parts of the upper one. Default 20000 (2 %).
+	// parts of the upper one; with methods TST009 and TST009WithLossVerification
+	// the step between their loads, as parts of the highest. Default 20000 (2 %).
 	// +optional
 	// +kubebuilder:default=20000
 	// +kubebuilder:validation:Minimum=100

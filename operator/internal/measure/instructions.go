@@ -42,13 +42,24 @@ type DriverSettings struct {
 
 // ThroughputInstructions set the search.
 type ThroughputInstructions struct {
-	Goals []GoalInstructions `json:"goals"`
+	// Method of the search, by the API's names; empty means MLRsearch.
+	Method string `json:"method,omitempty"`
+	// LossVerification is set with method TST009WithLossVerification alone.
+	LossVerification *LossVerificationInstructions `json:"lossVerification,omitempty"`
+	Goals            []GoalInstructions            `json:"goals"`
 	// MinimumFramesPerSecond and MaximumFramesPerSecond bound the load of each
 	// direction. Maximum 0 means line rate, or what the calibration reached.
 	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
 	MaximumFramesPerSecond uint64 `json:"maximumFramesPerSecond"`
 	// MaximumSearchNanoseconds bounds the search for one frame size.
 	MaximumSearchNanoseconds int64 `json:"maximumSearchNanoseconds"`
+}
+
+// LossVerificationInstructions say when a trial with loss is repeated.
+type LossVerificationInstructions struct {
+	MaximumRepeats int64 `json:"maximumRepeats"`
+	// LossThresholdFrames is nil where no loss is too large for a repeat.
+	LossThresholdFrames *uint64 `json:"lossThresholdFrames,omitempty"`
 }
 
 // GoalInstructions are one search goal (RFC 9971).

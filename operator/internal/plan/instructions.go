@@ -7,7 +7,10 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-const defaultWarmUpMilliseconds = 1000
+const (
+	defaultWarmUpMilliseconds = 1000
+	defaultMaximumRepeats     = 1
+)
 
 // instruct fills the measurer's instructions from the spec, but for the digest.
 func instruct(in Input, p *Plan) measure.Instructions {
@@ -71,6 +74,8 @@ func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructio
 		return nil
 	}
 	throughput := &measure.ThroughputInstructions{
+		Method:                   string(spec.Method),
+		LossVerification:         instructLossVerification(spec),
 		MinimumFramesPerSecond:   uint64(spec.MinimumFramesPerSecond),
 		MaximumSearchNanoseconds: int64(spec.MaximumSearchSeconds) * int64(time.Second),
 	}
@@ -88,6 +93,23 @@ func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructio
 		})
 	}
 	return throughput
+}
+
+func instructLossVerification(spec *v1alpha1.Throughput) *measure.LossVerificationInstructions {
+	if spec.Method != v1alpha1.MethodTST009WithLossVerification {
+		return nil
+	}
+	verification := &measure.LossVerificationInstructions{MaximumRepeats: defaultMaximumRepeats}
+	if spec.LossVerification == nil {
+		return verification
+	}
+	if repeats := spec.LossVerification.MaximumRepeats; repeats > 0 {
+		verification.MaximumRepeats = int64(repeats)
+	}
+	if threshold := spec.LossVerification.LossThresholdFrames; threshold != nil {
+		verification.LossThresholdFrames = new(uint64(*threshold))
+	}
+	return verification
 }
 
 func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {

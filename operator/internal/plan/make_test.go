@@ -79,6 +79,7 @@ func TestInstructions(t *testing.T) {
 		WarmUpNanoseconds: 1e9,
 		SettleNanoseconds: 1e8,
 		Throughput: &measure.ThroughputInstructions{
+			Method:                   "MLRsearch",
 			Goals:                    []measure.GoalInstructions{goal, pdr},
 			MinimumFramesPerSecond:   1000,
 			MaximumFramesPerSecond:   500_000,
@@ -95,6 +96,29 @@ func TestInstructions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, options); diff != "" {
 		t.Errorf("instructions (-want +got):\n%s", diff)
+	}
+}
+
+// Loss verification is for its method alone, and complete without a word about it.
+func TestLossVerification(t *testing.T) {
+	spec := &v1alpha1.LossVerification{MaximumRepeats: 3, LossThresholdFrames: new(int64(0))}
+	for name, test := range map[string]struct {
+		method v1alpha1.SearchMethod
+		given  *v1alpha1.LossVerification
+		want   *measure.LossVerificationInstructions
+	}{
+		"another method": {v1alpha1.MethodTST009, nil, nil},
+		"by default":     {v1alpha1.MethodTST009WithLossVerification, nil, &measure.LossVerificationInstructions{MaximumRepeats: 1}},
+		"as given": {v1alpha1.MethodTST009WithLossVerification, spec,
+			&measure.LossVerificationInstructions{MaximumRepeats: 3, LossThresholdFrames: new(uint64(0))}},
+	} {
+		in := plantest.Input(1)
+		throughput := in.Run.Spec.Measurements.Throughput
+		throughput.Method, throughput.LossVerification = test.method, test.given
+		got := mustMake(t, in).Instructions.Throughput
+		if diff := cmp.Diff(test.want, got.LossVerification); diff != "" || got.Method != string(test.method) {
+			t.Errorf("%s: method %s, %s", name, got.Method, diff)
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ func tooSlow(err error, least uint64) error {
 func (w *walk) searchConfig(highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
+		Method:                 search.Method(t.Method),
 		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
 		MaximumFramesPerSecond: highest,
 		// At most one more trial for each goal, and no device keeps a figure
@@ -73,8 +74,13 @@ func (w *walk) searchConfig(highest uint64) search.Config {
 		MaxSearch:          time.Duration(t.MaximumSearchNanoseconds),
 		TrialOverhead:      time.Duration(w.instr.SettleNanoseconds),
 	}
+	if v := t.LossVerification; v != nil {
+		cfg.LossVerification = search.LossVerification{
+			MaximumRepeats: int(v.MaximumRepeats), LossThresholdFrames: v.LossThresholdFrames,
+		}
+	}
 	for _, g := range t.Goals {
-		goal := searchGoal(g)
+		goal := searchGoal(cfg.Method, g)
 		cfg.Goals = append(cfg.Goals, goal)
 		if cfg.MaxSearch > 0 {
 			// A result has at least one trial, however little time was given.
@@ -96,10 +102,11 @@ const (
 )
 
 // searchGoal adds what saves time and changes no verdict: long goals are first
-// approached by two coarser targets, as FD.io CSIT does. Full-length trials alone
-// make a lower bound of the goal itself (RFC 2544 section 24: shorter trials may
-// search, the final ones have the full length).
-func searchGoal(g measure.GoalInstructions) search.Goal {
+// approached by shorter trials. MLRsearch uses two coarser targets, as FD.io CSIT
+// does. Full-length trials alone make a lower bound of the goal itself (RFC 2544
+// section 24: shorter trials may search, the final ones have the full length).
+// The methods of TST 009 know trials of one length only.
+func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
 	goal := search.Goal{
 		Name:          g.Name,
 		LossRatio:     float64(g.LossPartsPerMillion) / 1e6,
@@ -108,8 +115,14 @@ func searchGoal(g measure.GoalInstructions) search.Goal {
 		FinalTrial:    time.Duration(g.TrialNanoseconds),
 		DurationSum:   time.Duration(g.DurationSumNanoseconds),
 	}
-	if goal.DurationSum >= coarseFrom*coarseTrial {
+	if goal.DurationSum < coarseFrom*coarseTrial {
+		return goal
+	}
+	switch method {
+	case "", search.MLRsearch:
 		goal.PrecedingTargets, goal.InitialTrial = coarseTargets, min(coarseTrial, goal.FinalTrial)
+	case search.RFC2544Bisection:
+		goal.InitialTrial = coarseTrial
 	}
 	return goal
 }

@@ -22,6 +22,7 @@ func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
 
 	m := spec.Measurements
 	if m.Throughput != nil {
+		found = append(found, methodDeviations(m.Throughput)...)
 		for _, goal := range m.Throughput.Goals {
 			if got := milliseconds(goal.TrialMilliseconds); got != 0 && got < rfc2544Trial {
 				note("throughput %s: full-length trials last %s, RFC 2544 section 24 asks for %s", goal.Name, brief(got), brief(rfc2544Trial))
@@ -44,6 +45,20 @@ func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
 		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
 	}
 	return found
+}
+
+// methodDeviations names a search that RFC 2544 does not describe. Its own
+// section 26.1 says to lower the load on loss, and to raise it without (erratum 422).
+func methodDeviations(spec *v1alpha1.Throughput) []string {
+	switch spec.Method {
+	case v1alpha1.MethodMLRsearch:
+		return []string{"throughput: the method is MLRsearch (RFC 9971), RFC 2544 section 26.1 searches by single trials"}
+	case v1alpha1.MethodTST009:
+		return []string{"throughput: the method is TST009, the binary search of ETSI GS NFV-TST 009 over equal steps of load"}
+	case v1alpha1.MethodTST009WithLossVerification:
+		return []string{"throughput: the method is TST009WithLossVerification, which repeats trials with loss (ETSI GS NFV-TST 009); RFC 2544 section 26.1 counts every trial"}
+	}
+	return nil
 }
 
 func milliseconds(n int32) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -14,30 +13,6 @@ type candidate struct {
 	sum      time.Duration
 	goal     string
 	why      string
-}
-
-// candidate picks among the goals' wishes: quick and coarse targets before
-// slow ones; then the lowest load, as a bound found there can overrule bounds
-// above it (RFC 9971, "it is better to measure at smaller Loads first"); then
-// the order of the goals.
-func (s *state) candidate() (candidate, bool) {
-	var best candidate
-	found := false
-	for i, goal := range s.cfg.Goals {
-		want, open := s.wish(s.chains[i])
-		if !open {
-			continue
-		}
-		want.goal = goal.Name
-		if !found || cmp.Or(
-			cmp.Compare(want.sum, best.sum),
-			cmp.Compare(want.duration, best.duration),
-			cmp.Compare(want.load, best.load),
-		) < 0 {
-			best, found = want, true
-		}
-	}
-	return best, found
 }
 
 // wish is the trial that serves a goal best; false when the goal is settled.

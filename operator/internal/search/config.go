@@ -22,6 +22,9 @@ func (c Config) withDefaults() Config {
 	if c.MaxSearch == 0 {
 		c.MaxSearch = DefaultMaxSearch
 	}
+	if c.LossVerification.MaximumRepeats == 0 {
+		c.LossVerification.MaximumRepeats = DefaultRepeats
+	}
 	return c
 }
 
@@ -43,13 +46,19 @@ func (c Config) Validate() error {
 	case c.MaxTrials < 0 || c.MaxSearch < 0 || c.TrialOverhead < 0:
 		return fmt.Errorf("%w: a limit or the overhead is negative", ErrConfig)
 	}
+	if err := c.Method.validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if c.LossVerification.MaximumRepeats < 0 {
+		return fmt.Errorf("%w: %d repeats of a trial with loss", ErrConfig, c.LossVerification.MaximumRepeats)
+	}
 	names := map[string]bool{}
 	for _, g := range c.Goals {
 		if names[g.Name] {
 			return fmt.Errorf("%w: two goals are named %q", ErrConfig, g.Name)
 		}
 		names[g.Name] = true
-		if err := g.validate(); err != nil {
+		if err := errors.Join(g.validate(), c.Method.validateGoal(g)); err != nil {
 			return fmt.Errorf("%w: goal %q: %w", ErrConfig, g.Name, err)
 		}
 	}

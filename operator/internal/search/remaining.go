@@ -29,6 +29,7 @@ func Remaining(cfg Config, history []Trial) (Estimate, error) {
 		}
 		trial := Trial{LoadFramesPerSecond: step.LoadFramesPerSecond, Duration: step.Duration}
 		trial.LossRatio = s.presumedLoss(limits, trial.LoadFramesPerSecond)
+		trial.LostFrames = uint64(math.Ceil(trial.LossRatio * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds()))
 		left.Trials++
 		left.Time += s.cfg.cost(trial)
 		s.add(trial)

@@ -35,7 +35,8 @@ const (
 // Result is RFC 9971's Goal Result.
 type Result struct {
 	Goal string `json:"goal"`
-	// Regular is RFC 9971's word: both relevant bounds exist and lie no further apart than the width.
+	// Regular is RFC 9971's word: both relevant bounds exist and lie no further
+	// apart than the width, or one step with the methods of TST 009.
 	Regular bool `json:"regular"`
 	// Irregularity is empty in a regular result.
 	Irregularity Irregularity `json:"irregularity,omitempty"`
@@ -76,24 +77,27 @@ func (r Result) AtLeast() bool {
 // results are the goals' standings; open is what keeps unsettled goals irregular.
 func (s *state) results(open Irregularity) []Result {
 	out := make([]Result, len(s.cfg.Goals))
-	for i, goal := range s.cfg.Goals {
-		chain := s.chains[i]
-		out[i] = s.result(goal.Name, chain[len(chain)-1], open)
+	for i := range s.cfg.Goals {
+		out[i] = s.result(i, open)
 	}
 	return out
 }
 
-func (s *state) result(name string, t target, open Irregularity) Result {
-	st := s.standing(t)
+func (s *state) result(i int, open Irregularity) Result {
+	t := s.chains[i][len(s.chains[i])-1]
+	st := s.judge(i)
 	r := Result{
-		Goal:                      name,
+		Goal:                      s.cfg.Goals[i].Name,
 		LowerBoundFramesPerSecond: st.lower,
 		UpperBoundFramesPerSecond: st.upper,
 		LowerBoundTrials:          len(s.trials[st.lower]),
 		UpperBoundTrials:          len(s.trials[st.upper]),
 		LossInversion:             st.inverted(),
 	}
-	if st.lower > 0 {
+	switch {
+	case st.lower > 0 && s.cfg.Method.indexed():
+		r.ConditionalThroughputFramesPerSecond = t.passing(s.trials[st.lower]).forwarding()
+	case st.lower > 0:
 		r.ConditionalThroughputFramesPerSecond = t.conditionalThroughput(s.trials[st.lower])
 	}
 	switch {
@@ -103,13 +107,13 @@ func (s *state) result(name string, t target, open Irregularity) Result {
 		r.UpperBoundCause = MaximumLoad
 	}
 	switch {
-	case !s.settled(t, st) || !s.confirmed(t, st):
+	case st.open:
 		r.Irregularity = open
 	case st.upper == 0:
 		r.Irregularity = NoUpperBound
 	case st.lower == 0:
 		r.Irregularity = BelowMinimumLoad
-	case !narrow(st.lower, st.upper, t.width):
+	case !s.cfg.Method.indexed() && !narrow(st.lower, st.upper, t.width):
 		r.Irregularity = LoadResolution
 	}
 	r.Regular = r.Irregularity == none

@@ -5,8 +5,8 @@
 // so a measurer that was stopped replays its history and goes on as if it had
 // never stopped.
 //
-// A load is frames per second of each direction. A classic RFC 2544 search is
-// one Goal's figures (see RFC2544), not another algorithm.
+// A load is frames per second of each direction. The Method is MLRsearch, or one
+// of the classic searches that users compare with.
 package search
 
 import (
@@ -44,6 +44,10 @@ type Goal struct {
 // Config is RFC 9971's Controller Input.
 type Config struct {
 	Goals []Goal `json:"goals"`
+	// Method chooses the loads. Empty means MLRsearch.
+	Method Method `json:"method,omitempty"`
+	// LossVerification is read with method TST009WithLossVerification alone.
+	LossVerification LossVerification `json:"lossVerification,omitzero"`
 	// MinimumFramesPerSecond and MaximumFramesPerSecond limit every trial's
 	// load. The maximum should be what the generator reached port to port.
 	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
@@ -88,6 +92,8 @@ type Trial struct {
 	Cost time.Duration `json:"costNanoseconds,omitempty"`
 	// LossRatio is lost over sent frames of the worse direction.
 	LossRatio float64 `json:"lossRatio"`
+	// LostFrames are those of the direction that lost most of them.
+	LostFrames uint64 `json:"lostFrames,omitempty"`
 	// UnsentRatio is unsent over intended frames of the worse direction.
 	UnsentRatio float64 `json:"unsentRatio,omitempty"`
 }
@@ -106,16 +112,19 @@ func FromOutcome(asked measure.Trial, got measure.Outcome) (Trial, error) {
 	case asked.IntendedFramesPerSecond == 0:
 		return Trial{}, fmt.Errorf("%w: it has no intended load", ErrInvalidTrial)
 	}
+	lost := uint64(0)
 	for _, d := range got.Directions {
 		if d.SentFrames == 0 {
 			return Trial{}, fmt.Errorf("%w: direction %q sent nothing", ErrInvalidTrial, d.Direction)
 		}
+		lost = max(lost, d.LostFrames())
 	}
 	return Trial{
 		LoadFramesPerSecond: asked.IntendedFramesPerSecond,
 		Duration:            asked.Duration(),
 		Cost:                time.Duration(got.TotalNanoseconds),
 		LossRatio:           got.LossRatio(),
+		LostFrames:          lost,
 		UnsentRatio:         got.UnsentRatio(),
 	}, nil
 }

@@ -132,7 +132,7 @@ func TestFromOutcome(t *testing.T) {
 		{Direction: measure.Forward, IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 990},
 		{Direction: measure.Reverse, IntendedFrames: 1000, SentFrames: 980, ReceivedFrames: 980},
 	}}
-	want := Trial{LoadFramesPerSecond: 1000, Duration: time.Second, Cost: 3 * time.Second, LossRatio: 0.01, UnsentRatio: 0.02}
+	want := Trial{LoadFramesPerSecond: 1000, Duration: time.Second, Cost: 3 * time.Second, LossRatio: 0.01, LostFrames: 10, UnsentRatio: 0.02}
 	if got, err := FromOutcome(asked, good); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
