@@ -22,6 +22,8 @@ type Instructions struct {
 	FrameBytes []int `json:"frameBytes"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
+	// Repeats is how often each frame size is measured from the start; 0 is 1.
+	Repeats int `json:"repeats,omitempty"`
 	// SettleNanoseconds is the wait after each trial.
 	SettleNanoseconds int64 `json:"settleNanoseconds"`
 	// Throughput is nil when it is not measured.
@@ -99,7 +101,9 @@ type Record struct {
 	Index int   `json:"index"`
 	Stage Stage `json:"stage"`
 	// Load is the latency load's name in stage Latency.
-	Load    string  `json:"load,omitempty"`
+	Load string `json:"load,omitempty"`
+	// Repeat counts the measurements of a frame size from 0.
+	Repeat  int     `json:"repeat,omitempty"`
 	Trial   Trial   `json:"trial"`
 	Outcome Outcome `json:"outcome"`
 	// Measurer is the pod that made the trial.

@@ -49,9 +49,11 @@ func (w *walk) warnings() []v1alpha1.Warning {
 	}
 	w.warnShortTrials(d)
 	for _, frameBytes := range w.instr.FrameBytes {
-		if p := w.find(measure.StageThroughput, frameBytes); p != nil && p.over {
-			w.warnBounds(d, p)
-			w.warnIrregular(d, p)
+		for _, p := range w.all(measure.StageThroughput, frameBytes) {
+			if p.over {
+				w.warnBounds(d, p)
+				w.warnIrregular(d, p)
+			}
 		}
 		for _, p := range w.parts {
 			if p.stage == measure.StageLatency && p.frameBytes == frameBytes {
