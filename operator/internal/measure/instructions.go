@@ -162,6 +162,21 @@ type GeneratorState struct {
 	// without a device.
 	Chain       *Description `json:"chain,omitempty"`
 	Calibration *Description `json:"calibration,omitempty"`
+	// Machine is how the CPUs are set; nil where it is not known.
+	Machine *Machine `json:"machine,omitempty"`
+}
+
+// Machine is what a node's kernel says of the CPUs that make the traffic.
+type Machine struct {
+	// CPUs that the measurer may use.
+	CPUs []int `json:"cpus,omitempty"`
+	// OnlineCPUs is how many the node has; 0 where it is not known.
+	OnlineCPUs int `json:"onlineCPUs,omitempty"`
+	// IsolatedCPUs are those of CPUs on which the scheduler puts nothing by itself.
+	IsolatedCPUs []int `json:"isolatedCPUs,omitempty"`
+	// ScalingGovernors are those of CPUs, each once; none where the kernel does
+	// not scale frequencies, as in most virtual machines.
+	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
 }
 
 // FailureState is a Failure as it is stored, and as the measurer leaves it in

@@ -27,7 +27,9 @@ type Measurer struct {
 	Instructions measure.Instructions
 	Results      trialstore.Config
 	Drivers      Opener
-	Log          *slog.Logger
+	// Machine goes into the results; nil where it is not known.
+	Machine *measure.Machine
+	Log     *slog.Logger
 
 	store *trialstore.Store
 	// driver is open on path; nil before the first trial.

@@ -63,10 +63,13 @@ func StudentT(degreesOfFreedom int) float64 {
 }
 
 const (
+	// leastValues tell two bands from chance: of five draws from one normal
+	// distribution less than 2 % look like two bands, of ten less than 0.1 %.
+	leastValues = 5
 	// leastInBand is how many values make a band: one alone is an outlier.
 	leastInBand = 2
 	// bandGapOverSpread is how much wider than either band the gap between them is.
-	bandGapOverSpread = 2
+	bandGapOverSpread = 4
 	// bandGapOfMean is the least gap, as a share of the values' mean.
 	bandGapOfMean = 0.02
 )
@@ -78,8 +81,8 @@ type Bands struct {
 }
 
 // TwoBands splits the sorted values at the widest gap between neighbours. They
-// are two bands when each side has at least two values, and the gap is more than
-// twice as wide as either side and more than 2 % of the mean.
+// are two bands when there are at least five, each side has at least two, and the
+// gap is more than four times as wide as either side and more than 2 % of the mean.
 func TwoBands(values []int64) (Bands, bool) {
 	sorted := slices.Sorted(slices.Values(values))
 	split, sum := 0, 0.0
@@ -89,7 +92,7 @@ func TwoBands(values []int64) (Bands, bool) {
 			split = i
 		}
 	}
-	if split < leastInBand || len(sorted)-split < leastInBand {
+	if len(sorted) < leastValues || split < leastInBand || len(sorted)-split < leastInBand {
 		return Bands{}, false
 	}
 	b := Bands{

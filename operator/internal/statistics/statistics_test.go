@@ -67,13 +67,14 @@ func TestTwoBands(t *testing.T) {
 		"none":              {},
 		"one":               {values: []int64{5}},
 		"one on each side":  {values: []int64{100, 200}},
-		"an outlier":        {values: []int64{100, 101, 102, 200}},
-		"two and two":       {values: []int64{200, 100, 101, 202}, want: true, bands: Bands{100, 101, 200, 202}},
+		"an outlier":        {values: []int64{100, 101, 102, 101, 200}},
+		"two and two":       {values: []int64{200, 100, 101, 202}},
+		"two and three":     {values: []int64{200, 100, 101, 202, 201}, want: true, bands: Bands{100, 101, 200, 202}},
 		"evenly spread":     {values: []int64{100, 110, 120, 130, 140}},
-		"too wide a band":   {values: []int64{100, 150, 240, 250}},
-		"too near together": {values: []int64{1000, 1000, 1010, 1010}},
+		"too wide a band":   {values: []int64{100, 125, 200, 202, 203}},
+		"too near together": {values: []int64{1000, 1000, 1010, 1010, 1010}},
 		"all equal":         {values: []int64{9, 9, 9, 9}},
-		"zero and more":     {values: []int64{0, 0, 500, 500}, want: true, bands: Bands{0, 0, 500, 500}},
+		"zero and more":     {values: []int64{0, 0, 500, 500, 500}, want: true, bands: Bands{0, 0, 500, 500}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := TwoBands(test.values)
