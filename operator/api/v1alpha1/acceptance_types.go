@@ -30,6 +30,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.atLeast) != has(self.atMost)",message="exactly one of atLeast and atMost is required"
 // +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') == has(self.goal)",message="goal is required with a Throughput metric, and forbidden with any other",fieldPath=".goal"
 // +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') != has(self.load)",message="load is required with every metric but the Throughput ones, and forbidden with those",fieldPath=".load"
+// +kubebuilder:validation:XValidation:rule="!has(self.statistic) || self.statistic != 'ConfidenceLimit' || self.metric in ['ThroughputFramesPerSecond', 'LatencyP50Nanoseconds', 'LatencyP99Nanoseconds']",message="statistic ConfidenceLimit goes with ThroughputFramesPerSecond, LatencyP50Nanoseconds and LatencyP99Nanoseconds alone",fieldPath=".statistic"
 type Criterion struct {
 	// name of the criterion, unique in the run.
 	// +required
@@ -59,6 +60,15 @@ type Criterion struct {
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=9018
 	FrameBytes *int32 `json:"frameBytes,omitempty"`
+
+	// statistic is what is compared with the threshold: the figure itself, which
+	// is the mean of the repeats (Mean), or the end of its 95 % confidence
+	// interval that is nearer to missing the threshold (ConfidenceLimit: the lower
+	// end with atLeast, the upper one with atMost). Default Mean.
+	// ConfidenceLimit needs measurements.repeats of 2 or more.
+	// +optional
+	// +kubebuilder:default=Mean
+	Statistic CriterionStatistic `json:"statistic,omitempty"`
 
 	// atLeast is the smallest value that passes, in the metric's unit.
 	// +optional

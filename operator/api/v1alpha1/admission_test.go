@@ -164,7 +164,14 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.acceptance[0]", "exactly one of atLeast and atMost"}},
 		"throughput without goal": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, load: idle, atLeast: 1}]"),
 			[]string{"spec.acceptance[0]", "goal is required with a Throughput metric"}},
-		"unknown field": {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},
+		"confidence without repeats": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, statistic: ConfidenceLimit, atLeast: 1}]"),
+			[]string{"spec.acceptance", "set measurements.repeats to 2 or more"}},
+		"confidence of another metric": {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 5}",
+			"spec.acceptance", "[{name: a, metric: JitterNanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]"),
+			[]string{"spec.acceptance[0].statistic", "LatencyP99Nanoseconds alone"}},
+		"no repeat":        {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 0}"), []string{"spec.measurements.repeats", "greater than or equal to 1"}},
+		"too many repeats": {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 21}"), []string{"spec.measurements.repeats", "less than or equal to 20"}},
+		"unknown field":    {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},
 		"1 MB manifest": {run("spec.chain", "[{name: r1, function: Router, image: "+strings.Repeat("x", 1<<20)+"}]"),
 			[]string{"spec.chain[0].image", "may not be more than 512"}},
 		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
@@ -196,6 +203,16 @@ func clip(s string) string { return s[:min(len(s), 2000)] }
 
 func TestNamesAtTheLimitAreAdmitted(t *testing.T) {
 	o := object(t, goodRun, map[string]string{"metadata.name": strings.Repeat("x", 253), "spec.testbedRef": "{name: " + strings.Repeat("y", 253) + "}"})
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConfidenceLimitIsAdmittedWithRepeats(t *testing.T) {
+	o := object(t, goodRun, map[string]string{
+		"spec.measurements": "{throughput: {}, latency: {}, repeats: 5}",
+		"spec.acceptance":   "[{name: a, metric: LatencyP99Nanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]",
+	})
 	if err := create(o); err != nil {
 		t.Fatal(err)
 	}

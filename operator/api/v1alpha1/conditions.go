@@ -156,6 +156,18 @@ const (
 	WarningShortTrials = "ShortTrials"
 	// WarningUnsteadyPacing: the machine took the CPU away from the generator during a trial that counts.
 	WarningUnsteadyPacing = "UnsteadyPacing"
+	// WarningStretchedTrials: trials that count took clearly longer than they were asked to.
+	WarningStretchedTrials = "StretchedTrials"
+	// WarningUnsteadyLatency: a load's delay has a long tail, or scatters over the repeats.
+	WarningUnsteadyLatency = "UnsteadyLatency"
+	// WarningTwoBands: rates fell into two bands, so the device has two states and the mean is neither.
+	WarningTwoBands = "TwoBands"
+	// WarningFrequencyScaling: the generator's CPUs change their frequency with their load.
+	WarningFrequencyScaling = "FrequencyScaling"
+	// WarningNoCPUIsolation: the generator's CPUs are not isolated from the kernel's scheduler.
+	WarningNoCPUIsolation = "NoCPUIsolation"
+	// WarningSharedCores: the generator has no CPU that the chain may not use too.
+	WarningSharedCores = "SharedCores"
 	// WarningLoadNotReached: a latency load could not be sent in full.
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.

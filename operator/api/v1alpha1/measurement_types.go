@@ -27,6 +27,16 @@ type Measurements struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
+
+	// repeats is how often the whole measurement is made for each frame size:
+	// warm-up, searches and latency loads, each time from the start. The figures
+	// are then means, with statistics beside them. Default 1. The calibration is
+	// made once.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	Repeats int32 `json:"repeats,omitempty"`
 }
 
 // SearchMethod names how the throughput is searched.

@@ -167,7 +167,8 @@ type ThroughputResult struct {
 	// +required
 	Regularity Regularity `json:"regularity,omitempty"`
 
-	// framesPerSecond is the conditional throughput at the relevant lower bound (RFC 9971).
+	// framesPerSecond is the conditional throughput at the relevant lower bound
+	// (RFC 9971); the mean of the repeats, rounded down.
 	// +required
 	FramesPerSecond int64 `json:"framesPerSecond"`
 
@@ -179,11 +180,13 @@ type ThroughputResult struct {
 	// +required
 	LineRatePartsPerMillion int64 `json:"lineRatePartsPerMillion"`
 
-	// lowerBoundFramesPerSecond is the relevant lower bound: the highest load known to meet the goal.
+	// lowerBoundFramesPerSecond is the relevant lower bound: the highest load
+	// known to meet the goal; the smallest of the repeats.
 	// +required
 	LowerBoundFramesPerSecond int64 `json:"lowerBoundFramesPerSecond"`
 
-	// upperBoundFramesPerSecond is the relevant upper bound. Absent when no load failed.
+	// upperBoundFramesPerSecond is the relevant upper bound, the largest of the
+	// repeats. Absent when in one of them no load failed.
 	// +optional
 	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`
 
@@ -195,9 +198,16 @@ type ThroughputResult struct {
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
 
-	// trials of this frame size that the search used.
+	// trials of this frame size that the search used, in all repeats.
 	// +required
 	Trials int32 `json:"trials"`
+
+	// statistics of framesPerSecond over the repeats. Absent with fewer than two.
+	// +optional
+	// +listType=map
+	// +listMapKey=metric
+	// +kubebuilder:validation:MaxItems=4
+	Statistics []Statistics `json:"statistics,omitempty"`
 }
 
 // LatencyResult is what one load came to.
@@ -207,7 +217,8 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// intendedFramesPerSecond is the load of each direction.
+	// intendedFramesPerSecond is the load of each direction; the mean of the
+	// repeats, which differ where the load is a share of a throughput.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
@@ -219,7 +230,9 @@ type LatencyResult struct {
 	Directions []DirectionResult `json:"directions,omitempty"`
 }
 
-// DirectionResult is one direction of a trial. All delays are one-way.
+// DirectionResult is one direction of a load. All delays are one-way. Over
+// repeats, frames are added up, the smallest and largest delay are those of all
+// repeats, and every other delay is the mean of the repeats' own.
 type DirectionResult struct {
 	// direction is Forward (west to east) or Reverse.
 	// +required
@@ -265,6 +278,14 @@ type DirectionResult struct {
 	// jitterNanoseconds is RFC 3550's interarrival jitter at the trial's end.
 	// +required
 	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+
+	// statistics of p50 and p99 latency over the repeats. Absent with fewer
+	// than two, and where no frame arrived in one of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=metric
+	// +kubebuilder:validation:MaxItems=4
+	Statistics []Statistics `json:"statistics,omitempty"`
 }
 
 // Delays is a distribution, in nanoseconds.

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/measurer"
 	"vnfbench.io/operator/internal/traffic/xdp"
@@ -40,8 +41,23 @@ func assemble(o options, log *slog.Logger) (*measurer.Measurer, error) {
 			Measurer: o.podName, UID: o.podUID,
 		},
 		Drivers: drivers{},
+		Machine: readMachine(log),
 		Log:     log,
 	}, nil
+}
+
+// readMachine says how the CPUs are set. No figure depends on it, so what cannot
+// be read is only left out.
+func readMachine(log *slog.Logger) *measure.Machine {
+	cpus, err := machine.Affinity()
+	if err != nil {
+		log.Warn("the CPUs are not known", "error", err.Error())
+		return nil
+	}
+	facts := machine.Read(os.DirFS("/sys"), cpus)
+	log.Info("read the machine", "cpus", facts.CPUs, "onlineCPUs", facts.OnlineCPUs,
+		"isolatedCPUs", facts.IsolatedCPUs, "scalingGovernors", facts.ScalingGovernors)
+	return &facts
 }
 
 func readInstructions(path string) (measure.Instructions, error) {

@@ -52,12 +52,12 @@ func judge(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.Fr
 	verdict.Measured = &measured
 	switch {
 	case criterion.AtLeast != nil:
-		verdict.Message = fmt.Sprintf("%s is %d, at least %d required", subject(criterion), measured, *criterion.AtLeast)
+		verdict.Message = fmt.Sprintf("%s is %d%s, at least %d required", subject(criterion), measured, compared(criterion), *criterion.AtLeast)
 		if measured >= *criterion.AtLeast {
 			verdict.Result = v1alpha1.VerdictPassed
 		}
 	case criterion.AtMost != nil:
-		verdict.Message = fmt.Sprintf("%s is %d, at most %d allowed", subject(criterion), measured, *criterion.AtMost)
+		verdict.Message = fmt.Sprintf("%s is %d%s, at most %d allowed", subject(criterion), measured, compared(criterion), *criterion.AtMost)
 		if measured <= *criterion.AtMost {
 			verdict.Result = v1alpha1.VerdictPassed
 		}

@@ -76,6 +76,9 @@ func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.F
 		if result.FrameBytes != frameBytes {
 			continue
 		}
+		if criterion.Statistic == v1alpha1.StatisticConfidenceLimit {
+			return confidenceLimit(criterion, result)
+		}
 		if value, ok := throughputFigures[criterion.Metric]; ok {
 			return throughputFigure(criterion.Goal, value, result.Throughput)
 		}

@@ -22,6 +22,8 @@ type Instructions struct {
 	FrameBytes []int `json:"frameBytes"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
+	// Repeats is how often each frame size is measured from the start; 0 is 1.
+	Repeats int `json:"repeats,omitempty"`
 	// SettleNanoseconds is the wait after each trial.
 	SettleNanoseconds int64 `json:"settleNanoseconds"`
 	// Throughput is nil when it is not measured.
@@ -110,7 +112,9 @@ type Record struct {
 	Index int   `json:"index"`
 	Stage Stage `json:"stage"`
 	// Load is the latency load's name in stage Latency.
-	Load    string  `json:"load,omitempty"`
+	Load string `json:"load,omitempty"`
+	// Repeat counts the measurements of a frame size from 0.
+	Repeat  int     `json:"repeat,omitempty"`
 	Trial   Trial   `json:"trial"`
 	Outcome Outcome `json:"outcome"`
 	// Measurer is the pod that made the trial.
@@ -169,6 +173,21 @@ type GeneratorState struct {
 	// without a device.
 	Chain       *Description `json:"chain,omitempty"`
 	Calibration *Description `json:"calibration,omitempty"`
+	// Machine is how the CPUs are set; nil where it is not known.
+	Machine *Machine `json:"machine,omitempty"`
+}
+
+// Machine is what a node's kernel says of the CPUs that make the traffic.
+type Machine struct {
+	// CPUs that the measurer may use.
+	CPUs []int `json:"cpus,omitempty"`
+	// OnlineCPUs is how many the node has; 0 where it is not known.
+	OnlineCPUs int `json:"onlineCPUs,omitempty"`
+	// IsolatedCPUs are those of CPUs on which the scheduler puts nothing by itself.
+	IsolatedCPUs []int `json:"isolatedCPUs,omitempty"`
+	// ScalingGovernors are those of CPUs, each once; none where the kernel does
+	// not scale frequencies, as in most virtual machines.
+	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
 }
 
 // FailureState is a Failure as it is stored, and as the measurer leaves it in

@@ -54,6 +54,8 @@ type lab struct {
 	opened []string
 	closed int
 	trials int
+	// repeats of each frame size; 0 is 1.
+	repeats int
 }
 
 func newLab() *lab {
@@ -61,6 +63,12 @@ func newLab() *lab {
 		server: configmaptest.New("lab", results),
 		device: simulated.SoftKnee{KneeFramesPerSecond: 400_000, CapacityFramesPerSecond: 500_000, MaxLossRatio: 0.02},
 	}
+}
+
+func (l *lab) instructions() measure.Instructions {
+	instr := instructions()
+	instr.Repeats = l.repeats
+	return instr
 }
 
 func (l *lab) chainReady() {
@@ -108,7 +116,7 @@ func (d *driver) Close() error {
 
 func (l *lab) measurer(pod string) *Measurer {
 	return &Measurer{
-		Instructions: instructions(), Drivers: l, Log: slog.New(slog.DiscardHandler),
+		Instructions: l.instructions(), Drivers: l, Log: slog.New(slog.DiscardHandler),
 		Results: trialstore.Config{ConfigMaps: l.server, Name: results, Measurer: pod, UID: "uid-of-" + pod},
 	}
 }
@@ -122,5 +130,5 @@ func (l *lab) stored(t *testing.T) (*trialstore.Store, procedure.Figures) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store, procedure.Results(instructions(), store.Records())
+	return store, procedure.Results(l.instructions(), store.Records())
 }

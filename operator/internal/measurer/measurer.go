@@ -27,7 +27,9 @@ type Measurer struct {
 	Instructions measure.Instructions
 	Results      trialstore.Config
 	Drivers      Opener
-	Log          *slog.Logger
+	// Machine goes into the results; nil where it is not known.
+	Machine *measure.Machine
+	Log     *slog.Logger
 
 	store *trialstore.Store
 	// driver is open on path; nil before the first trial.
@@ -93,7 +95,8 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
 		}
 		record := measure.Record{
-			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Trial: step.Trial, Outcome: outcome,
+			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
+			Trial: step.Trial, Outcome: outcome,
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {

@@ -112,6 +112,7 @@ func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
 	description := driver.Description()
 	state := m.store.Generator()
+	state.Machine = m.Machine
 	if path == procedure.PathChain {
 		state.Chain = &description
 	} else {

@@ -39,6 +39,10 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
 		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)
 	}
+	// One measurement leaves no trace in the instructions, nor in their digest.
+	if spec.Measurements.Repeats > 1 {
+		instructions.Repeats = int(spec.Measurements.Repeats)
+	}
 	for _, size := range spec.Traffic.FrameBytes {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}

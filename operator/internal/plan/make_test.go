@@ -122,6 +122,24 @@ func TestLossVerification(t *testing.T) {
 	}
 }
 
+// One measurement has the instructions, and so the digest, that it had before
+// there were repeats.
+func TestRepeats(t *testing.T) {
+	digests := map[string]int32{}
+	for repeats, want := range map[int32]int{0: 0, 1: 0, 5: 5} {
+		in := plantest.Input(1)
+		in.Run.Spec.Measurements.Repeats = repeats
+		p := mustMake(t, in)
+		if p.Instructions.Repeats != want {
+			t.Errorf("%d repeats: got %d", repeats, p.Instructions.Repeats)
+		}
+		digests[p.Digest] = repeats
+	}
+	if len(digests) != 2 {
+		t.Errorf("got %d digests, want one for a single measurement and one for five", len(digests))
+	}
+}
+
 func TestWarmUpLeftOut(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Measurements.WarmUpMilliseconds = new(int32(0))

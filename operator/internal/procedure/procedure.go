@@ -50,7 +50,9 @@ type Step struct {
 	// Stage and Load belong into the trial's record.
 	Stage measure.Stage
 	Load  string
-	Trial measure.Trial
+	// Repeat belongs there too.
+	Repeat int
+	Trial  measure.Trial
 	// Why is one sentence for the log, empty where the stage says it all.
 	Why string
 }
@@ -67,7 +69,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		return Step{Done: true}, nil
 	}
 	return Step{
-		Path: open.path(), Stage: open.stage, Load: open.load.Name,
+		Path: open.path(), Stage: open.stage, Load: open.load.Name, Repeat: open.repeat,
 		Trial: open.next, Why: open.why,
 	}, nil
 }

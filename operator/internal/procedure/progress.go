@@ -99,9 +99,9 @@ func (w *walk) stage() string {
 	case measure.StageCalibrateRate, measure.StageCalibrateLatency:
 		return fmt.Sprintf("calibration, %d bytes", p.frameBytes)
 	case measure.StageWarmUp:
-		return fmt.Sprintf("warm-up, %d bytes", p.frameBytes)
+		return fmt.Sprintf("warm-up, %d bytes%s", p.frameBytes, w.ofRepeat(p.phase))
 	case measure.StageThroughput:
-		return fmt.Sprintf("throughput, %d bytes", p.frameBytes)
+		return fmt.Sprintf("throughput, %d bytes%s", p.frameBytes, w.ofRepeat(p.phase))
 	}
-	return truncate(fmt.Sprintf("latency at load %s, %d bytes", p.load.Name, p.frameBytes), 200)
+	return truncate(fmt.Sprintf("latency at load %s, %d bytes%s", p.load.Name, p.frameBytes, w.ofRepeat(p.phase)), 200)
 }

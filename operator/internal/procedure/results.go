@@ -23,7 +23,8 @@ type Figures struct {
 }
 
 // Results reads the records while the measurement goes on as well as after it,
-// and after a failure: what is final is there, nothing else.
+// and after a failure: what is final is there, nothing else. Of several repeats
+// the figures are those of the repeats so far, which their statistics count.
 func Results(instr measure.Instructions, records []measure.Record) Figures {
 	w := play(instr, records)
 	out := Figures{Calibration: w.calibration(), Warnings: w.warnings()}
@@ -62,11 +63,20 @@ func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 	return out
 }
 
+// throughputResults are those of the repeats that have ended, as one.
 func (w *walk) throughputResults(frameBytes int) []v1alpha1.ThroughputResult {
-	p := w.find(measure.StageThroughput, frameBytes)
-	if p == nil || !p.over {
-		return nil
+	var out []v1alpha1.ThroughputResult
+	for _, p := range w.all(measure.StageThroughput, frameBytes) {
+		if p.over {
+			out = append(out, w.searchResults(p)...)
+		}
 	}
+	return w.combineThroughput(out, frameBytes)
+}
+
+// searchResults are those of one search.
+func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
+	frameBytes := p.frameBytes
 	var out []v1alpha1.ThroughputResult
 	for _, r := range p.results {
 		rate := wholeFrames(r.ConditionalThroughputFramesPerSecond)
@@ -138,7 +148,7 @@ func (w *walk) latencyResults(frameBytes int) []v1alpha1.LatencyResult {
 		}
 		out = append(out, result)
 	}
-	return out
+	return combineLatency(out)
 }
 
 func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {

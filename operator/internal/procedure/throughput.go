@@ -137,7 +137,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 		return err
 	}
 	p.config = w.searchConfig(highest.framesPerSecond)
-	inARow := p.takeHistory(records, w.warmUpReached(p.frameBytes))
+	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
 	if err := p.unreliable(inARow); err != nil {
 		return err
 	}
@@ -193,8 +193,8 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 }
 
 // warmUpReached is the rate that was sent in the warm-up, 0 without one.
-func (w *walk) warmUpReached(frameBytes int) float64 {
-	if p := w.find(measure.StageWarmUp, frameBytes); p != nil && p.last() != nil {
+func (w *walk) warmUpReached(ph phase) float64 {
+	if p := w.findRepeat(measure.StageWarmUp, ph.frameBytes, ph.repeat); p != nil && p.last() != nil {
 		return p.last().Outcome.OfferedFramesPerSecond()
 	}
 	return 0

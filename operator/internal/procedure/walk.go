@@ -14,6 +14,8 @@ type phase struct {
 	frameBytes int
 	// load is set in stage Latency.
 	load measure.LoadInstruction
+	// repeat counts the measurements of the frame size from 0.
+	repeat int
 }
 
 // phases are the parts of the measurement in their order. The calibration of
@@ -41,7 +43,7 @@ func phases(instr measure.Instructions) []phase {
 			out = append(out, phase{stage: measure.StageLatency, frameBytes: frameBytes, load: load})
 		}
 	}
-	return out
+	return repeated(out, instr.Repeats)
 }
 
 func (p phase) path() Path {
@@ -52,7 +54,7 @@ func (p phase) path() Path {
 }
 
 func (p phase) owns(r measure.Record) bool {
-	return r.Stage == p.stage && r.Trial.FrameBytes == p.frameBytes && r.Load == p.load.Name
+	return r.Stage == p.stage && r.Trial.FrameBytes == p.frameBytes && r.Load == p.load.Name && r.Repeat == p.repeat
 }
 
 // part is a phase with what has been made of it.
@@ -127,7 +129,7 @@ func (w *walk) open() *part {
 	return nil
 }
 
-// find is the part of a stage and frame size that has begun, or nil.
+// find is the first part of a stage and frame size that has begun, or nil.
 func (w *walk) find(stage measure.Stage, frameBytes int) *part {
 	for _, p := range w.parts {
 		if p.stage == stage && p.frameBytes == frameBytes {
@@ -205,7 +207,7 @@ func (w *walk) latencyRate(p *part) uint64 {
 	if p.load.Goal == "" {
 		return p.load.FramesPerSecond
 	}
-	throughput := w.find(measure.StageThroughput, p.frameBytes)
+	throughput := w.findRepeat(measure.StageThroughput, p.frameBytes, p.repeat)
 	if throughput == nil {
 		return 0
 	}

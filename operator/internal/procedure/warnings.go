@@ -49,15 +49,19 @@ func (w *walk) warnings() []v1alpha1.Warning {
 	}
 	w.warnShortTrials(d)
 	for _, frameBytes := range w.instr.FrameBytes {
-		if p := w.find(measure.StageThroughput, frameBytes); p != nil && p.over {
-			w.warnBounds(d, p)
-			w.warnIrregular(d, p)
+		for _, p := range w.all(measure.StageThroughput, frameBytes) {
+			if p.over {
+				w.warnBounds(d, p)
+				w.warnIrregular(d, p)
+			}
 		}
 		for _, p := range w.parts {
 			if p.stage == measure.StageLatency && p.frameBytes == frameBytes {
 				warnLoad(d, p)
 			}
 		}
+		w.warnUnsteadyLatency(d, frameBytes)
+		w.warnTwoBands(d, frameBytes)
 		w.warnInvalid(d, frameBytes)
 		w.warnDoubts(d, frameBytes)
 	}
@@ -185,7 +189,7 @@ func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
 			}
 		}
 	}
-	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningUnsteadyPacing} {
+	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing} {
 		if counts[code] > 0 {
 			d.add(code, frameBytes, "The generator doubted %d of the %d trials that count, the last because %s.",
 				counts[code], trials, truncate(details[code], 300))
@@ -198,8 +202,11 @@ func remarks(r measure.Record) map[string]string {
 	out := map[string]string{}
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
-		if doubt.Code == measure.DoubtReceiveDrops {
+		switch doubt.Code {
+		case measure.DoubtReceiveDrops:
 			code = v1alpha1.WarningGeneratorCeiling
+		case measure.DoubtStretched:
+			code = v1alpha1.WarningStretchedTrials
 		}
 		if out[code] == "" && !judgedElsewhere(r, doubt.Code) {
 			out[code] = fmt.Sprintf("%s (%s)", doubt.Detail, doubt.Code)

@@ -14,7 +14,7 @@ import (
 
 // The heads of the CSV forms. New columns are added at the end alone.
 var (
-	resultHead = []string{
+	resultHead = append([]string{
 		"namespace", "run", "planDigest", "completeness", "figure", "frameBytes", "goal", "load", "direction",
 		"framesPerSecond", "layer1BitsPerSecond", "lineRatePartsPerMillion", "regularity",
 		"lowerBoundFramesPerSecond", "upperBoundFramesPerSecond", "upperBoundCause", "trials",
@@ -23,12 +23,12 @@ var (
 		"latencyP99Nanoseconds", "latencyP999Nanoseconds", "latencyP9999Nanoseconds", "latencyMaxNanoseconds",
 		"delayVariationP99Nanoseconds", "packetDelayVariationP99Nanoseconds", "packetDelayVariationP999Nanoseconds",
 		"jitterNanoseconds",
-	}
-	trialHead = append([]string{
+	}, statisticHead()...)
+	trialHead = append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
-	}, append(directionHead("forward"), directionHead("reverse")...)...)
+	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat")
 )
 
 func directionHead(prefix string) []string {
@@ -107,6 +107,7 @@ func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) 
 	}
 	r.set("trials", int64(t.Trials))
 	r.set("lossPartsPerMillion", t.LossPartsPerMillion)
+	r.setStatistics(t.Statistics)
 	return r
 }
 
@@ -139,6 +140,7 @@ func latencyRow(doc Document, frameBytes int32, load v1alpha1.LatencyResult, d v
 		r.set("delayVariationP99Nanoseconds", d.DelayVariation.P99Nanoseconds)
 		r.set("jitterNanoseconds", d.JitterNanoseconds)
 	}
+	r.setStatistics(d.Statistics)
 	return r
 }
 
@@ -150,6 +152,7 @@ func trialRows(doc Document) []row {
 		r["startedAt"] = record.Outcome.StartedAt.UTC().Format(time.RFC3339Nano)
 		r["valid"], r["doubts"] = strconv.FormatBool(record.Outcome.Valid()), doubtCodes(record.Outcome)
 		r.set("trial", int64(record.Index))
+		r.set("repeat", int64(record.Repeat))
 		r.set("frameBytes", int64(record.Trial.FrameBytes))
 		r.set("durationNanoseconds", record.Trial.DurationNanoseconds)
 		r.set("sendingNanoseconds", record.Outcome.SendingNanoseconds)

@@ -39,7 +39,11 @@ func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
 		if got := milliseconds(m.Latency.TrialMilliseconds); got != 0 && got < rfc2544LatencyTrial {
 			note("latency: trials last %s, RFC 2544 section 26.2 asks for %s", brief(got), brief(rfc2544LatencyTrial))
 		}
-		note("latency: every frame is timed in one trial for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate")
+		trials := "one trial"
+		if m.Repeats > 1 {
+			trials = fmt.Sprintf("%d trials", m.Repeats)
+		}
+		note("latency: every frame is timed in %s for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate", trials)
 	}
 	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
 		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))

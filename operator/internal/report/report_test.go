@@ -86,7 +86,7 @@ func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 
 func TestGolden(t *testing.T) {
 	runs := map[string]func(*testing.T) (*v1alpha1.BenchmarkRun, []measure.Record){
-		"refused": fixture, "running": running, "broken": broken,
+		"refused": fixture, "running": running, "broken": broken, "repeated": repeated,
 	}
 	tests := map[string]struct {
 		run    string
@@ -104,6 +104,10 @@ func TestGolden(t *testing.T) {
 		"running.txt":        {"running", FormatTable, Options{}},
 		"running.csv":        {"running", FormatCSV, Options{}},
 		"running.xml":        {"running", FormatJUnit, Options{}},
+		"repeated.txt":       {"repeated", FormatTable, Options{Trials: true}},
+		"repeated.md":        {"repeated", FormatMarkdown, Options{}},
+		"repeated.json":      {"repeated", FormatJSON, Options{}},
+		"repeated.csv":       {"repeated", FormatCSV, Options{}},
 		"broken.txt":         {"broken", FormatTable, Options{}},
 		"broken.json":        {"broken", FormatJSON, Options{}},
 		"broken.xml":         {"broken", FormatJUnit, Options{}},
@@ -180,7 +184,7 @@ func TestFixtureIsConsistent(t *testing.T) {
 
 // A column that no row fills, or a figure without a column, is a misspelt name.
 func TestEveryColumnIsFilled(t *testing.T) {
-	run, records := fixture(t)
+	run, records := repeated(t)
 	records[len(records)-1].Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtSteal}}
 	doc, err := Build(run, records, now)
 	if err != nil {

@@ -15,7 +15,9 @@ func sections(doc Document, opts Options, l letters) []section {
 	parts := []section{
 		headSection(doc),
 		throughputSection(doc, l),
+		throughputRepeats(doc),
 		latencySection(doc, l),
+		latencyRepeats(doc, l),
 		variationSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
@@ -23,7 +25,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		{title: "Deviations from RFC 2544", notes: doc.Deviations},
 	}
 	if opts.Trials {
-		parts = append(parts, trialSection(doc, l))
+		parts = append(parts, withRepeats(trialSection(doc, l), doc))
 	}
 	kept := parts[:1]
 	for _, part := range parts[1:] {
@@ -59,6 +61,9 @@ func headSection(doc Document) section {
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
 	add("Rates", "of each direction")
+	if repeats := doc.Spec.Measurements.Repeats; repeats > 1 {
+		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
+	}
 	return s
 }
 

@@ -1,0 +1,58 @@
+package acceptance
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestConfidenceLimit(t *testing.T) {
+	limits := func(metric v1alpha1.Metric, low, high int64) []v1alpha1.Statistics {
+		return []v1alpha1.Statistics{{Metric: metric, N: 5, Mean: (low + high) / 2, ConfidenceLow: low, ConfidenceHigh: high}}
+	}
+	results := []v1alpha1.FrameResult{{
+		FrameBytes: 64,
+		Throughput: []v1alpha1.ThroughputResult{
+			{Goal: "NDR", FramesPerSecond: 1000, Statistics: limits(v1alpha1.MetricThroughputFramesPerSecond, 900, 1100)},
+			{Goal: "PDR", FramesPerSecond: 1000},
+		},
+		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.DirectionResult{
+			{Direction: "Forward", Statistics: limits(v1alpha1.MetricLatencyP99, 4000, 6000)},
+			{Direction: "Reverse", Statistics: limits(v1alpha1.MetricLatencyP99, 3000, 7000)},
+		}}},
+	}}
+	criterion := func(metric v1alpha1.Metric, goal, load string, atLeast, atMost int64) v1alpha1.Criterion {
+		c := v1alpha1.Criterion{Metric: metric, Goal: goal, Load: load, Statistic: v1alpha1.StatisticConfidenceLimit}
+		if atLeast > 0 {
+			c.AtLeast = &atLeast
+		} else {
+			c.AtMost = &atMost
+		}
+		return c
+	}
+	for name, test := range map[string]struct {
+		criterion v1alpha1.Criterion
+		want      v1alpha1.VerdictResult
+		message   string
+	}{
+		"the mean would pass": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "NDR", "", 950, 0), v1alpha1.VerdictFailed,
+			"ThroughputFramesPerSecond of NDR is 900 at the lower end of its 95 % confidence interval, at least 950 required"},
+		"the lower end passes": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "NDR", "", 900, 0), v1alpha1.VerdictPassed,
+			"ThroughputFramesPerSecond of NDR is 900 at the lower end of its 95 % confidence interval, at least 900 required"},
+		"the upper end of the worse direction": {criterion(v1alpha1.MetricLatencyP99, "", "half", 0, 6500), v1alpha1.VerdictFailed,
+			"LatencyP99Nanoseconds at half is 7000 at the upper end of its 95 % confidence interval, at most 6500 allowed"},
+		"one repeat": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "PDR", "", 1, 0), v1alpha1.VerdictFailed,
+			"ThroughputFramesPerSecond of PDR has no figure: there is no confidence interval: it takes two repeats with the figure in each"},
+		"no such goal": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "X", "", 1, 0), v1alpha1.VerdictFailed,
+			"ThroughputFramesPerSecond of X has no figure: the goal was not measured"},
+		"another metric": {criterion(v1alpha1.MetricLatencyP50, "", "half", 0, 1), v1alpha1.VerdictFailed,
+			"LatencyP50Nanoseconds at half has no figure: direction Forward: there is no confidence interval: it takes two repeats with the figure in each"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Evaluate([]v1alpha1.Criterion{test.criterion}, []int32{64}, results)
+			if len(got) != 1 || got[0].Result != test.want || got[0].Message != test.message {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

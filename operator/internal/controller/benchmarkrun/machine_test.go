@@ -1,0 +1,32 @@
+package benchmarkrun
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// What the measurer read of its machine stands among the run's warnings.
+func TestMachineBecomesWarnings(t *testing.T) {
+	s := newScope(launched)
+	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
+	text, err := json.Marshal(measure.GeneratorState{Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.decode(&corev1.ConfigMap{Data: map[string]string{measure.KeyGenerator: string(text)}})
+	if s.recordsErr != nil {
+		t.Fatal(s.recordsErr)
+	}
+	after := summarize(s, decide(s))
+	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores} {
+		if !slices.ContainsFunc(after.Warnings, func(w v1alpha1.Warning) bool { return w.Code == code }) {
+			t.Errorf("no %s in %+v", code, after.Warnings)
+		}
+	}
+}

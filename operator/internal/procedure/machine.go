@@ -1,0 +1,61 @@
+package procedure
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// steadyGovernor keeps a CPU at one frequency.
+const steadyGovernor = "performance"
+
+// MachineWarnings are doubts about the machine that made the traffic. sameNode
+// says that the chain ran on it too. What the measurer could not read is no doubt.
+func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
+	if state == nil {
+		return nil
+	}
+	d := &doubtful{seen: map[string]bool{}}
+	for _, description := range []*measure.Description{state.Calibration, state.Chain} {
+		if description == nil {
+			continue
+		}
+		for _, fallback := range description.Fallbacks {
+			d.add(v1alpha1.WarningTransmitFallback, 0, "A port did not support the better way of making traffic: %s.", fallback)
+		}
+	}
+	m := state.Machine
+	if m == nil {
+		return d.list
+	}
+	var changing []string
+	for _, governor := range m.ScalingGovernors {
+		if governor != steadyGovernor {
+			changing = append(changing, governor)
+		}
+	}
+	if len(changing) > 0 {
+		d.add(v1alpha1.WarningFrequencyScaling, 0,
+			"CPUs of the generator change their frequency with their load (scaling governor %s), so delays depend on what ran before; set the governor to %s.",
+			words(changing), steadyGovernor)
+	}
+	if len(m.CPUs) == 0 || len(m.IsolatedCPUs) == len(m.CPUs) {
+		return d.list
+	}
+	d.add(v1alpha1.WarningNoCPUIsolation, 0,
+		"%d of the generator's %s not isolated from the kernel's scheduler, so other work may hold up a frame.",
+		len(m.CPUs)-len(m.IsolatedCPUs), plural(len(m.CPUs), "CPU is", "CPUs are"))
+	if sameNode && len(m.CPUs) >= m.OnlineCPUs && m.OnlineCPUs > 0 {
+		d.add(v1alpha1.WarningSharedCores, 0,
+			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks.", m.OnlineCPUs)
+	}
+	return d.list
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, one)
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,268 @@
+package procedure
+
+import (
+	"fmt"
+	"math"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
+)
+
+// repeated has each frame size measured so often, one repeat after the other.
+// What a repeat is made of, warm-up, searches and latency loads, stands in the
+// list as one piece for each frame size; everything else stays where it is.
+func repeated(list []phase, repeats int) []phase {
+	if repeats < 2 {
+		return list
+	}
+	var out []phase
+	for start := 0; start < len(list); {
+		end := start
+		for end < len(list) && list[end].repeats() && list[end].frameBytes == list[start].frameBytes {
+			end++
+		}
+		if end == start {
+			out, start = append(out, list[start]), start+1
+			continue
+		}
+		for repeat := range repeats {
+			for _, ph := range list[start:end] {
+				ph.repeat = repeat
+				out = append(out, ph)
+			}
+		}
+		start = end
+	}
+	return out
+}
+
+// repeats says that the phase is made again in each repeat.
+func (p phase) repeats() bool {
+	switch p.stage {
+	case measure.StageWarmUp, measure.StageThroughput, measure.StageLatency:
+		return true
+	}
+	return false
+}
+
+// findRepeat is the part of a stage, frame size and repeat that has begun, or nil.
+func (w *walk) findRepeat(stage measure.Stage, frameBytes, repeat int) *part {
+	for _, p := range w.parts {
+		if p.stage == stage && p.frameBytes == frameBytes && p.repeat == repeat {
+			return p
+		}
+	}
+	return nil
+}
+
+// all are the parts of a stage and frame size that have begun, in their order.
+func (w *walk) all(stage measure.Stage, frameBytes int) []*part {
+	var out []*part
+	for _, p := range w.parts {
+		if p.stage == stage && p.frameBytes == frameBytes {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ofRepeat ends a sentence about a stage, where there is more than one repeat.
+func (w *walk) ofRepeat(p phase) string {
+	if w.instr.Repeats < 2 || !p.repeats() {
+		return ""
+	}
+	return fmt.Sprintf(", repeat %d of %d", p.repeat+1, w.instr.Repeats)
+}
+
+// combineThroughput makes one result for each goal of those of the repeats.
+func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes int) []v1alpha1.ThroughputResult {
+	var out []v1alpha1.ThroughputResult
+	for _, group := range grouped(list, func(t v1alpha1.ThroughputResult) string { return t.Goal }) {
+		first := group[0]
+		if len(group) == 1 {
+			out = append(out, first)
+			continue
+		}
+		rates := make([]int64, len(group))
+		for i, t := range group {
+			rates[i] = t.FramesPerSecond
+			if i > 0 {
+				widen(&first, t)
+			}
+		}
+		rate := int64(math.Floor(mean(rates)))
+		first.FramesPerSecond = rate
+		first.Layer1BitsPerSecond = int64(measure.Layer1BitsPerSecond(float64(rate), frameBytes))
+		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, frameBytes)))
+		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
+		out = append(out, first)
+	}
+	return out
+}
+
+// widen takes another repeat into a result, such that its bounds enclose what
+// every repeat found and its doubts are those of the most doubtful one.
+func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
+	if t.Regularity == v1alpha1.Irregular {
+		into.Regularity = v1alpha1.Irregular
+	}
+	into.LowerBoundFramesPerSecond = min(into.LowerBoundFramesPerSecond, t.LowerBoundFramesPerSecond)
+	switch {
+	case into.UpperBoundFramesPerSecond == nil || t.UpperBoundFramesPerSecond == nil:
+		into.UpperBoundFramesPerSecond = nil
+	default:
+		upper := max(*into.UpperBoundFramesPerSecond, *t.UpperBoundFramesPerSecond)
+		into.UpperBoundFramesPerSecond = &upper
+	}
+	if doubtfulness(t.UpperBoundCause) > doubtfulness(into.UpperBoundCause) {
+		into.UpperBoundCause = t.UpperBoundCause
+	}
+	into.LossPartsPerMillion = max(into.LossPartsPerMillion, t.LossPartsPerMillion)
+	into.Trials += t.Trials
+}
+
+// doubtfulness orders causes by how little they say about the device.
+func doubtfulness(cause v1alpha1.UpperBoundCause) int {
+	switch cause {
+	case v1alpha1.CauseDeviceLoss:
+		return 0
+	case v1alpha1.CauseMaximumLoad:
+		return 2
+	case v1alpha1.CauseGeneratorCeiling:
+		return 3
+	}
+	return 1
+}
+
+// combineLatency makes one result for each load of those of the repeats.
+func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
+	var out []v1alpha1.LatencyResult
+	for _, group := range grouped(list, func(l v1alpha1.LatencyResult) string { return l.Load }) {
+		result := v1alpha1.LatencyResult{Load: group[0].Load}
+		var loads []int64
+		var directions []v1alpha1.DirectionResult
+		for _, l := range group {
+			loads = append(loads, l.IntendedFramesPerSecond)
+			directions = append(directions, l.Directions...)
+		}
+		result.IntendedFramesPerSecond = int64(math.Floor(mean(loads)))
+		for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
+			result.Directions = append(result.Directions, combineDirection(same))
+		}
+		out = append(out, result)
+	}
+	return out
+}
+
+func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult {
+	if len(group) == 1 {
+		return group[0]
+	}
+	out := v1alpha1.DirectionResult{Direction: group[0].Direction}
+	var lost int64
+	for _, d := range group {
+		out.SentFrames += d.SentFrames
+		out.ReceivedFrames += d.ReceivedFrames
+		lost += max(0, d.SentFrames-d.ReceivedFrames)
+		out.ReorderedFrames += d.ReorderedFrames
+		out.DuplicateFrames += d.DuplicateFrames
+	}
+	out.LossPartsPerMillion = lossPartsPerMillion(uint64(lost), uint64(out.SentFrames))
+	out.Latency = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.Latency })
+	out.DelayVariation = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.DelayVariation })
+	if out.Latency.Samples > 0 {
+		out.PacketDelayVariationP99Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP99Nanoseconds })
+		out.PacketDelayVariationP999Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP999Nanoseconds })
+		out.Statistics = append(
+			summarized(v1alpha1.MetricLatencyP50, values(group, latencyP50), out.Latency.P50Nanoseconds),
+			summarized(v1alpha1.MetricLatencyP99, values(group, latencyP99), out.Latency.P99Nanoseconds)...)
+	}
+	if out.DelayVariation.Samples > 0 {
+		out.JitterNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds })
+	}
+	return out
+}
+
+func latencyP50(d v1alpha1.DirectionResult) int64 { return d.Latency.P50Nanoseconds }
+func latencyP99(d v1alpha1.DirectionResult) int64 { return d.Latency.P99Nanoseconds }
+
+// combineDelays has no figure where one repeat has none: a direction that was
+// starved once must not hide behind the other repeats.
+func combineDelays(group []v1alpha1.DirectionResult, of func(v1alpha1.DirectionResult) v1alpha1.Delays) v1alpha1.Delays {
+	out := v1alpha1.Delays{MinNanoseconds: math.MaxInt64}
+	for _, d := range group {
+		delays := of(d)
+		if delays.Samples == 0 {
+			return v1alpha1.Delays{}
+		}
+		out.Samples += delays.Samples
+		out.MinNanoseconds = min(out.MinNanoseconds, delays.MinNanoseconds)
+		out.MaxNanoseconds = max(out.MaxNanoseconds, delays.MaxNanoseconds)
+	}
+	average := func(figure func(v1alpha1.Delays) int64) int64 {
+		return meanOf(group, func(d v1alpha1.DirectionResult) int64 { return figure(of(d)) })
+	}
+	out.MeanNanoseconds = average(func(d v1alpha1.Delays) int64 { return d.MeanNanoseconds })
+	out.P50Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P50Nanoseconds })
+	out.P90Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P90Nanoseconds })
+	out.P99Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P99Nanoseconds })
+	out.P999Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P999Nanoseconds })
+	out.P9999Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P9999Nanoseconds })
+	return out
+}
+
+// grouped keeps the order of first appearance.
+func grouped[T any](list []T, name func(T) string) [][]T {
+	var out [][]T
+	at := map[string]int{}
+	for _, v := range list {
+		i, known := at[name(v)]
+		if !known {
+			i = len(out)
+			at[name(v)], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], v)
+	}
+	return out
+}
+
+func values[T any](list []T, figure func(T) int64) []int64 {
+	out := make([]int64, len(list))
+	for i, v := range list {
+		out[i] = figure(v)
+	}
+	return out
+}
+
+func mean(list []int64) float64 {
+	sum := 0.0
+	for _, v := range list {
+		sum += float64(v)
+	}
+	return sum / float64(len(list))
+}
+
+// meanOf is a delay's mean, rounded up: delays are never flattered.
+func meanOf[T any](list []T, figure func(T) int64) int64 {
+	return int64(math.Ceil(mean(values(list, figure))))
+}
+
+// summarized has the figure as its mean, so that both are rounded alike; the
+// ends of the interval are rounded outwards.
+func summarized(metric v1alpha1.Metric, list []int64, figure int64) []v1alpha1.Statistics {
+	s, ok := statistics.Summarize(list)
+	if !ok {
+		return nil
+	}
+	return []v1alpha1.Statistics{{
+		Metric: metric, N: int32(len(list)), Mean: figure,
+		StandardDeviation:                     int64(math.Round(s.StandardDeviation)),
+		CoefficientOfVariationPartsPerMillion: int64(math.Round(s.VariationPartsPerMillion)),
+		ConfidenceLow:                         max(0, int64(math.Floor(s.Low))),
+		ConfidenceHigh:                        int64(math.Ceil(s.High)),
+		Minimum:                               s.Minimum,
+		Maximum:                               s.Maximum,
+		Values:                                s.Values,
+	}}
+}

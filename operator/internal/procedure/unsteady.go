@@ -1,0 +1,102 @@
+package procedure
+
+import (
+	"math"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
+)
+
+const (
+	// unsteadyTail is how many medians long the p99.9 delay of a steady load is at most.
+	unsteadyTail = 10
+	// leastTailSamples leaves ten frames beyond p99.9.
+	leastTailSamples = 10_000
+	// unsteadyVariation is the coefficient of variation of p99 over the repeats,
+	// in parts per million, that a steady load stays below.
+	unsteadyVariation = 200_000
+	// overloadedLoss is the loss, in parts per million, from which on a trial
+	// shows what the device forwards when it cannot forward everything.
+	overloadedLoss = 10_000
+)
+
+// warnUnsteadyLatency names the loads that one percentile does not describe.
+func (w *walk) warnUnsteadyLatency(d *doubtful, frameBytes int) {
+	for _, l := range w.latencyResults(frameBytes) {
+		var tail v1alpha1.Delays
+		var scatter v1alpha1.Statistics
+		for _, direction := range l.Directions {
+			delays := direction.Latency
+			if delays.Samples >= leastTailSamples && delays.P999Nanoseconds > unsteadyTail*delays.P50Nanoseconds && delays.P999Nanoseconds > tail.P999Nanoseconds {
+				tail = delays
+			}
+			for _, s := range direction.Statistics {
+				if s.Metric == v1alpha1.MetricLatencyP99 && s.CoefficientOfVariationPartsPerMillion > max(unsteadyVariation, scatter.CoefficientOfVariationPartsPerMillion) {
+					scatter = s
+				}
+			}
+		}
+		if tail.Samples > 0 {
+			d.add(v1alpha1.WarningUnsteadyLatency, frameBytes,
+				"At load %s one frame in a thousand took %d ns or more, over %d times the median of %d ns: something held up the device or the generator.",
+				l.Load, tail.P999Nanoseconds, unsteadyTail, tail.P50Nanoseconds)
+		}
+		if scatter.N > 0 {
+			d.add(v1alpha1.WarningUnsteadyLatency, frameBytes,
+				"At load %s the p99 delay scatters by %d %% of its mean over %d repeats, from %d to %d ns.",
+				l.Load, scatter.CoefficientOfVariationPartsPerMillion/10_000, scatter.N, scatter.Minimum, scatter.Maximum)
+		}
+	}
+}
+
+// warnTwoBands names figures that are the mean of two states of the device.
+func (w *walk) warnTwoBands(d *doubtful, frameBytes int) {
+	for _, t := range w.throughputResults(frameBytes) {
+		for _, s := range t.Statistics {
+			if b, two := statistics.TwoBands(s.Values); two {
+				d.add(v1alpha1.WarningTwoBands, frameBytes,
+					"The throughput of %s fell into two bands over the repeats, %d to %d and %d to %d frames/s: the device has two states, and its mean is neither.",
+					t.Goal, b.LowMinimum, b.LowMaximum, b.HighMinimum, b.HighMaximum)
+			}
+		}
+	}
+	if b, two := w.forwardingBands(frameBytes); two {
+		d.add(v1alpha1.WarningTwoBands, frameBytes,
+			"Under overload the device forwarded %d to %d frames/s in some trials and %d to %d in others, at like loads: it has two states.",
+			b.LowMinimum, b.LowMaximum, b.HighMinimum, b.HighMaximum)
+	}
+}
+
+// forwardingBands are two bands of the rates that overloaded trials forwarded.
+// Where all loads of one band are above those of the other, the load is the
+// cause: a device that forwards less the more it gets has one state.
+func (w *walk) forwardingBands(frameBytes int) (statistics.Bands, bool) {
+	var rates []int64
+	loads := map[int64][]uint64{}
+	for _, p := range w.all(measure.StageThroughput, frameBytes) {
+		for _, r := range p.counted {
+			if behind(r) || r.Outcome.LossRatio()*1e6 < overloadedLoss {
+				continue
+			}
+			rate := int64(r.Outcome.ForwardingFramesPerSecond())
+			rates = append(rates, rate)
+			loads[rate] = append(loads[rate], r.Trial.IntendedFramesPerSecond)
+		}
+	}
+	b, two := statistics.TwoBands(rates)
+	if !two {
+		return b, false
+	}
+	lowest, highest := [2]uint64{math.MaxUint64, math.MaxUint64}, [2]uint64{}
+	for rate, list := range loads {
+		band := 0
+		if rate >= b.HighMinimum {
+			band = 1
+		}
+		for _, load := range list {
+			lowest[band], highest[band] = min(lowest[band], load), max(highest[band], load)
+		}
+	}
+	return b, lowest[0] <= highest[1] && lowest[1] <= highest[0]
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// repeated is the fixture's first frame size, measured three times: the same
+// trials again, with rates and delays a little changed. Its figures are the
+// procedure's own.
+func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	t.Helper()
+	const calibration, repeats = 2, 3
+	run, all := fixture(t)
+	run.Spec.Traffic.FrameBytes, run.Spec.Measurements.Repeats, run.Spec.Acceptance = []int32{64}, repeats, nil
+	instr := measure.Instructions{FrameBytes: []int{64}, LinkBitsPerSecond: 10_000_000_000, Repeats: repeats, Calibration: &measure.Path{}}
+	instr.WarmUpNanoseconds = 1
+	instr.Latency = &measure.LatencyInstructions{TrialNanoseconds: 5e9}
+	for _, l := range run.Spec.Measurements.Latency.Loads {
+		load := measure.LoadInstruction{Name: l.Name}
+		for _, r := range all {
+			if r.Load == l.Name && r.Trial.FrameBytes == 64 {
+				load.FramesPerSecond = r.Trial.IntendedFramesPerSecond
+			}
+		}
+		instr.Latency.Loads = append(instr.Latency.Loads, load)
+	}
+	var records []measure.Record
+	for repeat := range repeats {
+		for _, r := range all {
+			warmOrLoad := r.Stage == measure.StageWarmUp || r.Stage == measure.StageLatency
+			if r.Trial.FrameBytes != 64 || !warmOrLoad && (repeat > 0 || r.Stage == measure.StageThroughput) {
+				continue
+			}
+			r.Index, r.Repeat = len(records), repeat
+			directions := append([]measure.DirectionOutcome{}, r.Outcome.Directions...)
+			for i := range directions {
+				directions[i].Latency.P50Nanoseconds += uint64(40 * repeat)
+				directions[i].Latency.P99Nanoseconds += uint64(300 * repeat * repeat)
+			}
+			r.Outcome.Directions = directions
+			records = append(records, r)
+		}
+	}
+	if len(records) < calibration+repeats {
+		t.Fatalf("got %d records", len(records))
+	}
+	figures := procedure.Results(instr, records)
+	if len(figures.Frames) != 1 || len(figures.Frames[0].Latency) != len(instr.Latency.Loads) {
+		t.Fatalf("got %+v", figures.Frames)
+	}
+	throughput := run.Status.Results[0].Throughput
+	throughput[0].Statistics = []v1alpha1.Statistics{{
+		Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 3, Mean: 231_480, StandardDeviation: 1_000,
+		CoefficientOfVariationPartsPerMillion: 4_320, ConfidenceLow: 228_995, ConfidenceHigh: 233_965,
+		Minimum: 230_480, Maximum: 232_480, Values: []int64{230_480, 232_480, 231_480},
+	}}
+	run.Status.Results = figures.Frames
+	run.Status.Results[0].Throughput = throughput
+	run.Status.Acceptance, run.Status.Warnings = nil, nil
+	conditions(run, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "there are no acceptance criteria", v1alpha1.ConditionSucceeded)
+	conditions(run, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "there are no acceptance criteria", v1alpha1.ConditionAccepted)
+	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)
+	return run, records
+}

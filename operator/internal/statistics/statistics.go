@@ -1,0 +1,106 @@
+// Package statistics sums up one figure over the repeats of a measurement. The
+// figure's values go in, a summary with every one of them comes out: nothing is
+// dropped, however far it lies from the rest.
+package statistics
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// confidence is that of the interval around the mean: 95 %.
+const confidence = 0.95
+
+// Summary of at least two values, in their unit but for the coefficient.
+type Summary struct {
+	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1).
+	Mean, StandardDeviation float64
+	// VariationPartsPerMillion is the standard deviation as a share of the
+	// mean; 0 where the mean is.
+	VariationPartsPerMillion float64
+	// Low and High are the ends of Student's 95 % confidence interval of the mean.
+	Low, High        float64
+	Minimum, Maximum int64
+	// Values in the order in which they were measured.
+	Values []int64
+}
+
+// Summarize sums up what was measured; false where fewer than two values leave
+// nothing to say about their scatter.
+//
+// The interval takes the values for independent draws from one normal
+// distribution. Of a device that has two states neither is true, so look at the
+// values before you quote it.
+func Summarize(values []int64) (Summary, bool) {
+	if len(values) < 2 {
+		return Summary{}, false
+	}
+	floats := make([]float64, len(values))
+	for i, v := range values {
+		floats[i] = float64(v)
+	}
+	mean, deviation := stat.MeanStdDev(floats, nil)
+	n := float64(len(values))
+	half := StudentT(len(values)-1) * deviation / math.Sqrt(n)
+	s := Summary{
+		Mean: mean, StandardDeviation: deviation, Low: mean - half, High: mean + half,
+		Minimum: slices.Min(values), Maximum: slices.Max(values), Values: slices.Clone(values),
+	}
+	if mean != 0 {
+		s.VariationPartsPerMillion = deviation / math.Abs(mean) * 1e6
+	}
+	return s, true
+}
+
+// StudentT is how many standard errors the 95 % confidence interval reaches to
+// each side of the mean, with so many degrees of freedom.
+func StudentT(degreesOfFreedom int) float64 {
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degreesOfFreedom)}
+	return t.Quantile((1 + confidence) / 2)
+}
+
+const (
+	// leastValues tell two bands from chance: of five draws from one normal
+	// distribution less than 2 % look like two bands, of ten less than 0.1 %.
+	leastValues = 5
+	// leastInBand is how many values make a band: one alone is an outlier.
+	leastInBand = 2
+	// bandGapOverSpread is how much wider than either band the gap between them is.
+	bandGapOverSpread = 4
+	// bandGapOfMean is the least gap, as a share of the values' mean.
+	bandGapOfMean = 0.02
+)
+
+// Bands are the two groups that values fall into.
+type Bands struct {
+	// LowMinimum to LowMaximum is the lower band, HighMinimum to HighMaximum the higher.
+	LowMinimum, LowMaximum, HighMinimum, HighMaximum int64
+}
+
+// TwoBands splits the sorted values at the widest gap between neighbours. They
+// are two bands when there are at least five, each side has at least two, and the
+// gap is more than four times as wide as either side and more than 2 % of the mean.
+func TwoBands(values []int64) (Bands, bool) {
+	sorted := slices.Sorted(slices.Values(values))
+	split, sum := 0, 0.0
+	for i, v := range sorted {
+		sum += float64(v)
+		if i > 0 && (split == 0 || v-sorted[i-1] > sorted[split]-sorted[split-1]) {
+			split = i
+		}
+	}
+	if len(sorted) < leastValues || split < leastInBand || len(sorted)-split < leastInBand {
+		return Bands{}, false
+	}
+	b := Bands{
+		LowMinimum: sorted[0], LowMaximum: sorted[split-1],
+		HighMinimum: sorted[split], HighMaximum: sorted[len(sorted)-1],
+	}
+	gap := b.HighMinimum - b.LowMaximum
+	spread := max(b.LowMaximum-b.LowMinimum, b.HighMaximum-b.HighMinimum)
+	least := math.Abs(sum) / float64(len(sorted)) * bandGapOfMean
+	return b, gap > bandGapOverSpread*spread && float64(gap) > least
+}

@@ -1,0 +1,86 @@
+package statistics
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// The two-sided 95 % points of Student's t, as every printed table has them.
+func TestStudentT(t *testing.T) {
+	for degrees, want := range map[int]float64{
+		1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 19: 2.093,
+	} {
+		if got := StudentT(degrees); math.Abs(got-want) > 0.0005 {
+			t.Errorf("%d degrees of freedom: got %.4f, want %.3f", degrees, got, want)
+		}
+	}
+}
+
+// Worked by hand: the deviations from 100 are -4, -2, 0, 2 and 4, their squares
+// sum up to 40, and 40/4 is 10.
+func TestSummarize(t *testing.T) {
+	values := []int64{104, 96, 100, 98, 102}
+	got, ok := Summarize(values)
+	if !ok {
+		t.Fatal("no summary")
+	}
+	deviation := math.Sqrt(10)
+	half := 2.7764451 * deviation / math.Sqrt(5)
+	for name, pair := range map[string][2]float64{
+		"mean":               {got.Mean, 100},
+		"standard deviation": {got.StandardDeviation, deviation},
+		"variation":          {got.VariationPartsPerMillion, deviation * 1e4},
+		"low":                {got.Low, 100 - half},
+		"high":               {got.High, 100 + half},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-4 {
+			t.Errorf("%s: got %v, want %v", name, pair[0], pair[1])
+		}
+	}
+	if got.Minimum != 96 || got.Maximum != 104 || !slices.Equal(got.Values, values) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSummarizeEdges(t *testing.T) {
+	for _, values := range [][]int64{nil, {}, {7}} {
+		if s, ok := Summarize(values); ok {
+			t.Errorf("%v: got %+v", values, s)
+		}
+	}
+	if s, ok := Summarize([]int64{0, 0}); !ok || s.VariationPartsPerMillion != 0 || s.Low != 0 || s.High != 0 {
+		t.Errorf("%+v", s)
+	}
+	outlier := []int64{100, 100, 100, 100, 9000}
+	if s, _ := Summarize(outlier); len(s.Values) != 5 || s.Maximum != 9000 || s.Mean != 1880 {
+		t.Errorf("an outlier was dropped: %+v", s)
+	}
+}
+
+func TestTwoBands(t *testing.T) {
+	for name, test := range map[string]struct {
+		values []int64
+		want   bool
+		bands  Bands
+	}{
+		"none":              {},
+		"one":               {values: []int64{5}},
+		"one on each side":  {values: []int64{100, 200}},
+		"an outlier":        {values: []int64{100, 101, 102, 101, 200}},
+		"two and two":       {values: []int64{200, 100, 101, 202}},
+		"two and three":     {values: []int64{200, 100, 101, 202, 201}, want: true, bands: Bands{100, 101, 200, 202}},
+		"evenly spread":     {values: []int64{100, 110, 120, 130, 140}},
+		"too wide a band":   {values: []int64{100, 125, 200, 202, 203}},
+		"too near together": {values: []int64{1000, 1000, 1010, 1010, 1010}},
+		"all equal":         {values: []int64{9, 9, 9, 9}},
+		"zero and more":     {values: []int64{0, 0, 500, 500, 500}, want: true, bands: Bands{0, 0, 500, 500}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := TwoBands(test.values)
+			if ok != test.want || ok && got != test.bands {
+				t.Errorf("got %+v, %v", got, ok)
+			}
+		})
+	}
+}
