@@ -61,6 +61,9 @@ struct transmitter {
 /* The time constant, in nanoseconds, with which arrears are made up. */
 #define CATCH_UP 5000000ULL
 
+/* Arrears of gaps up to this, in nanoseconds, are made up more gently. */
+#define SHORT_GAP 16000ULL
+
 struct spread {
 	__u64 samples;
 	__u64 sum;

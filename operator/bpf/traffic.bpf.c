@@ -191,11 +191,14 @@ static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, cons
 }
 
 // least_gap is how close to this departure the next one may be: 7/8 of the
-// gap where all is in time, less the older the arrears are, so that they
-// shrink with a time constant of CATCH_UP and never come out as one burst.
+// gap, or 15/16 where the 1/8 of a short one would be a microsecond or two,
+// less the older the arrears are, so that they shrink with a time constant of
+// CATCH_UP and never come out as one burst.
 static __always_inline __u64 least_gap(struct transmitter *t, __u64 arrears)
 {
-	return t->gap_nanoseconds * (7 * CATCH_UP) / (8 * CATCH_UP + 7 * arrears);
+	__u64 parts = t->gap_nanoseconds <= SHORT_GAP ? 15 : 7;
+
+	return t->gap_nanoseconds * (parts * CATCH_UP) / ((parts + 1) * CATCH_UP + parts * arrears);
 }
 
 // schedule sets when the next frame is due (exactly n * 1e9 / rate, without

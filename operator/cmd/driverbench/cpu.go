@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// cpuTime adds up what the threads of a process group and the core's ksoftirqd
+// cpuTime adds up what the threads of a process group and the cores' ksoftirqd
 // have run: on a machine that others use too, frames for each second of it
 // compare where frames for each second of the clock do not.
-func cpuTime(group int) time.Duration {
+func cpuTime(group int, cores ...int) time.Duration {
 	var total time.Duration
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range stats {
@@ -26,7 +27,8 @@ func cpuTime(group int) time.Duration {
 		if _, err := fmt.Sscan(tail, &state, &parent, &pgid); !found || err != nil {
 			continue
 		}
-		if pgid == group || strings.HasSuffix(head, "(ksoftirqd/"+strconv.Itoa(core)) {
+		ksoftirqd := func(core int) bool { return strings.HasSuffix(head, "(ksoftirqd/"+strconv.Itoa(core)) }
+		if pgid == group || slices.ContainsFunc(cores, ksoftirqd) {
 			total += runTime(filepath.Dir(stat))
 		}
 	}

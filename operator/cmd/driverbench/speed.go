@@ -116,10 +116,10 @@ func count(sink netns.NsHandle, window time.Duration, group int) (rate, error) {
 	if err != nil {
 		return rate{}, err
 	}
-	busy := cpuTime(group)
+	busy := cpuTime(group, core)
 	time.Sleep(window)
 	after, ended, err := received(sink)
-	busy = cpuTime(group) - busy
+	busy = cpuTime(group, core) - busy
 	frames := float64(after - before)
 	return rate{frames / ended.Sub(began).Seconds(), frames / busy.Seconds()}, err
 }

@@ -2,7 +2,9 @@ package xdp
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
+	"math/bits"
 	"os"
 	"slices"
 	"strconv"
@@ -40,6 +42,48 @@ func readSteal(cpus []int) time.Duration {
 		}
 	}
 	return time.Duration(ticks) * time.Second / ticksPerSecond
+}
+
+// quietest sorts CPUs by their interrupts. Within a factor of two the last ones
+// come first, because the first are where other work goes by default; so the
+// choice is the same in every run on a node.
+func quietest(cpus []int, interrupts map[int]uint64) []int {
+	return slices.SortedFunc(slices.Values(cpus), func(a, b int) int {
+		return cmp.Or(cmp.Compare(bits.Len64(interrupts[a]), bits.Len64(interrupts[b])), cmp.Compare(b, a))
+	})
+}
+
+func readInterrupts() map[int]uint64 {
+	text, err := os.ReadFile("/proc/interrupts")
+	if err != nil {
+		return nil
+	}
+	return sumInterrupts(string(text))
+}
+
+// sumInterrupts adds up the interrupts of devices, which have numbers; the
+// others are the kernel's own and follow what a CPU runs.
+func sumInterrupts(text string) map[int]uint64 {
+	head, rest, _ := strings.Cut(text, "\n")
+	columns := strings.Fields(head) // CPU0 CPU1 ...: those online
+	sums := map[int]uint64{}
+	for line := range strings.Lines(rest) {
+		fields := strings.Fields(line)
+		if len(fields) <= len(columns) {
+			continue
+		}
+		if _, err := strconv.Atoi(strings.TrimSuffix(fields[0], ":")); err != nil {
+			continue
+		}
+		for i, column := range columns {
+			cpu, err := strconv.Atoi(strings.TrimPrefix(column, "CPU"))
+			n, failed := strconv.ParseUint(fields[1+i], 10, 64)
+			if err == nil && failed == nil {
+				sums[cpu] += n
+			}
+		}
+	}
+	return sums
 }
 
 // softnet is what the kernel says of taking in packets on some CPUs.
@@ -99,11 +143,18 @@ func readHeld() (h held) {
 	return h
 }
 
-// preemptions is the sum over the threads.
-func preemptions(senders []*sender) (waited time.Duration, times int64) {
+// heldUp is the sum over the threads.
+func heldUp(senders []*sender) (all held) {
 	for _, s := range senders {
-		waited += s.held.waited
-		times += s.held.times
+		all.times += s.held.times
+		all.waited += s.held.waited
 	}
-	return waited, times
+	return all
+}
+
+// Preemptions tells how often other work took the CPU from the transmit
+// threads in the last trial, its begin and end included, and how long they
+// waited for it: a trial without shows the generator's own pacing error.
+func (d *Driver) Preemptions() (times int64, waited time.Duration) {
+	return d.held.times, d.held.waited
 }

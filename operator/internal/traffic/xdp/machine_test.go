@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -27,6 +28,33 @@ an older kernel's line
 	} {
 		if got := sumSoftnet(text, c.cpus); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestQuietestCPUs(t *testing.T) {
+	const text = `           CPU0       CPU1       CPU3
+ 24:          1        900         10  IO-APIC   5-edge      ACPI:Ged
+ 31:       2000        951          0  PCI-MSIX-0000:00:01.0   3-edge      disk
+NMI:      90000      90000      90000  Non-maskable interrupts
+ERR:          0
+`
+	interrupts := sumInterrupts(text)
+	if want := map[int]uint64{0: 2001, 1: 1851, 3: 10}; !maps.Equal(interrupts, want) {
+		t.Errorf("interrupts %v, want %v", interrupts, want)
+	}
+	for name, c := range map[string]struct {
+		cpus       []int
+		interrupts map[int]uint64
+		want       []int
+	}{
+		"by interrupts":          {[]int{0, 1, 3}, interrupts, []int{3, 1, 0}},
+		"unknown: the last ones": {[]int{4, 5, 6}, nil, []int{6, 5, 4}},
+		"about equal":            {[]int{1, 2}, map[int]uint64{1: 1025, 2: 2047}, []int{2, 1}},
+		"clearly different":      {[]int{1, 2}, map[int]uint64{1: 500, 2: 2047}, []int{1, 2}},
+	} {
+		if got := quietest(c.cpus, c.interrupts); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 	doubt := func(code string, invalid bool, format string, args ...any) {
 		all = append(all, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
 	}
-	waited, times := preemptions(senders)
+	held := heldUp(senders)
 	for _, direction := range outcome.Directions {
 		i := directionIndex(direction.Direction)
 		out, in := d.ports[i].name, d.ports[1-i].name
@@ -135,12 +135,12 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 		if float64(t.Late) > lateShare*float64(t.Made) {
 			doubt(measure.DoubtMissedDeadlines, false,
 				"%s: %d of %d frames left more than %v late, the latest %v; the transmit thread was preempted %d times",
-				direction.Direction, t.Late, t.Made, tolerance, time.Duration(t.Latest), times)
+				direction.Direction, t.Late, t.Made, tolerance, time.Duration(t.Latest), held.times)
 		}
 	}
 	budget := time.Duration(awayShare * float64(trial.Duration()) * float64(len(d.cpus)))
-	if waited > budget {
-		doubt(measure.DoubtPreempted, false, "the transmit threads were preempted %d times and waited for their CPUs for %v of %v", times, waited, trial.Duration())
+	if held.waited > budget {
+		doubt(measure.DoubtPreempted, false, "the transmit threads were preempted %d times and waited for their CPUs for %v of %v", held.times, held.waited, trial.Duration())
 	}
 	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
 		doubt(measure.DoubtKernelQueue, false, "the kernel dropped %d packets that waited for the transmitting CPUs, and left off taking in packets there %d times", s.dropped, s.squeezed)

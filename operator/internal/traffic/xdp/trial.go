@@ -57,6 +57,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome := d.outcome(trial, start, after.since(before))
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
+	d.held = heldUp(senders)
 	outcome.Doubts = d.doubts(trial, outcome, senders, after.since(before))
 	return outcome, nil
 }
