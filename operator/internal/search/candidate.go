@@ -31,6 +31,9 @@ func (s *state) wish(chain []target) (candidate, bool) {
 			guess = bracket{low: st.lower, high: st.upper}
 			continue
 		}
+		if i == len(chain)-1 && t.sum > t.trial {
+			return s.race(t, st, guess), true
+		}
 		want := candidate{duration: t.trial, sum: t.sum}
 		want.load, want.why = s.choose(t, st, s.expected(t, guess))
 		want.load = s.nearest(st, want.load, t.width)
