@@ -94,7 +94,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart lint bench-driver
+.PHONY: prerequisites test-go test-lab-units test-chart lint bench-driver bench-search
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -113,6 +113,10 @@ lint: $(GOLANGCI_LINT) ## Run the linters.
 bench-driver: ## Compare the XDP driver with trafgen and print its pacing errors.
 	@test/prerequisites.sh go debian bench
 	cd operator && go run ./cmd/driverbench
+
+bench-search: ## Compare the search with the MLRsearch package on simulated devices.
+	@test/prerequisites.sh go
+	@test/search/bench.sh
 
 ##@ Generated files
 .PHONY: generate verify
