@@ -15,7 +15,7 @@ func (s *state) extrapolated(t target) uint64 {
 		switch {
 		case !sent && len(above) == 0:
 			// The generator's limit is as hard as limits get.
-			return uint64(s.trials[load][0].forwarding())
+			return whole(s.trials[load][0].forwarding())
 		case !sent:
 		case p.loss > t.lossRatio:
 			above = append(above, p)
@@ -43,7 +43,7 @@ func (s *state) extrapolated(t target) uint64 {
 func (s *state) ceiling(load uint64) bool {
 	for _, trials := range s.trials {
 		for _, trial := range trials {
-			if trial.UnsentRatio > s.cfg.UnsentTolerance && uint64(trial.forwarding()) == load {
+			if trial.UnsentRatio > s.cfg.UnsentTolerance && whole(trial.forwarding()) == load {
 				return true
 			}
 		}
