@@ -23,6 +23,8 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 
 NAMESPACE ?= vnfbench-system
 LAB_NAMESPACE ?= default
+# How many devices of each class `make bench-search` draws.
+SEEDS ?= 40
 
 ##@ Start here
 .PHONY: help demo test e2e
@@ -116,7 +118,7 @@ bench-driver: ## Compare the XDP driver with trafgen and print its pacing errors
 
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/prerequisites.sh go
-	@test/search/bench.sh
+	@test/search/bench.sh -seeds $(SEEDS)
 
 ##@ Generated files
 .PHONY: generate verify
