@@ -23,6 +23,8 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 
 NAMESPACE ?= vnfbench-system
 LAB_NAMESPACE ?= default
+# How many devices of each class `make bench-search` draws.
+SEEDS ?= 40
 
 ##@ Start here
 .PHONY: help demo test e2e
@@ -94,7 +96,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart lint bench-driver
+.PHONY: prerequisites test-go test-lab-units test-chart lint bench-driver bench-search
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -113,6 +115,10 @@ lint: $(GOLANGCI_LINT) ## Run the linters.
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
 	@test/prerequisites.sh go debian bench
 	cd operator && go run ./cmd/driverbench
+
+bench-search: ## Compare the search with the MLRsearch package on simulated devices.
+	@test/prerequisites.sh go
+	@test/search/bench.sh -seeds $(SEEDS)
 
 ##@ Generated files
 .PHONY: generate verify

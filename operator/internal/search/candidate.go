@@ -31,6 +31,9 @@ func (s *state) wish(chain []target) (candidate, bool) {
 			guess = bracket{low: st.lower, high: st.upper}
 			continue
 		}
+		if i == len(chain)-1 && t.sum > t.trial {
+			return s.race(t, st, guess), true
+		}
 		want := candidate{duration: t.trial, sum: t.sum}
 		want.load, want.why = s.choose(t, st, s.expected(t, guess))
 		want.load = s.nearest(st, want.load, t.width)
@@ -180,8 +183,11 @@ func (s *state) forwarded(t target, load uint64) uint64 {
 }
 
 // raised is the load that would give the forwarding rate with all the loss that
-// the goal allows, in whole frames; the addition undoes the rounding of a ratio.
-func (t target) raised(rate float64) uint64 { return uint64(rate/(1-t.lossRatio) + 0.001) }
+// the goal allows.
+func (t target) raised(rate float64) uint64 { return whole(rate / (1 - t.lossRatio)) }
+
+// whole is in whole frames; the addition undoes the rounding of a ratio.
+func whole(rate float64) uint64 { return uint64(rate + 0.001) }
 
 // within keeps a load strictly between the bounds known, and inside the limits.
 func (s *state) within(st standing, load uint64) uint64 {

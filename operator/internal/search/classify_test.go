@@ -134,16 +134,25 @@ func TestClassifyEdges(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	chain := CSIT()[0].targets(DefaultUnsentTolerance)
-	want := []struct {
-		width, sum float64
-	}{{0.02, 1}, {0.01, 4.58}, {0.005, 21}}
-	if len(chain) != len(want) {
-		t.Fatalf("got %d targets, want %d", len(chain), len(want))
-	}
-	for i, w := range want {
-		if got := chain[i]; math.Abs(got.width-w.width) > 1e-12 || math.Abs(got.sum.Seconds()-w.sum) > 0.01 || got.trial != time.Second {
-			t.Errorf("target %d: got width %v, sum %v, trial %v; want %v, %v s, 1s", i, got.width, got.sum, got.trial, w.width, w.sum)
+	slow := TST009(0.005)
+	slow.InitialTrial, slow.PrecedingTargets = time.Second, 2
+	type want struct{ width, sum, trial float64 }
+	for name, test := range map[string]struct {
+		goal Goal
+		want []want
+	}{
+		"growing trials": {slow, []want{{0.02, 1, 1}, {0.01, 10.954, 10.954}, {0.005, 120, 60}}},
+		// The race needs no coarser target with the same trials.
+		"equal trials": {CSIT()[0], []want{{0.005, 21, 1}}},
+	} {
+		chain := test.goal.targets(DefaultUnsentTolerance)
+		if len(chain) != len(test.want) {
+			t.Fatalf("%s: got %d targets, want %d", name, len(chain), len(test.want))
+		}
+		for i, w := range test.want {
+			if got := chain[i]; math.Abs(got.width-w.width) > 1e-12 || math.Abs(got.sum.Seconds()-w.sum) > 0.01 || math.Abs(got.trial.Seconds()-w.trial) > 0.01 {
+				t.Errorf("%s, target %d: got width %v, sum %v, trial %v; want %+v", name, i, got.width, got.sum, got.trial, w)
+			}
 		}
 	}
 }

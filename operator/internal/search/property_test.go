@@ -16,6 +16,7 @@ func goalSets() map[string][]Goal {
 		RelativeWidth: 0.01, ExceedRatio: 0.5, FinalTrial: time.Second, DurationSum: 5 * time.Second,
 		InitialTrial: time.Second, PrecedingTargets: 1,
 	}, 0.005)
+	strict := pair(Goal{RelativeWidth: 0.01, FinalTrial: time.Second, DurationSum: 5 * time.Second}, 0.005)
 	growing := pair(Goal{
 		RelativeWidth: 0.01, FinalTrial: 10 * time.Second, DurationSum: 10 * time.Second,
 		InitialTrial: time.Second, PrecedingTargets: 2,
@@ -25,7 +26,7 @@ func goalSets() map[string][]Goal {
 	return map[string][]Goal{
 		"rfc2544 quicker": {quicker},
 		"lab":             Lab(), "rfc2544": {RFC2544(0.001)}, "tst009": {TST009(0.005)}, "csit": CSIT(),
-		"five seconds": five, "growing trials": growing,
+		"five seconds": five, "strict": strict, "growing trials": growing,
 	}
 }
 
@@ -240,7 +241,7 @@ func FuzzTermination(f *testing.F) {
 	f.Add(uint64(2), []byte{0, 255, 0, 255})
 	f.Add(uint64(3), []byte{1, 2, 3, 128, 0, 64})
 	sets := goalSets()
-	names := []string{"lab", "rfc2544", "tst009", "csit", "five seconds", "growing trials", "rfc2544 quicker"}
+	names := []string{"strict", "lab", "rfc2544", "tst009", "csit", "five seconds", "growing trials", "rfc2544 quicker"}
 	f.Fuzz(func(t *testing.T, seed uint64, losses []byte) {
 		if len(losses) == 0 {
 			losses = []byte{0}

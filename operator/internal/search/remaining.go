@@ -36,23 +36,30 @@ func Remaining(cfg Config, history []Trial) (Estimate, error) {
 	}
 }
 
-// presumedLimits are the loads up to which each goal is taken to hold: the
-// middle of its bracket, or of the width above the maximum receive rate where
-// the bracket still holds that.
+// presumedLimits are the loads up to which each goal is taken to hold: where
+// the loss so far points to, or the middle of the bracket believed in, where
+// that is not in it.
 func (s *state) presumedLimits() []float64 {
 	limits := make([]float64, len(s.chains))
 	for i, chain := range s.chains {
 		low, high := float64(s.cfg.MinimumFramesPerSecond), float64(s.cfg.MaximumFramesPerSecond)
 		for _, t := range chain {
-			st := s.standing(t)
+			st := s.beliefs(t, s.standing(t))
 			low, high = max(low, float64(st.lower)), min(high, orMaximum(st.upper))
+		}
+		limits[i] = math.Sqrt(low * max(low, high))
+		final := chain[len(chain)-1]
+		if final.sum > final.trial {
+			if guess := float64(s.extrapolated(final)); guess >= low && guess < high {
+				limits[i] = guess
+			}
+			continue
 		}
 		width := chain[0].width
 		if guess := float64(s.receiveRate(chain[0]).low); len(s.history) > 0 && guess > low*(1-width) && guess < high {
 			low = max(low, guess)
-			high = min(high, low/(1-width))
+			limits[i] = math.Sqrt(low * max(low, min(high, low/(1-width))))
 		}
-		limits[i] = math.Sqrt(low * max(low, high))
 	}
 	return limits
 }
@@ -70,7 +77,7 @@ func (s *state) presumedLoss(limits []float64, load uint64) float64 {
 	for i, limit := range limits {
 		if over := float64(load); over > limit {
 			missed := math.Nextafter(s.cfg.Goals[i].LossRatio, 1)
-			loss = max(loss, missed, min(1-limit/over, s.nextLossRatio(i, limits, over)))
+			loss = max(loss, missed, min(1-limit*(1-missed)/over, s.nextLossRatio(i, limits, over)))
 		}
 	}
 	return loss

@@ -75,6 +75,11 @@ func (g Goal) targets(unsent float64) []target {
 			trial: min(g.FinalTrial, sum), sum: sum,
 		}
 	}
+	// Those that differ from the goal in their sum alone are left out where
+	// several trials decide: the race looks for a bracket by itself.
+	if g.DurationSum > g.FinalTrial {
+		chain = slices.DeleteFunc(chain, func(t target) bool { return t.trial == g.FinalTrial && t.sum < g.DurationSum })
+	}
 	slices.Reverse(chain)
 	return chain
 }

@@ -1,6 +1,7 @@
 // Package simulated is a traffic driver without traffic: devices that are
 // formulas, in a time that is a number. Its figures are made up by design, so
-// only tests import it; no binary of this project does, and none may.
+// only tests and the search's benchmark import it; nothing that ships in an
+// image does, and nothing may.
 //
 // A Config and a seed go in; a measure.Driver that answers the same way every
 // time comes out, together with the truth that a search has to find.
