@@ -99,6 +99,25 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	Fallbacks []string `json:"fallbacks,omitempty"`
 
+	// cpus is how many CPUs the generator may use. Absent: not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	CPUs int32 `json:"cpus,omitempty"`
+
+	// isolatedCPUs is how many of them the kernel's scheduler leaves alone.
+	// Absent: none, or not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	IsolatedCPUs int32 `json:"isolatedCPUs,omitempty"`
+
+	// scalingGovernors are those of the CPUs, each once. Absent: the kernel
+	// does not scale their frequency, or it is not known.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=32
+	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
+
 	// calibration is the generator's own performance just before this run.
 	// Absent where the testbed's ports do not allow it.
 	// +optional

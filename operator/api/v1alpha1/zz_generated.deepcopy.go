@@ -536,6 +536,11 @@ func (in *GeneratorReport) DeepCopyInto(out *GeneratorReport) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ScalingGovernors != nil {
+		in, out := &in.ScalingGovernors, &out.ScalingGovernors
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Calibration != nil {
 		in, out := &in.Calibration, &out.Calibration
 		*out = make([]CalibrationFrame, len(*in))

@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -26,7 +27,11 @@ func repeated(list []phase, repeats int) []phase {
 			out, start = append(out, list[start]), start+1
 			continue
 		}
-		for repeat := range repeats {
+		times := repeats
+		if !slices.ContainsFunc(list[start:end], phase.figures) {
+			times = 1
+		}
+		for repeat := range times {
 			for _, ph := range list[start:end] {
 				ph.repeat = repeat
 				out = append(out, ph)
@@ -45,6 +50,10 @@ func (p phase) repeats() bool {
 	}
 	return false
 }
+
+// figures says that the phase has figures of its own: a warm-up alone is not
+// worth repeating.
+func (p phase) figures() bool { return p.repeats() && p.stage != measure.StageWarmUp }
 
 // findRepeat is the part of a stage, frame size and repeat that has begun, or nil.
 func (w *walk) findRepeat(stage measure.Stage, frameBytes, repeat int) *part {

@@ -201,3 +201,26 @@ func TestCombineStarvedDirection(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Only what has figures is repeated; every other phase stays where it is.
+func TestRepeatedPhases(t *testing.T) {
+	ph := func(stage measure.Stage, frameBytes, repeat int) phase {
+		return phase{stage: stage, frameBytes: frameBytes, repeat: repeat}
+	}
+	const other = measure.Stage("Other")
+	got := repeated([]phase{
+		ph(measure.StageCalibrateRate, 64, 0), ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0), ph(other, 64, 0),
+		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0), ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
+	}, 2)
+	want := []phase{
+		ph(measure.StageCalibrateRate, 64, 0),
+		ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0),
+		ph(measure.StageWarmUp, 64, 1), ph(measure.StageThroughput, 64, 1), ph(other, 64, 0),
+		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0),
+		ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
+		ph(measure.StageWarmUp, 1518, 1), ph(measure.StageLatency, 1518, 1),
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(phase{})); diff != "" {
+		t.Error(diff)
+	}
+}

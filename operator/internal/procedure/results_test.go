@@ -130,6 +130,11 @@ func TestWarnings(t *testing.T) {
 			message: "The generator, not the device, bounds NDR and PDR from above: it could not send the next higher load in full, " +
 				"so the device may do better.",
 		},
+		"near the calibrated ceiling": {
+			device:  simulated.HardCap{CapacityFramesPerSecond: 1_900_000},
+			code:    v1alpha1.WarningGeneratorCeiling,
+			message: "is 95 % of what the generator reaches without a device, so the loss above it may be the generator's doing.",
+		},
 		"maximum load": {
 			change: func(i *measure.Instructions) { i.Throughput.MaximumFramesPerSecond = 100_000 },
 			code:   v1alpha1.WarningMaximumLoad,

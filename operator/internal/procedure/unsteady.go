@@ -5,6 +5,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
 	"vnfbench.io/operator/internal/statistics"
 )
 
@@ -46,6 +47,27 @@ func (w *walk) warnUnsteadyLatency(d *doubtful, frameBytes int) {
 			d.add(v1alpha1.WarningUnsteadyLatency, frameBytes,
 				"At load %s the p99 delay scatters by %d %% of its mean over %d repeats, from %d to %d ns.",
 				l.Load, scatter.CoefficientOfVariationPartsPerMillion/10_000, scatter.N, scatter.Minimum, scatter.Maximum)
+		}
+	}
+}
+
+// nearCeilingPercent of what the generator reached by itself is so close to its
+// own limit that it cannot be told from the device's.
+const nearCeilingPercent = 90
+
+// warnNearCeiling names goals that the device is said to bound, near the
+// generator's own limit.
+func (w *walk) warnNearCeiling(d *doubtful, p *part) {
+	calibration := w.find(measure.StageCalibrateRate, p.frameBytes)
+	if calibration == nil || !calibration.over {
+		return
+	}
+	reached := uint64(calibration.last().Outcome.ForwardingFramesPerSecond())
+	for _, r := range p.results {
+		if r.UpperBoundCause == search.DeviceLoss && r.LowerBoundFramesPerSecond*100 >= reached*nearCeilingPercent {
+			d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+				"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
+				r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached, 1))
 		}
 	}
 }

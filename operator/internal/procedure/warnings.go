@@ -52,6 +52,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		for _, p := range w.all(measure.StageThroughput, frameBytes) {
 			if p.over {
 				w.warnBounds(d, p)
+				w.warnNearCeiling(d, p)
 				w.warnIrregular(d, p)
 			}
 		}

@@ -64,6 +64,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run.Status.Results = figures.Frames
 	run.Status.Results[0].Throughput = throughput
 	run.Status.Acceptance, run.Status.Warnings = nil, nil
+	run.Status.Generator.CPUs, run.Status.Generator.IsolatedCPUs, run.Status.Generator.ScalingGovernors = 4, 2, []string{"performance"}
 	conditions(run, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "there are no acceptance criteria", v1alpha1.ConditionSucceeded)
 	conditions(run, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "there are no acceptance criteria", v1alpha1.ConditionAccepted)
 	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)

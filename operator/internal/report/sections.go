@@ -139,6 +139,10 @@ func generatorSection(doc Document, l letters) section {
 	if g.Threads > 0 {
 		add("Sending cores", count(g.Threads))
 	}
+	if g.CPUs > 0 {
+		add("CPUs it may use", fmt.Sprintf("%d, %d of them isolated", g.CPUs, g.IsolatedCPUs))
+	}
+	add("Scaling governor", strings.Join(g.ScalingGovernors, ", "))
 	for _, fallback := range g.Fallbacks {
 		add("Fallback", fallback)
 	}

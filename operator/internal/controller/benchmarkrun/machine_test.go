@@ -15,7 +15,10 @@ import (
 func TestMachineBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
-	text, err := json.Marshal(measure.GeneratorState{Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2}})
+	text, err := json.Marshal(measure.GeneratorState{
+		Chain:   &measure.Description{Driver: "XDP"},
+		Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +27,9 @@ func TestMachineBecomesWarnings(t *testing.T) {
 		t.Fatal(s.recordsErr)
 	}
 	after := summarize(s, decide(s))
+	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 {
+		t.Errorf("the generator's report is %+v", g)
+	}
 	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores} {
 		if !slices.ContainsFunc(after.Warnings, func(w v1alpha1.Warning) bool { return w.Code == code }) {
 			t.Errorf("no %s in %+v", code, after.Warnings)

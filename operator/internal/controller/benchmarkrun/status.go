@@ -133,6 +133,12 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		Threads:      int32(description.Threads),
 		Calibration:  w.figures.Calibration,
 	}
+	if m := w.records.generator.Machine; m != nil {
+		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))
+		for _, governor := range first(m.ScalingGovernors, maximumFallbacks) {
+			report.ScalingGovernors = append(report.ScalingGovernors, bounded(governor, 32))
+		}
+	}
 	for _, fallback := range first(description.Fallbacks, maximumFallbacks) {
 		report.Fallbacks = append(report.Fallbacks, bounded(fallback, messageLimit))
 	}

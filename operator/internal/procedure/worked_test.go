@@ -1,0 +1,71 @@
+package procedure
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// workedInstructions are those of the run that docs/methodology/worked-example.md
+// works through, for its first frame size.
+func workedInstructions() measure.Instructions {
+	goal := func(name string, loss int64) measure.GoalInstructions {
+		return measure.GoalInstructions{
+			Name: name, LossPartsPerMillion: loss, TrialNanoseconds: 5e8, DurationSumNanoseconds: 5e8, WidthPartsPerMillion: 50_000,
+		}
+	}
+	return measure.Instructions{
+		LinkBitsPerSecond: 10_000_000_000, Calibration: &measure.Path{}, FrameBytes: []int{64},
+		WarmUpNanoseconds: 5e8, SettleNanoseconds: 1e8,
+		Throughput: &measure.ThroughputInstructions{
+			Goals:                  []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},
+			MinimumFramesPerSecond: 1000, MaximumSearchNanoseconds: 1200e9,
+		},
+		Latency: &measure.LatencyInstructions{TrialNanoseconds: 2e9, Loads: []measure.LoadInstruction{
+			{Name: "idle", FramesPerSecond: 1000}, {Name: "pdr50", Goal: "PDR", Percent: 50},
+		}},
+	}
+}
+
+// TestWorkedExample keeps the page true: the stored trials of a real run give
+// the figures that the page arrives at by hand, and the next trial each time.
+func TestWorkedExample(t *testing.T) {
+	text, err := os.ReadFile("testdata/lab-router-64.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []measure.Record
+	if err := json.Unmarshal(text, &records); err != nil {
+		t.Fatal(err)
+	}
+	instr := workedInstructions()
+	for n, r := range records {
+		step, err := Next(instr, records[:n])
+		if err != nil || step.Stage != r.Stage || step.Load != r.Load || step.Trial != r.Trial {
+			t.Fatalf("after %d trials: %+v, %v", n, step, err)
+		}
+	}
+	if step, err := Next(instr, records); err != nil || !step.Done {
+		t.Fatalf("at the end: %+v, %v", step, err)
+	}
+	got := Results(instr, records)
+	for i, goal := range []string{"NDR", "PDR"} {
+		r := got.Frames[0].Throughput[i]
+		if r.Goal != goal || r.FramesPerSecond != 126_404 || r.LowerBoundFramesPerSecond != 126_404 || *r.UpperBoundFramesPerSecond != 132_948 ||
+			r.Layer1BitsPerSecond != 84_943_488 || r.LineRatePartsPerMillion != 8494 || r.LossPartsPerMillion != 0 || r.Trials != 8 ||
+			r.Regularity != v1alpha1.Regular || r.UpperBoundCause != v1alpha1.CauseGeneratorCeiling {
+			t.Errorf("%+v", r)
+		}
+	}
+	half := got.Frames[0].Latency[1]
+	forward, reverse := half.Directions[0], half.Directions[1]
+	if half.IntendedFramesPerSecond != 63_202 || forward.PacketDelayVariationP99Nanoseconds != 1243 || reverse.PacketDelayVariationP999Nanoseconds != 17_625 {
+		t.Errorf("%+v", half)
+	}
+	if *got.Summary.P99Nanoseconds != 4818 || got.Calibration[0].LatencyBiasNanoseconds != 2455 || got.Calibration[0].MaximumFramesPerSecond != 320_176 {
+		t.Errorf("%+v, %+v", got.Summary, got.Calibration)
+	}
+}
