@@ -2,7 +2,7 @@ package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
 // +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency)",message="at least one of throughput and latency is required"
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.loads) || self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal)))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
+// +kubebuilder:validation:XValidation:rule="!has(self.latency) || (has(self.latency.loads) ? self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal))) : (has(self.throughput) && (!has(self.throughput.goals) || self.throughput.goals.exists(g, g.name == (has(self.latency.preset) && self.latency.preset in ['NDR95', 'RFC2544'] ? 'NDR' : 'PDR')))))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
 type Measurements struct {
 	// throughput searches for the highest load that meets each goal. Absent: not measured.
 	// +optional
@@ -130,14 +130,37 @@ type Goal struct {
 	WidthPartsPerMillion int32 `json:"widthPartsPerMillion,omitempty"`
 }
 
+// LatencyPreset names a list of latency loads.
+// +kubebuilder:validation:Enum=Standard;CSIT;NDR95;RFC2544
+type LatencyPreset string
+
+// The presets. Idle is 1000 frames/s, low enough to queue nowhere and high
+// enough for percentiles.
+const (
+	// PresetStandard is idle, pdr50 and pdr90: 50 % and 90 % of PDR.
+	PresetStandard LatencyPreset = "Standard"
+	// PresetCSIT is idle, pdr10, pdr50 and pdr90, the loads of FD.io CSIT.
+	PresetCSIT LatencyPreset = "CSIT"
+	// PresetNDR95 is idle and ndr95: 95 % of NDR.
+	PresetNDR95 LatencyPreset = "NDR95"
+	// PresetRFC2544 is ndr100: the throughput rate (RFC 2544 section 26.2).
+	PresetRFC2544 LatencyPreset = "RFC2544"
+)
+
 // Latency measures delay, its variation and loss at given loads.
+// +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.loads))",message="give either preset or loads",fieldPath=".preset"
 type Latency struct {
-	// loads are measured one after the other. Default: idle (1000 frames/s) and
-	// 50 % and 90 % of PDR.
+	// preset names the loads: Standard (idle, pdr50, pdr90), CSIT (idle, pdr10,
+	// pdr50, pdr90), NDR95 (idle, ndr95) or RFC2544 (ndr100). Idle is 1000
+	// frames/s; the others are that percentage of the goal PDR or NDR, which
+	// throughput.goals must have. Absent: Standard, unless loads are given.
+	// +optional
+	Preset LatencyPreset `json:"preset,omitempty"`
+
+	// loads are measured one after the other. Absent: those of the preset.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:default={{name: idle, framesPerSecond: 1000}, {name: pdr50, goal: PDR, percent: 50}, {name: pdr90, goal: PDR, percent: 90}}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	Loads []LatencyLoad `json:"loads,omitempty"`

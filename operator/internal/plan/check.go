@@ -129,7 +129,7 @@ func checkLoads(in Input) error {
 		}
 	}
 	if latency := in.Run.Spec.Measurements.Latency; latency != nil {
-		for _, l := range latency.Loads {
+		for _, l := range latency.MeasuredLoads() {
 			if l.FramesPerSecond != nil {
 				loads = append(loads, load{fmt.Sprintf("measurements.latency.loads[%s].framesPerSecond", l.Name), *l.FramesPerSecond})
 			}

@@ -95,7 +95,7 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 		return nil
 	}
 	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
-	for _, load := range spec.Loads {
+	for _, load := range spec.MeasuredLoads() {
 		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal}
 		if load.FramesPerSecond != nil {
 			instruction.FramesPerSecond = uint64(*load.FramesPerSecond)

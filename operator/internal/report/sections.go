@@ -17,6 +17,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		throughputSection(doc, l),
 		latencySection(doc, l),
 		variationSection(doc, l),
+		firstFrameSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
 		generatorSection(doc, l),

@@ -29,6 +29,14 @@ func seconds(nanoseconds int64) string {
 	return strconv.FormatFloat(float64(nanoseconds)/1e9, 'f', 3, 64)
 }
 
+// ratio is a over b with two digits, or nothing where b is 0.
+func ratio(a, b int64) string {
+	if b == 0 {
+		return none
+	}
+	return strconv.FormatFloat(float64(a)/float64(b), 'f', 2, 64)
+}
+
 func count[T ~int | ~int32 | ~int64 | ~uint64](n T) string { return fmt.Sprint(n) }
 
 // brief writes a duration with a blank before its unit: "250 ms", "120 s", "3 min 20 s", "2 h 5 min".

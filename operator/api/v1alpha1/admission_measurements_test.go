@@ -1,0 +1,72 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// measuring is a good run with other measurements, and criteria where given.
+func measuring(t *testing.T, measurements, acceptance string) error {
+	t.Helper()
+	fields := map[string]string{"spec.measurements": measurements}
+	if acceptance != "" {
+		fields["spec.acceptance"] = acceptance
+	}
+	return create(object(t, goodRun, fields))
+}
+
+func TestBadMeasurementsAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		measurements, acceptance string
+		want                     []string
+	}{
+		"preset and loads": {"{latency: {preset: CSIT, loads: [{name: a, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.latency", "either preset or loads"}},
+		"unknown preset": {"{throughput: {}, latency: {preset: Mine}}", "",
+			[]string{"spec.measurements.latency.preset", "Unsupported value"}},
+		"preset without its goal": {"{throughput: {goals: [{name: PDR}]}, latency: {preset: NDR95}}", "",
+			[]string{"spec.measurements.latency", "throughput.goals does not have"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := measuring(t, test.measurements, test.acceptance)
+			if err == nil {
+				t.Fatal("was accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("does not say %q: %s", want, clip(err.Error()))
+				}
+			}
+		})
+	}
+}
+
+// A criterion may name the loads of a preset and no others.
+func TestCriteriaOnPresets(t *testing.T) {
+	names := map[string]bool{}
+	presets := []v1alpha1.LatencyPreset{"", v1alpha1.PresetStandard, v1alpha1.PresetCSIT, v1alpha1.PresetNDR95, v1alpha1.PresetRFC2544}
+	for _, preset := range presets {
+		for _, load := range (&v1alpha1.Latency{Preset: preset}).MeasuredLoads() {
+			names[load.Name] = true
+		}
+	}
+	for _, preset := range presets {
+		measured := map[string]bool{}
+		for _, load := range (&v1alpha1.Latency{Preset: preset}).MeasuredLoads() {
+			measured[load.Name] = true
+		}
+		latency := "{}"
+		if preset != "" {
+			latency = "{preset: " + string(preset) + "}"
+		}
+		for name := range names {
+			err := measuring(t, "{throughput: {}, latency: "+latency+"}",
+				"[{name: a, metric: LatencyP99Nanoseconds, load: "+name+", atMost: 1}]")
+			if (err == nil) != measured[name] {
+				t.Errorf("preset %q, load %q: %v", preset, name, err)
+			}
+		}
+	}
+}
