@@ -48,7 +48,8 @@ type Criterion struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load at which the metric is meant, with all other metrics.
+	// load at which the metric is meant, with all other metrics: a latency
+	// load, or a profile of fixedLoad, whose worst repeat counts.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20

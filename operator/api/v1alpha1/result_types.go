@@ -128,6 +128,13 @@ type FrameResult struct {
 	// +kubebuilder:validation:MaxItems=8
 	Latency []LatencyResult `json:"latency,omitempty"`
 
+	// fixedLoad holds one entry for each profile of this frame size.
+	// +optional
+	// +listType=map
+	// +listMapKey=profile
+	// +kubebuilder:validation:MaxItems=8
+	FixedLoad []FixedLoadResult `json:"fixedLoad,omitempty"`
+
 	// firstFrame is the delay of the warm-up's first frame, one entry for each
 	// direction: the first frame of this size that the chain saw. Absent
 	// without a warm-up, and for a direction whose first frame was lost.

@@ -80,7 +80,7 @@ func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.F
 			return throughputFigure(criterion.Goal, value, result.Throughput)
 		}
 		if value, ok := loadFigures[criterion.Metric]; ok {
-			return loadFigure(criterion, value, result.Latency)
+			return loadFigure(criterion, value, result)
 		}
 		return 0, fmt.Errorf("this version does not know the metric")
 	}
@@ -96,11 +96,21 @@ func throughputFigure(goal string, value func(v1alpha1.ThroughputResult) int64, 
 	return 0, fmt.Errorf("the goal was not measured")
 }
 
-func loadFigure(criterion v1alpha1.Criterion, figure directionFigure, results []v1alpha1.LatencyResult) (int64, error) {
-	for _, result := range results {
+func loadFigure(criterion v1alpha1.Criterion, figure directionFigure, frame v1alpha1.FrameResult) (int64, error) {
+	for _, result := range frame.Latency {
 		if result.Load == criterion.Load {
 			return worse(figure, criterion.AtLeast != nil, result.Directions)
 		}
+	}
+	for _, result := range frame.FixedLoad {
+		if result.Profile != criterion.Load {
+			continue
+		}
+		var directions []v1alpha1.DirectionResult
+		for _, repeat := range result.Repeats {
+			directions = append(directions, repeat.Directions...)
+		}
+		return worse(figure, criterion.AtLeast != nil, directions)
 	}
 	return 0, fmt.Errorf("the load was not measured")
 }

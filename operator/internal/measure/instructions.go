@@ -28,6 +28,8 @@ type Instructions struct {
 	Throughput *ThroughputInstructions `json:"throughput,omitempty"`
 	// Latency is nil when it is not measured.
 	Latency *LatencyInstructions `json:"latency,omitempty"`
+	// FixedLoad is nil when it is not measured.
+	FixedLoad *FixedLoadInstructions `json:"fixedLoad,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

@@ -29,6 +29,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),
 	}
+	instructFurther(spec.Measurements, &instructions)
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
 		instructions.Calibration = &path

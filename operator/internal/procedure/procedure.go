@@ -67,7 +67,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		return Step{Done: true}, nil
 	}
 	return Step{
-		Path: open.path(), Stage: open.stage, Load: open.load.Name,
+		Path: open.path(), Stage: open.recordedAs(), Load: open.load.Name,
 		Trial: open.next, Why: open.why,
 	}, nil
 }
@@ -76,8 +76,8 @@ func validate(instr measure.Instructions) error {
 	switch {
 	case len(instr.FrameBytes) == 0:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
-	case instr.Throughput == nil && instr.Latency == nil:
-		return fmt.Errorf("%w: neither throughput nor latency is asked for", ErrInstructions)
+	case instr.Throughput == nil && instr.Latency == nil && !asked(instr):
+		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
 	case instr.Throughput != nil && len(instr.Throughput.Goals) == 0:
 		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
 	case instr.Latency != nil && len(instr.Latency.Loads) == 0:

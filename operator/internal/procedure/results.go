@@ -33,7 +33,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 			Throughput: w.throughputResults(frameBytes),
 			Latency:    w.latencyResults(frameBytes),
 		}
-		if len(frame.Throughput)+len(frame.Latency) > 0 {
+		if w.reportFurther(&frame) || len(frame.Throughput)+len(frame.Latency) > 0 {
 			frame.FirstFrame = w.firstFrame(frameBytes)
 			out.Frames = append(out.Frames, frame)
 		}

@@ -58,6 +58,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 				warnLoad(d, p)
 			}
 		}
+		w.warnFurther(d, frameBytes)
 		w.warnInvalid(d, frameBytes)
 		w.warnDoubts(d, frameBytes)
 	}

@@ -23,6 +23,7 @@ var (
 		"latencyP99Nanoseconds", "latencyP999Nanoseconds", "latencyP9999Nanoseconds", "latencyMaxNanoseconds",
 		"delayVariationP99Nanoseconds", "packetDelayVariationP99Nanoseconds", "packetDelayVariationP999Nanoseconds",
 		"jitterNanoseconds", "firstFrameNanoseconds",
+		"repeat", "delayVariationMaxNanoseconds", "oneWayBudgetPartsPerMillion",
 	}
 	trialHead = append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
@@ -97,7 +98,7 @@ func resultRows(doc Document) []row {
 			rows = append(rows, r)
 		}
 	}
-	return rows
+	return append(rows, fixedLoadRows(doc)...)
 }
 
 func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {

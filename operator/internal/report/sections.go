@@ -18,6 +18,8 @@ func sections(doc Document, opts Options, l letters) []section {
 		latencySection(doc, l),
 		variationSection(doc, l),
 		firstFrameSection(doc, l),
+		fixedLoadSection(doc, l),
+		repeatSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
 		generatorSection(doc, l),

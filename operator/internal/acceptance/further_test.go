@@ -1,0 +1,32 @@
+package acceptance
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// Of a profile, the worst repeat and direction counts.
+func TestFixedLoadCriteria(t *testing.T) {
+	direction := func(name string, p99 int64) v1alpha1.DirectionResult {
+		return v1alpha1.DirectionResult{Direction: name, SentFrames: 10, Latency: v1alpha1.Delays{Samples: 10, P99Nanoseconds: p99}}
+	}
+	results := []v1alpha1.FrameResult{{FrameBytes: 64, FixedLoad: []v1alpha1.FixedLoadResult{{
+		Profile: "branch",
+		Repeats: []v1alpha1.RepeatResult{
+			{Repeat: 1, Directions: []v1alpha1.DirectionResult{direction("Forward", 100), direction("Reverse", 300)}},
+			{Repeat: 2, Directions: []v1alpha1.DirectionResult{direction("Forward", 200), direction("Reverse", 150)}},
+		},
+	}}}}
+	most, size := int64(250), int32(64)
+	verdicts := Evaluate([]v1alpha1.Criterion{
+		{Name: "a", Metric: v1alpha1.MetricLatencyP99, Load: "branch", FrameBytes: &size, AtMost: &most},
+		{Name: "b", Metric: v1alpha1.MetricLatencyP99, Load: "other", FrameBytes: &size, AtMost: &most},
+	}, []int32{64, 128}, results)
+	if len(verdicts) != 2 || verdicts[0].Measured == nil || *verdicts[0].Measured != 300 || verdicts[0].Result != v1alpha1.VerdictFailed {
+		t.Errorf("%+v", verdicts)
+	}
+	if verdicts[1].Measured != nil || verdicts[1].Result != v1alpha1.VerdictFailed {
+		t.Errorf("%+v", verdicts[1])
+	}
+}

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// instructFurther fills the measurements beside throughput and latency.
+func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructions) {
+	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad)
+}
+
+func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions {
+	if spec == nil {
+		return nil
+	}
+	fixed := &measure.FixedLoadInstructions{
+		DurationNanoseconds: wholeSeconds(spec.DurationSeconds),
+		Repeats:             int(spec.Repeats),
+	}
+	if spec.DiscardSeconds != nil {
+		fixed.DiscardNanoseconds = wholeSeconds(*spec.DiscardSeconds)
+	}
+	for _, profile := range spec.Profiles {
+		fixed.Profiles = append(fixed.Profiles, measure.ProfileInstruction{
+			Name: profile.Name, FrameBytes: int(profile.FrameBytes), FramesPerSecond: uint64(profile.IntendedFramesPerSecond()),
+		})
+	}
+	return fixed
+}
+
+func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }
+
+// statedLoad is a load that the spec gives as a rate.
+type statedLoad struct {
+	field           string
+	framesPerSecond int64
+	// frameBytes is the size that it is for; 0 is every one.
+	frameBytes int32
+}
+
+// furtherLoads are those of the measurements beside throughput and latency.
+func furtherLoads(spec v1alpha1.Measurements) []statedLoad {
+	var loads []statedLoad
+	if fixed := spec.FixedLoad; fixed != nil {
+		for _, profile := range fixed.Profiles {
+			loads = append(loads, statedLoad{
+				field:           fmt.Sprintf("measurements.fixedLoad.profiles[%s]", profile.Name),
+				framesPerSecond: profile.IntendedFramesPerSecond(), frameBytes: profile.FrameBytes,
+			})
+		}
+	}
+	return loads
+}

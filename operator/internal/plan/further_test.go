@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+func TestInstructFixedLoad(t *testing.T) {
+	var got measure.Instructions
+	instructFurther(v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
+		DurationSeconds: 60, DiscardSeconds: new(int32(20)), Repeats: 3,
+		Profiles: []v1alpha1.LoadProfile{
+			{Name: "a", FrameBytes: 64, Layer2BitsPerSecond: new(int64(25_000_000))},
+			{Name: "b", FrameBytes: 512, FramesPerSecond: new(int64(7))},
+		},
+	}}, &got)
+	want := measure.Instructions{FixedLoad: &measure.FixedLoadInstructions{
+		DurationNanoseconds: 60e9, DiscardNanoseconds: 20e9, Repeats: 3,
+		Profiles: []measure.ProfileInstruction{{Name: "a", FrameBytes: 64, FramesPerSecond: 48_828}, {Name: "b", FrameBytes: 512, FramesPerSecond: 7}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A profile's rate is compared with the line rate of its own frame size alone.
+func TestLoadsAboveLineRate(t *testing.T) {
+	profile := func(frameBytes int32, rate int64) v1alpha1.Measurements {
+		return v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
+			Profiles: []v1alpha1.LoadProfile{{Name: "a", FrameBytes: frameBytes, FramesPerSecond: &rate}},
+		}}
+	}
+	for name, test := range map[string]struct {
+		measurements v1alpha1.Measurements
+		reason       string
+	}{
+		"fits its own size": {profile(64, 1_000_000), ""},
+		"above its size":    {profile(1518, 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{Run: &v1alpha1.BenchmarkRun{}, Testbed: &v1alpha1.Testbed{}}
+			in.Run.Spec.Traffic.FrameBytes = []int32{64, 1518}
+			in.Run.Spec.Measurements = test.measurements
+			in.Testbed.Spec.Ports.LinkBitsPerSecond = 10_000_000_000
+			if got := measure.ReasonOf(checkLoads(in)); got != test.reason {
+				t.Errorf("got %q, want %q", got, test.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// further is a run of every measurement beside throughput and latency.
+func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	run, records := fixture(t)
+	run.Spec.Measurements = furtherMeasurements()
+	run.Spec.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
+	run.Status.Results = furtherResults()
+	return run, records
+}
+
+func furtherMeasurements() v1alpha1.Measurements {
+	return v1alpha1.Measurements{
+		SettleMilliseconds: 2000,
+		FixedLoad:          &v1alpha1.FixedLoad{DiscardSeconds: new(int32(20))},
+	}
+}
+
+func furtherResults() []v1alpha1.FrameResult {
+	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults()}}
+}
+
+func delaysAround(nanoseconds int64) v1alpha1.Delays {
+	return v1alpha1.Delays{
+		Samples: 732_420, MinNanoseconds: nanoseconds / 2, MeanNanoseconds: nanoseconds, P50Nanoseconds: nanoseconds - 10,
+		P90Nanoseconds: 2 * nanoseconds, P99Nanoseconds: 3 * nanoseconds, P999Nanoseconds: 4 * nanoseconds,
+		P9999Nanoseconds: 5 * nanoseconds, MaxNanoseconds: 6 * nanoseconds,
+	}
+}
+
+func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
+	var out []v1alpha1.DirectionResult
+	for i, direction := range []measure.Direction{measure.Forward, measure.Reverse} {
+		around := nanoseconds + int64(i)*100
+		out = append(out, v1alpha1.DirectionResult{
+			Direction: string(direction), SentFrames: 732_420, ReceivedFrames: 732_420 - lost, LossPartsPerMillion: lost,
+			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), JitterNanoseconds: around / 5,
+		})
+	}
+	return out
+}
+
+func fixedLoadResults() []v1alpha1.FixedLoadResult {
+	silent := directionsAround(6000, 0)
+	silent[1] = v1alpha1.DirectionResult{Direction: string(measure.Reverse), SentFrames: 732_420, LossPartsPerMillion: 1_000_000}
+	return []v1alpha1.FixedLoadResult{
+		{
+			Profile: "b256", IntendedFramesPerSecond: 12_207,
+			Worst: v1alpha1.WorstCase{
+				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
+				DelayVariationMaxNanoseconds: 12_150, JitterNanoseconds: 1620, OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
+			},
+			Repeats: []v1alpha1.RepeatResult{
+				{Repeat: 1, Directions: directionsAround(7000, 0)}, {Repeat: 2, Directions: directionsAround(8000, 2)},
+			},
+		},
+		{
+			Profile: "starved", IntendedFramesPerSecond: 12_207,
+			Worst:   v1alpha1.WorstCase{LossPartsPerMillion: 1_000_000, LatencyMaxNanoseconds: 36_000, OneWayBudgetPartsPerMillion: 240},
+			Repeats: []v1alpha1.RepeatResult{{Repeat: 1, Directions: silent}},
+		},
+	}
+}
