@@ -46,6 +46,8 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			"[{name: c, metric: LossPartsPerMillion, load: a, atMost: 0}]", []string{"spec.acceptance", "needs the profile's frameBytes"}},
 		"criterion on no profile": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}",
 			"[{name: c, metric: LossPartsPerMillion, load: b, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "name one that is measured"}},
+		"steps of 11 percent": {"{frameLossRate: {stepPercent: 11}}", "", []string{"stepPercent", "less than or equal to 10"}},
+		"steps of 1 percent":  {"{frameLossRate: {stepPercent: 1}}", "", []string{"stepPercent", "greater than or equal to 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

@@ -135,6 +135,10 @@ type FrameResult struct {
 	// +kubebuilder:validation:MaxItems=8
 	FixedLoad []FixedLoadResult `json:"fixedLoad,omitempty"`
 
+	// frameLossRate is the loss at falling loads.
+	// +optional
+	FrameLossRate *FrameLossRateResult `json:"frameLossRate,omitempty"`
+
 	// firstFrame is the delay of the warm-up's first frame, one entry for each
 	// direction: the first frame of this size that the chain saw. Absent
 	// without a warm-up, and for a direction whose first frame was lost.

@@ -30,6 +30,8 @@ type Instructions struct {
 	Latency *LatencyInstructions `json:"latency,omitempty"`
 	// FixedLoad is nil when it is not measured.
 	FixedLoad *FixedLoadInstructions `json:"fixedLoad,omitempty"`
+	// FrameLossRate is nil when it is not measured.
+	FrameLossRate *FrameLossRateInstructions `json:"frameLossRate,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

@@ -11,6 +11,7 @@ import (
 // instructFurther fills the measurements beside throughput and latency.
 func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructions) {
 	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad)
+	instructions.FrameLossRate = instructFrameLossRate(spec.FrameLossRate)
 }
 
 func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions {
@@ -30,6 +31,19 @@ func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions 
 		})
 	}
 	return fixed
+}
+
+func instructFrameLossRate(spec *v1alpha1.FrameLossRate) *measure.FrameLossRateInstructions {
+	if spec == nil {
+		return nil
+	}
+	curve := &measure.FrameLossRateInstructions{
+		StepPercent: int(spec.StepPercent), TrialNanoseconds: nanoseconds(spec.TrialMilliseconds),
+	}
+	if spec.MaximumFramesPerSecond != nil {
+		curve.MaximumFramesPerSecond = uint64(*spec.MaximumFramesPerSecond)
+	}
+	return curve
 }
 
 func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }
@@ -52,6 +66,11 @@ func furtherLoads(spec v1alpha1.Measurements) []statedLoad {
 				framesPerSecond: profile.IntendedFramesPerSecond(), frameBytes: profile.FrameBytes,
 			})
 		}
+	}
+	if curve := spec.FrameLossRate; curve != nil && curve.MaximumFramesPerSecond != nil {
+		loads = append(loads, statedLoad{
+			field: "measurements.frameLossRate.maximumFramesPerSecond", framesPerSecond: *curve.MaximumFramesPerSecond,
+		})
 	}
 	return loads
 }

@@ -27,6 +27,17 @@ func TestInstructFixedLoad(t *testing.T) {
 	}
 }
 
+func TestInstructFrameLossRate(t *testing.T) {
+	var got measure.Instructions
+	instructFurther(v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{
+		StepPercent: 5, TrialMilliseconds: 60_000, MaximumFramesPerSecond: new(int64(9)),
+	}}, &got)
+	want := measure.Instructions{FrameLossRate: &measure.FrameLossRateInstructions{StepPercent: 5, TrialNanoseconds: 60e9, MaximumFramesPerSecond: 9}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A profile's rate is compared with the line rate of its own frame size alone.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(frameBytes int32, rate int64) v1alpha1.Measurements {
@@ -40,6 +51,8 @@ func TestLoadsAboveLineRate(t *testing.T) {
 	}{
 		"fits its own size": {profile(64, 1_000_000), ""},
 		"above its size":    {profile(1518, 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
+		"curve above line rate": {v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{MaximumFramesPerSecond: new(int64(1_000_000))}},
+			v1alpha1.ReasonLoadAboveLineRate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Run: &v1alpha1.BenchmarkRun{}, Testbed: &v1alpha1.Testbed{}}

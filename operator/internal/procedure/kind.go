@@ -30,7 +30,7 @@ type kind struct {
 }
 
 // kinds in the order in which they are measured.
-var kinds = []kind{fixedLoadKind}
+var kinds = []kind{fixedLoadKind, frameLossRateKind}
 
 func kindOf(stage measure.Stage) (kind, bool) {
 	for _, k := range kinds {

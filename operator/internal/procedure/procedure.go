@@ -83,6 +83,9 @@ func validate(instr measure.Instructions) error {
 	case instr.Latency != nil && len(instr.Latency.Loads) == 0:
 		return fmt.Errorf("%w: latency without a load", ErrInstructions)
 	}
+	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
+		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
+	}
 	seen := map[int]bool{}
 	for _, frameBytes := range instr.FrameBytes {
 		switch {

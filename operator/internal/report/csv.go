@@ -24,6 +24,7 @@ var (
 		"delayVariationP99Nanoseconds", "packetDelayVariationP99Nanoseconds", "packetDelayVariationP999Nanoseconds",
 		"jitterNanoseconds", "firstFrameNanoseconds",
 		"repeat", "delayVariationMaxNanoseconds", "oneWayBudgetPartsPerMillion",
+		"percentOfMaximum", "offeredFramesPerSecond",
 	}
 	trialHead = append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
@@ -98,7 +99,8 @@ func resultRows(doc Document) []row {
 			rows = append(rows, r)
 		}
 	}
-	return append(rows, fixedLoadRows(doc)...)
+	rows = append(rows, fixedLoadRows(doc)...)
+	return append(rows, frameLossRateRows(doc)...)
 }
 
 func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {

@@ -41,6 +41,7 @@ func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
 		note("latency: every frame is timed in one trial for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate")
 	}
 	found = append(found, fixedLoadDeviations(m.FixedLoad)...)
+	found = append(found, frameLossRateDeviations(m.FrameLossRate)...)
 	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
 		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
 	}

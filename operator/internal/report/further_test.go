@@ -20,11 +20,24 @@ func furtherMeasurements() v1alpha1.Measurements {
 	return v1alpha1.Measurements{
 		SettleMilliseconds: 2000,
 		FixedLoad:          &v1alpha1.FixedLoad{DiscardSeconds: new(int32(20))},
+		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 	}
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults()}}
+	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve()}}
+}
+
+func lossCurve() *v1alpha1.FrameLossRateResult {
+	return &v1alpha1.FrameLossRateResult{
+		MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration, End: v1alpha1.EndTwoTrialsWithoutLoss,
+		Points: []v1alpha1.LossPoint{
+			{Percent: 100, IntendedFramesPerSecond: 320_000, OfferedFramesPerSecond: 319_900, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 124_727},
+			{Percent: 90, IntendedFramesPerSecond: 288_000, OfferedFramesPerSecond: 288_000, ForwardingFramesPerSecond: 287_999, LossPartsPerMillion: 1},
+			{Percent: 80, IntendedFramesPerSecond: 256_000, OfferedFramesPerSecond: 256_000, ForwardingFramesPerSecond: 256_000},
+			{Percent: 70, IntendedFramesPerSecond: 224_000, OfferedFramesPerSecond: 224_000, ForwardingFramesPerSecond: 224_000},
+		},
+	}
 }
 
 func delaysAround(nanoseconds int64) v1alpha1.Delays {

@@ -20,6 +20,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		firstFrameSection(doc, l),
 		fixedLoadSection(doc, l),
 		repeatSection(doc, l),
+		frameLossRateSection(doc),
 		acceptanceSection(doc),
 		warningSection(doc),
 		generatorSection(doc, l),

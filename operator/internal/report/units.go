@@ -25,6 +25,11 @@ func percent(partsPerMillion int64) string {
 	return strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', 2, 64)
 }
 
+// percentOfMillion has four digits, so that one frame of a million shows.
+func percentOfMillion(partsPerMillion int64) string {
+	return strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', 4, 64)
+}
+
 func seconds(nanoseconds int64) string {
 	return strconv.FormatFloat(float64(nanoseconds)/1e9, 'f', 3, 64)
 }
