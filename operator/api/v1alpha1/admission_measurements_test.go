@@ -48,6 +48,15 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			"[{name: c, metric: LossPartsPerMillion, load: b, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "name one that is measured"}},
 		"steps of 11 percent": {"{frameLossRate: {stepPercent: 11}}", "", []string{"stepPercent", "less than or equal to 10"}},
 		"steps of 1 percent":  {"{frameLossRate: {stepPercent: 1}}", "", []string{"stepPercent", "greater than or equal to 2"}},
+		"bursts without a throughput": {"{backToBack: {}, latency: {loads: [{name: a, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.backToBack", "lossPartsPerMillion 0"}},
+		"bursts without a goal of no loss": {"{backToBack: {}, throughput: {goals: [{name: PDR, lossPartsPerMillion: 5}]}}", "",
+			[]string{"spec.measurements.backToBack", "lossPartsPerMillion 0"}},
+		"one search for bursts": {"{throughput: {}, backToBack: {repeats: 1}}", "", []string{"repeats", "greater than or equal to 2"}},
+		"criterion on bursts that are not measured": {"{throughput: {}}", "[{name: c, metric: BackToBackFrames, atLeast: 1}]",
+			[]string{"spec.acceptance", "needs measurements.backToBack"}},
+		"criterion on bursts at a load": {"{throughput: {}, latency: {}, backToBack: {}}", "[{name: c, metric: BackToBackFrames, load: idle, atLeast: 1}]",
+			[]string{"spec.acceptance[0]", "forbidden with those"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

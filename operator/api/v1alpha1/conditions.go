@@ -160,6 +160,8 @@ const (
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
 	WarningLoadNotDerived = "LoadNotDerived"
+	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
+	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 )
 
 // Labels and the finalizer that the operator puts on objects.

@@ -139,6 +139,11 @@ type FrameResult struct {
 	// +optional
 	FrameLossRate *FrameLossRateResult `json:"frameLossRate,omitempty"`
 
+	// backToBack is the longest burst without loss. Absent where the device does
+	// not bound the throughput.
+	// +optional
+	BackToBack *BackToBackResult `json:"backToBack,omitempty"`
+
 	// firstFrame is the delay of the warm-up's first frame, one entry for each
 	// direction: the first frame of this size that the chain saw. Absent
 	// without a warm-up, and for a direction whose first frame was lost.

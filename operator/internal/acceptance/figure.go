@@ -12,6 +12,16 @@ var throughputFigures = map[v1alpha1.Metric]func(v1alpha1.ThroughputResult) int6
 	v1alpha1.MetricThroughputLayer1BitsPerSecond: func(t v1alpha1.ThroughputResult) int64 { return t.Layer1BitsPerSecond },
 }
 
+// frameFigures are the metrics that belong to a frame size alone.
+var frameFigures = map[v1alpha1.Metric]func(v1alpha1.FrameResult) (int64, error){
+	v1alpha1.MetricBackToBack: func(f v1alpha1.FrameResult) (int64, error) {
+		if f.BackToBack == nil {
+			return 0, fmt.Errorf("back-to-back frames were not measured")
+		}
+		return f.BackToBack.MeanFrames, nil
+	},
+}
+
 // directionFigure is a metric that belongs to a load. samples says how many
 // frames it rests on: with none there is no figure.
 type directionFigure struct {
@@ -78,6 +88,9 @@ func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.F
 		}
 		if value, ok := throughputFigures[criterion.Metric]; ok {
 			return throughputFigure(criterion.Goal, value, result.Throughput)
+		}
+		if value, ok := frameFigures[criterion.Metric]; ok {
+			return value(result)
 		}
 		if value, ok := loadFigures[criterion.Metric]; ok {
 			return loadFigure(criterion, value, result)

@@ -30,3 +30,16 @@ func TestFixedLoadCriteria(t *testing.T) {
 		t.Errorf("%+v", verdicts[1])
 	}
 }
+
+// Bursts belong to a frame size alone; a size without them has not passed.
+func TestBackToBackCriteria(t *testing.T) {
+	least := int64(4000)
+	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricBackToBack, AtLeast: &least}}, []int32{64, 128},
+		[]v1alpha1.FrameResult{{FrameBytes: 64, BackToBack: &v1alpha1.BackToBackResult{MeanFrames: 4100}}, {FrameBytes: 128}})
+	if len(verdicts) != 2 || verdicts[0].Result != v1alpha1.VerdictPassed || verdicts[1].Result != v1alpha1.VerdictFailed {
+		t.Fatalf("%+v", verdicts)
+	}
+	if want := "BackToBackFrames is 4100, at least 4000 required"; verdicts[0].Message != want {
+		t.Errorf("message %q, want %q", verdicts[0].Message, want)
+	}
+}

@@ -32,6 +32,8 @@ type Instructions struct {
 	FixedLoad *FixedLoadInstructions `json:"fixedLoad,omitempty"`
 	// FrameLossRate is nil when it is not measured.
 	FrameLossRate *FrameLossRateInstructions `json:"frameLossRate,omitempty"`
+	// BackToBack is nil when it is not measured.
+	BackToBack *BackToBackInstructions `json:"backToBack,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

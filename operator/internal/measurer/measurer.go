@@ -93,7 +93,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
 		}
 		record := measure.Record{
-			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Trial: step.Trial, Outcome: outcome,
+			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {

@@ -12,6 +12,7 @@ import (
 func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructions) {
 	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad)
 	instructions.FrameLossRate = instructFrameLossRate(spec.FrameLossRate)
+	instructions.BackToBack = instructBackToBack(spec.BackToBack)
 }
 
 func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions {
@@ -44,6 +45,21 @@ func instructFrameLossRate(spec *v1alpha1.FrameLossRate) *measure.FrameLossRateI
 		curve.MaximumFramesPerSecond = uint64(*spec.MaximumFramesPerSecond)
 	}
 	return curve
+}
+
+func instructBackToBack(spec *v1alpha1.BackToBack) *measure.BackToBackInstructions {
+	if spec == nil {
+		return nil
+	}
+	bursts := &measure.BackToBackInstructions{
+		Repeats: int(spec.Repeats), StepFrames: uint64(spec.StepFrames), Attempts: int(spec.Attempts),
+		MaximumBurstNanoseconds: nanoseconds(spec.MaximumBurstMilliseconds),
+	}
+	if spec.MaximumLostFrames != nil {
+		lost := uint64(*spec.MaximumLostFrames)
+		bursts.MaximumLostFrames = &lost
+	}
+	return bursts
 }
 
 func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }

@@ -38,6 +38,19 @@ func TestInstructFrameLossRate(t *testing.T) {
 	}
 }
 
+func TestInstructBackToBack(t *testing.T) {
+	var got measure.Instructions
+	instructFurther(v1alpha1.Measurements{BackToBack: &v1alpha1.BackToBack{
+		Repeats: 5, StepFrames: 100, MaximumBurstMilliseconds: 2000, Attempts: 2, MaximumLostFrames: new(int64(7)),
+	}}, &got)
+	want := measure.Instructions{BackToBack: &measure.BackToBackInstructions{
+		Repeats: 5, StepFrames: 100, MaximumBurstNanoseconds: 2e9, Attempts: 2, MaximumLostFrames: new(uint64(7)),
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A profile's rate is compared with the line rate of its own frame size alone.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(frameBytes int32, rate int64) v1alpha1.Measurements {

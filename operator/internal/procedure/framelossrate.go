@@ -24,7 +24,7 @@ var frameLossRateKind = kind{
 	fill:   (*walk).fillFrameLossRate,
 	report: (*walk).reportFrameLossRate,
 	warn: func(w *walk, d *doubtful, p *part) {
-		w.warnMaximum(d, p, w.instr.FrameLossRate.MaximumFramesPerSecond, "The frame loss rate")
+		w.warnMaximum(d, p, w.instr.FrameLossRate.MaximumFramesPerSecond, "Frame loss rate")
 		warnUnsent(d, p, "the frame loss rate")
 	},
 }

@@ -93,7 +93,7 @@ func TestFrameLossRateTroubles(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantWarning(t, instr, records, v1alpha1.WarningGeneratorCeiling,
-		"The frame loss rate uses 2000000 frames/s as its maximum, which is what the generator reached in its calibration; line rate is 14880952 frames/s.")
+		"Frame loss rate: the maximum is 2000000 frames/s, which is what the generator reached in its calibration; line rate is 14880952 frames/s.")
 
 	instr.Calibration = nil
 	if records, err = newBench(hardCap()).run(t, instr, nil); err != nil {

@@ -31,7 +31,7 @@ func (w *walk) maximum(frameBytes int, asked uint64) maximum {
 func (w *walk) warnMaximum(d *doubtful, p *part, asked uint64, what string) {
 	if most := w.maximum(p.frameBytes, asked); most.origin == v1alpha1.MaximumCalibration {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
-			"%s uses %d frames/s as its maximum, which is what the generator reached in its calibration; line rate is %d frames/s.",
+			"%s: the maximum is %d frames/s, which is what the generator reached in its calibration; line rate is %d frames/s.",
 			what, most.framesPerSecond, lineRate(w.instr, p.frameBytes))
 	}
 }

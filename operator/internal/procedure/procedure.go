@@ -86,6 +86,9 @@ func validate(instr measure.Instructions) error {
 	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
 		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
 	}
+	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstNanoseconds < 1 || instr.Throughput == nil) {
+		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
+	}
 	seen := map[int]bool{}
 	for _, frameBytes := range instr.FrameBytes {
 		switch {

@@ -69,6 +69,8 @@ type part struct {
 	why  string
 	// nextStage is that of the next trial's record, where it is not the phase's.
 	nextStage measure.Stage
+	// bursts are the searches' results in frames, in stage BackToBack.
+	bursts []uint64
 	// left is the time that an open part of a kind still needs.
 	left time.Duration
 	// counted are the records that count, invalid those that do not.

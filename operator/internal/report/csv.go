@@ -25,6 +25,8 @@ var (
 		"jitterNanoseconds", "firstFrameNanoseconds",
 		"repeat", "delayVariationMaxNanoseconds", "oneWayBudgetPartsPerMillion",
 		"percentOfMaximum", "offeredFramesPerSecond",
+		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "repeats", "stepFrames",
+		"impliedBufferNanoseconds", "correctedBufferNanoseconds",
 	}
 	trialHead = append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
@@ -100,7 +102,8 @@ func resultRows(doc Document) []row {
 		}
 	}
 	rows = append(rows, fixedLoadRows(doc)...)
-	return append(rows, frameLossRateRows(doc)...)
+	rows = append(rows, frameLossRateRows(doc)...)
+	return append(rows, backToBackRows(doc)...)
 }
 
 func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {

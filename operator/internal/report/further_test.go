@@ -21,11 +21,20 @@ func furtherMeasurements() v1alpha1.Measurements {
 		SettleMilliseconds: 2000,
 		FixedLoad:          &v1alpha1.FixedLoad{DiscardSeconds: new(int32(20))},
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
+		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
 	}
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve()}}
+	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts()}}
+}
+
+func bursts() *v1alpha1.BackToBackResult {
+	return &v1alpha1.BackToBackResult{
+		MeanFrames: 4180, MinFrames: 4000, MaxFrames: 4300, StandardDeviationFrames: 130, StepFrames: 100, LongestBurstFrames: 640_000,
+		Bursts: []int64{4000, 4100, 4200, 4300, 4300}, MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
+		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: 3_265_625,
+	}
 }
 
 func lossCurve() *v1alpha1.FrameLossRateResult {

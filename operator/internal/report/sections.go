@@ -21,6 +21,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		fixedLoadSection(doc, l),
 		repeatSection(doc, l),
 		frameLossRateSection(doc),
+		backToBackSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
 		generatorSection(doc, l),
