@@ -57,6 +57,9 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			[]string{"spec.acceptance", "needs measurements.backToBack"}},
 		"criterion on bursts at a load": {"{throughput: {}, latency: {}, backToBack: {}}", "[{name: c, metric: BackToBackFrames, load: idle, atLeast: 1}]",
 			[]string{"spec.acceptance[0]", "forbidden with those"}},
+		"21 trials at the maximum": {"{receiveRate: {trials: 21}}", "", []string{"trials", "less than or equal to 20"}},
+		"criterion on a receive rate that is not measured": {"{throughput: {}}", "[{name: c, metric: ReceiveRateFramesPerSecond, atLeast: 1}]",
+			[]string{"spec.acceptance", "needs measurements.receiveRate"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

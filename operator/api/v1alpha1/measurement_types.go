@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
-// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate)",message="at least one of throughput and latency, or another measurement, is required"
+// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate)",message="at least one of throughput and latency, or another measurement, is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.backToBack) || (has(self.throughput) && self.throughput.goals.exists(g, !has(g.lossPartsPerMillion) || g.lossPartsPerMillion == 0))",message="backToBack needs the throughput without loss: add a goal with lossPartsPerMillion 0 to throughput.goals",fieldPath=".backToBack"
 // +kubebuilder:validation:XValidation:rule="!has(self.fixedLoad) || !has(self.latency) || self.fixedLoad.profiles.all(p, has(self.latency.loads) ? !self.latency.loads.exists(l, l.name == p.name) : !(p.name in ['idle', 'pdr10', 'pdr50', 'pdr90', 'ndr95', 'ndr100']))",message="a profile has the name of a latency load: give it another, because acceptance names both",fieldPath=".fixedLoad.profiles"
 // +kubebuilder:validation:XValidation:rule="!has(self.latency) || (has(self.latency.loads) ? self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal))) : (has(self.throughput) && (!has(self.throughput.goals) || self.throughput.goals.exists(g, g.name == (has(self.latency.preset) && self.latency.preset in ['NDR95', 'RFC2544'] ? 'NDR' : 'PDR')))))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
@@ -29,6 +29,11 @@ type Measurements struct {
 	// without loss. Absent: not measured.
 	// +optional
 	BackToBack *BackToBack `json:"backToBack,omitempty"`
+
+	// receiveRate measures the forwarding rate at the maximum load (RFC 2285
+	// section 3.6.2), trial after trial. Absent: not measured.
+	// +optional
+	ReceiveRate *ReceiveRate `json:"receiveRate,omitempty"`
 
 	// warmUpMilliseconds is the time of the trial before each frame size that
 	// is not counted. Default 1000; 0 leaves it out.

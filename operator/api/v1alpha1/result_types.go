@@ -144,6 +144,10 @@ type FrameResult struct {
 	// +optional
 	BackToBack *BackToBackResult `json:"backToBack,omitempty"`
 
+	// receiveRate is the forwarding rate at the maximum load.
+	// +optional
+	ReceiveRate *ReceiveRateResult `json:"receiveRate,omitempty"`
+
 	// firstFrame is the delay of the warm-up's first frame, one entry for each
 	// direction: the first frame of this size that the chain saw. Absent
 	// without a warm-up, and for a direction whose first frame was lost.

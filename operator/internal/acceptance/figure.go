@@ -20,6 +20,12 @@ var frameFigures = map[v1alpha1.Metric]func(v1alpha1.FrameResult) (int64, error)
 		}
 		return f.BackToBack.MeanFrames, nil
 	},
+	v1alpha1.MetricReceiveRate: func(f v1alpha1.FrameResult) (int64, error) {
+		if f.ReceiveRate == nil {
+			return 0, fmt.Errorf("the receive rate was not measured")
+		}
+		return f.ReceiveRate.MeanFramesPerSecond, nil
+	},
 }
 
 // directionFigure is a metric that belongs to a load. samples says how many

@@ -31,6 +31,15 @@ func TestFixedLoadCriteria(t *testing.T) {
 	}
 }
 
+func TestReceiveRateCriteria(t *testing.T) {
+	least := int64(5000)
+	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricReceiveRate, AtLeast: &least}}, []int32{64, 128},
+		[]v1alpha1.FrameResult{{FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{MeanFramesPerSecond: 4999}}, {FrameBytes: 128}})
+	if len(verdicts) != 2 || verdicts[0].Measured == nil || verdicts[0].Result != v1alpha1.VerdictFailed || verdicts[1].Measured != nil {
+		t.Errorf("%+v", verdicts)
+	}
+}
+
 // Bursts belong to a frame size alone; a size without them has not passed.
 func TestBackToBackCriteria(t *testing.T) {
 	least := int64(4000)

@@ -34,6 +34,8 @@ type Instructions struct {
 	FrameLossRate *FrameLossRateInstructions `json:"frameLossRate,omitempty"`
 	// BackToBack is nil when it is not measured.
 	BackToBack *BackToBackInstructions `json:"backToBack,omitempty"`
+	// ReceiveRate is nil when it is not measured.
+	ReceiveRate *ReceiveRateInstructions `json:"receiveRate,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

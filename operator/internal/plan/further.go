@@ -13,6 +13,11 @@ func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructi
 	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad)
 	instructions.FrameLossRate = instructFrameLossRate(spec.FrameLossRate)
 	instructions.BackToBack = instructBackToBack(spec.BackToBack)
+	if r := spec.ReceiveRate; r != nil {
+		instructions.ReceiveRate = &measure.ReceiveRateInstructions{
+			TrialNanoseconds: nanoseconds(r.TrialMilliseconds), Trials: int(r.Trials),
+		}
+	}
 }
 
 func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions {

@@ -51,6 +51,15 @@ func TestInstructBackToBack(t *testing.T) {
 	}
 }
 
+func TestInstructReceiveRate(t *testing.T) {
+	var got measure.Instructions
+	instructFurther(v1alpha1.Measurements{ReceiveRate: &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 10}}, &got)
+	want := measure.Instructions{ReceiveRate: &measure.ReceiveRateInstructions{TrialNanoseconds: 1e9, Trials: 10}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A profile's rate is compared with the line rate of its own frame size alone.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(frameBytes int32, rate int64) v1alpha1.Measurements {

@@ -30,7 +30,7 @@ type kind struct {
 }
 
 // kinds in the order in which they are measured.
-var kinds = []kind{fixedLoadKind, frameLossRateKind, backToBackKind}
+var kinds = []kind{fixedLoadKind, frameLossRateKind, backToBackKind, receiveRateKind}
 
 func kindOf(stage measure.Stage) (kind, bool) {
 	for _, k := range kinds {

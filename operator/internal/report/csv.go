@@ -103,7 +103,8 @@ func resultRows(doc Document) []row {
 	}
 	rows = append(rows, fixedLoadRows(doc)...)
 	rows = append(rows, frameLossRateRows(doc)...)
-	return append(rows, backToBackRows(doc)...)
+	rows = append(rows, backToBackRows(doc)...)
+	return append(rows, receiveRateRows(doc)...)
 }
 
 func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {

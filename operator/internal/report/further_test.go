@@ -22,11 +22,12 @@ func furtherMeasurements() v1alpha1.Measurements {
 		FixedLoad:          &v1alpha1.FixedLoad{DiscardSeconds: new(int32(20))},
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
+		ReceiveRate:        &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 3},
 	}
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts()}}
+	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate()}}
 }
 
 func bursts() *v1alpha1.BackToBackResult {
@@ -34,6 +35,18 @@ func bursts() *v1alpha1.BackToBackResult {
 		MeanFrames: 4180, MinFrames: 4000, MaxFrames: 4300, StandardDeviationFrames: 130, StepFrames: 100, LongestBurstFrames: 640_000,
 		Bursts: []int64{4000, 4100, 4200, 4300, 4300}, MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
 		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: 3_265_625,
+	}
+}
+
+func receiveRate() *v1alpha1.ReceiveRateResult {
+	return &v1alpha1.ReceiveRateResult{
+		IntendedFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
+		MeanFramesPerSecond: 281_000, MinFramesPerSecond: 280_000, MaxFramesPerSecond: 282_000, StandardDeviationFramesPerSecond: 1000,
+		Trials: []v1alpha1.ReceiveRateTrial{
+			{Trial: 1, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 125_000},
+			{Trial: 2, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 282_000, LossPartsPerMillion: 118_750},
+			{Trial: 3, OfferedFramesPerSecond: 319_990, ForwardingFramesPerSecond: 281_000, LossPartsPerMillion: 121_848},
+		},
 	}
 }
 

@@ -22,6 +22,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		repeatSection(doc, l),
 		frameLossRateSection(doc),
 		backToBackSection(doc, l),
+		receiveRateSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
 		generatorSection(doc, l),
