@@ -51,7 +51,8 @@ type Criterion struct {
 	Goal string `json:"goal,omitempty"`
 
 	// load at which the metric is meant, with the metrics of a load: a latency
-	// load, or a profile of fixedLoad, whose worst repeat counts.
+	// load, a profile of fixedLoad, whose worst repeat counts, or soak, whose worst
+	// interval counts.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20

@@ -60,6 +60,20 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 		"21 trials at the maximum": {"{receiveRate: {trials: 21}}", "", []string{"trials", "less than or equal to 20"}},
 		"criterion on a receive rate that is not measured": {"{throughput: {}}", "[{name: c, metric: ReceiveRateFramesPerSecond, atLeast: 1}]",
 			[]string{"spec.acceptance", "needs measurements.receiveRate"}},
+		"soak without a load":     {"{soak: {frameBytes: 64}}", "", []string{"spec.measurements.soak", "either framesPerSecond or goal"}},
+		"soak of another size":    {"{soak: {frameBytes: 100, framesPerSecond: 5}}", "", []string{"spec.measurements.soak", "traffic.frameBytes does not have"}},
+		"soak of no goal":         {"{throughput: {}, soak: {frameBytes: 64, goal: X, percent: 5}}", "", []string{"spec.measurements.soak", "throughput.goals does not have"}},
+		"soak of 289 intervals":   {"{soak: {frameBytes: 64, framesPerSecond: 5, durationSeconds: 289, intervalSeconds: 1}}", "", []string{"intervalSeconds", "more than 288 intervals"}},
+		"soak below an interval":  {"{soak: {frameBytes: 64, framesPerSecond: 5, durationSeconds: 9, intervalSeconds: 10}}", "", []string{"intervalSeconds", "at most durationSeconds"}},
+		"soak as long as the run": {"{soak: {frameBytes: 64, framesPerSecond: 5, durationSeconds: 86400}}", "", []string{"spec.deadlineSeconds", "raise deadlineSeconds"}},
+		"load named soak": {"{soak: {frameBytes: 64, framesPerSecond: 5}, latency: {loads: [{name: soak, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.soak", "another"}},
+		"criterion on a soak without its size": {"{soak: {frameBytes: 64, framesPerSecond: 5}}",
+			"[{name: c, metric: LossPartsPerMillion, load: soak, atMost: 0}]", []string{"spec.acceptance", "needs the soak's frameBytes"}},
+		"criterion on a soak's median": {"{soak: {frameBytes: 64, framesPerSecond: 5}}",
+			"[{name: c, metric: LatencyP50Nanoseconds, load: soak, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "one of the metrics"}},
+		"criterion on no soak": {"{throughput: {}}",
+			"[{name: c, metric: LossPartsPerMillion, load: soak, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "name one that is measured"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

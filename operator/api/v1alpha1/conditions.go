@@ -116,7 +116,7 @@ const (
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
 	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
 	ReasonMeasurerFailed = "MeasurerFailed"
-	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap.
+	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap; the plan refuses what cannot fit.
 	ReasonResultsTooLarge = "ResultsTooLarge"
 	// ReasonResultsNotStored: the measurer could not write a trial to the API server.
 	ReasonResultsNotStored = "ResultsNotStored"

@@ -148,6 +148,10 @@ type FrameResult struct {
 	// +optional
 	ReceiveRate *ReceiveRateResult `json:"receiveRate,omitempty"`
 
+	// soak is a load over hours.
+	// +optional
+	Soak *SoakResult `json:"soak,omitempty"`
+
 	// firstFrame is the delay of the warm-up's first frame, one entry for each
 	// direction: the first frame of this size that the chain saw. Absent
 	// without a warm-up, and for a direction whose first frame was lost.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // throughputFigures are the metrics that belong to a goal.
@@ -85,6 +86,15 @@ var loadFigures = map[v1alpha1.Metric]directionFigure{
 	},
 }
 
+// soakFigures are those of a soak's worst interval.
+var soakFigures = map[v1alpha1.Metric]func(v1alpha1.WorstCase) int64{
+	v1alpha1.MetricLoss:        func(w v1alpha1.WorstCase) int64 { return w.LossPartsPerMillion },
+	v1alpha1.MetricLatencyMean: func(w v1alpha1.WorstCase) int64 { return w.LatencyMeanNanoseconds },
+	v1alpha1.MetricLatencyP99:  func(w v1alpha1.WorstCase) int64 { return w.LatencyP99Nanoseconds },
+	v1alpha1.MetricLatencyMax:  func(w v1alpha1.WorstCase) int64 { return w.LatencyMaxNanoseconds },
+	v1alpha1.MetricJitter:      func(w v1alpha1.WorstCase) int64 { return w.JitterNanoseconds },
+}
+
 // figure is the criterion's value for one frame size. The error says, for
 // people, why there is none.
 func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) (int64, error) {
@@ -120,6 +130,13 @@ func loadFigure(criterion v1alpha1.Criterion, figure directionFigure, frame v1al
 		if result.Load == criterion.Load {
 			return worse(figure, criterion.AtLeast != nil, result.Directions)
 		}
+	}
+	if criterion.Load == measure.SoakLoad && frame.Soak != nil {
+		value, ok := soakFigures[criterion.Metric]
+		if !ok {
+			return 0, fmt.Errorf("a soak has no such figure")
+		}
+		return value(frame.Soak.Worst), nil
 	}
 	for _, result := range frame.FixedLoad {
 		if result.Profile != criterion.Load {

@@ -40,6 +40,21 @@ func TestReceiveRateCriteria(t *testing.T) {
 	}
 }
 
+// Of a soak, the worst interval counts, and only what the result keeps of it.
+func TestSoakCriteria(t *testing.T) {
+	most, size := int64(250), int32(64)
+	verdicts := Evaluate([]v1alpha1.Criterion{
+		{Name: "a", Metric: v1alpha1.MetricLatencyMax, Load: "soak", FrameBytes: &size, AtMost: &most},
+		{Name: "b", Metric: v1alpha1.MetricLatencyP50, Load: "soak", FrameBytes: &size, AtMost: &most},
+	}, []int32{64}, []v1alpha1.FrameResult{{FrameBytes: 64, Soak: &v1alpha1.SoakResult{Worst: v1alpha1.WorstCase{LatencyMaxNanoseconds: 200}}}})
+	if verdicts[0].Result != v1alpha1.VerdictPassed || *verdicts[0].Measured != 200 {
+		t.Errorf("%+v", verdicts[0])
+	}
+	if verdicts[1].Result != v1alpha1.VerdictFailed || verdicts[1].Measured != nil {
+		t.Errorf("%+v", verdicts[1])
+	}
+}
+
 // Bursts belong to a frame size alone; a size without them has not passed.
 func TestBackToBackCriteria(t *testing.T) {
 	least := int64(4000)

@@ -36,6 +36,8 @@ type Instructions struct {
 	BackToBack *BackToBackInstructions `json:"backToBack,omitempty"`
 	// ReceiveRate is nil when it is not measured.
 	ReceiveRate *ReceiveRateInstructions `json:"receiveRate,omitempty"`
+	// Soak is nil when it is not measured.
+	Soak *SoakInstructions `json:"soak,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

@@ -6,6 +6,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
 )
 
 // instructFurther fills the measurements beside throughput and latency.
@@ -13,6 +14,7 @@ func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructi
 	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad)
 	instructions.FrameLossRate = instructFrameLossRate(spec.FrameLossRate)
 	instructions.BackToBack = instructBackToBack(spec.BackToBack)
+	instructions.Soak = instructSoak(spec.Soak)
 	if r := spec.ReceiveRate; r != nil {
 		instructions.ReceiveRate = &measure.ReceiveRateInstructions{
 			TrialNanoseconds: nanoseconds(r.TrialMilliseconds), Trials: int(r.Trials),
@@ -67,6 +69,41 @@ func instructBackToBack(spec *v1alpha1.BackToBack) *measure.BackToBackInstructio
 	return bursts
 }
 
+func instructSoak(spec *v1alpha1.Soak) *measure.SoakInstructions {
+	if spec == nil {
+		return nil
+	}
+	soak := &measure.SoakInstructions{
+		FrameBytes:          int(spec.FrameBytes),
+		Load:                measure.LoadInstruction{Name: measure.SoakLoad, Goal: spec.Goal},
+		DurationNanoseconds: wholeSeconds(spec.DurationSeconds),
+		IntervalNanoseconds: wholeSeconds(spec.IntervalSeconds),
+	}
+	if spec.FramesPerSecond != nil {
+		soak.Load.FramesPerSecond = uint64(*spec.FramesPerSecond)
+	}
+	if spec.Percent != nil {
+		soak.Load.Percent = int64(*spec.Percent)
+	}
+	if spec.StopAboveLossPartsPerMillion != nil {
+		loss := int64(*spec.StopAboveLossPartsPerMillion)
+		soak.StopAboveLossPartsPerMillion = &loss
+	}
+	return soak
+}
+
+// checkSize refuses what would fill the results before it ends, hours later.
+func checkSize(instructions measure.Instructions) error {
+	expected := procedure.ExpectedBytes(instructions)
+	if expected <= measure.MaximumResultsBytes {
+		return nil
+	}
+	return fail(v1alpha1.ReasonResultsTooLarge,
+		"lower the run's spec.traffic.frameBytes, or what spec.measurements asks for of each, and make more runs",
+		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
+		len(instructions.FrameBytes), expected>>10, measure.MaximumResultsBytes>>10)
+}
+
 func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }
 
 // statedLoad is a load that the spec gives as a rate.
@@ -91,6 +128,11 @@ func furtherLoads(spec v1alpha1.Measurements) []statedLoad {
 	if curve := spec.FrameLossRate; curve != nil && curve.MaximumFramesPerSecond != nil {
 		loads = append(loads, statedLoad{
 			field: "measurements.frameLossRate.maximumFramesPerSecond", framesPerSecond: *curve.MaximumFramesPerSecond,
+		})
+	}
+	if soak := spec.Soak; soak != nil && soak.FramesPerSecond != nil {
+		loads = append(loads, statedLoad{
+			field: "measurements.soak.framesPerSecond", framesPerSecond: *soak.FramesPerSecond, frameBytes: soak.FrameBytes,
 		})
 	}
 	return loads

@@ -60,6 +60,36 @@ func TestInstructReceiveRate(t *testing.T) {
 	}
 }
 
+func TestInstructSoak(t *testing.T) {
+	var got measure.Instructions
+	instructFurther(v1alpha1.Measurements{Soak: &v1alpha1.Soak{
+		FrameBytes: 256, Goal: "NDR", Percent: new(int32(90)), DurationSeconds: 86_400, IntervalSeconds: 300,
+		StopAboveLossPartsPerMillion: new(int32(0)),
+	}}, &got)
+	want := measure.Instructions{Soak: &measure.SoakInstructions{
+		FrameBytes: 256, Load: measure.LoadInstruction{Name: "soak", Goal: "NDR", Percent: 90},
+		DurationNanoseconds: 86_400e9, IntervalNanoseconds: 300e9, StopAboveLossPartsPerMillion: new(int64(0)),
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What cannot be stored is refused before anything is started.
+func TestCheckSize(t *testing.T) {
+	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, FrameBytes: []int{256}, Soak: &measure.SoakInstructions{
+		FrameBytes: 256, Load: measure.LoadInstruction{FramesPerSecond: 1000}, DurationNanoseconds: 86_400e9, IntervalNanoseconds: 300e9,
+	}}
+	if err := checkSize(instructions); err != nil {
+		t.Errorf("a day in intervals of five minutes: %v", err)
+	}
+	instructions.FrameLossRate = &measure.FrameLossRateInstructions{StepPercent: 2, TrialNanoseconds: 1e9}
+	instructions.FrameBytes = []int{64, 128, 256, 512, 1024, 1280, 1518}
+	if err := checkSize(instructions); measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge {
+		t.Errorf("seven curves of 50 points beside it: %v", err)
+	}
+}
+
 // A profile's rate is compared with the line rate of its own frame size alone.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(frameBytes int32, rate int64) v1alpha1.Measurements {
@@ -75,6 +105,9 @@ func TestLoadsAboveLineRate(t *testing.T) {
 		"above its size":    {profile(1518, 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
 		"curve above line rate": {v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{MaximumFramesPerSecond: new(int64(1_000_000))}},
 			v1alpha1.ReasonLoadAboveLineRate},
+		"soak above line rate": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{FrameBytes: 1518, FramesPerSecond: new(int64(1_000_000))}},
+			v1alpha1.ReasonLoadAboveLineRate},
+		"soak that fits": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{FrameBytes: 64, FramesPerSecond: new(int64(1_000_000))}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Run: &v1alpha1.BenchmarkRun{}, Testbed: &v1alpha1.Testbed{}}

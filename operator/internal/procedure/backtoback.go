@@ -27,6 +27,9 @@ var backToBackKind = kind{
 		return single(instr.BackToBack != nil)
 	},
 	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.frameBytes, 0).framesPerSecond, nil },
+	trials: func(w *walk, ph phase) int {
+		return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.frameBytes))
+	},
 	expected: func(w *walk, ph phase) time.Duration {
 		return w.burstTime(ph.frameBytes, w.instr.BackToBack.Repeats)
 	},

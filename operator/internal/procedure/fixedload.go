@@ -30,6 +30,12 @@ var fixedLoadKind = kind{
 		return out
 	},
 	highest: func(_ *walk, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil },
+	trials: func(w *walk, _ phase) int {
+		if w.instr.FixedLoad.DiscardNanoseconds > 0 {
+			return 2 * w.instr.FixedLoad.Repeats
+		}
+		return w.instr.FixedLoad.Repeats
+	},
 	expected: func(w *walk, _ phase) time.Duration {
 		return w.fixedLoadTime(w.instr.FixedLoad.Repeats)
 	},

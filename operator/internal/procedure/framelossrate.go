@@ -18,6 +18,7 @@ var frameLossRateKind = kind{
 	highest: func(w *walk, ph phase) (uint64, error) {
 		return w.maximum(ph.frameBytes, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
 	},
+	trials: func(w *walk, _ phase) int { return curveTrials(w.instr.FrameLossRate) },
 	expected: func(w *walk, _ phase) time.Duration {
 		return w.cost(curveTrials(w.instr.FrameLossRate), w.instr.FrameLossRate.TrialNanoseconds)
 	},

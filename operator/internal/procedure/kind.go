@@ -18,6 +18,8 @@ type kind struct {
 	loads func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction
 	// highest is the highest load that it makes, for the warm-up.
 	highest func(w *walk, ph phase) (uint64, error)
+	// trials is how many a phase takes where none has to be repeated.
+	trials func(w *walk, ph phase) int
 	// expected is a phase's time before anything of it is known.
 	expected func(w *walk, ph phase) time.Duration
 	// fill gives a part its records and decides what it needs next; while it is
@@ -30,7 +32,7 @@ type kind struct {
 }
 
 // kinds in the order in which they are measured.
-var kinds = []kind{fixedLoadKind, frameLossRateKind, backToBackKind, receiveRateKind}
+var kinds = []kind{fixedLoadKind, frameLossRateKind, backToBackKind, receiveRateKind, soakKind}
 
 func kindOf(stage measure.Stage) (kind, bool) {
 	for _, k := range kinds {

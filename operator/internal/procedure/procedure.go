@@ -89,6 +89,9 @@ func validate(instr measure.Instructions) error {
 	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstNanoseconds < 1 || instr.Throughput == nil) {
 		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
 	}
+	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
+		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
+	}
 	seen := map[int]bool{}
 	for _, frameBytes := range instr.FrameBytes {
 		switch {

@@ -17,6 +17,7 @@ var receiveRateKind = kind{
 		return single(instr.ReceiveRate != nil)
 	},
 	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.frameBytes, 0).framesPerSecond, nil },
+	trials:  func(w *walk, _ phase) int { return w.instr.ReceiveRate.Trials },
 	expected: func(w *walk, _ phase) time.Duration {
 		return w.cost(w.instr.ReceiveRate.Trials, w.instr.ReceiveRate.TrialNanoseconds)
 	},
@@ -37,8 +38,8 @@ func (w *walk) flatOut(frameBytes int) (maximum, bool) {
 func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 	r := w.instr.ReceiveRate
 	most, _ := w.flatOut(p.frameBytes)
-	alive := p.takeAlive(&records, most.framesPerSecond)
-	if err := p.take(records); err != nil {
+	flatOut, low := p.split(records, most.framesPerSecond)
+	if err := p.take(flatOut); err != nil {
 		return err
 	}
 	p.left = w.cost(r.Trials-len(p.counted), r.TrialNanoseconds)
@@ -52,11 +53,11 @@ func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 		switch {
 		case most.framesPerSecond == aliveFramesPerSecond:
 			return chainFailed(p.frameBytes, aliveFramesPerSecond)
-		case alive == nil:
+		case low == nil:
 			p.why = "see whether the device still forwards at a low load"
 			p.next = w.trial(p.frameBytes, aliveFramesPerSecond, r.TrialNanoseconds)
 			return nil
-		case nothingReceived(alive.Outcome):
+		case nothingReceived(low.Outcome):
 			return chainFailed(p.frameBytes, aliveFramesPerSecond)
 		}
 	}
@@ -67,16 +68,21 @@ func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 // aliveFramesPerSecond is a load that every device forwards that is there.
 const aliveFramesPerSecond = calibrationLowFramesPerSecond
 
-// takeAlive takes the trial at the low load out of the records, where there is
-// one. No figure is formed of it.
-func (p *part) takeAlive(records *[]measure.Record, most uint64) *measure.Record {
-	n := len(*records)
-	if n == 0 || most == aliveFramesPerSecond || (*records)[n-1].Trial.IntendedFramesPerSecond != aliveFramesPerSecond {
-		return nil
+// split parts the trials at the maximum load from the one at the low load, which
+// is in no figure; an invalid one of those is made again.
+func (p *part) split(records []measure.Record, most uint64) (flatOut []measure.Record, low *measure.Record) {
+	for i, r := range records {
+		switch {
+		case most == aliveFramesPerSecond || r.Trial.IntendedFramesPerSecond != aliveFramesPerSecond:
+			flatOut = append(flatOut, r)
+		case objection(r) != "":
+			// Behind the last of the others it counts among the invalid ones in a row.
+			flatOut = append(flatOut, r)
+		default:
+			low = &records[i]
+		}
 	}
-	last := (*records)[n-1]
-	*records = (*records)[:n-1]
-	return &last
+	return flatOut, low
 }
 
 func (w *walk) reportReceiveRate(p *part, frame *v1alpha1.FrameResult) {

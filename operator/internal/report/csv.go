@@ -26,7 +26,7 @@ var (
 		"repeat", "delayVariationMaxNanoseconds", "oneWayBudgetPartsPerMillion",
 		"percentOfMaximum", "offeredFramesPerSecond",
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "repeats", "stepFrames",
-		"impliedBufferNanoseconds", "correctedBufferNanoseconds",
+		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
 	}
 	trialHead = append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
@@ -104,7 +104,8 @@ func resultRows(doc Document) []row {
 	rows = append(rows, fixedLoadRows(doc)...)
 	rows = append(rows, frameLossRateRows(doc)...)
 	rows = append(rows, backToBackRows(doc)...)
-	return append(rows, receiveRateRows(doc)...)
+	rows = append(rows, receiveRateRows(doc)...)
+	return append(rows, soakRows(doc)...)
 }
 
 func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {

@@ -23,11 +23,12 @@ func furtherMeasurements() v1alpha1.Measurements {
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
 		ReceiveRate:        &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 3},
+		Soak:               &v1alpha1.Soak{FrameBytes: 256, DurationSeconds: 86_400, IntervalSeconds: 300},
 	}
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate()}}
+	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
 }
 
 func bursts() *v1alpha1.BackToBackResult {
@@ -46,6 +47,21 @@ func receiveRate() *v1alpha1.ReceiveRateResult {
 			{Trial: 1, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 125_000},
 			{Trial: 2, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 282_000, LossPartsPerMillion: 118_750},
 			{Trial: 3, OfferedFramesPerSecond: 319_990, ForwardingFramesPerSecond: 281_000, LossPartsPerMillion: 121_848},
+		},
+	}
+}
+
+func soak() *v1alpha1.SoakResult {
+	return &v1alpha1.SoakResult{
+		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
+		Worst: v1alpha1.WorstCase{
+			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
+			DelayVariationMaxNanoseconds: 1_990_000, JitterNanoseconds: 1500, OneWayBudgetPartsPerMillion: 13_334,
+		},
+		Intervals: []v1alpha1.SoakInterval{
+			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterNanoseconds: 1200},
+			{StartSeconds: 300, P50Nanoseconds: 6000, P99Nanoseconds: 20_500, MaxNanoseconds: 95_000, JitterNanoseconds: 1210},
+			{StartSeconds: 601, LossPartsPerMillion: 4000, P50Nanoseconds: 6500, P99Nanoseconds: 31_000, MaxNanoseconds: 2_000_000, JitterNanoseconds: 1500},
 		},
 	}
 }

@@ -23,6 +23,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		frameLossRateSection(doc),
 		backToBackSection(doc, l),
 		receiveRateSection(doc, l),
+		soakSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
 		generatorSection(doc, l),
