@@ -1,11 +1,11 @@
 package v1alpha1
 
 // Metric is a figure that a criterion can look at.
-// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames
+// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond
 type Metric string
 
-// The metrics. Those of throughput belong to a goal, all others to a latency
-// load, where the worse direction counts.
+// The metrics. Those of throughput belong to a goal, BackToBackFrames and
+// ReceiveRateFramesPerSecond to the frame size alone, all others to a load, where the worse direction counts.
 const (
 	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
 	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"
@@ -24,12 +24,14 @@ const (
 	MetricLoss                          Metric = "LossPartsPerMillion"
 	MetricReordered                     Metric = "ReorderedFrames"
 	MetricDuplicate                     Metric = "DuplicateFrames"
+	MetricBackToBack                    Metric = "BackToBackFrames"
+	MetricReceiveRate                   Metric = "ReceiveRateFramesPerSecond"
 )
 
 // Criterion is a threshold on one metric.
 // +kubebuilder:validation:XValidation:rule="has(self.atLeast) != has(self.atMost)",message="exactly one of atLeast and atMost is required"
 // +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') == has(self.goal)",message="goal is required with a Throughput metric, and forbidden with any other",fieldPath=".goal"
-// +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') != has(self.load)",message="load is required with every metric but the Throughput ones, and forbidden with those",fieldPath=".load"
+// +kubebuilder:validation:XValidation:rule="(self.metric.startsWith('Throughput') || self.metric in ['BackToBackFrames', 'ReceiveRateFramesPerSecond']) != has(self.load)",message="load is required with every metric but BackToBackFrames, ReceiveRateFramesPerSecond and the Throughput ones, and forbidden with those",fieldPath=".load"
 // +kubebuilder:validation:XValidation:rule="!has(self.statistic) || self.statistic != 'ConfidenceLimit' || self.metric in ['ThroughputFramesPerSecond', 'LatencyP50Nanoseconds', 'LatencyP99Nanoseconds']",message="statistic ConfidenceLimit goes with ThroughputFramesPerSecond, LatencyP50Nanoseconds and LatencyP99Nanoseconds alone",fieldPath=".statistic"
 type Criterion struct {
 	// name of the criterion, unique in the run.
@@ -49,7 +51,9 @@ type Criterion struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load at which the metric is meant, with all other metrics.
+	// load at which the metric is meant, with the metrics of a load: a latency
+	// load, a profile of fixedLoad, whose worst repeat counts, or soak, whose worst
+	// interval counts.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20

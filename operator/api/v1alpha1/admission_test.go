@@ -234,7 +234,7 @@ func TestDefaults(t *testing.T) {
 	if throughput == nil || len(throughput.Goals) != 2 || throughput.Goals[1].LossPartsPerMillion != 1000 || throughput.Goals[1].TrialMilliseconds != 1000 {
 		t.Errorf("throughput %+v, want goals NDR and PDR with their defaults", throughput)
 	}
-	if latency == nil || len(latency.Loads) != 3 || latency.TrialMilliseconds != 5000 {
+	if latency == nil || len(latency.MeasuredLoads()) != 3 || latency.TrialMilliseconds != 5000 {
 		t.Errorf("latency %+v, want three loads", latency)
 	}
 	if run.Spec.Chain[0].Runtime != v1alpha1.RuntimePod || run.Spec.Chain[0].West.Attachment != v1alpha1.AttachmentVeth {

@@ -116,7 +116,7 @@ const (
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
 	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
 	ReasonMeasurerFailed = "MeasurerFailed"
-	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap.
+	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap; the plan refuses what cannot fit.
 	ReasonResultsTooLarge = "ResultsTooLarge"
 	// ReasonResultsNotStored: the measurer could not write a trial to the API server.
 	ReasonResultsNotStored = "ResultsNotStored"
@@ -172,6 +172,8 @@ const (
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
 	WarningLoadNotDerived = "LoadNotDerived"
+	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
+	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 )
 
 // Labels and the finalizer that the operator puts on objects.

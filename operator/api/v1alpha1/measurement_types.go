@@ -1,8 +1,12 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
-// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency)",message="at least one of throughput and latency is required"
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.loads) || self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal)))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
+// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate) || has(self.soak)",message="at least one of throughput and latency, or another measurement, is required"
+// +kubebuilder:validation:XValidation:rule="!has(self.soak) || !has(self.soak.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == self.soak.goal))",message="the soak's load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".soak"
+// +kubebuilder:validation:XValidation:rule="!has(self.soak) || !((has(self.latency) && has(self.latency.loads) && self.latency.loads.exists(l, l.name == 'soak')) || (has(self.fixedLoad) && self.fixedLoad.profiles.exists(p, p.name == 'soak')))",message="soak is the name of the soak's load: give the latency load or profile another",fieldPath=".soak"
+// +kubebuilder:validation:XValidation:rule="!has(self.backToBack) || (has(self.throughput) && self.throughput.goals.exists(g, !has(g.lossPartsPerMillion) || g.lossPartsPerMillion == 0))",message="backToBack needs the throughput without loss: add a goal with lossPartsPerMillion 0 to throughput.goals",fieldPath=".backToBack"
+// +kubebuilder:validation:XValidation:rule="!has(self.fixedLoad) || !has(self.latency) || self.fixedLoad.profiles.all(p, has(self.latency.loads) ? !self.latency.loads.exists(l, l.name == p.name) : !(p.name in ['idle', 'pdr10', 'pdr50', 'pdr90', 'ndr95', 'ndr100']))",message="a profile has the name of a latency load: give it another, because acceptance names both",fieldPath=".fixedLoad.profiles"
+// +kubebuilder:validation:XValidation:rule="!has(self.latency) || (has(self.latency.loads) ? self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal))) : (has(self.throughput) && (!has(self.throughput.goals) || self.throughput.goals.exists(g, g.name == (has(self.latency.preset) && self.latency.preset in ['NDR95', 'RFC2544'] ? 'NDR' : 'PDR')))))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
 type Measurements struct {
 	// throughput searches for the highest load that meets each goal. Absent: not measured.
 	// +optional
@@ -11,6 +15,32 @@ type Measurements struct {
 	// latency measures delay, its variation and loss at given loads. Absent: not measured.
 	// +optional
 	Latency *Latency `json:"latency,omitempty"`
+
+	// fixedLoad measures loss, delay and its variation at stated rates for a
+	// stated time, more than once. Absent: not measured.
+	// +optional
+	FixedLoad *FixedLoad `json:"fixedLoad,omitempty"`
+
+	// frameLossRate measures loss from the maximum load down in steps (RFC 2544
+	// section 26.3). Absent: not measured.
+	// +optional
+	FrameLossRate *FrameLossRate `json:"frameLossRate,omitempty"`
+
+	// backToBack searches for the longest burst without loss (RFC 9004), for the
+	// frame sizes whose throughput the device bounds. It needs a throughput goal
+	// without loss. Absent: not measured.
+	// +optional
+	BackToBack *BackToBack `json:"backToBack,omitempty"`
+
+	// receiveRate measures the forwarding rate at the maximum load (RFC 2285
+	// section 3.6.2), trial after trial. Absent: not measured.
+	// +optional
+	ReceiveRate *ReceiveRate `json:"receiveRate,omitempty"`
+
+	// soak holds one load of one frame size for hours, with a figure for each
+	// interval. Absent: not measured.
+	// +optional
+	Soak *Soak `json:"soak,omitempty"`
 
 	// warmUpMilliseconds is the time of the trial before each frame size that
 	// is not counted. Default 1000; 0 leaves it out.
@@ -181,14 +211,37 @@ type Goal struct {
 	WidthPartsPerMillion int32 `json:"widthPartsPerMillion,omitempty"`
 }
 
+// LatencyPreset names a list of latency loads.
+// +kubebuilder:validation:Enum=Standard;CSIT;NDR95;RFC2544
+type LatencyPreset string
+
+// The presets. Idle is 1000 frames/s, low enough to queue nowhere and high
+// enough for percentiles.
+const (
+	// PresetStandard is idle, pdr50 and pdr90: 50 % and 90 % of PDR.
+	PresetStandard LatencyPreset = "Standard"
+	// PresetCSIT is idle, pdr10, pdr50 and pdr90, the loads of FD.io CSIT.
+	PresetCSIT LatencyPreset = "CSIT"
+	// PresetNDR95 is idle and ndr95: 95 % of NDR.
+	PresetNDR95 LatencyPreset = "NDR95"
+	// PresetRFC2544 is ndr100: the throughput rate (RFC 2544 section 26.2).
+	PresetRFC2544 LatencyPreset = "RFC2544"
+)
+
 // Latency measures delay, its variation and loss at given loads.
+// +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.loads))",message="give either preset or loads",fieldPath=".preset"
 type Latency struct {
-	// loads are measured one after the other. Default: idle (1000 frames/s) and
-	// 50 % and 90 % of PDR.
+	// preset names the loads: Standard (idle, pdr50, pdr90), CSIT (idle, pdr10,
+	// pdr50, pdr90), NDR95 (idle, ndr95) or RFC2544 (ndr100). Idle is 1000
+	// frames/s; the others are that percentage of the goal PDR or NDR, which
+	// throughput.goals must have. Absent: Standard, unless loads are given.
+	// +optional
+	Preset LatencyPreset `json:"preset,omitempty"`
+
+	// loads are measured one after the other. Absent: those of the preset.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:default={{name: idle, framesPerSecond: 1000}, {name: pdr50, goal: PDR, percent: 50}, {name: pdr90, goal: PDR, percent: 90}}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	Loads []LatencyLoad `json:"loads,omitempty"`

@@ -146,6 +146,51 @@ type FrameResult struct {
 	// +listMapKey=load
 	// +kubebuilder:validation:MaxItems=8
 	Latency []LatencyResult `json:"latency,omitempty"`
+
+	// fixedLoad holds one entry for each profile of this frame size.
+	// +optional
+	// +listType=map
+	// +listMapKey=profile
+	// +kubebuilder:validation:MaxItems=8
+	FixedLoad []FixedLoadResult `json:"fixedLoad,omitempty"`
+
+	// frameLossRate is the loss at falling loads.
+	// +optional
+	FrameLossRate *FrameLossRateResult `json:"frameLossRate,omitempty"`
+
+	// backToBack is the longest burst without loss. Absent where the device does
+	// not bound the throughput.
+	// +optional
+	BackToBack *BackToBackResult `json:"backToBack,omitempty"`
+
+	// receiveRate is the forwarding rate at the maximum load.
+	// +optional
+	ReceiveRate *ReceiveRateResult `json:"receiveRate,omitempty"`
+
+	// soak is a load over hours.
+	// +optional
+	Soak *SoakResult `json:"soak,omitempty"`
+
+	// firstFrame is the delay of the warm-up's first frame, one entry for each
+	// direction: the first frame of this size that the chain saw. Absent
+	// without a warm-up, and for a direction whose first frame was lost.
+	// +optional
+	// +listType=map
+	// +listMapKey=direction
+	// +kubebuilder:validation:MaxItems=2
+	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
+}
+
+// FirstFrameResult is one direction's first frame.
+type FirstFrameResult struct {
+	// direction is Forward (west to east) or Reverse.
+	// +required
+	// +kubebuilder:validation:Enum=Forward;Reverse
+	Direction string `json:"direction,omitempty"`
+
+	// delayNanoseconds is its one-way delay.
+	// +required
+	DelayNanoseconds int64 `json:"delayNanoseconds"`
 }
 
 // Regularity says whether a search met its precision (RFC 9971's regular and irregular goal results).
@@ -277,6 +322,11 @@ type DirectionResult struct {
 	// duplicateFrames arrived more than once (RFC 5560).
 	// +required
 	DuplicateFrames int64 `json:"duplicateFrames"`
+
+	// firstFrameNanoseconds is the delay of the trial's first frame; it is in
+	// latency too. Absent when that frame was lost.
+	// +optional
+	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
 
 	// latency is the one-way delay (RFC 7679).
 	// +required

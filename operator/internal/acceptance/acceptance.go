@@ -69,6 +69,9 @@ func judge(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.Fr
 
 // subject names the figure: "LatencyP99Nanoseconds at pdr50".
 func subject(criterion v1alpha1.Criterion) string {
+	if _, ok := frameFigures[criterion.Metric]; ok {
+		return string(criterion.Metric)
+	}
 	if criterion.Goal != "" {
 		return fmt.Sprintf("%s of %s", criterion.Metric, criterion.Goal)
 	}

@@ -4,12 +4,29 @@ import (
 	"fmt"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // throughputFigures are the metrics that belong to a goal.
 var throughputFigures = map[v1alpha1.Metric]func(v1alpha1.ThroughputResult) int64{
 	v1alpha1.MetricThroughputFramesPerSecond:     func(t v1alpha1.ThroughputResult) int64 { return t.FramesPerSecond },
 	v1alpha1.MetricThroughputLayer1BitsPerSecond: func(t v1alpha1.ThroughputResult) int64 { return t.Layer1BitsPerSecond },
+}
+
+// frameFigures are the metrics that belong to a frame size alone.
+var frameFigures = map[v1alpha1.Metric]func(v1alpha1.FrameResult) (int64, error){
+	v1alpha1.MetricBackToBack: func(f v1alpha1.FrameResult) (int64, error) {
+		if f.BackToBack == nil {
+			return 0, fmt.Errorf("back-to-back frames were not measured")
+		}
+		return f.BackToBack.MeanFrames, nil
+	},
+	v1alpha1.MetricReceiveRate: func(f v1alpha1.FrameResult) (int64, error) {
+		if f.ReceiveRate == nil {
+			return 0, fmt.Errorf("the receive rate was not measured")
+		}
+		return f.ReceiveRate.MeanFramesPerSecond, nil
+	},
 }
 
 // directionFigure is a metric that belongs to a load. samples says how many
@@ -69,6 +86,15 @@ var loadFigures = map[v1alpha1.Metric]directionFigure{
 	},
 }
 
+// soakFigures are those of a soak's worst interval.
+var soakFigures = map[v1alpha1.Metric]func(v1alpha1.WorstCase) int64{
+	v1alpha1.MetricLoss:        func(w v1alpha1.WorstCase) int64 { return w.LossPartsPerMillion },
+	v1alpha1.MetricLatencyMean: func(w v1alpha1.WorstCase) int64 { return w.LatencyMeanNanoseconds },
+	v1alpha1.MetricLatencyP99:  func(w v1alpha1.WorstCase) int64 { return w.LatencyP99Nanoseconds },
+	v1alpha1.MetricLatencyMax:  func(w v1alpha1.WorstCase) int64 { return w.LatencyMaxNanoseconds },
+	v1alpha1.MetricJitter:      func(w v1alpha1.WorstCase) int64 { return w.JitterNanoseconds },
+}
+
 // figure is the criterion's value for one frame size. The error says, for
 // people, why there is none.
 func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) (int64, error) {
@@ -82,8 +108,11 @@ func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.F
 		if value, ok := throughputFigures[criterion.Metric]; ok {
 			return throughputFigure(criterion.Goal, value, result.Throughput)
 		}
+		if value, ok := frameFigures[criterion.Metric]; ok {
+			return value(result)
+		}
 		if value, ok := loadFigures[criterion.Metric]; ok {
-			return loadFigure(criterion, value, result.Latency)
+			return loadFigure(criterion, value, result)
 		}
 		return 0, fmt.Errorf("this version does not know the metric")
 	}
@@ -99,11 +128,28 @@ func throughputFigure(goal string, value func(v1alpha1.ThroughputResult) int64, 
 	return 0, fmt.Errorf("the goal was not measured")
 }
 
-func loadFigure(criterion v1alpha1.Criterion, figure directionFigure, results []v1alpha1.LatencyResult) (int64, error) {
-	for _, result := range results {
+func loadFigure(criterion v1alpha1.Criterion, figure directionFigure, frame v1alpha1.FrameResult) (int64, error) {
+	for _, result := range frame.Latency {
 		if result.Load == criterion.Load {
 			return worse(figure, criterion.AtLeast != nil, result.Directions)
 		}
+	}
+	if criterion.Load == measure.SoakLoad && frame.Soak != nil {
+		value, ok := soakFigures[criterion.Metric]
+		if !ok {
+			return 0, fmt.Errorf("a soak has no such figure")
+		}
+		return value(frame.Soak.Worst), nil
+	}
+	for _, result := range frame.FixedLoad {
+		if result.Profile != criterion.Load {
+			continue
+		}
+		var directions []v1alpha1.DirectionResult
+		for _, repeat := range result.Repeats {
+			directions = append(directions, repeat.Directions...)
+		}
+		return worse(figure, criterion.AtLeast != nil, directions)
 	}
 	return 0, fmt.Errorf("the load was not measured")
 }

@@ -30,6 +30,16 @@ type Instructions struct {
 	Throughput *ThroughputInstructions `json:"throughput,omitempty"`
 	// Latency is nil when it is not measured.
 	Latency *LatencyInstructions `json:"latency,omitempty"`
+	// FixedLoad is nil when it is not measured.
+	FixedLoad *FixedLoadInstructions `json:"fixedLoad,omitempty"`
+	// FrameLossRate is nil when it is not measured.
+	FrameLossRate *FrameLossRateInstructions `json:"frameLossRate,omitempty"`
+	// BackToBack is nil when it is not measured.
+	BackToBack *BackToBackInstructions `json:"backToBack,omitempty"`
+	// ReceiveRate is nil when it is not measured.
+	ReceiveRate *ReceiveRateInstructions `json:"receiveRate,omitempty"`
+	// Soak is nil when it is not measured.
+	Soak *SoakInstructions `json:"soak,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

@@ -109,10 +109,10 @@ type DirectionOutcome struct {
 	// FirstFrameNanoseconds is the delay of the frame with sequence number 0, or 0 when it was lost.
 	FirstFrameNanoseconds uint64 `json:"firstFrameNanoseconds,omitempty"`
 	// Latency is the one-way delay (RFC 7679).
-	Latency Delays `json:"latency"`
+	Latency Delays `json:"latency,omitzero"`
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
 	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
-	DelayVariation Delays `json:"delayVariation"`
+	DelayVariation Delays `json:"delayVariation,omitzero"`
 	// JitterNanoseconds is RFC 3550 section 6.4.1's running mean with gain 1/16, at the trial's end.
 	JitterNanoseconds uint64 `json:"jitterNanoseconds"`
 }

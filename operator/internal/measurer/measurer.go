@@ -96,7 +96,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		}
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: outcome,
+			Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {

@@ -117,21 +117,17 @@ func checkFrame(in Input, size int) error {
 // checkLoads compares every load that the spec gives as a rate with the line
 // rate of every frame size.
 func checkLoads(in Input) error {
-	type load struct {
-		field           string
-		framesPerSecond int64
-	}
-	var loads []load
+	loads := furtherLoads(in.Run.Spec.Measurements)
 	if throughput := in.Run.Spec.Measurements.Throughput; throughput != nil {
-		loads = append(loads, load{"measurements.throughput.minimumFramesPerSecond", throughput.MinimumFramesPerSecond})
+		loads = append(loads, statedLoad{field: "measurements.throughput.minimumFramesPerSecond", framesPerSecond: throughput.MinimumFramesPerSecond})
 		if maximum := throughput.MaximumFramesPerSecond; maximum != nil {
-			loads = append(loads, load{"measurements.throughput.maximumFramesPerSecond", *maximum})
+			loads = append(loads, statedLoad{field: "measurements.throughput.maximumFramesPerSecond", framesPerSecond: *maximum})
 		}
 	}
 	if latency := in.Run.Spec.Measurements.Latency; latency != nil {
-		for _, l := range latency.Loads {
+		for _, l := range latency.MeasuredLoads() {
 			if l.FramesPerSecond != nil {
-				loads = append(loads, load{fmt.Sprintf("measurements.latency.loads[%s].framesPerSecond", l.Name), *l.FramesPerSecond})
+				loads = append(loads, statedLoad{field: fmt.Sprintf("measurements.latency.loads[%s].framesPerSecond", l.Name), framesPerSecond: *l.FramesPerSecond})
 			}
 		}
 	}
@@ -139,7 +135,7 @@ func checkLoads(in Input) error {
 	for _, l := range loads {
 		for _, size := range in.Run.Spec.Traffic.FrameBytes {
 			lineRate := measure.LineRateFramesPerSecond(link, int(size))
-			if uint64(l.framesPerSecond) <= lineRate {
+			if uint64(l.framesPerSecond) <= lineRate || (l.frameBytes != 0 && l.frameBytes != size) {
 				continue
 			}
 			return fail(v1alpha1.ReasonLoadAboveLineRate,

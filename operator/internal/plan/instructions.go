@@ -32,6 +32,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),
 	}
+	instructFurther(spec.Measurements, &instructions)
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
 		instructions.Calibration = &path
@@ -121,7 +122,7 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 		return nil
 	}
 	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
-	for _, load := range spec.Loads {
+	for _, load := range spec.MeasuredLoads() {
 		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal}
 		if load.FramesPerSecond != nil {
 			instruction.FramesPerSecond = uint64(*load.FramesPerSecond)

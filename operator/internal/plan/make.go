@@ -55,6 +55,9 @@ func Make(in Input) (*Plan, error) {
 	p.GeneratorNode, p.DeviceNode = generator.Name, device.Name
 	p.Platform = Platform{Generator: describe(generator), Device: describe(device)}
 	p.Instructions = instruct(in, p)
+	if err := checkSize(p.Instructions); err != nil {
+		return nil, err
+	}
 	p.Digest = digest(p)
 	p.Instructions.Digest = p.Digest
 	for _, function := range p.Functions {

@@ -69,7 +69,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		return Step{Done: true}, nil
 	}
 	return Step{
-		Path: open.path(), Stage: open.stage, Load: open.load.Name, Repeat: open.repeat,
+		Path: open.path(), Stage: open.recordedAs(), Load: open.load.Name, Repeat: open.repeat,
 		Trial: open.next, Why: open.why,
 	}, nil
 }
@@ -78,12 +78,21 @@ func validate(instr measure.Instructions) error {
 	switch {
 	case len(instr.FrameBytes) == 0:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
-	case instr.Throughput == nil && instr.Latency == nil:
-		return fmt.Errorf("%w: neither throughput nor latency is asked for", ErrInstructions)
+	case instr.Throughput == nil && instr.Latency == nil && !asked(instr):
+		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
 	case instr.Throughput != nil && len(instr.Throughput.Goals) == 0:
 		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
 	case instr.Latency != nil && len(instr.Latency.Loads) == 0:
 		return fmt.Errorf("%w: latency without a load", ErrInstructions)
+	}
+	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
+		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
+	}
+	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstNanoseconds < 1 || instr.Throughput == nil) {
+		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
+	}
+	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
+		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
 	}
 	seen := map[int]bool{}
 	for _, frameBytes := range instr.FrameBytes {

@@ -67,11 +67,17 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 		}
 		return estimate.Time
 	}
+	if k, ok := kindOf(ph.stage); ok {
+		return k.expected(w, ph)
+	}
 	return calibrationDuration + settle
 }
 
 // within is the open part's share of its own time, and what it still needs.
 func (w *walk) within(p *part, expected time.Duration) (float64, time.Duration) {
+	if _, ok := kindOf(p.stage); ok && expected > 0 {
+		return 1 - min(1, p.left.Seconds()/expected.Seconds()), p.left
+	}
 	if p.stage != measure.StageThroughput || len(p.history) == 0 {
 		return 0, expected
 	}
@@ -102,6 +108,9 @@ func (w *walk) stage() string {
 		return fmt.Sprintf("warm-up, %d bytes%s", p.frameBytes, w.ofRepeat(p.phase))
 	case measure.StageThroughput:
 		return fmt.Sprintf("throughput, %d bytes%s", p.frameBytes, w.ofRepeat(p.phase))
+	}
+	if k, ok := kindOf(p.stage); ok {
+		return truncate(fmt.Sprintf("%s, %d bytes", named(k.noun, p.phase), p.frameBytes), 200)
 	}
 	return truncate(fmt.Sprintf("latency at load %s, %d bytes%s", p.load.Name, p.frameBytes, w.ofRepeat(p.phase)), 200)
 }

@@ -34,7 +34,8 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 			Throughput: w.throughputResults(frameBytes),
 			Latency:    w.latencyResults(frameBytes),
 		}
-		if len(frame.Throughput)+len(frame.Latency) > 0 {
+		if w.reportFurther(&frame) || len(frame.Throughput)+len(frame.Latency) > 0 {
+			frame.FirstFrame = w.firstFrame(frameBytes)
 			out.Frames = append(out.Frames, frame)
 		}
 	}
@@ -151,7 +152,29 @@ func (w *walk) latencyResults(frameBytes int) []v1alpha1.LatencyResult {
 	return combineLatency(out)
 }
 
+// firstFrame is the warm-up's. Nothing else of a warm-up is a figure.
+func (w *walk) firstFrame(frameBytes int) []v1alpha1.FirstFrameResult {
+	p := w.find(measure.StageWarmUp, frameBytes)
+	if p == nil || p.last() == nil {
+		return nil
+	}
+	var out []v1alpha1.FirstFrameResult
+	for _, d := range p.counted[0].Outcome.Directions {
+		if d.FirstFrameNanoseconds > 0 {
+			out = append(out, v1alpha1.FirstFrameResult{
+				Direction: string(d.Direction), DelayNanoseconds: signed(d.FirstFrameNanoseconds),
+			})
+		}
+	}
+	return out
+}
+
 func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
+	var first *int64
+	if d.FirstFrameNanoseconds > 0 {
+		delay := signed(d.FirstFrameNanoseconds)
+		first = &delay
+	}
 	return v1alpha1.DirectionResult{
 		Direction:                           string(d.Direction),
 		SentFrames:                          signed(d.SentFrames),
@@ -159,6 +182,7 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		LossPartsPerMillion:                 lossPartsPerMillion(d.LostFrames(), d.SentFrames),
 		ReorderedFrames:                     signed(d.ReorderedFrames),
 		DuplicateFrames:                     signed(d.DuplicateFrames),
+		FirstFrameNanoseconds:               first,
 		Latency:                             delays(d.Latency),
 		DelayVariation:                      delays(d.DelayVariation),
 		PacketDelayVariationP99Nanoseconds:  signed(d.PacketDelayVariationP99()),

@@ -341,3 +341,31 @@ func TestFirstEstimate(t *testing.T) {
 		t.Errorf("estimated %d s, took %v", got, took)
 	}
 }
+
+// The warm-up's first frame is a figure of its own, in each direction in which it arrived.
+func TestFirstFrame(t *testing.T) {
+	instr := instructions()
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageWarmUp {
+			r.Outcome.Directions[0].FirstFrameNanoseconds = 77_000
+			r.Outcome.Directions[1].FirstFrameNanoseconds = 0
+		}
+		if r.Stage == measure.StageLatency && r.Load == "idle" {
+			r.Outcome.Directions[1].FirstFrameNanoseconds = 0
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := Results(instr, records).Frames[0]
+	want := []v1alpha1.FirstFrameResult{{Direction: "Forward", DelayNanoseconds: 77_000}}
+	if diff := cmp.Diff(want, frame.FirstFrame); diff != "" {
+		t.Error(diff)
+	}
+	idle := frame.Latency[0].Directions
+	if idle[0].FirstFrameNanoseconds == nil || idle[1].FirstFrameNanoseconds != nil {
+		t.Errorf("first frames of idle are %v and %v, want the one that arrived alone", idle[0].FirstFrameNanoseconds, idle[1].FirstFrameNanoseconds)
+	}
+}

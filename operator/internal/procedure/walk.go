@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -12,7 +13,7 @@ import (
 type phase struct {
 	stage      measure.Stage
 	frameBytes int
-	// load is set in stage Latency.
+	// load is set in stage Latency, and where a kind has more than one phase of a frame size.
 	load measure.LoadInstruction
 	// repeat counts the measurements of the frame size from 0.
 	repeat int
@@ -36,12 +37,12 @@ func phases(instr measure.Instructions) []phase {
 		if instr.Throughput != nil {
 			out = append(out, phase{stage: measure.StageThroughput, frameBytes: frameBytes})
 		}
-		if instr.Latency == nil {
-			continue
+		if instr.Latency != nil {
+			for _, load := range instr.Latency.Loads {
+				out = append(out, phase{stage: measure.StageLatency, frameBytes: frameBytes, load: load})
+			}
 		}
-		for _, load := range instr.Latency.Loads {
-			out = append(out, phase{stage: measure.StageLatency, frameBytes: frameBytes, load: load})
-		}
+		out = append(out, furtherPhases(instr, frameBytes)...)
 	}
 	return repeated(out, instr.Repeats)
 }
@@ -54,7 +55,8 @@ func (p phase) path() Path {
 }
 
 func (p phase) owns(r measure.Record) bool {
-	return r.Stage == p.stage && r.Trial.FrameBytes == p.frameBytes && r.Load == p.load.Name && r.Repeat == p.repeat
+	discarded := p.stage == measure.StageFixedLoad && r.Stage == measure.StageDiscard
+	return (r.Stage == p.stage || discarded) && r.Trial.FrameBytes == p.frameBytes && r.Load == p.load.Name && r.Repeat == p.repeat
 }
 
 // part is a phase with what has been made of it.
@@ -67,12 +69,26 @@ type part struct {
 	// next and why are the trial to make while the phase is not over.
 	next measure.Trial
 	why  string
+	// nextStage is that of the next trial's record, where it is not the phase's.
+	nextStage measure.Stage
+	// bursts are the searches' results in frames, in stage BackToBack.
+	bursts []uint64
+	// left is the time that an open part of a kind still needs.
+	left time.Duration
 	// counted are the records that count, invalid those that do not.
 	counted, invalid []measure.Record
 	// config, history and results are the search's, in stage Throughput.
 	config  search.Config
 	history []search.Trial
 	results []search.Result
+}
+
+// recordedAs is the stage of the next trial's record.
+func (p *part) recordedAs() measure.Stage {
+	if p.nextStage != "" {
+		return p.nextStage
+	}
+	return p.stage
 }
 
 // last is the record that ended a phase of one trial.
@@ -156,6 +172,9 @@ func (w *walk) fill(p *part, records []measure.Record) error {
 		p.counted, p.over = records, len(records) > 0
 		return nil
 	}
+	if k, ok := kindOf(p.stage); ok {
+		return k.fill(w, p, records)
+	}
 	return w.fillCalibration(p, records)
 }
 
@@ -226,9 +245,15 @@ func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
 	if err != nil || w.instr.Throughput != nil {
 		return limit.framesPerSecond, err
 	}
-	highest := uint64(1)
-	for _, load := range w.instr.Latency.Loads {
-		highest = max(highest, load.FramesPerSecond)
+	highest, err := w.highestFurther(frameBytes)
+	if err != nil {
+		return 0, err
+	}
+	highest = max(highest, 1)
+	if w.instr.Latency != nil {
+		for _, load := range w.instr.Latency.Loads {
+			highest = max(highest, load.FramesPerSecond)
+		}
 	}
 	return min(highest, limit.framesPerSecond), nil
 }

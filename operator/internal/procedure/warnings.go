@@ -63,6 +63,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		}
 		w.warnUnsteadyLatency(d, frameBytes)
 		w.warnTwoBands(d, frameBytes)
+		w.warnFurther(d, frameBytes)
 		w.warnInvalid(d, frameBytes)
 		w.warnDoubts(d, frameBytes)
 	}

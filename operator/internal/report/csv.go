@@ -22,7 +22,11 @@ var (
 		"latencySamples", "latencyMinNanoseconds", "latencyMeanNanoseconds", "latencyP50Nanoseconds", "latencyP90Nanoseconds",
 		"latencyP99Nanoseconds", "latencyP999Nanoseconds", "latencyP9999Nanoseconds", "latencyMaxNanoseconds",
 		"delayVariationP99Nanoseconds", "packetDelayVariationP99Nanoseconds", "packetDelayVariationP999Nanoseconds",
-		"jitterNanoseconds",
+		"jitterNanoseconds", "firstFrameNanoseconds",
+		"repeat", "delayVariationMaxNanoseconds", "oneWayBudgetPartsPerMillion",
+		"percentOfMaximum", "offeredFramesPerSecond",
+		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
+		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
 	}, statisticHead()...)
 	trialHead = append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
@@ -89,8 +93,19 @@ func resultRows(doc Document) []row {
 				rows = append(rows, latencyRow(doc, frame.FrameBytes, load, d))
 			}
 		}
+		for _, first := range frame.FirstFrame {
+			r := origin(doc)
+			r["figure"], r["load"], r["direction"] = "firstFrame", "warm-up", first.Direction
+			r.set("frameBytes", int64(frame.FrameBytes))
+			r.set("firstFrameNanoseconds", first.DelayNanoseconds)
+			rows = append(rows, r)
+		}
 	}
-	return rows
+	rows = append(rows, fixedLoadRows(doc)...)
+	rows = append(rows, frameLossRateRows(doc)...)
+	rows = append(rows, backToBackRows(doc)...)
+	rows = append(rows, receiveRateRows(doc)...)
+	return append(rows, soakRows(doc)...)
 }
 
 func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {
@@ -123,6 +138,9 @@ func latencyRow(doc Document, frameBytes int32, load v1alpha1.LatencyResult, d v
 	}
 	r.set("reorderedFrames", d.ReorderedFrames)
 	r.set("duplicateFrames", d.DuplicateFrames)
+	if d.FirstFrameNanoseconds != nil {
+		r.set("firstFrameNanoseconds", *d.FirstFrameNanoseconds)
+	}
 	r.set("latencySamples", d.Latency.Samples)
 	if d.Latency.Samples > 0 {
 		r.set("latencyMinNanoseconds", d.Latency.MinNanoseconds)

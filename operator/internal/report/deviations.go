@@ -16,7 +16,7 @@ const (
 
 // deviations says where the run's trials are not those of RFC 2544. A field
 // that is 0 was not defaulted by the API server and says nothing.
-func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
+func deviations(spec v1alpha1.BenchmarkRunSpec, results []v1alpha1.FrameResult) []string {
 	var found []string
 	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
@@ -45,6 +45,10 @@ func deviations(spec v1alpha1.BenchmarkRunSpec) []string {
 		}
 		note("latency: every frame is timed in %s for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate", trials)
 	}
+	found = append(found, fixedLoadDeviations(m.FixedLoad)...)
+	found = append(found, frameLossRateDeviations(m.FrameLossRate)...)
+	found = append(found, backToBackDeviations(m.BackToBack, results)...)
+	found = append(found, soakDeviations(m.Soak)...)
 	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
 		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
 	}

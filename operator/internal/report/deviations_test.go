@@ -15,7 +15,7 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 	} {
 		var spec v1alpha1.BenchmarkRunSpec
 		spec.Measurements.Throughput = &v1alpha1.Throughput{Method: method}
-		got := strings.Join(deviations(spec), "\n")
+		got := strings.Join(deviations(spec, nil), "\n")
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", method, got, want)
 		}

@@ -134,7 +134,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Results:       orEmpty(status.Results),
 		Acceptance:    orEmpty(status.Acceptance),
 		Warnings:      orEmpty(status.Warnings),
-		Deviations:    orEmpty(deviations(run.Spec)),
+		Deviations:    orEmpty(deviations(run.Spec, status.Results)),
 		TrialSummary:  sum(trials),
 		Spec:          *run.Spec.DeepCopy(),
 		Trials:        trials,

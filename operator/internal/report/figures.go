@@ -93,6 +93,32 @@ func variationSection(doc Document, l letters) section {
 	return s
 }
 
+// firstFrameSection sets the first frame of each trial beside the later ones.
+// The warm-up's has no median beside it: the warm-up is made at another load.
+func firstFrameSection(doc Document, l letters) section {
+	unit := " " + l.micro + "s"
+	s := section{title: "First frame", columns: []column{
+		number("Frame bytes"), left("Trial"), left("Direction"), number("First" + unit), number("Median" + unit), number("First / median"),
+	}}
+	for _, frame := range doc.Results {
+		for _, first := range frame.FirstFrame {
+			s.rows = append(s.rows, []string{count(frame.FrameBytes), "warm-up", first.Direction,
+				microseconds(first.DelayNanoseconds), none, none})
+		}
+		for _, load := range frame.Latency {
+			for _, d := range load.Directions {
+				if d.FirstFrameNanoseconds == nil {
+					continue
+				}
+				s.rows = append(s.rows, []string{count(frame.FrameBytes), load.Load, d.Direction,
+					microseconds(*d.FirstFrameNanoseconds), microseconds(d.Latency.P50Nanoseconds),
+					ratio(*d.FirstFrameNanoseconds, d.Latency.P50Nanoseconds)})
+			}
+		}
+	}
+	return s
+}
+
 // figures are microseconds, or nothing where no frame arrived.
 func figures(samples int64, nanoseconds ...int64) []string {
 	cells := make([]string, len(nanoseconds))

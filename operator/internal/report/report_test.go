@@ -86,7 +86,7 @@ func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 
 func TestGolden(t *testing.T) {
 	runs := map[string]func(*testing.T) (*v1alpha1.BenchmarkRun, []measure.Record){
-		"refused": fixture, "running": running, "broken": broken, "repeated": repeated,
+		"refused": fixture, "running": running, "broken": broken, "repeated": repeated, "further": further,
 	}
 	tests := map[string]struct {
 		run    string
@@ -110,6 +110,8 @@ func TestGolden(t *testing.T) {
 		"repeated.csv":       {"repeated", FormatCSV, Options{}},
 		"broken.txt":         {"broken", FormatTable, Options{}},
 		"broken.json":        {"broken", FormatJSON, Options{}},
+		"further.txt":        {"further", FormatTable, Options{}},
+		"further.csv":        {"further", FormatCSV, Options{}},
 		"broken.xml":         {"broken", FormatJUnit, Options{}},
 	}
 	for name, tc := range tests {
@@ -190,6 +192,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	doc.Results = append(doc.Results, furtherResults()...)
 	for name, tc := range map[string]struct {
 		head []string
 		rows []row

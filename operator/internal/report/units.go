@@ -25,8 +25,21 @@ func percent(partsPerMillion int64) string {
 	return strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', 2, 64)
 }
 
+// percentOfMillion has four digits, so that one frame of a million shows.
+func percentOfMillion(partsPerMillion int64) string {
+	return strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', 4, 64)
+}
+
 func seconds(nanoseconds int64) string {
 	return strconv.FormatFloat(float64(nanoseconds)/1e9, 'f', 3, 64)
+}
+
+// ratio is a over b with two digits, or nothing where b is 0.
+func ratio(a, b int64) string {
+	if b == 0 {
+		return none
+	}
+	return strconv.FormatFloat(float64(a)/float64(b), 'f', 2, 64)
 }
 
 func count[T ~int | ~int32 | ~int64 | ~uint64](n T) string { return fmt.Sprint(n) }

@@ -30,9 +30,8 @@ import (
 var ErrSuperseded = errors.New("another measurer holds the results")
 
 const (
-	// MaximumBytes of all keys and values together. The API server refuses a
-	// ConfigMap beyond 1 MiB; the rest is for the keys that come at the end.
-	MaximumBytes = 900 << 10
+	// MaximumBytes of all keys and values together.
+	MaximumBytes = measure.MaximumResultsBytes
 	// fieldManager owns the measurer's keys, the controller owns its own.
 	fieldManager = "vnfbench-measurer"
 	// pollInterval is the time between two looks at whether the chain is ready.

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) measure.Driver, options Options) 
 		"measures a moderate load":       s.moderate,
 		"rounds the intended frames":     s.rounding,
 		"sends as fast as it can":        s.flatOut,
+		"sends a burst in full":          s.burst,
 		"keeps trials apart":             s.repeated,
 		"refuses what cannot be a trial": s.invalid,
 		"ends on a cancelled context":    s.cancelled,
@@ -128,6 +129,19 @@ func (s suite) flatOut(t *testing.T) {
 		}
 		if direction.SentFrames == 0 {
 			t.Errorf("%s: sent nothing", direction.Direction)
+		}
+	}
+}
+
+// burst is a few frames at a rate far above the moderate load, for a time far
+// below a scheduler's tick. Whether they arrive is the path's matter.
+func (s suite) burst(t *testing.T) {
+	const frames, rate = 64, 500_000
+	trial := s.trial(frames * time.Second / rate)
+	trial.IntendedFramesPerSecond = rate
+	for _, direction := range s.measure(t, s.driver(t), trial).Directions {
+		if direction.IntendedFrames != frames || direction.SentFrames != frames {
+			t.Errorf("%s: sent %d of %d intended frames, want %d", direction.Direction, direction.SentFrames, direction.IntendedFrames, frames)
 		}
 	}
 }

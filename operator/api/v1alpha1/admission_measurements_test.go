@@ -1,0 +1,118 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// measuring is a good run with other measurements, and criteria where given.
+func measuring(t *testing.T, measurements, acceptance string) error {
+	t.Helper()
+	fields := map[string]string{"spec.measurements": measurements}
+	if acceptance != "" {
+		fields["spec.acceptance"] = acceptance
+	}
+	return create(object(t, goodRun, fields))
+}
+
+func TestBadMeasurementsAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		measurements, acceptance string
+		want                     []string
+	}{
+		"preset and loads": {"{latency: {preset: CSIT, loads: [{name: a, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.latency", "either preset or loads"}},
+		"unknown preset": {"{throughput: {}, latency: {preset: Mine}}", "",
+			[]string{"spec.measurements.latency.preset", "Unsupported value"}},
+		"preset without its goal": {"{throughput: {goals: [{name: PDR}]}, latency: {preset: NDR95}}", "",
+			[]string{"spec.measurements.latency", "throughput.goals does not have"}},
+		"profile without a rate": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64}]}}", "",
+			[]string{"spec.measurements.fixedLoad.profiles[0]", "either framesPerSecond or layer2BitsPerSecond"}},
+		"profile with both rates": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5, layer2BitsPerSecond: 5000}]}}", "",
+			[]string{"spec.measurements.fixedLoad.profiles[0]", "either framesPerSecond or layer2BitsPerSecond"}},
+		"profile below a frame a second": {"{fixedLoad: {profiles: [{name: a, frameBytes: 1518, layer2BitsPerSecond: 512}]}}", "",
+			[]string{"layer2BitsPerSecond", "less than one frame a second"}},
+		"profile of another frame size": {"{fixedLoad: {profiles: [{name: a, frameBytes: 256, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.fixedLoad", "traffic.frameBytes does not have"}},
+		"profile named as a load": {"{latency: {loads: [{name: a, framesPerSecond: 5}]}, fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.fixedLoad.profiles", "name of a latency load"}},
+		"profile named as a preset's load": {"{throughput: {}, latency: {}, fixedLoad: {profiles: [{name: pdr50, frameBytes: 64, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.fixedLoad.profiles", "name of a latency load"}},
+		"no profile":     {"{fixedLoad: {profiles: []}}", "", []string{"spec.measurements.fixedLoad.profiles", "at least 1 items"}},
+		"eleven repeats": {"{fixedLoad: {repeats: 11, profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}", "", []string{"repeats", "less than or equal to 10"}},
+		"criterion on a profile without its size": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}",
+			"[{name: c, metric: LossPartsPerMillion, load: a, atMost: 0}]", []string{"spec.acceptance", "needs the profile's frameBytes"}},
+		"criterion on no profile": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}",
+			"[{name: c, metric: LossPartsPerMillion, load: b, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "name one that is measured"}},
+		"steps of 11 percent": {"{frameLossRate: {stepPercent: 11}}", "", []string{"stepPercent", "less than or equal to 10"}},
+		"steps of 1 percent":  {"{frameLossRate: {stepPercent: 1}}", "", []string{"stepPercent", "greater than or equal to 2"}},
+		"bursts without a throughput": {"{backToBack: {}, latency: {loads: [{name: a, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.backToBack", "lossPartsPerMillion 0"}},
+		"bursts without a goal of no loss": {"{backToBack: {}, throughput: {goals: [{name: PDR, lossPartsPerMillion: 5}]}}", "",
+			[]string{"spec.measurements.backToBack", "lossPartsPerMillion 0"}},
+		"one search for bursts": {"{throughput: {}, backToBack: {repeats: 1}}", "", []string{"repeats", "greater than or equal to 2"}},
+		"criterion on bursts that are not measured": {"{throughput: {}}", "[{name: c, metric: BackToBackFrames, atLeast: 1}]",
+			[]string{"spec.acceptance", "needs measurements.backToBack"}},
+		"criterion on bursts at a load": {"{throughput: {}, latency: {}, backToBack: {}}", "[{name: c, metric: BackToBackFrames, load: idle, atLeast: 1}]",
+			[]string{"spec.acceptance[0]", "forbidden with those"}},
+		"21 trials at the maximum": {"{receiveRate: {trials: 21}}", "", []string{"trials", "less than or equal to 20"}},
+		"criterion on a receive rate that is not measured": {"{throughput: {}}", "[{name: c, metric: ReceiveRateFramesPerSecond, atLeast: 1}]",
+			[]string{"spec.acceptance", "needs measurements.receiveRate"}},
+		"soak without a load":     {"{soak: {frameBytes: 64}}", "", []string{"spec.measurements.soak", "either framesPerSecond or goal"}},
+		"soak of another size":    {"{soak: {frameBytes: 100, framesPerSecond: 5}}", "", []string{"spec.measurements.soak", "traffic.frameBytes does not have"}},
+		"soak of no goal":         {"{throughput: {}, soak: {frameBytes: 64, goal: X, percent: 5}}", "", []string{"spec.measurements.soak", "throughput.goals does not have"}},
+		"soak of 289 intervals":   {"{soak: {frameBytes: 64, framesPerSecond: 5, durationSeconds: 289, intervalSeconds: 1}}", "", []string{"intervalSeconds", "more than 288 intervals"}},
+		"soak below an interval":  {"{soak: {frameBytes: 64, framesPerSecond: 5, durationSeconds: 9, intervalSeconds: 10}}", "", []string{"intervalSeconds", "at most durationSeconds"}},
+		"soak as long as the run": {"{soak: {frameBytes: 64, framesPerSecond: 5, durationSeconds: 86400}}", "", []string{"spec.deadlineSeconds", "raise deadlineSeconds"}},
+		"load named soak": {"{soak: {frameBytes: 64, framesPerSecond: 5}, latency: {loads: [{name: soak, framesPerSecond: 5}]}}", "",
+			[]string{"spec.measurements.soak", "another"}},
+		"criterion on a soak without its size": {"{soak: {frameBytes: 64, framesPerSecond: 5}}",
+			"[{name: c, metric: LossPartsPerMillion, load: soak, atMost: 0}]", []string{"spec.acceptance", "needs the soak's frameBytes"}},
+		"criterion on a soak's median": {"{soak: {frameBytes: 64, framesPerSecond: 5}}",
+			"[{name: c, metric: LatencyP50Nanoseconds, load: soak, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "one of the metrics"}},
+		"criterion on no soak": {"{throughput: {}}",
+			"[{name: c, metric: LossPartsPerMillion, load: soak, frameBytes: 64, atMost: 0}]", []string{"spec.acceptance", "name one that is measured"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := measuring(t, test.measurements, test.acceptance)
+			if err == nil {
+				t.Fatal("was accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("does not say %q: %s", want, clip(err.Error()))
+				}
+			}
+		})
+	}
+}
+
+// A criterion may name the loads of a preset and no others.
+func TestCriteriaOnPresets(t *testing.T) {
+	names := map[string]bool{}
+	presets := []v1alpha1.LatencyPreset{"", v1alpha1.PresetStandard, v1alpha1.PresetCSIT, v1alpha1.PresetNDR95, v1alpha1.PresetRFC2544}
+	for _, preset := range presets {
+		for _, load := range (&v1alpha1.Latency{Preset: preset}).MeasuredLoads() {
+			names[load.Name] = true
+		}
+	}
+	for _, preset := range presets {
+		measured := map[string]bool{}
+		for _, load := range (&v1alpha1.Latency{Preset: preset}).MeasuredLoads() {
+			measured[load.Name] = true
+		}
+		latency := "{}"
+		if preset != "" {
+			latency = "{preset: " + string(preset) + "}"
+		}
+		for name := range names {
+			err := measuring(t, "{throughput: {}, latency: "+latency+"}",
+				"[{name: a, metric: LatencyP99Nanoseconds, load: "+name+", atMost: 1}]")
+			if (err == nil) != measured[name] {
+				t.Errorf("preset %q, load %q: %v", preset, name, err)
+			}
+		}
+	}
+}

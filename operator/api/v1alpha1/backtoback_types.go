@@ -1,0 +1,88 @@
+package v1alpha1
+
+// BackToBack searches for the longest burst at the maximum load that the chain
+// forwards without loss (RFC 2544 section 26.4 as updated by RFC 9004).
+type BackToBack struct {
+	// repeats is how many whole searches are made. Default 5. RFC 2544 section
+	// 26.4 asks for at least 50; RFC 9004 leaves the number open.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=10
+	Repeats int32 `json:"repeats,omitempty"`
+
+	// stepFrames is the precision: every burst is a whole number of steps. Default 100.
+	// +optional
+	// +kubebuilder:default=100
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	StepFrames int32 `json:"stepFrames,omitempty"`
+
+	// maximumBurstMilliseconds is the longest burst, as a time at the maximum
+	// load. Default 2000, the shortest that RFC 2544 section 26.4 allows.
+	// +optional
+	// +kubebuilder:default=2000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=30000
+	MaximumBurstMilliseconds int32 `json:"maximumBurstMilliseconds,omitempty"`
+
+	// attempts is how often a burst that lost frames is made in all before it
+	// counts as too long. Default 2 (binary search with loss verification); 1
+	// believes the first loss.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3
+	Attempts int32 `json:"attempts,omitempty"`
+
+	// maximumLostFrames is the loss, of the worse direction, above which a burst
+	// is not tried again. Absent: none is.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000000
+	MaximumLostFrames *int64 `json:"maximumLostFrames,omitempty"`
+}
+
+// BackToBackResult is the back-to-back frame benchmark of one frame size.
+type BackToBackResult struct {
+	// meanFrames is the benchmark: the mean of every search's longest burst, rounded down.
+	// +required
+	MeanFrames int64 `json:"meanFrames"`
+	// minFrames is the smallest.
+	// +required
+	MinFrames int64 `json:"minFrames"`
+	// maxFrames is the largest.
+	// +required
+	MaxFrames int64 `json:"maxFrames"`
+	// standardDeviationFrames is the sample's (n - 1), rounded to a whole frame.
+	// +required
+	StandardDeviationFrames int64 `json:"standardDeviationFrames"`
+	// stepFrames is the precision.
+	// +required
+	StepFrames int64 `json:"stepFrames"`
+	// longestBurstFrames was the longest that the searches could find; a burst
+	// that reaches it may be longer in truth.
+	// +required
+	LongestBurstFrames int64 `json:"longestBurstFrames"`
+	// bursts are the searches' results in their order, in frames.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Bursts []int64 `json:"bursts,omitempty"`
+	// maximumFramesPerSecond is the rate within a burst, of each direction.
+	// +required
+	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
+	// maximumOrigin says what bounded it. RFC 9004 means LineRate.
+	// +required
+	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
+	// throughputFramesPerSecond is the throughput without loss that the correction uses.
+	// +required
+	ThroughputFramesPerSecond int64 `json:"throughputFramesPerSecond"`
+	// impliedBufferNanoseconds is the mean burst over the maximum rate.
+	// +required
+	ImpliedBufferNanoseconds int64 `json:"impliedBufferNanoseconds"`
+	// correctedBufferNanoseconds is the implied time less what the chain
+	// forwarded during the burst.
+	// +required
+	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
+}

@@ -1,0 +1,141 @@
+package v1alpha1
+
+// FixedLoad holds loads for a stated time, as often as repeats says.
+type FixedLoad struct {
+	// profiles are measured one after the other.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Profiles []LoadProfile `json:"profiles,omitempty"`
+
+	// durationSeconds is the time of each repeat that counts. Default 60.
+	// +optional
+	// +kubebuilder:default=60
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	DurationSeconds int32 `json:"durationSeconds,omitempty"`
+
+	// discardSeconds is the time at the same load right before each repeat
+	// that does not count. Default 20; 0 leaves it out.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	DiscardSeconds *int32 `json:"discardSeconds,omitempty"`
+
+	// repeats is how often each profile is measured. Default 3.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Repeats int32 `json:"repeats,omitempty"`
+}
+
+// LoadProfile is a frame size at a stated rate.
+// +kubebuilder:validation:XValidation:rule="has(self.framesPerSecond) != has(self.layer2BitsPerSecond)",message="give either framesPerSecond or layer2BitsPerSecond"
+// +kubebuilder:validation:XValidation:rule="!has(self.layer2BitsPerSecond) || self.layer2BitsPerSecond >= self.frameBytes * 8",message="layer2BitsPerSecond is less than one frame a second",fieldPath=".layer2BitsPerSecond"
+type LoadProfile struct {
+	// name of the profile, unique in the run among its latency loads too.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// frameBytes is the frame size, one of traffic.frameBytes.
+	// +required
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// framesPerSecond of each direction; it may not exceed line rate.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+
+	// layer2BitsPerSecond of each direction: the frames' own bits with their
+	// check sequences, without preamble and gap. Rounded down to whole frames.
+	// +optional
+	// +kubebuilder:validation:Minimum=512
+	// +kubebuilder:validation:Maximum=1000000000000
+	Layer2BitsPerSecond *int64 `json:"layer2BitsPerSecond,omitempty"`
+}
+
+// IntendedFramesPerSecond is the profile's rate in frames.
+func (p LoadProfile) IntendedFramesPerSecond() int64 {
+	switch {
+	case p.FramesPerSecond != nil:
+		return *p.FramesPerSecond
+	case p.Layer2BitsPerSecond != nil && p.FrameBytes > 0:
+		return *p.Layer2BitsPerSecond / (int64(p.FrameBytes) * 8)
+	}
+	return 0
+}
+
+// FixedLoadResult is what one profile came to.
+type FixedLoadResult struct {
+	// profile's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Profile string `json:"profile,omitempty"`
+
+	// intendedFramesPerSecond is the load of each direction.
+	// +required
+	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
+
+	// worst holds, for each figure by itself, the worst of all repeats and directions.
+	// +required
+	Worst WorstCase `json:"worst,omitzero"`
+
+	// repeats in their order.
+	// +required
+	// +listType=map
+	// +listMapKey=repeat
+	// +kubebuilder:validation:MaxItems=10
+	Repeats []RepeatResult `json:"repeats,omitempty"`
+}
+
+// RepeatResult is one repeat of a profile.
+type RepeatResult struct {
+	// repeat counts from 1.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Repeat int32 `json:"repeat,omitempty"`
+
+	// directions holds Forward, Reverse or both.
+	// +required
+	// +listType=map
+	// +listMapKey=direction
+	// +kubebuilder:validation:MaxItems=2
+	Directions []DirectionResult `json:"directions,omitempty"`
+}
+
+// WorstCase holds the largest of each figure. With lossPartsPerMillion 1000000
+// a direction received nothing, and the delays are those of what did arrive.
+type WorstCase struct {
+	// lossPartsPerMillion is lost frames for each million sent.
+	// +required
+	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
+	// latencyMeanNanoseconds is the largest mean one-way delay.
+	// +required
+	LatencyMeanNanoseconds int64 `json:"latencyMeanNanoseconds"`
+	// latencyP99Nanoseconds is the largest 99th percentile of the one-way delay.
+	// +required
+	LatencyP99Nanoseconds int64 `json:"latencyP99Nanoseconds"`
+	// latencyMaxNanoseconds is the largest one-way delay of a frame.
+	// +required
+	LatencyMaxNanoseconds int64 `json:"latencyMaxNanoseconds"`
+	// delayVariationMaxNanoseconds is the largest |IPDV| (RFC 5481 section 4.1).
+	// +required
+	DelayVariationMaxNanoseconds int64 `json:"delayVariationMaxNanoseconds"`
+	// jitterNanoseconds is the largest interarrival jitter (RFC 3550).
+	// +required
+	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds' share of the 150 ms
+	// one-way delay of ITU-T G.114; above 1000000 where it is longer.
+	// +required
+	OneWayBudgetPartsPerMillion int64 `json:"oneWayBudgetPartsPerMillion"`
+}

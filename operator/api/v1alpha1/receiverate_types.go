@@ -1,0 +1,68 @@
+package v1alpha1
+
+// ReceiveRate measures what comes through at the maximum load, trial after trial.
+type ReceiveRate struct {
+	// trialMilliseconds is the duration of each trial. Default 1000.
+	// +optional
+	// +kubebuilder:default=1000
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=3600000
+	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
+
+	// trials is how many are made. Default 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	Trials int32 `json:"trials,omitempty"`
+}
+
+// ReceiveRateResult is the forwarding rate at the maximum offered load.
+type ReceiveRateResult struct {
+	// intendedFramesPerSecond is the load of each direction. 0 means as fast as
+	// the generator can: there is no calibration to say how fast that is.
+	// +required
+	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
+
+	// maximumOrigin says what bounded the load. Absent where none was set.
+	// +optional
+	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
+
+	// meanFramesPerSecond is the mean of the trials' forwarding rates (RFC 2285
+	// section 3.6.2), each of the slower direction.
+	// +required
+	MeanFramesPerSecond int64 `json:"meanFramesPerSecond"`
+	// minFramesPerSecond is the lowest trial's.
+	// +required
+	MinFramesPerSecond int64 `json:"minFramesPerSecond"`
+	// maxFramesPerSecond is the highest trial's.
+	// +required
+	MaxFramesPerSecond int64 `json:"maxFramesPerSecond"`
+	// standardDeviationFramesPerSecond is the sample's (n - 1), rounded.
+	// +required
+	StandardDeviationFramesPerSecond int64 `json:"standardDeviationFramesPerSecond"`
+
+	// trials in their order.
+	// +required
+	// +listType=map
+	// +listMapKey=trial
+	// +kubebuilder:validation:MaxItems=20
+	Trials []ReceiveRateTrial `json:"trials,omitempty"`
+}
+
+// ReceiveRateTrial is one trial at the maximum load.
+type ReceiveRateTrial struct {
+	// trial counts from 1.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Trial int32 `json:"trial,omitempty"`
+	// offeredFramesPerSecond is what was sent, of the slower direction.
+	// +required
+	OfferedFramesPerSecond int64 `json:"offeredFramesPerSecond"`
+	// forwardingFramesPerSecond is what arrived, of the slower direction.
+	// +required
+	ForwardingFramesPerSecond int64 `json:"forwardingFramesPerSecond"`
+	// lossPartsPerMillion is lost frames for each million sent, of the worse direction.
+	// +required
+	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
+}

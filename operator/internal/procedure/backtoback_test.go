@@ -1,0 +1,191 @@
+package procedure
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+// buffered forwards at its capacity and keeps a number of frames for later.
+type buffered struct{ capacity, frames float64 }
+
+func (d buffered) Answer(q simulated.Question) simulated.Answer {
+	sent := q.FramesPerSecond * q.Duration.Seconds()
+	lost := max(0, sent*(1-min(1, d.capacity/q.FramesPerSecond))-d.frames)
+	return simulated.Answer{LossRatio: lost / sent, CapacityFramesPerSecond: d.capacity}
+}
+
+func backToBack() measure.Instructions {
+	instr := instructions()
+	instr.Latency, instr.FrameBytes = nil, []int{64}
+	instr.BackToBack = &measure.BackToBackInstructions{Repeats: 3, StepFrames: 100, MaximumBurstNanoseconds: 2e9, Attempts: 2}
+	return instr
+}
+
+// kept runs as the measurer does: what is not needed is not stored.
+func kept(b *bench) *bench {
+	spoil := b.spoil
+	b.spoil = func(r *measure.Record) {
+		if spoil != nil {
+			spoil(r)
+		}
+		r.Outcome = Keep(r.Stage, r.Outcome)
+	}
+	return b
+}
+
+func TestBackToBack(t *testing.T) {
+	instr := backToBack()
+	// 2,000,000 frames/s meet a capacity of 500,000: a burst of B leaves 3/4 B
+	// behind, so 3000 frames of buffer hold bursts of 4000.
+	b := kept(newBench(buffered{500_000, 3000}))
+	records, err := b.run(t, instr, func(_ []measure.Record, s Step) {
+		if s.Stage != measure.StageBackToBack {
+			return
+		}
+		frames := float64(s.Trial.IntendedFramesPerSecond) * s.Trial.Duration().Seconds()
+		if off := frames - float64(int(frames/100+0.5)*100); off > 0.4 || off < -0.4 {
+			t.Errorf("a burst of %f frames is no number of steps", frames)
+		}
+		if s.Trial.Settle() != 2*time.Second || s.Trial.IntendedFramesPerSecond != 2_000_000 {
+			t.Errorf("%+v", s.Trial)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := Results(instr, records).Frames[0]
+	got := frame.BackToBack
+	if got == nil {
+		t.Fatal("no result")
+	}
+	if got.MeanFrames != 4000 || got.MinFrames != 4000 || got.MaxFrames != 4000 || got.StandardDeviationFrames != 0 || len(got.Bursts) != 3 {
+		t.Errorf("%+v", got)
+	}
+	if got.ImpliedBufferNanoseconds != 2_000_000 || got.MaximumOrigin != v1alpha1.MaximumCalibration || got.LongestBurstFrames != 4_000_000 {
+		t.Errorf("%+v", got)
+	}
+	throughput := frame.Throughput[0].FramesPerSecond
+	if want := 2e6 * (1 - float64(throughput)/2e6); float64(got.CorrectedBufferNanoseconds)-want > 1 || want-float64(got.CorrectedBufferNanoseconds) > 1 {
+		t.Errorf("corrected %d ns, want %f with a throughput of %d", got.CorrectedBufferNanoseconds, want, throughput)
+	}
+	wantWarning(t, instr, records, v1alpha1.WarningGeneratorCeiling,
+		"Back-to-back frames: the maximum is 2000000 frames/s, which is what the generator reached in its calibration; line rate is 14880952 frames/s.")
+}
+
+func TestBackToBackStaysSmall(t *testing.T) {
+	records, err := kept(newBench(buffered{500_000, 3000})).run(t, backToBack(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Stage == measure.StageBackToBack && len(text) > 800 {
+			t.Fatalf("a burst's record has %d bytes: %s", len(text), text)
+		}
+	}
+}
+
+// A loss that does not come again is not believed, unless it is a large one.
+func TestBackToBackVerifiesLoss(t *testing.T) {
+	for name, test := range map[string]struct {
+		attempts int
+		most     *uint64
+		want     int64
+	}{
+		"twice":          {2, nil, 4000},
+		"small loss":     {2, new(uint64(10)), 4000},
+		"too large":      {2, new(uint64(4)), 0},
+		"believed first": {1, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr := backToBack()
+			instr.BackToBack.Attempts, instr.BackToBack.MaximumLostFrames = test.attempts, test.most
+			b := newBench(buffered{500_000, 3000})
+			odd := false
+			b.spoil = func(r *measure.Record) {
+				if r.Stage != measure.StageBackToBack || r.Outcome.LossRatio() > 0 {
+					odd = false
+					return
+				}
+				if odd = !odd; odd {
+					r.Outcome.Directions[1].ReceivedFrames -= 5
+				}
+			}
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Results(instr, records).Frames[0].BackToBack; got.MaxFrames > 4000 || got.MinFrames < test.want || (test.want == 0 && got.MeanFrames == 4000) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestBackToBackSpread(t *testing.T) {
+	s := spreadOf([]uint64{2, 4, 4, 4, 5, 5, 7, 9})
+	if s.mean != 5 || s.least != 2 || s.most != 9 || s.deviation < 2.138 || s.deviation > 2.139 {
+		t.Errorf("%+v", s)
+	}
+	if spreadOf(nil) != (spread{}) || spreadOf([]uint64{3}).deviation != 0 {
+		t.Error("a spread of nothing or of one")
+	}
+}
+
+func TestBackToBackIsLeftOut(t *testing.T) {
+	instr := backToBack()
+	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(instr, records).Frames[0].BackToBack; got != nil {
+		t.Errorf("%+v", got)
+	}
+	wantWarning(t, instr, records, v1alpha1.WarningBackToBackNotNeeded,
+		"Back-to-back frames were not measured: the device does not bound the throughput without loss here (RFC 9004 section 6.1).")
+}
+
+func TestBackToBackBounds(t *testing.T) {
+	instr := backToBack()
+	instr.BackToBack.MaximumBurstNanoseconds = 1e6 // 2000 frames
+	records, err := newBench(buffered{500_000, 3000}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWarning(t, instr, records, v1alpha1.WarningMaximumLoad,
+		"The longest burst, 2000 frames, passed in 3 of 3 searches; the device may do better.")
+
+	instr = backToBack()
+	if records, err = newBench(hardCap()).run(t, instr, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(instr, records).Frames[0].BackToBack; got.MeanFrames != 0 || got.ImpliedBufferNanoseconds != 0 {
+		t.Errorf("a device without a buffer: %+v", got)
+	}
+	wantWarning(t, instr, records, v1alpha1.WarningIrregularResult,
+		"Even the shortest burst of 100 frames lost some in 3 of 3 searches, which count as 0.")
+}
+
+func TestBackToBackStretched(t *testing.T) {
+	instr := backToBack()
+	b := newBench(buffered{500_000, 3000})
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageBackToBack {
+			r.Outcome.SendingNanoseconds = r.Outcome.SendingNanoseconds * 5 / 4
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWarning(t, instr, records, v1alpha1.WarningLoadNotReached,
+		"A burst that passed left with 1600000 of 2000000 frames/s, so the device had more time than a burst gives.")
+}

@@ -1,0 +1,76 @@
+package procedure
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+func receiveRate() measure.Instructions {
+	instr := alone(64)
+	instr.ReceiveRate = &measure.ReceiveRateInstructions{TrialNanoseconds: 1e9, Trials: 4}
+	return instr
+}
+
+func TestReceiveRate(t *testing.T) {
+	instr := receiveRate()
+	b, n := newBench(hardCap()), uint64(0)
+	b.spoil = func(r *measure.Record) {
+		if r.Stage != measure.StageReceiveRate {
+			return
+		}
+		n++
+		r.Outcome.Directions[1].ReceivedFrames -= n * 1000
+		if n == 2 {
+			invalidate(r)
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records).Frames[0].ReceiveRate
+	if len(got.Trials) != 4 || got.IntendedFramesPerSecond != 2_000_000 || got.MaximumOrigin != v1alpha1.MaximumCalibration {
+		t.Fatalf("%+v", got)
+	}
+	// 499, 497, 496 and 495 thousand; the second was invalid.
+	if got.MeanFramesPerSecond != 496_750 || got.MinFramesPerSecond != 495_000 || got.MaxFramesPerSecond != 499_000 || got.StandardDeviationFramesPerSecond != 1708 {
+		t.Errorf("%+v", got)
+	}
+	if first := got.Trials[0]; first.LossPartsPerMillion != 750_500 || first.OfferedFramesPerSecond != 2_000_000 {
+		t.Errorf("%+v", first)
+	}
+}
+
+// Total loss under overload is a figure where a low load still comes through.
+func TestReceiveRateOfACollapse(t *testing.T) {
+	instr := receiveRate()
+	if _, err := newBench(silent{hardCap(), 0}).run(t, instr, nil); measure.ReasonOf(err) != v1alpha1.ReasonChainFailed {
+		t.Errorf("a dead device: %v", err)
+	}
+	records, err := newBench(simulated.TwoBands{
+		FromFramesPerSecond: 1000, ToFramesPerSecond: 1e9, CapacityFramesPerSecond: 1e9, LossRatio: 1,
+	}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(instr, records).Frames[0].ReceiveRate; got.MeanFramesPerSecond != 0 || got.Trials[0].LossPartsPerMillion != 1_000_000 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestReceiveRateWithoutACalibration(t *testing.T) {
+	instr := receiveRate()
+	instr.Calibration = nil
+	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records).Frames[0].ReceiveRate
+	if got.IntendedFramesPerSecond != 0 || got.MaximumOrigin != "" || got.MeanFramesPerSecond != 2_000_000 {
+		t.Errorf("%+v", got)
+	}
+	wantWarning(t, instr, records, v1alpha1.WarningMaximumLoad, "At the maximum load, 4 of 4 trials lost nothing; the device may do better.")
+}

@@ -1,0 +1,36 @@
+package procedure
+
+import (
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+// What a record takes in the results with its key, with two directions and
+// figures of the usual length; the largest are a fifth more.
+const (
+	recordBytes = 1600
+	burstBytes  = 700
+)
+
+// ExpectedBytes is what the records of a measurement take, where the device is
+// quiet and no trial has to be repeated.
+func ExpectedBytes(instr measure.Instructions) int {
+	w := &walk{instr: instr}
+	total := 0
+	for _, ph := range phases(instr) {
+		trials, size := 1, recordBytes
+		if k, ok := kindOf(ph.stage); ok {
+			trials = k.trials(w, ph)
+		}
+		switch ph.stage {
+		case measure.StageThroughput:
+			if estimate, err := search.Remaining(w.searchConfig(lineRate(instr, ph.frameBytes)), nil); err == nil {
+				trials = estimate.Trials
+			}
+		case measure.StageBackToBack:
+			size = burstBytes
+		}
+		total += trials * size
+	}
+	return total
+}

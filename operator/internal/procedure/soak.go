@@ -1,0 +1,111 @@
+package procedure
+
+import (
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// soakKind holds one load for hours, in intervals that are a trial each. What
+// it keeps is bounded by the number of intervals, whatever the duration.
+var soakKind = kind{
+	stage: measure.StageSoak,
+	noun:  "load",
+	loads: func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction {
+		if instr.Soak == nil || instr.Soak.FrameBytes != frameBytes {
+			return nil
+		}
+		load := instr.Soak.Load
+		load.Name = measure.SoakLoad
+		return []measure.LoadInstruction{load}
+	},
+	highest: func(_ *walk, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil },
+	trials:  func(w *walk, _ phase) int { return w.instr.Soak.Intervals() },
+	expected: func(w *walk, _ phase) time.Duration {
+		return w.soakTime(0)
+	},
+	fill:   (*walk).fillSoak,
+	report: (*walk).reportSoak,
+	warn: func(_ *walk, d *doubtful, p *part) {
+		if p.skipped {
+			warnLoad(d, p)
+			return
+		}
+		warnUnsent(d, p, "the soak's load")
+	},
+}
+
+// soakTime is what is left after a number of intervals.
+func (w *walk) soakTime(done int) time.Duration {
+	s := w.instr.Soak
+	sending := max(0, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds)
+	return time.Duration(sending) + w.cost(max(0, s.Intervals()-done), 0)
+}
+
+func (w *walk) fillSoak(p *part, records []measure.Record) error {
+	s := w.instr.Soak
+	rate := w.latencyRate(p)
+	if rate == 0 {
+		p.over, p.skipped = true, true
+		if len(records) > 0 {
+			return fmt.Errorf("%w: record %d is an interval of a soak whose load cannot be derived", ErrRecords, records[0].Index)
+		}
+		return nil
+	}
+	if err := p.take(records); err != nil {
+		return err
+	}
+	done := len(p.counted)
+	p.left = w.soakTime(done)
+	p.next = w.trial(p.frameBytes, rate, min(s.IntervalNanoseconds, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds))
+	if done == 0 {
+		return nil
+	}
+	last := p.last().Outcome
+	if nothingReceived(last) {
+		return chainFailed(p.frameBytes, rate)
+	}
+	p.over = done >= s.Intervals() || w.tooLossy(last)
+	return nil
+}
+
+// tooLossy says that an interval ends the soak.
+func (w *walk) tooLossy(o measure.Outcome) bool {
+	most := w.instr.Soak.StopAboveLossPartsPerMillion
+	return most != nil && worstLoss(o) > *most
+}
+
+func (w *walk) reportSoak(p *part, frame *v1alpha1.FrameResult) {
+	out := &v1alpha1.SoakResult{
+		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
+		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond),
+	}
+	if len(p.counted) < w.instr.Soak.Intervals() {
+		out.End = v1alpha1.SoakLoss
+	}
+	sending := int64(0)
+	for _, r := range p.counted {
+		sending += r.Trial.DurationNanoseconds
+		interval := v1alpha1.SoakInterval{
+			StartSeconds: int64(r.Outcome.StartedAt.Sub(p.counted[0].Outcome.StartedAt) / time.Second),
+		}
+		// Where the clock was set back, the intervals still stand in their order.
+		if n := len(out.Intervals); n > 0 {
+			interval.StartSeconds = max(interval.StartSeconds, out.Intervals[n-1].StartSeconds+1)
+		}
+		for _, d := range r.Outcome.Directions {
+			figures := directionResult(d)
+			worsen(&out.Worst, figures)
+			interval.LossPartsPerMillion = max(interval.LossPartsPerMillion, figures.LossPartsPerMillion)
+			interval.P50Nanoseconds = max(interval.P50Nanoseconds, figures.Latency.P50Nanoseconds)
+			interval.P99Nanoseconds = max(interval.P99Nanoseconds, figures.Latency.P99Nanoseconds)
+			interval.MaxNanoseconds = max(interval.MaxNanoseconds, figures.Latency.MaxNanoseconds)
+			interval.JitterNanoseconds = max(interval.JitterNanoseconds, figures.JitterNanoseconds)
+		}
+		out.Intervals = append(out.Intervals, interval)
+	}
+	out.SendingSeconds = sending / int64(time.Second)
+	frame.Soak = out
+}

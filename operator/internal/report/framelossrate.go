@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func frameLossRateSection(doc Document) section {
+	s := section{title: "Frame loss rate", columns: []column{
+		number("Frame bytes"), number("% of maximum"), number("Intended kfps"), number("Offered kfps"), number("Forwarded kfps"), number("Loss %"),
+	}}
+	for _, frame := range doc.Results {
+		curve := frame.FrameLossRate
+		if curve == nil {
+			continue
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%d bytes: 100 %% is %s kfps, %s; %s.", frame.FrameBytes,
+			kiloFrames(curve.MaximumFramesPerSecond), maximumOrigin(curve.MaximumOrigin), curveEnd(curve.End)))
+		for _, p := range curve.Points {
+			s.rows = append(s.rows, []string{
+				count(frame.FrameBytes), count(p.Percent), kiloFrames(p.IntendedFramesPerSecond), kiloFrames(p.OfferedFramesPerSecond),
+				kiloFrames(p.ForwardingFramesPerSecond), percentOfMillion(p.LossPartsPerMillion),
+			})
+		}
+	}
+	return s
+}
+
+func maximumOrigin(origin v1alpha1.MaximumOrigin) string {
+	switch origin {
+	case v1alpha1.MaximumSpec:
+		return "as the run asks"
+	case v1alpha1.MaximumCalibration:
+		return "what the generator reached without a device"
+	}
+	return "line rate"
+}
+
+func curveEnd(end v1alpha1.LossCurveEnd) string {
+	if end == v1alpha1.EndTwoTrialsWithoutLoss {
+		return "the last two trials lost nothing"
+	}
+	return "the lowest load was reached before two trials in a row lost nothing"
+}
+
+func frameLossRateRows(doc Document) []row {
+	var rows []row
+	for _, frame := range doc.Results {
+		if frame.FrameLossRate == nil {
+			continue
+		}
+		for _, p := range frame.FrameLossRate.Points {
+			r := origin(doc)
+			r["figure"] = "frameLossRate"
+			r.set("frameBytes", int64(frame.FrameBytes))
+			r.set("percentOfMaximum", int64(p.Percent))
+			r.set("intendedFramesPerSecond", p.IntendedFramesPerSecond)
+			r.set("offeredFramesPerSecond", p.OfferedFramesPerSecond)
+			r.set("framesPerSecond", p.ForwardingFramesPerSecond)
+			r.set("lossPartsPerMillion", p.LossPartsPerMillion)
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func frameLossRateDeviations(spec *v1alpha1.FrameLossRate) []string {
+	if spec == nil {
+		return nil
+	}
+	if got := milliseconds(spec.TrialMilliseconds); got != 0 && got < rfc2544Trial {
+		return []string{fmt.Sprintf("frame loss rate: trials last %s, RFC 2544 section 24 asks for %s", brief(got), brief(rfc2544Trial))}
+	}
+	return nil
+}

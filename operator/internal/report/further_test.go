@@ -1,0 +1,121 @@
+package report
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// further is a run of every measurement beside throughput and latency.
+func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	run, records := fixture(t)
+	run.Spec.Measurements = furtherMeasurements()
+	run.Spec.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
+	run.Status.Results = furtherResults()
+	return run, records
+}
+
+func furtherMeasurements() v1alpha1.Measurements {
+	return v1alpha1.Measurements{
+		SettleMilliseconds: 2000,
+		FixedLoad:          &v1alpha1.FixedLoad{DiscardSeconds: new(int32(20))},
+		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
+		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
+		ReceiveRate:        &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 3},
+		Soak:               &v1alpha1.Soak{FrameBytes: 256, DurationSeconds: 86_400, IntervalSeconds: 300},
+	}
+}
+
+func furtherResults() []v1alpha1.FrameResult {
+	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
+}
+
+func bursts() *v1alpha1.BackToBackResult {
+	return &v1alpha1.BackToBackResult{
+		MeanFrames: 4180, MinFrames: 4000, MaxFrames: 4300, StandardDeviationFrames: 130, StepFrames: 100, LongestBurstFrames: 640_000,
+		Bursts: []int64{4000, 4100, 4200, 4300, 4300}, MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
+		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: 3_265_625,
+	}
+}
+
+func receiveRate() *v1alpha1.ReceiveRateResult {
+	return &v1alpha1.ReceiveRateResult{
+		IntendedFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
+		MeanFramesPerSecond: 281_000, MinFramesPerSecond: 280_000, MaxFramesPerSecond: 282_000, StandardDeviationFramesPerSecond: 1000,
+		Trials: []v1alpha1.ReceiveRateTrial{
+			{Trial: 1, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 125_000},
+			{Trial: 2, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 282_000, LossPartsPerMillion: 118_750},
+			{Trial: 3, OfferedFramesPerSecond: 319_990, ForwardingFramesPerSecond: 281_000, LossPartsPerMillion: 121_848},
+		},
+	}
+}
+
+func soak() *v1alpha1.SoakResult {
+	return &v1alpha1.SoakResult{
+		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
+		Worst: v1alpha1.WorstCase{
+			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
+			DelayVariationMaxNanoseconds: 1_990_000, JitterNanoseconds: 1500, OneWayBudgetPartsPerMillion: 13_334,
+		},
+		Intervals: []v1alpha1.SoakInterval{
+			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterNanoseconds: 1200},
+			{StartSeconds: 300, P50Nanoseconds: 6000, P99Nanoseconds: 20_500, MaxNanoseconds: 95_000, JitterNanoseconds: 1210},
+			{StartSeconds: 601, LossPartsPerMillion: 4000, P50Nanoseconds: 6500, P99Nanoseconds: 31_000, MaxNanoseconds: 2_000_000, JitterNanoseconds: 1500},
+		},
+	}
+}
+
+func lossCurve() *v1alpha1.FrameLossRateResult {
+	return &v1alpha1.FrameLossRateResult{
+		MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration, End: v1alpha1.EndTwoTrialsWithoutLoss,
+		Points: []v1alpha1.LossPoint{
+			{Percent: 100, IntendedFramesPerSecond: 320_000, OfferedFramesPerSecond: 319_900, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 124_727},
+			{Percent: 90, IntendedFramesPerSecond: 288_000, OfferedFramesPerSecond: 288_000, ForwardingFramesPerSecond: 287_999, LossPartsPerMillion: 1},
+			{Percent: 80, IntendedFramesPerSecond: 256_000, OfferedFramesPerSecond: 256_000, ForwardingFramesPerSecond: 256_000},
+			{Percent: 70, IntendedFramesPerSecond: 224_000, OfferedFramesPerSecond: 224_000, ForwardingFramesPerSecond: 224_000},
+		},
+	}
+}
+
+func delaysAround(nanoseconds int64) v1alpha1.Delays {
+	return v1alpha1.Delays{
+		Samples: 732_420, MinNanoseconds: nanoseconds / 2, MeanNanoseconds: nanoseconds, P50Nanoseconds: nanoseconds - 10,
+		P90Nanoseconds: 2 * nanoseconds, P99Nanoseconds: 3 * nanoseconds, P999Nanoseconds: 4 * nanoseconds,
+		P9999Nanoseconds: 5 * nanoseconds, MaxNanoseconds: 6 * nanoseconds,
+	}
+}
+
+func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
+	var out []v1alpha1.DirectionResult
+	for i, direction := range []measure.Direction{measure.Forward, measure.Reverse} {
+		around := nanoseconds + int64(i)*100
+		out = append(out, v1alpha1.DirectionResult{
+			Direction: string(direction), SentFrames: 732_420, ReceivedFrames: 732_420 - lost, LossPartsPerMillion: lost,
+			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), JitterNanoseconds: around / 5,
+		})
+	}
+	return out
+}
+
+func fixedLoadResults() []v1alpha1.FixedLoadResult {
+	silent := directionsAround(6000, 0)
+	silent[1] = v1alpha1.DirectionResult{Direction: string(measure.Reverse), SentFrames: 732_420, LossPartsPerMillion: 1_000_000}
+	return []v1alpha1.FixedLoadResult{
+		{
+			Profile: "b256", IntendedFramesPerSecond: 12_207,
+			Worst: v1alpha1.WorstCase{
+				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
+				DelayVariationMaxNanoseconds: 12_150, JitterNanoseconds: 1620, OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
+			},
+			Repeats: []v1alpha1.RepeatResult{
+				{Repeat: 1, Directions: directionsAround(7000, 0)}, {Repeat: 2, Directions: directionsAround(8000, 2)},
+			},
+		},
+		{
+			Profile: "starved", IntendedFramesPerSecond: 12_207,
+			Worst:   v1alpha1.WorstCase{LossPartsPerMillion: 1_000_000, LatencyMaxNanoseconds: 36_000, OneWayBudgetPartsPerMillion: 240},
+			Repeats: []v1alpha1.RepeatResult{{Repeat: 1, Directions: silent}},
+		},
+	}
+}
