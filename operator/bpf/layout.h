@@ -28,6 +28,15 @@ struct signature {
 /* The longest frame in a buffer that live frames can carry is below a page. */
 #define TEMPLATE_BYTES 4096
 
+/* The 16-bit words of a header that tell flows apart: the last ones of both
+ * addresses, and both ports. */
+enum { SOURCE_ADDRESS = 0, DESTINATION_ADDRESS = 1, SOURCE_PORT = 2, DESTINATION_PORT = 3, FLOW_FIELDS = 4 };
+
+struct flow_field {
+	__u32 first;
+	__u32 values; /* counted up from the first; up to 1: the word stays */
+};
+
 struct transmitter {
 	/* Set before a trial. */
 	__u64 end_at;             /* nothing departs at or after this time */
@@ -41,8 +50,12 @@ struct transmitter {
 	__u32 port_ifindex;
 	__u32 frame_bytes;        /* without the check sequence */
 	__u32 is_ipv6;            /* 0 or 1; over IPv4, UDP goes without a checksum */
-	__u32 checksum_base;      /* sum of all words but the signature's */
+	__u32 checksum_base;      /* sum of all words but the signature's and the flow's */
 	__u32 key;
+	__u32 flows;              /* up to 1: the template's alone */
+	__u32 flow_random;        /* 0: one after the other */
+	__u64 flow_seed;
+	struct flow_field flow_fields[FLOW_FIELDS];
 	/* Kept by the program. */
 	__u64 due;
 	__u64 due_remainder;

@@ -8,6 +8,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "flows.h"
 #include "layout.h"
 
 #define ETHERTYPE_OFFSET 12
@@ -169,15 +170,17 @@ static __always_inline int sign(struct xdp_md *ctx, __u32 at, __u64 head, __u64 
 
 // write makes the whole frame anew: buffers are recycled, and a device may
 // have changed any byte of them.
-static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, const __u8 *template, __u64 now)
+static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u8 *template, __u64 now)
 {
 	__u64 head = SIGNATURE_MAGIC | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
-	__u32 bytes = t->frame_bytes;
+	__u32 bytes = t->frame_bytes, base = t->checksum_base;
 	void *data;
 
 	if (bytes < MIN_FRAME_BYTES || bytes > TEMPLATE_BYTES)
 		return -1;
-	if (bpf_xdp_store_bytes(ctx, 0, (void *)template, bytes))
+	if (t->flows > 1)
+		base += put_flow(t, template);
+	if (bpf_xdp_store_bytes(ctx, 0, template, bytes))
 		return -1;
 	if (!t->is_ipv6)
 		return sign(ctx, IPV4_PAYLOAD_OFFSET, head, now);
@@ -186,7 +189,7 @@ static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, cons
 	data = (void *)(long)ctx->data;
 	if (data + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
 		return -1;
-	*(__u16 *)(data + IPV6_CHECKSUM_OFFSET) = checksum(t->checksum_base, head, now);
+	*(__u16 *)(data + IPV6_CHECKSUM_OFFSET) = checksum(base, head, now);
 	return 0;
 }
 

@@ -28,9 +28,35 @@ const (
 	DirectionsReverse Directions = "Reverse"
 )
 
+// FlowField is a part of the headers that tells flows apart.
+// +kubebuilder:validation:Enum=SourceAddress;DestinationAddress;SourcePort;DestinationPort
+type FlowField string
+
+const (
+	// FlowSourceAddress has 32766 values: the hosts behind the sending port.
+	FlowSourceAddress FlowField = "SourceAddress"
+	// FlowDestinationAddress has 32749 values: hosts behind the receiving port.
+	FlowDestinationAddress FlowField = "DestinationAddress"
+	// FlowSourcePort has 64512 values: 1024 to 65535.
+	FlowSourcePort FlowField = "SourcePort"
+	// FlowDestinationPort has 49151 values: 1 to 49151.
+	FlowDestinationPort FlowField = "DestinationPort"
+)
+
+// FlowOrder is how frames are dealt to the flows.
+// +kubebuilder:validation:Enum=Sequential;Random
+type FlowOrder string
+
+const (
+	// FlowsSequential sends one frame of each flow in its turn.
+	FlowsSequential FlowOrder = "Sequential"
+	// FlowsRandom takes the flow of each frame from a pseudo-random sequence.
+	FlowsRandom FlowOrder = "Random"
+)
+
 // Traffic is what the frames look like.
 // +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
-// +kubebuilder:validation:XValidation:rule="!has(self.flows) || self.flows == 1",message="more than one flow is not implemented yet; use 1",fieldPath=".flows"
+// +kubebuilder:validation:XValidation:rule="!has(self.flows) || !has(self.flowVariation) || self.flowVariation.size() > 1 || self.flows <= (self.flowVariation[0] == 'SourcePort' ? 64512 : self.flowVariation[0] == 'DestinationPort' ? 49151 : self.flowVariation[0] == 'SourceAddress' ? 32766 : 32749)",message="one header field tells that many flows not apart (SourcePort 64512, DestinationPort 49151, SourceAddress 32766, DestinationAddress 32749): lower flows, or name a second field in flowVariation",fieldPath=".flows"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
@@ -61,11 +87,35 @@ type Traffic struct {
 	// +kubebuilder:validation:items:Maximum=9018
 	FrameBytes []int32 `json:"frameBytes,omitempty"`
 
-	// flows is how many UDP flows each direction has. Default 1, the only value
-	// that this version accepts.
+	// flows is how many UDP flows each direction has, 1 to 1000000. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Flows int32 `json:"flows,omitempty"`
+
+	// flowVariation names the header fields that differ from flow to flow, as the
+	// frames of each direction have them. Several count up at once, so each flow
+	// has a value of its own in every one of them while its values last; any two
+	// tell a million flows apart. Default SourcePort. Without meaning for one flow.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={SourcePort}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	FlowVariation []FlowField `json:"flowVariation,omitempty"`
+
+	// flowOrder is Sequential or Random. Sequential sends one frame of each flow
+	// in its turn; Random takes each frame's flow from a pseudo-random sequence,
+	// evenly spread, the same in every trial (RFC 4814). Default Sequential.
+	// +optional
+	// +kubebuilder:default=Sequential
+	FlowOrder FlowOrder `json:"flowOrder,omitempty"`
+
+	// flowSeed is where the random sequence starts, from 1 on. Default 1. Without
+	// meaning for order Sequential.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	FlowSeed int64 `json:"flowSeed,omitempty"`
 }

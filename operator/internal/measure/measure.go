@@ -43,6 +43,8 @@ type Stream struct {
 	DestinationAddress netip.Addr `json:"destinationAddress"`
 	SourcePort         uint16     `json:"sourcePort"`
 	DestinationPort    uint16     `json:"destinationPort"`
+	// Flows is nil where every frame is of one flow.
+	Flows *Flows `json:"flows,omitempty"`
 }
 
 // Port is one traffic port as the traffic pod sees it.

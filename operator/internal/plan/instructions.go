@@ -47,12 +47,14 @@ func instruct(in Input, p *Plan) measure.Instructions {
 func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
 	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface}, {Interface: east.Interface}}}
 	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)
+	flows := flowsOf(traffic)
+	sourcePort, destinationPort := portsOf(flows)
 	if traffic.Directions != v1alpha1.DirectionsReverse {
 		path.Streams = append(path.Streams, measure.Stream{
 			Direction: measure.Forward,
 			SourceMAC: west.MAC, DestinationMAC: nextWest,
 			SourceAddress: hostWest, DestinationAddress: hostEast,
-			SourcePort: sourcePort, DestinationPort: destinationPort,
+			SourcePort: sourcePort, DestinationPort: destinationPort, Flows: flows,
 		})
 	}
 	if traffic.Directions != v1alpha1.DirectionsForward {
@@ -60,7 +62,7 @@ func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextE
 			Direction: measure.Reverse,
 			SourceMAC: east.MAC, DestinationMAC: nextEast,
 			SourceAddress: hostEast, DestinationAddress: hostWest,
-			SourcePort: sourcePort, DestinationPort: destinationPort,
+			SourcePort: sourcePort, DestinationPort: destinationPort, Flows: flows,
 		})
 	}
 	return path

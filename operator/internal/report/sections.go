@@ -48,6 +48,7 @@ func headSection(doc Document) section {
 		add("Plan", doc.Plan.Digest)
 	}
 	add("Chain", chain(doc.Spec.Chain))
+	s.facts = append(s.facts, trafficFacts(doc.Spec.Traffic)...)
 	if doc.Run.StartTime != nil {
 		add("Started", doc.Run.StartTime.UTC().Format(time.RFC3339))
 	}

@@ -13,6 +13,12 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type trafficFlowField struct {
+	_      structs.HostLayout
+	First  uint32
+	Values uint32
+}
+
 type trafficReceiver struct {
 	_            structs.HostLayout
 	PortIfindex  uint32
@@ -67,6 +73,10 @@ type trafficTransmitter struct {
 	IsIpv6          uint32
 	ChecksumBase    uint32
 	Key             uint32
+	Flows           uint32
+	FlowRandom      uint32
+	FlowSeed        uint64
+	FlowFields      [4]trafficFlowField
 	Due             uint64
 	DueRemainder    uint64
 	Eligible        uint64
@@ -77,7 +87,7 @@ type trafficTransmitter struct {
 	LastDeparture   uint64
 	Idle            uint64
 	LeftInner       uint64
-	_               [96]byte
+	_               [48]byte
 }
 
 // Names of all BPF objects in the ELF.

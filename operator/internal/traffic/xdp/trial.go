@@ -87,6 +87,12 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 			t.IsIpv6 = 1
 		}
 		t.ChecksumBase = templates[i].checksumBase
+		if f := s.Flows; f != nil {
+			t.Flows, t.FlowSeed, t.FlowFields = uint32(f.Count), f.Seed, templates[i].flowFields
+			if f.Random {
+				t.FlowRandom = 1
+			}
+		}
 		clear(d.state.Templates[i][:])
 		copy(d.state.Templates[i][:], templates[i].frame)
 	}
