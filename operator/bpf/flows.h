@@ -32,7 +32,7 @@ static __always_inline __u16 flow_word(const struct flow_field *field, __u32 flo
 /* put_flow writes the next frame's flow into a template and returns the sum of
  * the words that it wrote and the UDP checksum over IPv6 must cover. Over IPv4
  * it completes the header's checksum. Offsets are constants in each call. */
-static __always_inline __u32 put_flow(const struct transmitter *t, __u8 *template)
+static __always_inline __u32 put_flow(const struct transmitter *t, __u8 *template, __u32 checksum_base)
 {
 	__u32 flow = flow_of(t), sum;
 	__u16 source = flow_word(&t->flow_fields[SOURCE_ADDRESS], flow);
@@ -47,7 +47,7 @@ static __always_inline __u32 put_flow(const struct transmitter *t, __u8 *templat
 		*(__u16 *)(template + 56) = destination_port;
 		return (__u32)source + destination + source_port + destination_port;
 	}
-	sum = t->checksum_base + source + destination;
+	sum = checksum_base + source + destination;
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	*(__u16 *)(template + 24) = ~sum;

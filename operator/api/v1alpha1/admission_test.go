@@ -126,7 +126,13 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"frame of 9019":          {run("spec.traffic", "{frameBytes: [9019]}"), []string{"spec.traffic.frameBytes[0]", "less than or equal to 9018"}},
 		"frame above own MTU":    {run("spec.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.traffic.frameBytes", "mtuBytes"}},
 		"same frame twice":       {run("spec.traffic", "{frameBytes: [64, 64]}"), []string{"spec.traffic.frameBytes[1]", "Duplicate value"}},
-		"no frame":               {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "at least 1 items"}},
+		"no frame":               {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "name a frame size, or a mix in imix"}},
+		"unknown mix":            {run("spec.traffic", "{imix: [{name: Complete}]}"), []string{"spec.traffic.imix[0].frames", "every other name needs frames"}},
+		"a known mix anew":       {run("spec.traffic", "{imix: [{name: SimpleIMIX, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "SimpleIMIX has its own frames"}},
+		"a mix twice":            {run("spec.traffic", "{imix: [{name: SimpleIMIX}, {name: SimpleIMIX}]}"), []string{"spec.traffic.imix[1]", "Duplicate value"}},
+		"a mix of one size":      {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "at least 2 items"}},
+		"a mix without weight":   {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
+		"a mix of tiny IPv6":     {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], imix: [{name: SimpleIMIX}]}"), []string{"spec.traffic.imix", "at least 82 bytes"}},
 		"IPv6 frame of 64":       {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.traffic.frameBytes", "at least 82 bytes"}},
 		"TCP":                    {run("spec.traffic", "{kind: TCP}"), []string{"spec.traffic.kind", "not implemented yet; use UDP"}},
 		"no flow":                {run("spec.traffic", "{flows: 0}"), []string{"spec.traffic.flows", "greater than or equal to 1"}},
@@ -156,6 +162,9 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.acceptance", "measurements.throughput.goals does not have"}},
 		"acceptance of unmeasured frame": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 128, atLeast: 1}]"),
 			[]string{"spec.acceptance", "traffic.frameBytes does not have"}},
+		"acceptance of no mix's mean": {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 176, atLeast: 1}]"),
+			[]string{"spec.acceptance", "of a mix, its mean size"}},
 		"acceptance of unknown metric": {run("spec.acceptance", "[{name: a, metric: Beauty, load: idle, atLeast: 1}]"),
 			[]string{"spec.acceptance[0].metric", "Unsupported value"}},
 		"acceptance without limit": {run("spec.acceptance", "[{name: a, metric: LossPartsPerMillion, load: idle}]"),
@@ -196,6 +205,41 @@ func TestNamesAtTheLimitAreAdmitted(t *testing.T) {
 	o := object(t, goodRun, map[string]string{"metadata.name": strings.Repeat("x", 253), "spec.testbedRef": "{name: " + strings.Repeat("y", 253) + "}"})
 	if err := create(o); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestMixesAreAdmitted(t *testing.T) {
+	for name, fields := range map[string]map[string]string{
+		"beside sizes": {"spec.traffic": "{imix: [{name: SimpleIMIX}]}"},
+		"alone":        {"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
+		"judged by their mean": {
+			"spec.traffic":    "{imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 175, atLeast: 1}, {name: b, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 362, atLeast: 1}]",
+		},
+	} {
+		if err := create(object(t, goodRun, fields)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnEmptyListOfSizesStays: a client that writes the object back must not
+// bring the default sizes in.
+func TestAnEmptyListOfSizesStays(t *testing.T) {
+	o := object(t, goodRun, map[string]string{"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"})
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
+		t.Fatal(err)
+	}
+	run.ResourceVersion, run.UID = "", ""
+	if err := server.Create(context.Background(), run, client.DryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Spec.Traffic.FrameBytes; got == nil || len(got) != 0 {
+		t.Errorf("frameBytes %v, want none", got)
 	}
 }
 

@@ -74,6 +74,8 @@ const (
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
+	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
+	ReasonFramesAlike = "FramesAlike"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
 	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.

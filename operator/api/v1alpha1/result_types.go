@@ -104,15 +104,21 @@ type GeneratorReport struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=20
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
 }
 
-// FrameResult holds the results for one frame size.
+// FrameResult holds the results for one frame size, or for one mix of them.
 type FrameResult struct {
-	// frameBytes is the frame's size with its check sequence.
+	// frameBytes is the frame's size with its check sequence; of a mix the mean
+	// size, rounded to the nearest byte.
 	// +required
 	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// mix is the name of the mix. Absent: all frames had one size.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Mix string `json:"mix,omitempty"`
 
 	// throughput holds one entry for each goal.
 	// +optional
@@ -171,7 +177,8 @@ type ThroughputResult struct {
 	// +required
 	FramesPerSecond int64 `json:"framesPerSecond"`
 
-	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in bits.
+	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in
+	// bits; of a mix with the exact mean.
 	// +required
 	Layer1BitsPerSecond int64 `json:"layer1BitsPerSecond"`
 

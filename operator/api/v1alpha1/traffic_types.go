@@ -58,6 +58,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.flows) || !has(self.flowVariation) || self.flowVariation.size() > 1 || self.flows <= (self.flowVariation[0] == 'SourcePort' ? 64512 : self.flowVariation[0] == 'DestinationPort' ? 49151 : self.flowVariation[0] == 'SourceAddress' ? 32766 : 32749)",message="one header field tells that many flows not apart (SourcePort 64512, DestinationPort 49151, SourceAddress 32766, DestinationAddress 32749): lower flows, or name a second field in flowVariation",fieldPath=".flows"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.imix) && self.imix.size() > 0)",message="there is nothing to send: name a frame size, or a mix in imix",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.imix) || self.imix.all(m, has(m.frames) && m.frames.all(f, f.frameBytes >= 82))",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes, and SimpleIMIX has frames of 64: give a mix with larger frames, or use IPv4",fieldPath=".imix"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
 	// +optional
@@ -77,15 +79,22 @@ type Traffic struct {
 
 	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544
 	// section 9), each measured on its own in this order. 64 to 9018 and at most
-	// the testbed's MTU + 18. Default 64, 512, 1518.
+	// the testbed's MTU + 18. An empty list leaves imix alone. Default 64, 512, 1518.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={64, 512, 1518}
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:Minimum=64
 	// +kubebuilder:validation:items:Maximum=9018
-	FrameBytes []int32 `json:"frameBytes,omitempty"`
+	FrameBytes []int32 `json:"frameBytes,omitzero"`
+
+	// imix are mixes of frame sizes, each measured like one more frame size after
+	// frameBytes. Loads and rates count all frames of a mix. Absent: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	IMIX []FrameMix `json:"imix,omitempty"`
 
 	// flows is how many UDP flows each direction has, 1 to 1000000. Default 1.
 	// +optional

@@ -20,6 +20,8 @@ type Instructions struct {
 	StartupSeconds int `json:"startupSeconds"`
 	// FrameBytes are measured one after the other.
 	FrameBytes []int `json:"frameBytes"`
+	// Mixes are measured after them. No mean is that of another mix or a size.
+	Mixes []Mix `json:"mixes,omitempty"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
 	// SettleNanoseconds is the wait after each trial.

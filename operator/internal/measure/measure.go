@@ -62,8 +62,11 @@ type Path struct {
 
 // Trial is what the search asks of a driver.
 type Trial struct {
-	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9).
+	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9),
+	// or the mean of a mix.
 	FrameBytes int `json:"frameBytes"`
+	// Mix is nil where all frames have one size.
+	Mix *Mix `json:"mix,omitempty"`
 	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
 	// each stream, the same for every direction. 0 means as fast as the
 	// generator can (RFC 2285's maximum offered load).

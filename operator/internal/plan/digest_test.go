@@ -47,6 +47,9 @@ func TestDigest(t *testing.T) {
 		},
 		"directions": func(in *plan.Input) { in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward },
 		"flows":      func(in *plan.Input) { in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts },
+		"a mix": func(in *plan.Input) {
+			in.Run.Spec.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
+		},
 		"random flows": func(in *plan.Input) {
 			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts
 			in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 1

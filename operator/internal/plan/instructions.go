@@ -39,6 +39,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	for _, size := range spec.Traffic.FrameBytes {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
+	instructions.Mixes = mixesOf(spec.Traffic)
 	return instructions
 }
 

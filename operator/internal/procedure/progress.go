@@ -97,11 +97,11 @@ func (w *walk) stage() string {
 	}
 	switch p.stage {
 	case measure.StageCalibrateRate, measure.StageCalibrateLatency:
-		return fmt.Sprintf("calibration, %d bytes", p.frameBytes)
+		return "calibration, " + size(w.instr, p.frameBytes)
 	case measure.StageWarmUp:
-		return fmt.Sprintf("warm-up, %d bytes", p.frameBytes)
+		return "warm-up, " + size(w.instr, p.frameBytes)
 	case measure.StageThroughput:
-		return fmt.Sprintf("throughput, %d bytes", p.frameBytes)
+		return "throughput, " + size(w.instr, p.frameBytes)
 	}
-	return truncate(fmt.Sprintf("latency at load %s, %d bytes", p.load.Name, p.frameBytes), 200)
+	return truncate(fmt.Sprintf("latency at load %s, %s", p.load.Name, size(w.instr, p.frameBytes)), 200)
 }

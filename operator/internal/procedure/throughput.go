@@ -37,7 +37,7 @@ func (w *walk) limit(frameBytes int) (limit, error) {
 	if out.framesPerSecond < least {
 		return out, &measure.Failure{
 			Reason: v1alpha1.ReasonLoadAboveLineRate,
-			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %d bytes", least, out.by, out.framesPerSecond, frameBytes),
+			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size(w.instr, frameBytes)),
 			Remedy: "lower minimumFramesPerSecond",
 		}
 	}
@@ -47,7 +47,7 @@ func (w *walk) limit(frameBytes int) (limit, error) {
 		}
 	}
 	if out.framesPerSecond < least {
-		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %d bytes without a device", out.framesPerSecond, frameBytes), least)
+		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size(w.instr, frameBytes)), least)
 	}
 	return out, nil
 }
@@ -130,7 +130,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	}
 	step, err := search.Next(p.config, p.history)
 	if err != nil {
-		return fmt.Errorf("search with %d bytes: %w", p.frameBytes, err)
+		return fmt.Errorf("search with %s: %w", size(w.instr, p.frameBytes), err)
 	}
 	p.results, p.why = step.Results, step.Why
 	p.next = w.trial(p.frameBytes, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
@@ -140,7 +140,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	least := p.config.MinimumFramesPerSecond
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		if last.Trial.IntendedFramesPerSecond == least {
-			return chainFailed(p.frameBytes, least)
+			return chainFailed(size(w.instr, p.frameBytes), least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
 		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
@@ -148,7 +148,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	}
 	for _, r := range p.results {
 		if r.Irregularity == search.BelowMinimumLoad && r.UpperBoundCause == search.GeneratorCeiling {
-			return tooSlow(fmt.Errorf("it could not send that load of %d bytes", p.frameBytes), least)
+			return tooSlow(fmt.Errorf("it could not send that load of %s", size(w.instr, p.frameBytes)), least)
 		}
 	}
 	p.over = true

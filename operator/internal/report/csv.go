@@ -22,13 +22,13 @@ var (
 		"latencySamples", "latencyMinNanoseconds", "latencyMeanNanoseconds", "latencyP50Nanoseconds", "latencyP90Nanoseconds",
 		"latencyP99Nanoseconds", "latencyP999Nanoseconds", "latencyP9999Nanoseconds", "latencyMaxNanoseconds",
 		"delayVariationP99Nanoseconds", "packetDelayVariationP99Nanoseconds", "packetDelayVariationP999Nanoseconds",
-		"jitterNanoseconds",
+		"jitterNanoseconds", "mix",
 	}
 	trialHead = append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
-	}, append(directionHead("forward"), directionHead("reverse")...)...)
+	}, append(append(directionHead("forward"), directionHead("reverse")...), "mix")...)
 )
 
 func directionHead(prefix string) []string {
@@ -82,22 +82,23 @@ func resultRows(doc Document) []row {
 	var rows []row
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
-			rows = append(rows, throughputRow(doc, frame.FrameBytes, t))
+			rows = append(rows, throughputRow(doc, frame, t))
 		}
 		for _, load := range frame.Latency {
 			for _, d := range load.Directions {
-				rows = append(rows, latencyRow(doc, frame.FrameBytes, load, d))
+				rows = append(rows, latencyRow(doc, frame, load, d))
 			}
 		}
 	}
 	return rows
 }
 
-func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {
+func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {
 	r := origin(doc)
 	r["figure"], r["goal"] = "throughput", t.Goal
 	r["regularity"], r["upperBoundCause"] = string(t.Regularity), string(t.UpperBoundCause)
-	r.set("frameBytes", int64(frameBytes))
+	r["mix"] = frame.Mix
+	r.set("frameBytes", int64(frame.FrameBytes))
 	r.set("framesPerSecond", t.FramesPerSecond)
 	r.set("layer1BitsPerSecond", t.Layer1BitsPerSecond)
 	r.set("lineRatePartsPerMillion", t.LineRatePartsPerMillion)
@@ -110,10 +111,11 @@ func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) 
 	return r
 }
 
-func latencyRow(doc Document, frameBytes int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) row {
+func latencyRow(doc Document, frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) row {
 	r := origin(doc)
 	r["figure"], r["load"], r["direction"] = "latency", load.Load, d.Direction
-	r.set("frameBytes", int64(frameBytes))
+	r["mix"] = frame.Mix
+	r.set("frameBytes", int64(frame.FrameBytes))
 	r.set("intendedFramesPerSecond", load.IntendedFramesPerSecond)
 	r.set("sentFrames", d.SentFrames)
 	r.set("receivedFrames", d.ReceivedFrames)
@@ -151,6 +153,9 @@ func trialRows(doc Document) []row {
 		r["valid"], r["doubts"] = strconv.FormatBool(record.Outcome.Valid()), doubtCodes(record.Outcome)
 		r.set("trial", int64(record.Index))
 		r.set("frameBytes", int64(record.Trial.FrameBytes))
+		if mix := record.Trial.Mix; mix != nil {
+			r["mix"] = mix.Name
+		}
 		r.set("durationNanoseconds", record.Trial.DurationNanoseconds)
 		r.set("sendingNanoseconds", record.Outcome.SendingNanoseconds)
 		r.set("totalNanoseconds", record.Outcome.TotalNanoseconds)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // trafficFacts say how the traffic differs from one flow of equal frames, each
@@ -14,7 +15,36 @@ func trafficFacts(t v1alpha1.Traffic) []fact {
 	if t.Flows > 1 {
 		facts = append(facts, fact{"Flows", flowsInWords(t)})
 	}
+	for _, mix := range t.IMIX {
+		facts = append(facts, fact{"Mix " + mix.Name, mixInWords(mix)})
+	}
 	return facts
+}
+
+// mixInWords has the sizes with their weights and, since the order matters to
+// a device, how they follow.
+func mixInWords(mix v1alpha1.FrameMix) string {
+	var parts []string
+	for _, frame := range mix.Weighted() {
+		parts = append(parts, fmt.Sprintf("%d of %d bytes", frame.Weight, frame.FrameBytes))
+	}
+	return fmt.Sprintf("%s, evenly spread, %d bytes in the mean", strings.Join(parts, ", "), mix.MeanFrameBytes())
+}
+
+// frameName is the size of a result's frames, with the name of their mix.
+func frameName(frame v1alpha1.FrameResult) string {
+	if frame.Mix == "" {
+		return count(frame.FrameBytes)
+	}
+	return fmt.Sprintf("%s %d", frame.Mix, frame.FrameBytes)
+}
+
+// sentName is the same of a trial.
+func sentName(trial measure.Trial) string {
+	if trial.Mix == nil {
+		return count(trial.FrameBytes)
+	}
+	return fmt.Sprintf("%s %d", trial.Mix.Name, trial.FrameBytes)
 }
 
 func flowsInWords(t v1alpha1.Traffic) string {

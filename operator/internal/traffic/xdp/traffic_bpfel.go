@@ -19,6 +19,12 @@ type trafficFlowField struct {
 	Values uint32
 }
 
+type trafficFrameSize struct {
+	_            structs.HostLayout
+	Bytes        uint32
+	ChecksumBase uint32
+}
+
 type trafficReceiver struct {
 	_            structs.HostLayout
 	PortIfindex  uint32
@@ -51,11 +57,13 @@ type trafficState struct {
 	_            structs.HostLayout
 	Transmitters [2]trafficTransmitter
 	Receivers    [2]trafficReceiver
-	Templates    [2][4096]uint8
+	Sizes        [2][8]trafficFrameSize
+	Templates    [2][8][4096]uint8
+	Rounds       [2][800]uint8
 	Window       [2][16384]uint64
 	Histograms   [2][3][25600]uint64
 	Zero         uint64
-	_            [120]byte
+	_            [56]byte
 }
 
 type trafficTransmitter struct {
@@ -71,7 +79,7 @@ type trafficTransmitter struct {
 	PortIfindex     uint32
 	FrameBytes      uint32
 	IsIpv6          uint32
-	ChecksumBase    uint32
+	Round           uint32
 	Key             uint32
 	Flows           uint32
 	FlowRandom      uint32

@@ -75,7 +75,7 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		if s == nil {
 			continue
 		}
-		if templates[i], err = newTemplate(*s, trial.FrameBytes); err != nil {
+		if templates[i], err = d.putTemplates(i, *s, trial); err != nil {
 			return templates, &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: err}
 		}
 		key := uint32(d.trial)<<1 | uint32(i)
@@ -86,15 +86,12 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		if templates[i].checksumOffset > 0 {
 			t.IsIpv6 = 1
 		}
-		t.ChecksumBase = templates[i].checksumBase
 		if f := s.Flows; f != nil {
 			t.Flows, t.FlowSeed, t.FlowFields = uint32(f.Count), f.Seed, templates[i].flowFields
 			if f.Random {
 				t.FlowRandom = 1
 			}
 		}
-		clear(d.state.Templates[i][:])
-		copy(d.state.Templates[i][:], templates[i].frame)
 	}
 	return templates, nil
 }
@@ -109,20 +106,24 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 			least = max(least, minFrameBytes(*s))
 		}
 	}
-	if trial.FrameBytes < least {
+	smallest, largest, err := sizesOf(trial)
+	if err != nil {
+		return invalid(ReasonInvalidTrial, "correct the mix", "%w", err)
+	}
+	if smallest < least {
 		return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
-			"a frame of %d bytes has no room for headers and signature", trial.FrameBytes)
+			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	const overhead = ethernetBytes + measure.FrameCheckSequenceBytes
 	for _, p := range d.ports {
-		if trial.FrameBytes > p.mtu+overhead {
+		if largest > p.mtu+overhead {
 			return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
-				"a frame of %d bytes is more than %q with MTU %d carries", trial.FrameBytes, p.name, p.mtu)
+				"a frame of %d bytes is more than %q with MTU %d carries", largest, p.name, p.mtu)
 		}
 	}
-	if most := d.longest + measure.FrameCheckSequenceBytes; trial.FrameBytes > most {
+	if most := d.longest + measure.FrameCheckSequenceBytes; largest > most {
 		return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
-			"a frame of %d bytes is more than this kernel's live frames carry", trial.FrameBytes)
+			"a frame of %d bytes is more than this kernel's live frames carry", largest)
 	}
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
 		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
