@@ -7,7 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.goal) || (has(self.measurements.throughput) && self.measurements.throughput.goals.exists(g, g.name == a.goal)))",message="acceptance names a goal that measurements.throughput.goals does not have: add the goal, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.load) || (has(self.measurements.latency) && self.measurements.latency.loads.exists(l, l.name == a.load)))",message="acceptance names a load that measurements.latency.loads does not have: add the load, or name one that is measured",fieldPath=".acceptance"
-// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.frameBytes) || a.frameBytes in self.traffic.frameBytes || (has(self.traffic.imix) && self.traffic.imix.exists(m, a.frameBytes == (has(m.frames) ? (2 * m.frames.map(f, f.frameBytes * f.weight).sum() + m.frames.map(f, f.weight).sum()) / (2 * m.frames.map(f, f.weight).sum()) : 362))))",message="acceptance names a frame size that traffic.frameBytes does not have: add the size, or name one that is measured (of a mix, its mean size)",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.frameBytes) || a.frameBytes in self.traffic.frameBytes || (has(self.traffic.frameRanges) && self.traffic.frameRanges.exists(r, r.from <= a.frameBytes && a.frameBytes <= r.to && (a.frameBytes - r.from) % r.step == 0)) || (has(self.traffic.imix) && self.traffic.imix.exists(m, a.frameBytes == (has(m.frames) ? (2 * m.frames.map(f, f.frameBytes * f.weight).sum() + m.frames.map(f, f.weight).sum()) / (2 * m.frames.map(f, f.weight).sum()) : 362))))",message="acceptance names a frame size that traffic.frameBytes does not have, nor frameRanges or imix: add the size, or name one that is measured (of a mix, its mean size)",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.east.mtuBytes + 18)))",message="a frame size is larger than a port of the chain carries (mtuBytes + 18): lower traffic.frameBytes or raise the port's mtuBytes",fieldPath=".traffic.frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.neighbors.size() == 0",message="neighbors are not implemented yet; leave the field out",fieldPath=".neighbors"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline)",message="baseline is not implemented yet; leave the field out",fieldPath=".baseline"
@@ -210,13 +210,13 @@ type BenchmarkRunStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:MaxItems=32
 	Results []FrameResult `json:"results,omitempty"`
 
 	// acceptance holds one verdict for each criterion and figure.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=1024
 	Acceptance []Verdict `json:"acceptance,omitempty"`
 
 	// warnings are doubts about figures that stand beside them.

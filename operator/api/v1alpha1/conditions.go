@@ -78,6 +78,8 @@ const (
 	ReasonFramesAlike = "FramesAlike"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
+	// ReasonLoadsContradict: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
+	ReasonLoadsContradict = "LoadsContradict"
 	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.
 	ReasonNetworkAttachmentMissing = "NetworkAttachmentMissing"
 	// ReasonInsufficientCPU: no node has the CPU that the run's pods request.

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "slices"
+
 // MixSimple is the name of the simple IMIX: 7 frames of 64 bytes, 4 of 594 and
 // 1 of 1518.
 const MixSimple = "SimpleIMIX"
@@ -61,11 +63,23 @@ func (m FrameMix) MeanFrameBytes() int32 {
 	return int32((2*bytes + weights) / (2 * weights))
 }
 
+// Sizes are the frame sizes of frameBytes and frameRanges in their order, each once.
+func (t Traffic) Sizes() []int32 {
+	sizes := slices.Clone(t.FrameBytes)
+	for _, r := range t.FrameRanges {
+		for size := r.From; size <= r.To && r.Step > 0; size += r.Step {
+			if !slices.Contains(sizes, size) {
+				sizes = append(sizes, size)
+			}
+		}
+	}
+	return sizes
+}
+
 // MeasuredFrameBytes are the frameBytes of all results that a run with this
 // traffic has, in their order: its sizes, then its mixes by their mean.
 func (t Traffic) MeasuredFrameBytes() []int32 {
-	var all []int32
-	all = append(all, t.FrameBytes...)
+	all := t.Sizes()
 	for _, mix := range t.IMIX {
 		all = append(all, mix.MeanFrameBytes())
 	}

@@ -104,7 +104,7 @@ type GeneratorReport struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:MaxItems=32
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
 }
 

@@ -386,7 +386,7 @@ type Calibration struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:MaxItems=32
 	Frames []CalibrationFrame `json:"frames,omitempty"`
 }
 

@@ -54,12 +54,36 @@ const (
 	FlowsRandom FlowOrder = "Random"
 )
 
+// FrameRange is a range of frame sizes.
+// +kubebuilder:validation:XValidation:rule="self.from <= self.to",message="to must be at least from",fieldPath=".to"
+type FrameRange struct {
+	// from is the first size, check sequence included.
+	// +required
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	From int32 `json:"from,omitempty"`
+
+	// to is the most that a size may be; the last size is the one at or below it.
+	// +required
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	To int32 `json:"to,omitempty"`
+
+	// step between two sizes.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9018
+	Step int32 `json:"step,omitempty"`
+}
+
 // Traffic is what the frames look like.
 // +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.flows) || !has(self.flowVariation) || self.flowVariation.size() > 1 || self.flows <= (self.flowVariation[0] == 'SourcePort' ? 64512 : self.flowVariation[0] == 'DestinationPort' ? 49151 : self.flowVariation[0] == 'SourceAddress' ? 32766 : 32749)",message="one header field tells that many flows not apart (SourcePort 64512, DestinationPort 49151, SourceAddress 32766, DestinationAddress 32749): lower flows, or name a second field in flowVariation",fieldPath=".flows"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
-// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.imix) && self.imix.size() > 0)",message="there is nothing to send: name a frame size, or a mix in imix",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.frameRanges) && self.frameRanges.size() > 0) || (has(self.imix) && self.imix.size() > 0)",message="there is nothing to send: name a frame size, a range in frameRanges, or a mix in imix",fieldPath=".frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.imix) || self.imix.all(m, has(m.frames) && m.frames.all(f, f.frameBytes >= 82))",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes, and SimpleIMIX has frames of 64: give a mix with larger frames, or use IPv4",fieldPath=".imix"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.frameRanges) || self.frameRanges.all(r, r.from >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise from or use IPv4",fieldPath=".frameRanges"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameRanges) || (has(self.frameBytes) ? self.frameBytes.size() : 0) + self.frameRanges.map(r, (r.to - r.from) / r.step + 1).sum() + (has(self.imix) ? self.imix.size() : 0) <= 32",message="frameBytes, frameRanges and imix come to more than 32 sizes, which is what a run's status holds: raise a step, or make several runs",fieldPath=".frameRanges"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
 	// +optional
@@ -79,7 +103,7 @@ type Traffic struct {
 
 	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544
 	// section 9), each measured on its own in this order. 64 to 9018 and at most
-	// the testbed's MTU + 18. An empty list leaves imix alone. Default 64, 512, 1518.
+	// the testbed's MTU + 18. An empty list leaves frameRanges and imix alone. Default 64, 512, 1518.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={64, 512, 1518}
@@ -88,8 +112,15 @@ type Traffic struct {
 	// +kubebuilder:validation:items:Maximum=9018
 	FrameBytes []int32 `json:"frameBytes,omitzero"`
 
+	// frameRanges are measured after frameBytes; a size that both have is measured
+	// once. At most 32 sizes and mixes in all. Absent: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	FrameRanges []FrameRange `json:"frameRanges,omitempty"`
+
 	// imix are mixes of frame sizes, each measured like one more frame size after
-	// frameBytes. Loads and rates count all frames of a mix. Absent: none.
+	// the others. Loads and rates count all frames of a mix. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

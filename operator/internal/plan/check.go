@@ -68,8 +68,13 @@ func checkFrames(in Input) error {
 			}
 		}
 	}
-	for _, size := range in.Run.Spec.Traffic.FrameBytes {
-		if err := checkFrame(in, "frameBytes", int(size)); err != nil {
+	traffic := in.Run.Spec.Traffic
+	for i, size := range traffic.Sizes() {
+		field := "frameBytes"
+		if i >= len(traffic.FrameBytes) {
+			field = "frameRanges"
+		}
+		if err := checkFrame(in, field, int(size)); err != nil {
 			return err
 		}
 	}
@@ -110,43 +115,6 @@ func checkFrame(in Input, field string, size int) error {
 	if size > XDPMaximumFrameBytes {
 		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d", field, XDPMaximumFrameBytes),
 			"frames of %d bytes are more than the XDP driver can send, which is %d", size, XDPMaximumFrameBytes)
-	}
-	return nil
-}
-
-// checkLoads compares every load that the spec gives as a rate with the line
-// rate of every frame size.
-func checkLoads(in Input) error {
-	type load struct {
-		field           string
-		framesPerSecond int64
-	}
-	var loads []load
-	if throughput := in.Run.Spec.Measurements.Throughput; throughput != nil {
-		loads = append(loads, load{"measurements.throughput.minimumFramesPerSecond", throughput.MinimumFramesPerSecond})
-		if maximum := throughput.MaximumFramesPerSecond; maximum != nil {
-			loads = append(loads, load{"measurements.throughput.maximumFramesPerSecond", *maximum})
-		}
-	}
-	if latency := in.Run.Spec.Measurements.Latency; latency != nil {
-		for _, l := range latency.Loads {
-			if l.FramesPerSecond != nil {
-				loads = append(loads, load{fmt.Sprintf("measurements.latency.loads[%s].framesPerSecond", l.Name), *l.FramesPerSecond})
-			}
-		}
-	}
-	link := uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond)
-	for _, l := range loads {
-		for _, sent := range allSent(in.Run.Spec.Traffic) {
-			lineRate := sent.lineRate(link)
-			if uint64(l.framesPerSecond) <= lineRate {
-				continue
-			}
-			return fail(v1alpha1.ReasonLoadAboveLineRate,
-				fmt.Sprintf("lower the run's spec.%s, leave %s out of spec.traffic.%s, or correct the testbed's spec.ports.linkBitsPerSecond", l.field, sent.entry, sent.field),
-				"%s is %d, but a link of %d bit/s carries at most %d frames/s of %s",
-				l.field, l.framesPerSecond, link, lineRate, sent.name)
-		}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
 		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)
 	}
-	for _, size := range spec.Traffic.FrameBytes {
+	for _, size := range spec.Traffic.Sizes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
 	instructions.Mixes = mixesOf(spec.Traffic)
@@ -80,6 +80,11 @@ func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructio
 	if spec.MaximumFramesPerSecond != nil {
 		throughput.MaximumFramesPerSecond = uint64(*spec.MaximumFramesPerSecond)
 	}
+	throughput.MinimumLoad, throughput.MaximumLoad = loadOf(spec.MinimumLoad), loadOf(spec.MaximumLoad)
+	if throughput.MinimumLoad != nil {
+		// The default of the field that it takes the place of.
+		throughput.MinimumFramesPerSecond = 0
+	}
 	for _, goal := range spec.Goals {
 		throughput.Goals = append(throughput.Goals, measure.GoalInstructions{
 			Name:                   goal.Name,
@@ -99,7 +104,7 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 	}
 	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
 	for _, load := range spec.Loads {
-		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal}
+		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal, Rate: loadOf(load.Rate)}
 		if load.FramesPerSecond != nil {
 			instruction.FramesPerSecond = uint64(*load.FramesPerSecond)
 		}

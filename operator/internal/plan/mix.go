@@ -23,8 +23,8 @@ func mixesOf(traffic v1alpha1.Traffic) []measure.Mix {
 // their frameBytes alone.
 func checkMixes(in Input) error {
 	taken := map[int]string{}
-	for _, size := range in.Run.Spec.Traffic.FrameBytes {
-		taken[int(size)] = "a size of spec.traffic.frameBytes"
+	for _, size := range in.Run.Spec.Traffic.Sizes() {
+		taken[int(size)] = "a size of spec.traffic.frameBytes or frameRanges"
 	}
 	for _, mix := range mixesOf(in.Run.Spec.Traffic) {
 		for _, frame := range mix.Frames {
@@ -44,27 +44,4 @@ func checkMixes(in Input) error {
 		taken[mean] = fmt.Sprintf("the mean of mix %q", mix.Name)
 	}
 	return nil
-}
-
-// sent is a size or a mix that a run sends.
-type sent struct {
-	// field of the traffic, entry there, and name in a sentence.
-	field, entry, name string
-	lineRate           func(linkBitsPerSecond uint64) uint64
-}
-
-func allSent(traffic v1alpha1.Traffic) []sent {
-	var all []sent
-	for _, size := range traffic.FrameBytes {
-		all = append(all, sent{
-			field: "frameBytes", entry: fmt.Sprint(size), name: fmt.Sprintf("%d bytes", size),
-			lineRate: func(link uint64) uint64 { return measure.LineRateFramesPerSecond(link, int(size)) },
-		})
-	}
-	for _, mix := range mixesOf(traffic) {
-		all = append(all, sent{
-			field: "imix", entry: mix.Name, name: "mix " + mix.Name, lineRate: mix.LineRateFramesPerSecond,
-		})
-	}
-	return all
 }

@@ -58,10 +58,10 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 	case measure.StageLatency:
 		return time.Duration(w.instr.Latency.TrialNanoseconds) + settle
 	case measure.StageThroughput:
-		if asked := w.instr.Throughput.MaximumFramesPerSecond; asked > 0 {
+		if asked := w.instr.Maximum(ph.frameBytes); asked > 0 {
 			highest = min(highest, asked)
 		}
-		estimate, err := search.Remaining(w.searchConfig(highest), nil)
+		estimate, err := search.Remaining(w.searchConfig(ph.frameBytes, highest), nil)
 		if err != nil {
 			return settle
 		}

@@ -14,6 +14,7 @@ import (
 const (
 	limitLineRate    = "the line rate of the testbed's link"
 	limitAsked       = "the run's maximumFramesPerSecond"
+	limitAskedLoad   = "the run's maximumLoad"
 	limitCalibration = "what the generator reached in its calibration"
 )
 
@@ -28,17 +29,20 @@ type limit struct {
 func (w *walk) limit(frameBytes int) (limit, error) {
 	out := limit{framesPerSecond: lineRate(w.instr, frameBytes), by: limitLineRate}
 	least := uint64(1)
-	if t := w.instr.Throughput; t != nil {
-		if asked := t.MaximumFramesPerSecond; asked > 0 && asked < out.framesPerSecond {
+	if w.instr.Throughput != nil {
+		if asked := w.instr.Maximum(frameBytes); asked > 0 && asked < out.framesPerSecond {
 			out = limit{framesPerSecond: asked, by: limitAsked}
+			if w.instr.Throughput.MaximumLoad != nil {
+				out.by = limitAskedLoad
+			}
 		}
-		least = max(least, t.MinimumFramesPerSecond)
+		least = max(least, w.instr.Minimum(frameBytes))
 	}
 	if out.framesPerSecond < least {
 		return out, &measure.Failure{
 			Reason: v1alpha1.ReasonLoadAboveLineRate,
 			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size(w.instr, frameBytes)),
-			Remedy: "lower minimumFramesPerSecond",
+			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
 	if p := w.find(measure.StageCalibrateRate, frameBytes); p != nil && p.over {
@@ -57,15 +61,15 @@ func tooSlow(err error, least uint64) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
 		Err:    fmt.Errorf("the generator is too slow for the minimum load of %d frames/s: %w", least, err),
-		Remedy: "lower minimumFramesPerSecond, or give the generator more CPU",
+		Remedy: "lower minimumFramesPerSecond or minimumLoad, or give the generator more CPU",
 	}
 }
 
 // searchConfig is the search's view of the instructions.
-func (w *walk) searchConfig(highest uint64) search.Config {
+func (w *walk) searchConfig(frameBytes int, highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
-		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
+		MinimumFramesPerSecond: max(1, w.instr.Minimum(frameBytes)),
 		MaximumFramesPerSecond: highest,
 		// At most one more trial for each goal, and no device keeps a figure
 		// that it could not repeat.
@@ -123,7 +127,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	if err != nil {
 		return err
 	}
-	p.config = w.searchConfig(highest.framesPerSecond)
+	p.config = w.searchConfig(p.frameBytes, highest.framesPerSecond)
 	inARow := p.takeHistory(records, w.warmUpReached(p.frameBytes))
 	if err := p.unreliable(inARow); err != nil {
 		return err

@@ -203,7 +203,7 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 // conditional throughput; 0 where nothing was found that it could be a share of.
 func (w *walk) latencyRate(p *part) uint64 {
 	if p.load.Goal == "" {
-		return p.load.FramesPerSecond
+		return w.instr.Rate(p.load, p.frameBytes)
 	}
 	throughput := w.find(measure.StageThroughput, p.frameBytes)
 	if throughput == nil {
@@ -226,7 +226,7 @@ func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
 	}
 	highest := uint64(1)
 	for _, load := range w.instr.Latency.Loads {
-		highest = max(highest, load.FramesPerSecond)
+		highest = max(highest, w.instr.Rate(load, frameBytes))
 	}
 	return min(highest, limit.framesPerSecond), nil
 }
