@@ -162,7 +162,8 @@ const (
 )
 
 // ThroughputResult is what the search found for one goal. All rates are those
-// of each direction, the slower where they differ.
+// of each direction, the slower where they differ; with traffic.reversePercent,
+// those of the forward direction.
 type ThroughputResult struct {
 	// goal's name.
 	// +required
@@ -214,7 +215,8 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// intendedFramesPerSecond is the load of each direction.
+	// intendedFramesPerSecond is the load of each direction; with
+	// traffic.reversePercent, of the forward one.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 

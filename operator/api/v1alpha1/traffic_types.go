@@ -84,6 +84,7 @@ type FrameRange struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.imix) || self.imix.all(m, has(m.frames) && m.frames.all(f, f.frameBytes >= 82))",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes, and SimpleIMIX has frames of 64: give a mix with larger frames, or use IPv4",fieldPath=".imix"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.frameRanges) || self.frameRanges.all(r, r.from >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise from or use IPv4",fieldPath=".frameRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.frameRanges) || (has(self.frameBytes) ? self.frameBytes.size() : 0) + self.frameRanges.map(r, (r.to - r.from) / r.step + 1).sum() + (has(self.imix) ? self.imix.size() : 0) <= 32",message="frameBytes, frameRanges and imix come to more than 32 sizes, which is what a run's status holds: raise a step, or make several runs",fieldPath=".frameRanges"
+// +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is for directions Both alone: leave it out, or send in both directions",fieldPath=".reversePercent"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
 	// +optional
@@ -96,10 +97,19 @@ type Traffic struct {
 	IPFamily IPFamily `json:"ipFamily,omitempty"`
 
 	// directions is Both, Forward (west to east) or Reverse. Default Both. With
-	// Both, every load is that of each direction.
+	// Both, every load is that of each direction, but for reversePercent.
 	// +optional
 	// +kubebuilder:default=Both
 	Directions Directions `json:"directions,omitempty"`
+
+	// reversePercent is the reverse direction's share of every load, with
+	// directions Both: with 10, a load of 1000 frames/s is 1000 forward and 100 in
+	// reverse. Rates in results are those of the forward direction. Default 100.
+	// +optional
+	// +kubebuilder:default=100
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	ReversePercent int32 `json:"reversePercent,omitempty"`
 
 	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544
 	// section 9), each measured on its own in this order. 64 to 9018 and at most

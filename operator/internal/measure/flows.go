@@ -16,7 +16,7 @@ const (
 const MaximumFlows = 1_000_000
 
 // FlowFields are all of them with the number of values that they have: source
-// ports from 1024, destination ports from 1 to 49151 (RFC 4814's ranges), and
+// ports from 1024, destination ports from 1 to 49151 (RFC 4814 section 4.5), and
 // the hosts of the network that the plan routes. There is one less than could
 // be of the destinations' addresses, a prime: no two fields come round together
 // before MaximumFlows, so any two that count up at once tell all flows apart.

@@ -50,6 +50,7 @@ func TestDigest(t *testing.T) {
 		"a mix": func(in *plan.Input) {
 			in.Run.Spec.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
 		},
+		"less in reverse": func(in *plan.Input) { in.Run.Spec.Traffic.ReversePercent = 10 },
 		"random flows": func(in *plan.Input) {
 			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts
 			in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 1

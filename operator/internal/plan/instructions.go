@@ -62,7 +62,7 @@ func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextE
 		path.Streams = append(path.Streams, measure.Stream{
 			Direction: measure.Reverse,
 			SourceMAC: east.MAC, DestinationMAC: nextEast,
-			SourceAddress: hostEast, DestinationAddress: hostWest,
+			SourceAddress: hostEast, DestinationAddress: hostWest, LoadPercent: reversePercent(traffic),
 			SourcePort: sourcePort, DestinationPort: destinationPort, Flows: flows,
 		})
 	}

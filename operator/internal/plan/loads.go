@@ -43,6 +43,10 @@ func checkLoads(in Input) error {
 			if err := checkLoad(instructions, size, load); err != nil {
 				return err
 			}
+			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
+				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.%s or spec.traffic.reversePercent", load.field),
+					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(instructions, size))
+			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
@@ -88,6 +92,14 @@ func loadsOf(instructions measure.Instructions, size int) []rate {
 		}
 	}
 	return rates
+}
+
+// reversePercent is 0 where the reverse direction has the whole load.
+func reversePercent(traffic v1alpha1.Traffic) int {
+	if traffic.Directions == v1alpha1.DirectionsForward || traffic.Directions == v1alpha1.DirectionsReverse || traffic.ReversePercent == 100 {
+		return 0
+	}
+	return int(traffic.ReversePercent)
 }
 
 func checkLoad(instructions measure.Instructions, size int, load rate) error {

@@ -45,6 +45,25 @@ func TestLoadsInOtherUnits(t *testing.T) {
 	}
 }
 
+func TestShareOfTheReverseDirection(t *testing.T) {
+	for percent, want := range map[int32]int{100: 0, 10: 10} {
+		in := plantest.Input(1)
+		in.Run.Spec.Traffic.ReversePercent = percent
+		p := mustMake(t, in)
+		for _, path := range []measure.Path{p.Instructions.Chain, *p.Instructions.Calibration} {
+			if forward, reverse := path.Streams[0].LoadPercent, path.Streams[1].LoadPercent; forward != 0 || reverse != want {
+				t.Errorf("%d %%: the streams have %d and %d", percent, forward, reverse)
+			}
+		}
+	}
+	in := plantest.Input(1)
+	in.Run.Spec.Traffic.ReversePercent = 1
+	in.Run.Spec.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(50))
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), "spec.traffic.reversePercent") {
+		t.Errorf("1 %% of 50 frames/s: %v", err)
+	}
+}
+
 func TestLoadsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*v1alpha1.Measurements)

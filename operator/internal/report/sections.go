@@ -59,7 +59,7 @@ func headSection(doc Document) section {
 		add("Trials", fmt.Sprintf("%d in %s, %d of them invalid and not used",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
-	add("Rates", "of each direction")
+	add("Rates", ratesInWords(doc.Spec.Traffic))
 	return s
 }
 

@@ -58,3 +58,23 @@ func flowsInWords(t v1alpha1.Traffic) string {
 	}
 	return fmt.Sprintf("%d of each direction, told apart by %s, %s", t.Flows, strings.Join(fields, " and "), order)
 }
+
+// asymmetric says that the reverse direction carries a share of the load.
+func asymmetric(t v1alpha1.Traffic) bool {
+	return t.ReversePercent > 0 && t.ReversePercent < 100 &&
+		t.Directions != v1alpha1.DirectionsForward && t.Directions != v1alpha1.DirectionsReverse
+}
+
+func rateScope(t v1alpha1.Traffic) RateScope {
+	if asymmetric(t) {
+		return ForwardDirection
+	}
+	return EachDirection
+}
+
+func ratesInWords(t v1alpha1.Traffic) string {
+	if asymmetric(t) {
+		return fmt.Sprintf("of the forward direction; the reverse one carries %d %% of them", t.ReversePercent)
+	}
+	return "of each direction"
+}

@@ -47,3 +47,19 @@ func TestMixesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+func TestRatesOfUnequalDirections(t *testing.T) {
+	for name, c := range map[string]struct {
+		traffic v1alpha1.Traffic
+		scope   RateScope
+		words   string
+	}{
+		"equal":   {v1alpha1.Traffic{ReversePercent: 100}, EachDirection, "of each direction"},
+		"one way": {v1alpha1.Traffic{ReversePercent: 10, Directions: v1alpha1.DirectionsForward}, EachDirection, "of each direction"},
+		"unequal": {v1alpha1.Traffic{ReversePercent: 10, Directions: v1alpha1.DirectionsBoth}, ForwardDirection, "of the forward direction; the reverse one carries 10 % of them"},
+	} {
+		if scope, words := rateScope(c.traffic), ratesInWords(c.traffic); scope != c.scope || words != c.words {
+			t.Errorf("%s: %s, %q", name, scope, words)
+		}
+	}
+}

@@ -92,6 +92,8 @@ type Driver struct {
 	// longest is the most bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
+	// probing is true while Open looks for a way out.
+	probing bool
 }
 
 var _ measure.Driver = (*Driver)(nil)

@@ -84,6 +84,9 @@ func checkStream(s measure.Stream) error {
 	if s.SourceAddress.Unmap().Is4() != s.DestinationAddress.Unmap().Is4() {
 		return errors.New("stream " + string(s.Direction) + ": both IP addresses must be of one family")
 	}
+	if s.LoadPercent < 0 || s.LoadPercent > 100 {
+		return fmt.Errorf("stream %s: a share of %d %% of the load", s.Direction, s.LoadPercent)
+	}
 	if s.Flows != nil {
 		return checkFlows(s)
 	}

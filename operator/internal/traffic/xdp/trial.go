@@ -128,16 +128,26 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
 		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
 	}
-	if trial.IntendedFramesPerSecond > 0 && intendedFrames(trial) == 0 {
-		return invalid(ReasonInvalidTrial, "raise the load or the duration",
-			"%d frames/s for %v is not one frame", trial.IntendedFramesPerSecond, trial.Duration())
+	for _, s := range d.streams {
+		if s != nil && trial.IntendedFramesPerSecond > 0 && intendedFrames(trial, d.rateOf(s, trial)) == 0 {
+			return invalid(ReasonInvalidTrial, "raise the load or the duration",
+				"%s: %d frames/s for %v is not one frame", s.Direction, d.rateOf(s, trial), trial.Duration())
+		}
 	}
 	return nil
 }
 
+// rateOf is a stream's load in a trial. Probes are the same for every stream.
+func (d *Driver) rateOf(s *measure.Stream, trial measure.Trial) uint64 {
+	if d.probing {
+		return trial.IntendedFramesPerSecond
+	}
+	return s.ShareOf(trial.IntendedFramesPerSecond)
+}
+
 // intendedFrames is load times duration, rounded; 0 for "as fast as possible".
-func intendedFrames(trial measure.Trial) uint64 {
-	high, low := bits.Mul64(trial.IntendedFramesPerSecond, uint64(trial.DurationNanoseconds))
+func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
+	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
 	low, carry := bits.Add64(low, 5e8, 0)
 	high += carry
 	if high >= 1e9 {
@@ -150,17 +160,17 @@ func intendedFrames(trial measure.Trial) uint64 {
 // arm sets the times under the running programs: from lead on, they send.
 func (d *Driver) arm(trial measure.Trial) (start uint64) {
 	start = monotonicNow() + uint64(lead)
-	rate := trial.IntendedFramesPerSecond
 	for i, s := range d.streams {
 		if s == nil {
 			continue
 		}
+		rate := d.rateOf(s, trial)
 		t := &d.state.Transmitters[i]
 		t.EndAt = start + uint64(trial.Duration())
 		t.Due = start
 		if rate > 0 {
 			t.EndAt += uint64(overtime(trial))
-			t.IntendedFrames = intendedFrames(trial)
+			t.IntendedFrames = intendedFrames(trial, rate)
 			t.FramesPerSecond = rate
 			t.GapNanoseconds, t.GapRemainder = 1e9/rate, 1e9%rate
 			t.BacklogLimit, t.Tolerance = uint64(backlogLimit), uint64(tolerance)
@@ -214,9 +224,17 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 		all = all[:1]
 		all[0].program = d.collection.Programs[trafficProgTransmitBoth].FD()
 	}
-	streams := uint64(len(d.config.Path.Streams) / len(all))
+	var rates []uint64
+	for _, s := range d.streams {
+		if s != nil {
+			rates = append(rates, d.rateOf(s, trial))
+		}
+	}
+	if len(all) < len(rates) {
+		rates = []uint64{rates[0] + rates[1]}
+	}
 	for i, s := range all {
-		s.cpu, s.batch = d.cpus[i], batchFor(trial.IntendedFramesPerSecond*streams)
+		s.cpu, s.batch = d.cpus[i], batchFor(rates[i])
 	}
 	return all
 }
