@@ -28,6 +28,25 @@ struct signature {
 /* The longest frame in a buffer that live frames can carry is below a page. */
 #define TEMPLATE_BYTES 4096
 
+/* The 16-bit words of a header that tell flows apart: the last ones of both
+ * addresses, and both ports. */
+enum { SOURCE_ADDRESS = 0, DESTINATION_ADDRESS = 1, SOURCE_PORT = 2, DESTINATION_PORT = 3, FLOW_FIELDS = 4 };
+
+/* A direction's frames have up to this many sizes, and a round of a mix of
+ * them up to that many frames. */
+#define FRAME_SIZES 8
+#define ROUND 800
+
+struct frame_size {
+	__u32 bytes;         /* without the check sequence */
+	__u32 checksum_base; /* sum of all words but the signature's and the flow's */
+};
+
+struct flow_field {
+	__u32 first;
+	__u32 values; /* counted up from the first; up to 1: the word stays */
+};
+
 struct transmitter {
 	/* Set before a trial. */
 	__u64 end_at;             /* nothing departs at or after this time */
@@ -39,10 +58,14 @@ struct transmitter {
 	__u64 tolerance;          /* later than this is a missed deadline */
 	__u32 redirect_ifindex;
 	__u32 port_ifindex;
-	__u32 frame_bytes;        /* without the check sequence */
+	__u32 frame_bytes;        /* of the largest frame, that of every buffer */
 	__u32 is_ipv6;            /* 0 or 1; over IPv4, UDP goes without a checksum */
-	__u32 checksum_base;      /* sum of all words but the signature's */
+	__u32 round;              /* frames of a mix's round; up to 1: the first size alone */
 	__u32 key;
+	__u32 flows;              /* up to 1: the template's alone */
+	__u32 flow_random;        /* 0: one after the other */
+	__u64 flow_seed;
+	struct flow_field flow_fields[FLOW_FIELDS];
 	/* Kept by the program. */
 	__u64 due;
 	__u64 due_remainder;
@@ -108,7 +131,9 @@ enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HIS
 struct state {
 	struct transmitter transmitters[DIRECTIONS];
 	struct receiver receivers[DIRECTIONS];
-	__u8 templates[DIRECTIONS][TEMPLATE_BYTES];
+	struct frame_size sizes[DIRECTIONS][FRAME_SIZES];
+	__u8 templates[DIRECTIONS][FRAME_SIZES][TEMPLATE_BYTES];
+	__u8 rounds[DIRECTIONS][ROUND]; /* which size is next */
 	__u64 window[DIRECTIONS][WINDOW];
 	__u64 histograms[DIRECTIONS][HISTOGRAMS][BUCKETS];
 	__u64 zero; /* always; see cell() */

@@ -8,6 +8,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "flows.h"
 #include "layout.h"
 
 #define ETHERTYPE_OFFSET 12
@@ -167,17 +168,43 @@ static __always_inline int sign(struct xdp_md *ctx, __u32 at, __u64 head, __u64 
 	return 0;
 }
 
+// slot_of is the place of the next frame's size and template.
+static __always_inline __u32 slot_of(const struct transmitter *t, __u32 direction)
+{
+	__u32 slot = direction * FRAME_SIZES, place;
+
+	if (t->round > 1) {
+		place = opaque(direction * ROUND + (__u32)(t->made % t->round));
+		if (place < DIRECTIONS * ROUND)
+			slot += (&shared.rounds[0][0])[place];
+	}
+	return opaque(slot);
+}
+
 // write makes the whole frame anew: buffers are recycled, and a device may
-// have changed any byte of them.
-static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, const __u8 *template, __u64 now)
+// have changed any byte of them. Every buffer comes with the largest size.
+static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now)
 {
 	__u64 head = SIGNATURE_MAGIC | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
-	__u32 bytes = t->frame_bytes;
+	__u32 slot = slot_of(t, direction), bytes, base;
+	struct frame_size *size;
+	__u8 *template;
 	void *data;
+
+	if (slot >= DIRECTIONS * FRAME_SIZES)
+		return -1;
+	size = &(&shared.sizes[0][0])[slot];
+	template = &shared.templates[0][0][0] + slot * TEMPLATE_BYTES;
+	bytes = size->bytes;
+	base = size->checksum_base;
 
 	if (bytes < MIN_FRAME_BYTES || bytes > TEMPLATE_BYTES)
 		return -1;
-	if (bpf_xdp_store_bytes(ctx, 0, (void *)template, bytes))
+	if (bytes != t->frame_bytes && bpf_xdp_adjust_tail(ctx, (int)(bytes - t->frame_bytes)))
+		return -1;
+	if (t->flows > 1)
+		base += put_flow(t, template, base);
+	if (bpf_xdp_store_bytes(ctx, 0, template, bytes))
 		return -1;
 	if (!t->is_ipv6)
 		return sign(ctx, IPV4_PAYLOAD_OFFSET, head, now);
@@ -186,7 +213,7 @@ static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, cons
 	data = (void *)(long)ctx->data;
 	if (data + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
 		return -1;
-	*(__u16 *)(data + IPV6_CHECKSUM_OFFSET) = checksum(t->checksum_base, head, now);
+	*(__u16 *)(data + IPV6_CHECKSUM_OFFSET) = checksum(base, head, now);
 	return 0;
 }
 
@@ -249,7 +276,7 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
 		t->eligible = NEVER;
 		return XDP_DROP;
 	}
-	if (write(ctx, t, shared.templates[direction], now))
+	if (write(ctx, t, direction, now))
 		return XDP_ABORTED;
 	if (t->frames_per_second) {
 		late = now - t->due;

@@ -14,7 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.soak) || self.measurements.soak.frameBytes in self.traffic.frameBytes",message="measurements.soak has a frame size that traffic.frameBytes does not have: add the size",fieldPath=".measurements.soak"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.soak) || self.measurements.soak.durationSeconds < self.deadlineSeconds",message="the soak alone takes as long as the whole run may: raise deadlineSeconds, or lower measurements.soak.durationSeconds",fieldPath=".deadlineSeconds"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.fixedLoad) || self.measurements.fixedLoad.profiles.all(p, p.frameBytes in self.traffic.frameBytes)",message="a profile of measurements.fixedLoad has a frame size that traffic.frameBytes does not have: add the size",fieldPath=".measurements.fixedLoad"
-// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.frameBytes) || a.frameBytes in self.traffic.frameBytes)",message="acceptance names a frame size that traffic.frameBytes does not have: add the size, or name one that is measured",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.frameBytes) || a.frameBytes in self.traffic.frameBytes || (has(self.traffic.frameRanges) && self.traffic.frameRanges.exists(r, r.from <= a.frameBytes && a.frameBytes <= r.to && (a.frameBytes - r.from) % r.step == 0)) || (has(self.traffic.imix) && self.traffic.imix.exists(m, a.frameBytes == (has(m.frames) ? (2 * m.frames.map(f, f.frameBytes * f.weight).sum() + m.frames.map(f, f.weight).sum()) / (2 * m.frames.map(f, f.weight).sum()) : 362))))",message="acceptance names a frame size that traffic.frameBytes does not have, nor frameRanges or imix: add the size, or name one that is measured (of a mix, its mean size)",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.east.mtuBytes + 18)))",message="a frame size is larger than a port of the chain carries (mtuBytes + 18): lower traffic.frameBytes or raise the port's mtuBytes",fieldPath=".traffic.frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.neighbors.size() == 0",message="neighbors are not implemented yet; leave the field out",fieldPath=".neighbors"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || (has(self.measurements.repeats) && self.measurements.repeats > 1) || self.acceptance.all(a, !has(a.statistic) || a.statistic != 'ConfidenceLimit')",message="statistic ConfidenceLimit needs repeats: set measurements.repeats to 2 or more",fieldPath=".acceptance"
@@ -218,13 +218,13 @@ type BenchmarkRunStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	Results []FrameResult `json:"results,omitempty"`
 
 	// acceptance holds one verdict for each criterion and figure.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=512
+	// +kubebuilder:validation:MaxItems=1024
 	Acceptance []Verdict `json:"acceptance,omitempty"`
 
 	// warnings are doubts about figures that stand beside them.

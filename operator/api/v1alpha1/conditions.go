@@ -74,8 +74,12 @@ const (
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
+	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
+	ReasonFramesAlike = "FramesAlike"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
+	// ReasonLoadsContradict: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
+	ReasonLoadsContradict = "LoadsContradict"
 	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.
 	ReasonNetworkAttachmentMissing = "NetworkAttachmentMissing"
 	// ReasonInsufficientCPU: no node has the CPU that the run's pods request.

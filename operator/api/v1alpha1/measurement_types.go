@@ -89,7 +89,9 @@ const (
 // Throughput searches for the highest load that meets each goal.
 // +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch' || self.goals.all(g, g.durationSumMilliseconds == g.trialMilliseconds && g.exceedPercent == 0)",message="methods RFC2544, TST009 and TST009WithLossVerification decide by single trials: each goal's durationSumMilliseconds must equal its trialMilliseconds, and exceedPercent must be 0",fieldPath=".goals"
 // +kubebuilder:validation:XValidation:rule="!has(self.lossVerification) || (has(self.method) && self.method == 'TST009WithLossVerification')",message="lossVerification is for method TST009WithLossVerification alone",fieldPath=".lossVerification"
-// +kubebuilder:validation:XValidation:rule="!has(self.maximumFramesPerSecond) || self.maximumFramesPerSecond > self.minimumFramesPerSecond",message="maximumFramesPerSecond must be above minimumFramesPerSecond",fieldPath=".maximumFramesPerSecond"
+// +kubebuilder:validation:XValidation:rule="!has(self.maximumFramesPerSecond) || has(self.minimumLoad) || self.maximumFramesPerSecond > self.minimumFramesPerSecond",message="maximumFramesPerSecond must be above minimumFramesPerSecond",fieldPath=".maximumFramesPerSecond"
+// +kubebuilder:validation:XValidation:rule="!has(self.minimumLoad) || !has(self.minimumFramesPerSecond) || self.minimumFramesPerSecond == 1000",message="give either minimumLoad or minimumFramesPerSecond",fieldPath=".minimumLoad"
+// +kubebuilder:validation:XValidation:rule="!has(self.maximumLoad) || !has(self.maximumFramesPerSecond)",message="give either maximumLoad or maximumFramesPerSecond",fieldPath=".maximumLoad"
 type Throughput struct {
 	// method of the search. Default MLRsearch (RFC 9971), which searches for all
 	// goals at once. RFC2544, TST009 and TST009WithLossVerification search for one
@@ -129,6 +131,16 @@ type Throughput struct {
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=1000000000
 	MaximumFramesPerSecond *int64 `json:"maximumFramesPerSecond,omitempty"`
+
+	// minimumLoad is the lowest load tried in another unit, in the place of
+	// minimumFramesPerSecond.
+	// +optional
+	MinimumLoad *Load `json:"minimumLoad,omitempty"`
+
+	// maximumLoad is the highest load tried in another unit, in the place of
+	// maximumFramesPerSecond.
+	// +optional
+	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
 	// maximumSearchSeconds is how long the search for one frame size may take;
 	// what is not certain by then is marked irregular. Default 1200.
@@ -256,7 +268,7 @@ type Latency struct {
 }
 
 // LatencyLoad is a load at which latency is measured: a rate, or a share of a found throughput.
-// +kubebuilder:validation:XValidation:rule="has(self.framesPerSecond) != has(self.goal)",message="give either framesPerSecond or goal with percent"
+// +kubebuilder:validation:XValidation:rule="[has(self.framesPerSecond), has(self.rate), has(self.goal)].filter(g, g).size() == 1",message="give either framesPerSecond or goal with percent, or rate in another unit"
 // +kubebuilder:validation:XValidation:rule="has(self.goal) == has(self.percent)",message="goal and percent go together"
 type LatencyLoad struct {
 	// name of the load, unique in the run.
@@ -271,6 +283,10 @@ type LatencyLoad struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+
+	// rate of each direction in another unit; it may not exceed line rate.
+	// +optional
+	Rate *Load `json:"rate,omitempty"`
 
 	// goal whose throughput the load is a share of.
 	// +optional

@@ -123,15 +123,21 @@ type GeneratorReport struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
 }
 
-// FrameResult holds the results for one frame size.
+// FrameResult holds the results for one frame size, or for one mix of them.
 type FrameResult struct {
-	// frameBytes is the frame's size with its check sequence.
+	// frameBytes is the frame's size with its check sequence; of a mix the mean
+	// size, rounded to the nearest byte.
 	// +required
 	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// mix is the name of the mix. Absent: all frames had one size.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Mix string `json:"mix,omitempty"`
 
 	// throughput holds one entry for each goal.
 	// +optional
@@ -220,7 +226,8 @@ const (
 )
 
 // ThroughputResult is what the search found for one goal. All rates are those
-// of each direction, the slower where they differ.
+// of each direction, the slower where they differ; with traffic.reversePercent,
+// those of the forward direction.
 type ThroughputResult struct {
 	// goal's name.
 	// +required
@@ -236,7 +243,8 @@ type ThroughputResult struct {
 	// +required
 	FramesPerSecond int64 `json:"framesPerSecond"`
 
-	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in bits.
+	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in
+	// bits; of a mix with the exact mean.
 	// +required
 	Layer1BitsPerSecond int64 `json:"layer1BitsPerSecond"`
 
@@ -281,8 +289,9 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// intendedFramesPerSecond is the load of each direction; the mean of the
-	// repeats, which differ where the load is a share of a throughput.
+	// intendedFramesPerSecond is the load of each direction; with
+	// traffic.reversePercent, of the forward one. With repeats it is their mean,
+	// which differs where the load is a share of a throughput.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 

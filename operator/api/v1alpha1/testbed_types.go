@@ -386,13 +386,13 @@ type Calibration struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=frameBytes
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	Frames []CalibrationFrame `json:"frames,omitempty"`
 }
 
 // CalibrationFrame is the calibration for one frame size.
 type CalibrationFrame struct {
-	// frameBytes is the frame's size with its check sequence.
+	// frameBytes is the frame's size with its check sequence, of a mix its mean.
 	// +required
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=9018

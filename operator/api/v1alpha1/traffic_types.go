@@ -28,10 +28,63 @@ const (
 	DirectionsReverse Directions = "Reverse"
 )
 
+// FlowField is a part of the headers that tells flows apart.
+// +kubebuilder:validation:Enum=SourceAddress;DestinationAddress;SourcePort;DestinationPort
+type FlowField string
+
+const (
+	// FlowSourceAddress has 32766 values: the hosts behind the sending port.
+	FlowSourceAddress FlowField = "SourceAddress"
+	// FlowDestinationAddress has 32749 values: hosts behind the receiving port.
+	FlowDestinationAddress FlowField = "DestinationAddress"
+	// FlowSourcePort has 64512 values: 1024 to 65535.
+	FlowSourcePort FlowField = "SourcePort"
+	// FlowDestinationPort has 49151 values: 1 to 49151.
+	FlowDestinationPort FlowField = "DestinationPort"
+)
+
+// FlowOrder is how frames are dealt to the flows.
+// +kubebuilder:validation:Enum=Sequential;Random
+type FlowOrder string
+
+const (
+	// FlowsSequential sends one frame of each flow in its turn.
+	FlowsSequential FlowOrder = "Sequential"
+	// FlowsRandom takes the flow of each frame from a pseudo-random sequence.
+	FlowsRandom FlowOrder = "Random"
+)
+
+// FrameRange is a range of frame sizes.
+// +kubebuilder:validation:XValidation:rule="self.from <= self.to",message="to must be at least from",fieldPath=".to"
+type FrameRange struct {
+	// from is the first size, check sequence included.
+	// +required
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	From int32 `json:"from,omitempty"`
+
+	// to is the most that a size may be; the last size is the one at or below it.
+	// +required
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	To int32 `json:"to,omitempty"`
+
+	// step between two sizes.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9018
+	Step int32 `json:"step,omitempty"`
+}
+
 // Traffic is what the frames look like.
 // +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
-// +kubebuilder:validation:XValidation:rule="!has(self.flows) || self.flows == 1",message="more than one flow is not implemented yet; use 1",fieldPath=".flows"
+// +kubebuilder:validation:XValidation:rule="!has(self.flows) || !has(self.flowVariation) || self.flowVariation.size() > 1 || self.flows <= (self.flowVariation[0] == 'SourcePort' ? 64512 : self.flowVariation[0] == 'DestinationPort' ? 49151 : self.flowVariation[0] == 'SourceAddress' ? 32766 : 32749)",message="one header field tells that many flows not apart (SourcePort 64512, DestinationPort 49151, SourceAddress 32766, DestinationAddress 32749): lower flows, or name a second field in flowVariation",fieldPath=".flows"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.frameRanges) && self.frameRanges.size() > 0) || (has(self.imix) && self.imix.size() > 0)",message="there is nothing to send: name a frame size, a range in frameRanges, or a mix in imix",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.imix) || self.imix.all(m, has(m.frames) && m.frames.all(f, f.frameBytes >= 82))",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes, and SimpleIMIX has frames of 64: give a mix with larger frames, or use IPv4",fieldPath=".imix"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.frameRanges) || self.frameRanges.all(r, r.from >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise from or use IPv4",fieldPath=".frameRanges"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameRanges) || (has(self.frameBytes) ? self.frameBytes.size() : 0) + self.frameRanges.map(r, (r.to - r.from) / r.step + 1).sum() + (has(self.imix) ? self.imix.size() : 0) <= 32",message="frameBytes, frameRanges and imix come to more than 32 sizes, which is what a run's status holds: raise a step, or make several runs",fieldPath=".frameRanges"
+// +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is for directions Both alone: leave it out, or send in both directions",fieldPath=".reversePercent"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
 	// +optional
@@ -44,28 +97,75 @@ type Traffic struct {
 	IPFamily IPFamily `json:"ipFamily,omitempty"`
 
 	// directions is Both, Forward (west to east) or Reverse. Default Both. With
-	// Both, every load is that of each direction.
+	// Both, every load is that of each direction, but for reversePercent.
 	// +optional
 	// +kubebuilder:default=Both
 	Directions Directions `json:"directions,omitempty"`
 
+	// reversePercent is the reverse direction's share of every load, with
+	// directions Both: with 10, a load of 1000 frames/s is 1000 forward and 100 in
+	// reverse. Rates in results are those of the forward direction. Default 100.
+	// +optional
+	// +kubebuilder:default=100
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	ReversePercent int32 `json:"reversePercent,omitempty"`
+
 	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544
 	// section 9), each measured on its own in this order. 64 to 9018 and at most
-	// the testbed's MTU + 18. Default 64, 512, 1518.
+	// the testbed's MTU + 18. An empty list leaves frameRanges and imix alone. Default 64, 512, 1518.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={64, 512, 1518}
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:Minimum=64
 	// +kubebuilder:validation:items:Maximum=9018
-	FrameBytes []int32 `json:"frameBytes,omitempty"`
+	FrameBytes []int32 `json:"frameBytes,omitzero"`
 
-	// flows is how many UDP flows each direction has. Default 1, the only value
-	// that this version accepts.
+	// frameRanges are measured after frameBytes; a size that both have is measured
+	// once. At most 32 sizes and mixes in all. Absent: none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	FrameRanges []FrameRange `json:"frameRanges,omitempty"`
+
+	// imix are mixes of frame sizes, each measured like one more frame size after
+	// the others. Loads and rates count all frames of a mix. Absent: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	IMIX []FrameMix `json:"imix,omitempty"`
+
+	// flows is how many UDP flows each direction has, 1 to 1000000. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Flows int32 `json:"flows,omitempty"`
+
+	// flowVariation names the header fields that differ from flow to flow, as the
+	// frames of each direction have them. Several count up at once, so each flow
+	// has a value of its own in every one of them while its values last; any two
+	// tell a million flows apart. Default SourcePort. Without meaning for one flow.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={SourcePort}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	FlowVariation []FlowField `json:"flowVariation,omitempty"`
+
+	// flowOrder is Sequential or Random. Sequential sends one frame of each flow
+	// in its turn; Random takes each frame's flow from a pseudo-random sequence,
+	// evenly spread, the same in every trial (RFC 4814). Default Sequential.
+	// +optional
+	// +kubebuilder:default=Sequential
+	FlowOrder FlowOrder `json:"flowOrder,omitempty"`
+
+	// flowSeed is where the random sequence starts, from 1 on. Default 1. Without
+	// meaning for order Sequential.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	FlowSeed int64 `json:"flowSeed,omitempty"`
 }

@@ -20,6 +20,8 @@ type Instructions struct {
 	StartupSeconds int `json:"startupSeconds"`
 	// FrameBytes are measured one after the other.
 	FrameBytes []int `json:"frameBytes"`
+	// Mixes are measured after them. No mean is that of another mix or a size.
+	Mixes []Mix `json:"mixes,omitempty"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
 	// Repeats is how often each frame size is measured from the start; 0 is 1.
@@ -63,6 +65,9 @@ type ThroughputInstructions struct {
 	// direction. Maximum 0 means line rate, or what the calibration reached.
 	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
 	MaximumFramesPerSecond uint64 `json:"maximumFramesPerSecond"`
+	// MinimumLoad and MaximumLoad take their places where they are there.
+	MinimumLoad *Load `json:"minimumLoad,omitempty"`
+	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 	// MaximumSearchNanoseconds bounds the search for one frame size.
 	MaximumSearchNanoseconds int64 `json:"maximumSearchNanoseconds"`
 }
@@ -90,10 +95,12 @@ type LatencyInstructions struct {
 	Loads            []LoadInstruction `json:"loads"`
 }
 
-// LoadInstruction is a latency load: a rate, or a share of a goal's throughput.
+// LoadInstruction is a latency load: a rate, in frames or by Rate, or a share of
+// a goal's throughput.
 type LoadInstruction struct {
 	Name            string `json:"name"`
 	FramesPerSecond uint64 `json:"framesPerSecond,omitempty"`
+	Rate            *Load  `json:"rate,omitempty"`
 	Goal            string `json:"goal,omitempty"`
 	Percent         int64  `json:"percent,omitempty"`
 }

@@ -10,6 +10,7 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"time"
 )
@@ -43,6 +44,11 @@ type Stream struct {
 	DestinationAddress netip.Addr `json:"destinationAddress"`
 	SourcePort         uint16     `json:"sourcePort"`
 	DestinationPort    uint16     `json:"destinationPort"`
+	// LoadPercent is the stream's share of every load; 0 means all of it. A trial
+	// as fast as possible knows no shares.
+	LoadPercent int `json:"loadPercent,omitempty"`
+	// Flows is nil where every frame is of one flow.
+	Flows *Flows `json:"flows,omitempty"`
 }
 
 // Port is one traffic port as the traffic pod sees it.
@@ -60,11 +66,14 @@ type Path struct {
 
 // Trial is what the search asks of a driver.
 type Trial struct {
-	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9).
+	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9),
+	// or the mean of a mix.
 	FrameBytes int `json:"frameBytes"`
+	// Mix is nil where all frames have one size.
+	Mix *Mix `json:"mix,omitempty"`
 	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
-	// each stream, the same for every direction. 0 means as fast as the
-	// generator can (RFC 2285's maximum offered load).
+	// each stream, the same for every direction but for a stream's LoadPercent. 0
+	// means as fast as the generator can (RFC 2285's maximum offered load).
 	IntendedFramesPerSecond uint64 `json:"intendedFramesPerSecond"`
 	// DurationNanoseconds is the time in which frames are sent.
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
@@ -96,6 +105,8 @@ type Delays struct {
 // DirectionOutcome is what one stream of a trial came to.
 type DirectionOutcome struct {
 	Direction Direction `json:"direction"`
+	// LoadPercent is the direction's share of the trial's load; 0 means all of it.
+	LoadPercent int `json:"loadPercent,omitempty"`
 	// IntendedFrames is load times duration; 0 where the load was "as fast as possible".
 	IntendedFrames uint64 `json:"intendedFrames"`
 	// SentFrames left the port: the offered load (RFC 2285 section 3.5.2).
@@ -225,13 +236,14 @@ func (o Outcome) UnsentRatio() float64 {
 	return worst
 }
 
-// OfferedFramesPerSecond is the lower of the directions' sent frames over the sending time.
+// OfferedFramesPerSecond is the lower of the directions' sent frames over the
+// sending time, a direction with a share of the load scaled up to all of it.
 func (o Outcome) OfferedFramesPerSecond() float64 {
 	return o.rate(func(d DirectionOutcome) uint64 { return d.SentFrames })
 }
 
 // ForwardingFramesPerSecond is the forwarding rate (RFC 2285 section 3.6.1)
-// of the slower direction.
+// of the slower direction, scaled like OfferedFramesPerSecond.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
 	return o.rate(func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
 }
@@ -240,11 +252,15 @@ func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {
 	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
 		return 0
 	}
-	least := count(o.Directions[0])
-	for _, d := range o.Directions[1:] {
-		least = min(least, count(d))
+	least := math.Inf(1)
+	for _, d := range o.Directions {
+		whole := float64(count(d))
+		if d.LoadPercent > 0 {
+			whole = whole * 100 / float64(d.LoadPercent)
+		}
+		least = min(least, whole)
 	}
-	return float64(least) / (float64(o.SendingNanoseconds) / 1e9)
+	return least / (float64(o.SendingNanoseconds) / 1e9)
 }
 
 // LineRateFramesPerSecond is the most frames of a size that a link can carry:

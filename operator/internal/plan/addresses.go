@@ -21,8 +21,8 @@ var (
 
 // UDP ports of RFC 2544's test frame (appendix C.2.6.4): from C020 hexadecimal to echo.
 const (
-	sourcePort      = 49184
-	destinationPort = 7
+	oneFlowSourcePort      = 49184
+	oneFlowDestinationPort = 7
 )
 
 // networks are one network in both families.

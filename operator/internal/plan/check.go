@@ -68,12 +68,17 @@ func checkFrames(in Input) error {
 			}
 		}
 	}
-	for _, size := range in.Run.Spec.Traffic.FrameBytes {
-		if err := checkFrame(in, int(size)); err != nil {
+	traffic := in.Run.Spec.Traffic
+	for i, size := range traffic.Sizes() {
+		field := "frameBytes"
+		if i >= len(traffic.FrameBytes) {
+			field = "frameRanges"
+		}
+		if err := checkFrame(in, field, int(size)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return checkMixes(in)
 }
 
 func checkMTU(field string, mtu int) error {
@@ -85,12 +90,12 @@ func checkMTU(field string, mtu int) error {
 		field, mtu, minimumMTUBytes)
 }
 
-// checkFrame compares a frame size with all that carries it.
-func checkFrame(in Input, size int) error {
+// checkFrame compares a frame size of a field of the traffic with all that carries it.
+func checkFrame(in Input, field string, size int) error {
 	mtu := int(in.Testbed.Spec.Ports.MTUBytes)
 	if size > mtu+headerBytes {
 		return fail(v1alpha1.ReasonFrameTooLarge,
-			"lower the run's spec.traffic.frameBytes, or raise the testbed's spec.ports.mtuBytes if its ports carry more",
+			fmt.Sprintf("lower the run's spec.traffic.%s, or raise the testbed's spec.ports.mtuBytes if its ports carry more", field),
 			"frames of %d bytes do not fit the ports of testbed %q: with mtuBytes %d they carry frames of at most %d bytes",
 			size, in.Testbed.Name, mtu, mtu+headerBytes)
 	}
@@ -101,48 +106,15 @@ func checkFrame(in Input, size int) error {
 		}{{InterfaceWest, mtuOf(function.West, in.Testbed)}, {InterfaceEast, mtuOf(function.East, in.Testbed)}} {
 			if size > port.mtu+headerBytes {
 				return fail(v1alpha1.ReasonFrameTooLarge,
-					fmt.Sprintf("lower the run's spec.traffic.frameBytes, or raise %s.mtuBytes of function %q in spec.chain", port.name, function.Name),
+					fmt.Sprintf("lower the run's spec.traffic.%s, or raise %s.mtuBytes of function %q in spec.chain", field, port.name, function.Name),
 					"frames of %d bytes do not fit port %s of function %q: with mtuBytes %d it carries frames of at most %d bytes",
 					size, port.name, function.Name, port.mtu, port.mtu+headerBytes)
 			}
 		}
 	}
 	if size > XDPMaximumFrameBytes {
-		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.frameBytes to at most %d", XDPMaximumFrameBytes),
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d", field, XDPMaximumFrameBytes),
 			"frames of %d bytes are more than the XDP driver can send, which is %d", size, XDPMaximumFrameBytes)
-	}
-	return nil
-}
-
-// checkLoads compares every load that the spec gives as a rate with the line
-// rate of every frame size.
-func checkLoads(in Input) error {
-	loads := furtherLoads(in.Run.Spec.Measurements)
-	if throughput := in.Run.Spec.Measurements.Throughput; throughput != nil {
-		loads = append(loads, statedLoad{field: "measurements.throughput.minimumFramesPerSecond", framesPerSecond: throughput.MinimumFramesPerSecond})
-		if maximum := throughput.MaximumFramesPerSecond; maximum != nil {
-			loads = append(loads, statedLoad{field: "measurements.throughput.maximumFramesPerSecond", framesPerSecond: *maximum})
-		}
-	}
-	if latency := in.Run.Spec.Measurements.Latency; latency != nil {
-		for _, l := range latency.MeasuredLoads() {
-			if l.FramesPerSecond != nil {
-				loads = append(loads, statedLoad{field: fmt.Sprintf("measurements.latency.loads[%s].framesPerSecond", l.Name), framesPerSecond: *l.FramesPerSecond})
-			}
-		}
-	}
-	link := uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond)
-	for _, l := range loads {
-		for _, size := range in.Run.Spec.Traffic.FrameBytes {
-			lineRate := measure.LineRateFramesPerSecond(link, int(size))
-			if uint64(l.framesPerSecond) <= lineRate || (l.frameBytes != 0 && l.frameBytes != size) {
-				continue
-			}
-			return fail(v1alpha1.ReasonLoadAboveLineRate,
-				fmt.Sprintf("lower the run's spec.%s, leave %d out of spec.traffic.frameBytes, or correct the testbed's spec.ports.linkBitsPerSecond", l.field, size),
-				"%s is %d, but a link of %d bit/s carries at most %d frames/s of %d bytes",
-				l.field, l.framesPerSecond, link, lineRate, size)
-		}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"vnfbench.io/operator/internal/plan/plantest"
 )
 
+var sourcePorts = []v1alpha1.FlowField{v1alpha1.FlowSourcePort}
+
 func TestDigest(t *testing.T) {
 	original := mustMake(t, plantest.Input(2)).Digest
 	if !regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString(original) {
@@ -26,6 +28,7 @@ func TestDigest(t *testing.T) {
 		"acceptance":          func(in *plan.Input) { in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
 		"a node that is idle": func(in *plan.Input) { in.Nodes = append(in.Nodes, plantest.Node("node-z")) },
 		"pull secrets":        func(in *plan.Input) { in.Defaults.ImagePullSecrets = []string{"x"} },
+		"a seed for one flow": func(in *plan.Input) { in.Run.Spec.Traffic.FlowSeed = 7 },
 		"names of functions":  func(in *plan.Input) { in.Run.Spec.Chain[0].Name = "other" },
 	}
 	for name, change := range equal {
@@ -42,7 +45,23 @@ func TestDigest(t *testing.T) {
 		"family": func(in *plan.Input) {
 			in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Traffic.FrameBytes = v1alpha1.FamilyIPv6, []int32{128}
 		},
-		"directions":          func(in *plan.Input) { in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward },
+		"directions": func(in *plan.Input) { in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward },
+		"flows":      func(in *plan.Input) { in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts },
+		"a mix": func(in *plan.Input) {
+			in.Run.Spec.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
+		},
+		"less in reverse": func(in *plan.Input) { in.Run.Spec.Traffic.ReversePercent = 10 },
+		"random flows": func(in *plan.Input) {
+			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts
+			in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 1
+		},
+		"another seed": func(in *plan.Input) {
+			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts
+			in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 2
+		},
+		"flows by address": func(in *plan.Input) {
+			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, []v1alpha1.FlowField{v1alpha1.FlowSourceAddress}
+		},
 		"a goal":              func(in *plan.Input) { in.Run.Spec.Measurements.Throughput.Goals[0].ExceedPercent = 50 },
 		"a shorter chain":     func(in *plan.Input) { in.Run.Spec.Chain = in.Run.Spec.Chain[:1] },
 		"a port's MTU":        func(in *plan.Input) { in.Run.Spec.Chain[0].East.MTUBytes = new(int32(3000)) },

@@ -44,9 +44,10 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if spec.Measurements.Repeats > 1 {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
-	for _, size := range spec.Traffic.FrameBytes {
+	for _, size := range spec.Traffic.Sizes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
+	instructions.Mixes = mixesOf(spec.Traffic)
 	return instructions
 }
 
@@ -55,20 +56,22 @@ func instruct(in Input, p *Plan) measure.Instructions {
 func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
 	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface}, {Interface: east.Interface}}}
 	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)
+	flows := flowsOf(traffic)
+	sourcePort, destinationPort := portsOf(flows)
 	if traffic.Directions != v1alpha1.DirectionsReverse {
 		path.Streams = append(path.Streams, measure.Stream{
 			Direction: measure.Forward,
 			SourceMAC: west.MAC, DestinationMAC: nextWest,
 			SourceAddress: hostWest, DestinationAddress: hostEast,
-			SourcePort: sourcePort, DestinationPort: destinationPort,
+			SourcePort: sourcePort, DestinationPort: destinationPort, Flows: flows,
 		})
 	}
 	if traffic.Directions != v1alpha1.DirectionsForward {
 		path.Streams = append(path.Streams, measure.Stream{
 			Direction: measure.Reverse,
 			SourceMAC: east.MAC, DestinationMAC: nextEast,
-			SourceAddress: hostEast, DestinationAddress: hostWest,
-			SourcePort: sourcePort, DestinationPort: destinationPort,
+			SourceAddress: hostEast, DestinationAddress: hostWest, LoadPercent: reversePercent(traffic),
+			SourcePort: sourcePort, DestinationPort: destinationPort, Flows: flows,
 		})
 	}
 	return path
@@ -86,6 +89,11 @@ func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructio
 	}
 	if spec.MaximumFramesPerSecond != nil {
 		throughput.MaximumFramesPerSecond = uint64(*spec.MaximumFramesPerSecond)
+	}
+	throughput.MinimumLoad, throughput.MaximumLoad = loadOf(spec.MinimumLoad), loadOf(spec.MaximumLoad)
+	if throughput.MinimumLoad != nil {
+		// The default of the field that it takes the place of.
+		throughput.MinimumFramesPerSecond = 0
 	}
 	for _, goal := range spec.Goals {
 		throughput.Goals = append(throughput.Goals, measure.GoalInstructions{
@@ -123,7 +131,7 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 	}
 	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
 	for _, load := range spec.MeasuredLoads() {
-		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal}
+		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal, Rate: loadOf(load.Rate)}
 		if load.FramesPerSecond != nil {
 			instruction.FramesPerSecond = uint64(*load.FramesPerSecond)
 		}

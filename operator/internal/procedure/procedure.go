@@ -76,7 +76,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes) == 0:
+	case len(instr.FrameBytes)+len(instr.Mixes) == 0:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
 	case instr.Throughput == nil && instr.Latency == nil && !asked(instr):
 		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
@@ -94,8 +94,13 @@ func validate(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
 		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
 	}
+	for _, mix := range instr.Mixes {
+		if err := mix.Check(); err != nil {
+			return fmt.Errorf("%w: %w", ErrInstructions, err)
+		}
+	}
 	seen := map[int]bool{}
-	for _, frameBytes := range instr.FrameBytes {
+	for _, frameBytes := range instr.Sizes() {
 		switch {
 		case seen[frameBytes]:
 			return fmt.Errorf("%w: frame size %d stands there twice", ErrInstructions, frameBytes)
@@ -107,6 +112,14 @@ func validate(instr measure.Instructions) error {
 	return nil
 }
 
+// size names what is measured under frameBytes: "64 bytes", or "mix SimpleIMIX".
+func size(instr measure.Instructions, frameBytes int) string {
+	if mix := instr.MixOf(frameBytes); mix != nil {
+		return "mix " + mix.Name
+	}
+	return fmt.Sprintf("%d bytes", frameBytes)
+}
+
 func lineRate(instr measure.Instructions, frameBytes int) uint64 {
-	return measure.LineRateFramesPerSecond(instr.LinkBitsPerSecond, frameBytes)
+	return instr.LineRateFramesPerSecond(frameBytes)
 }

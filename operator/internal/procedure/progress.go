@@ -58,10 +58,10 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 	case measure.StageLatency:
 		return time.Duration(w.instr.Latency.TrialNanoseconds) + settle
 	case measure.StageThroughput:
-		if asked := w.instr.Throughput.MaximumFramesPerSecond; asked > 0 {
+		if asked := w.instr.Maximum(ph.frameBytes); asked > 0 {
 			highest = min(highest, asked)
 		}
-		estimate, err := search.Remaining(w.searchConfig(highest), nil)
+		estimate, err := search.Remaining(w.searchConfig(ph.frameBytes, highest), nil)
 		if err != nil {
 			return settle
 		}
@@ -103,14 +103,14 @@ func (w *walk) stage() string {
 	}
 	switch p.stage {
 	case measure.StageCalibrateRate, measure.StageCalibrateLatency:
-		return fmt.Sprintf("calibration, %d bytes", p.frameBytes)
+		return "calibration, " + size(w.instr, p.frameBytes)
 	case measure.StageWarmUp:
-		return fmt.Sprintf("warm-up, %d bytes%s", p.frameBytes, w.ofRepeat(p.phase))
+		return "warm-up, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	case measure.StageThroughput:
-		return fmt.Sprintf("throughput, %d bytes%s", p.frameBytes, w.ofRepeat(p.phase))
+		return "throughput, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	}
 	if k, ok := kindOf(p.stage); ok {
-		return truncate(fmt.Sprintf("%s, %d bytes", named(k.noun, p.phase), p.frameBytes), 200)
+		return truncate(fmt.Sprintf("%s, %s", named(k.noun, p.phase), size(w.instr, p.frameBytes)), 200)
 	}
-	return truncate(fmt.Sprintf("latency at load %s, %d bytes%s", p.load.Name, p.frameBytes, w.ofRepeat(p.phase)), 200)
+	return truncate(fmt.Sprintf("latency at load %s, %s%s", p.load.Name, size(w.instr, p.frameBytes), w.ofRepeat(p.phase)), 200)
 }

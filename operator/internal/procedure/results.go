@@ -28,9 +28,10 @@ type Figures struct {
 func Results(instr measure.Instructions, records []measure.Record) Figures {
 	w := play(instr, records)
 	out := Figures{Calibration: w.calibration(), Warnings: w.warnings()}
-	for _, frameBytes := range instr.FrameBytes {
+	for _, frameBytes := range instr.Sizes() {
 		frame := v1alpha1.FrameResult{
 			FrameBytes: int32(frameBytes),
+			Mix:        mixName(instr, frameBytes),
 			Throughput: w.throughputResults(frameBytes),
 			Latency:    w.latencyResults(frameBytes),
 		}
@@ -43,9 +44,23 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	return out
 }
 
+func mixName(instr measure.Instructions, frameBytes int) string {
+	if mix := instr.MixOf(frameBytes); mix != nil {
+		return mix.Name
+	}
+	return ""
+}
+
+func layer1(instr measure.Instructions, framesPerSecond float64, frameBytes int) float64 {
+	if mix := instr.MixOf(frameBytes); mix != nil {
+		return mix.Layer1BitsPerSecond(framesPerSecond)
+	}
+	return measure.Layer1BitsPerSecond(framesPerSecond, frameBytes)
+}
+
 func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 	var out []v1alpha1.CalibrationFrame
-	for _, frameBytes := range w.instr.FrameBytes {
+	for _, frameBytes := range w.instr.Sizes() {
 		rate := w.find(measure.StageCalibrateRate, frameBytes)
 		delay := w.find(measure.StageCalibrateLatency, frameBytes)
 		if rate == nil || !rate.over || delay == nil || !delay.over {
@@ -85,7 +100,7 @@ func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
 			Goal:                      r.Goal,
 			Regularity:                v1alpha1.Irregular,
 			FramesPerSecond:           signed(rate),
-			Layer1BitsPerSecond:       int64(measure.Layer1BitsPerSecond(float64(rate), frameBytes)),
+			Layer1BitsPerSecond:       int64(layer1(w.instr, float64(rate), frameBytes)),
 			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, frameBytes))),
 			LowerBoundFramesPerSecond: signed(r.LowerBoundFramesPerSecond),
 			UpperBoundCause:           w.cause(p, r),
@@ -207,7 +222,7 @@ func delays(d measure.Delays) v1alpha1.Delays {
 
 // summary is the first frame size's first goal and last latency load.
 func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha1.ResultSummary {
-	if len(frames) == 0 || frames[0].FrameBytes != int32(instr.FrameBytes[0]) {
+	if len(frames) == 0 || frames[0].FrameBytes != int32(instr.Sizes()[0]) {
 		return nil
 	}
 	first := frames[0]

@@ -18,19 +18,19 @@ func ExpectedBytes(instr measure.Instructions) int {
 	w := &walk{instr: instr}
 	total := 0
 	for _, ph := range phases(instr) {
-		trials, size := 1, recordBytes
+		trials, bytes := 1, recordBytes
 		if k, ok := kindOf(ph.stage); ok {
 			trials = k.trials(w, ph)
 		}
 		switch ph.stage {
 		case measure.StageThroughput:
-			if estimate, err := search.Remaining(w.searchConfig(lineRate(instr, ph.frameBytes)), nil); err == nil {
+			if estimate, err := search.Remaining(w.searchConfig(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
 				trials = estimate.Trials
 			}
 		case measure.StageBackToBack:
-			size = burstBytes
+			bytes = burstBytes
 		}
-		total += trials * size
+		total += trials * bytes
 	}
 	return total
 }

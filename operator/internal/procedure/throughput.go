@@ -14,6 +14,7 @@ import (
 const (
 	limitLineRate    = "the line rate of the testbed's link"
 	limitAsked       = "the run's maximumFramesPerSecond"
+	limitAskedLoad   = "the run's maximumLoad"
 	limitCalibration = "what the generator reached in its calibration"
 )
 
@@ -28,17 +29,20 @@ type limit struct {
 func (w *walk) limit(frameBytes int) (limit, error) {
 	out := limit{framesPerSecond: lineRate(w.instr, frameBytes), by: limitLineRate}
 	least := uint64(1)
-	if t := w.instr.Throughput; t != nil {
-		if asked := t.MaximumFramesPerSecond; asked > 0 && asked < out.framesPerSecond {
+	if w.instr.Throughput != nil {
+		if asked := w.instr.Maximum(frameBytes); asked > 0 && asked < out.framesPerSecond {
 			out = limit{framesPerSecond: asked, by: limitAsked}
+			if w.instr.Throughput.MaximumLoad != nil {
+				out.by = limitAskedLoad
+			}
 		}
-		least = max(least, t.MinimumFramesPerSecond)
+		least = max(least, w.instr.Minimum(frameBytes))
 	}
 	if out.framesPerSecond < least {
 		return out, &measure.Failure{
 			Reason: v1alpha1.ReasonLoadAboveLineRate,
-			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %d bytes", least, out.by, out.framesPerSecond, frameBytes),
-			Remedy: "lower minimumFramesPerSecond",
+			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size(w.instr, frameBytes)),
+			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
 	if p := w.find(measure.StageCalibrateRate, frameBytes); p != nil && p.over {
@@ -47,7 +51,7 @@ func (w *walk) limit(frameBytes int) (limit, error) {
 		}
 	}
 	if out.framesPerSecond < least {
-		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %d bytes without a device", out.framesPerSecond, frameBytes), least)
+		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size(w.instr, frameBytes)), least)
 	}
 	return out, nil
 }
@@ -57,16 +61,16 @@ func tooSlow(err error, least uint64) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
 		Err:    fmt.Errorf("the generator is too slow for the minimum load of %d frames/s: %w", least, err),
-		Remedy: "lower minimumFramesPerSecond, or give the generator more CPU",
+		Remedy: "lower minimumFramesPerSecond or minimumLoad, or give the generator more CPU",
 	}
 }
 
 // searchConfig is the search's view of the instructions.
-func (w *walk) searchConfig(highest uint64) search.Config {
+func (w *walk) searchConfig(frameBytes int, highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
 		Method:                 search.Method(t.Method),
-		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
+		MinimumFramesPerSecond: max(1, w.instr.Minimum(frameBytes)),
 		MaximumFramesPerSecond: highest,
 		// At most one more trial for each goal, and no device keeps a figure
 		// that it could not repeat.
@@ -136,14 +140,14 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	if err != nil {
 		return err
 	}
-	p.config = w.searchConfig(highest.framesPerSecond)
+	p.config = w.searchConfig(p.frameBytes, highest.framesPerSecond)
 	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
 	if err := p.unreliable(inARow); err != nil {
 		return err
 	}
 	step, err := search.Next(p.config, p.history)
 	if err != nil {
-		return fmt.Errorf("search with %d bytes: %w", p.frameBytes, err)
+		return fmt.Errorf("search with %s: %w", size(w.instr, p.frameBytes), err)
 	}
 	p.results, p.why = step.Results, step.Why
 	p.next = w.trial(p.frameBytes, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
@@ -153,7 +157,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	least := p.config.MinimumFramesPerSecond
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		if last.Trial.IntendedFramesPerSecond == least {
-			return chainFailed(p.frameBytes, least)
+			return chainFailed(size(w.instr, p.frameBytes), least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
 		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
@@ -161,7 +165,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	}
 	for _, r := range p.results {
 		if r.Irregularity == search.BelowMinimumLoad && r.UpperBoundCause == search.GeneratorCeiling {
-			return tooSlow(fmt.Errorf("it could not send that load of %d bytes", p.frameBytes), least)
+			return tooSlow(fmt.Errorf("it could not send that load of %s", size(w.instr, p.frameBytes)), least)
 		}
 	}
 	p.over = true

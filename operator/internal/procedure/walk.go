@@ -24,13 +24,13 @@ type phase struct {
 func phases(instr measure.Instructions) []phase {
 	var out []phase
 	if instr.Calibration != nil {
-		for _, frameBytes := range instr.FrameBytes {
+		for _, frameBytes := range instr.Sizes() {
 			out = append(out,
 				phase{stage: measure.StageCalibrateRate, frameBytes: frameBytes},
 				phase{stage: measure.StageCalibrateLatency, frameBytes: frameBytes})
 		}
 	}
-	for _, frameBytes := range instr.FrameBytes {
+	for _, frameBytes := range instr.Sizes() {
 		if instr.WarmUpNanoseconds > 0 {
 			out = append(out, phase{stage: measure.StageWarmUp, frameBytes: frameBytes})
 		}
@@ -194,7 +194,7 @@ func (w *walk) fillCalibration(p *part, records []measure.Record) error {
 	if nothingReceived(p.last().Outcome) {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonGeneratorUnreliable,
-			Err:    fmt.Errorf("no frame of %d bytes came from port to port without a device", p.frameBytes),
+			Err:    fmt.Errorf("no frame of %s came from port to port without a device", size(w.instr, p.frameBytes)),
 			Remedy: "check the wiring of the testbed's calibration path",
 		}
 	}
@@ -215,7 +215,7 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 		return err
 	}
 	if nothingReceived(p.last().Outcome) {
-		return chainFailed(p.frameBytes, rate)
+		return chainFailed(size(w.instr, p.frameBytes), rate)
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 // conditional throughput; 0 where nothing was found that it could be a share of.
 func (w *walk) latencyRate(p *part) uint64 {
 	if p.load.Goal == "" {
-		return p.load.FramesPerSecond
+		return w.instr.Rate(p.load, p.frameBytes)
 	}
 	throughput := w.findRepeat(measure.StageThroughput, p.frameBytes, p.repeat)
 	if throughput == nil {
@@ -252,7 +252,7 @@ func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
 	highest = max(highest, 1)
 	if w.instr.Latency != nil {
 		for _, load := range w.instr.Latency.Loads {
-			highest = max(highest, load.FramesPerSecond)
+			highest = max(highest, w.instr.Rate(load, frameBytes))
 		}
 	}
 	return min(highest, limit.framesPerSecond), nil
@@ -260,7 +260,7 @@ func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
 
 func (w *walk) trial(frameBytes int, framesPerSecond uint64, nanoseconds int64) measure.Trial {
 	return measure.Trial{
-		FrameBytes: frameBytes, IntendedFramesPerSecond: framesPerSecond,
+		FrameBytes: frameBytes, Mix: w.instr.MixOf(frameBytes), IntendedFramesPerSecond: framesPerSecond,
 		DurationNanoseconds: nanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
 	}
 }

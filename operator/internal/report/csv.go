@@ -27,12 +27,12 @@ var (
 		"percentOfMaximum", "offeredFramesPerSecond",
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
-	}, statisticHead()...)
+	}, append(statisticHead(), "mix")...)
 	trialHead = append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
-	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat")
+	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix")
 )
 
 func directionHead(prefix string) []string {
@@ -86,11 +86,11 @@ func resultRows(doc Document) []row {
 	var rows []row
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
-			rows = append(rows, throughputRow(doc, frame.FrameBytes, t))
+			rows = append(rows, throughputRow(doc, frame, t))
 		}
 		for _, load := range frame.Latency {
 			for _, d := range load.Directions {
-				rows = append(rows, latencyRow(doc, frame.FrameBytes, load, d))
+				rows = append(rows, latencyRow(doc, frame, load, d))
 			}
 		}
 		for _, first := range frame.FirstFrame {
@@ -108,11 +108,12 @@ func resultRows(doc Document) []row {
 	return append(rows, soakRows(doc)...)
 }
 
-func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) row {
+func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {
 	r := origin(doc)
 	r["figure"], r["goal"] = "throughput", t.Goal
 	r["regularity"], r["upperBoundCause"] = string(t.Regularity), string(t.UpperBoundCause)
-	r.set("frameBytes", int64(frameBytes))
+	r["mix"] = frame.Mix
+	r.set("frameBytes", int64(frame.FrameBytes))
 	r.set("framesPerSecond", t.FramesPerSecond)
 	r.set("layer1BitsPerSecond", t.Layer1BitsPerSecond)
 	r.set("lineRatePartsPerMillion", t.LineRatePartsPerMillion)
@@ -126,10 +127,11 @@ func throughputRow(doc Document, frameBytes int32, t v1alpha1.ThroughputResult) 
 	return r
 }
 
-func latencyRow(doc Document, frameBytes int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) row {
+func latencyRow(doc Document, frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) row {
 	r := origin(doc)
 	r["figure"], r["load"], r["direction"] = "latency", load.Load, d.Direction
-	r.set("frameBytes", int64(frameBytes))
+	r["mix"] = frame.Mix
+	r.set("frameBytes", int64(frame.FrameBytes))
 	r.set("intendedFramesPerSecond", load.IntendedFramesPerSecond)
 	r.set("sentFrames", d.SentFrames)
 	r.set("receivedFrames", d.ReceivedFrames)
@@ -172,6 +174,9 @@ func trialRows(doc Document) []row {
 		r.set("trial", int64(record.Index))
 		r.set("repeat", int64(record.Repeat))
 		r.set("frameBytes", int64(record.Trial.FrameBytes))
+		if mix := record.Trial.Mix; mix != nil {
+			r["mix"] = mix.Name
+		}
 		r.set("durationNanoseconds", record.Trial.DurationNanoseconds)
 		r.set("sendingNanoseconds", record.Outcome.SendingNanoseconds)
 		r.set("totalNanoseconds", record.Outcome.TotalNanoseconds)

@@ -42,6 +42,10 @@ type RateScope string
 // directions the chain carries twice as much.
 const EachDirection RateScope = "EachDirection"
 
+// ForwardDirection means that every rate is that of the forward direction, and
+// the reverse one carried spec.traffic.reversePercent of it.
+const ForwardDirection RateScope = "ForwardDirection"
+
 // Document is everything that is known about a run's result.
 type Document struct {
 	APIVersion  string    `json:"apiVersion"`
@@ -123,7 +127,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Kind:          Kind,
 		GeneratedAt:   now.UTC(),
 		Completeness:  Partial,
-		Rates:         EachDirection,
+		Rates:         rateScope(run.Spec.Traffic),
 		Run:           identify(run),
 		Succeeded:     outcome(status.Conditions, v1alpha1.ConditionSucceeded),
 		Measured:      outcome(status.Conditions, v1alpha1.ConditionMeasured),

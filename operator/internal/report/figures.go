@@ -28,7 +28,7 @@ func throughputSection(doc Document, l letters) section {
 				upper = kiloFrames(*t.UpperBoundFramesPerSecond)
 			}
 			s.rows = append(s.rows, []string{
-				count(frame.FrameBytes), t.Goal, rate, megabits(t.Layer1BitsPerSecond), percent(t.LineRatePartsPerMillion),
+				frameName(frame), t.Goal, rate, megabits(t.Layer1BitsPerSecond), percent(t.LineRatePartsPerMillion),
 				kiloFrames(t.LowerBoundFramesPerSecond), upper, count(t.LossPartsPerMillion), count(t.Trials),
 				string(t.Regularity), whyNotHigher(t, allowed[t.Goal]),
 			})
@@ -63,9 +63,9 @@ func latencySection(doc Document, l letters) section {
 		number("Frame bytes"), left("Load"), number("kfps"), left("Direction"), number("min" + unit), number("mean" + unit),
 		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit),
 	}}
-	eachDirection(doc, func(frame int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
 		delays := d.Latency
-		row := []string{count(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), d.Direction}
+		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), d.Direction}
 		s.rows = append(s.rows, append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds,
 			delays.P50Nanoseconds, delays.P99Nanoseconds, delays.P999Nanoseconds, delays.MaxNanoseconds)...))
 	})
@@ -79,8 +79,8 @@ func variationSection(doc Document, l letters) section {
 		number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
 		number("Reordered"), number("Duplicate"),
 	}}
-	eachDirection(doc, func(frame int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
-		row := []string{count(frame), load.Load, d.Direction}
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+		row := []string{frameName(frame), load.Load, d.Direction}
 		row = append(row, figures(d.DelayVariation.Samples, d.JitterNanoseconds, d.DelayVariation.P99Nanoseconds)...)
 		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds, d.PacketDelayVariationP999Nanoseconds)...)
 		loss := none
@@ -131,11 +131,11 @@ func figures(samples int64, nanoseconds ...int64) []string {
 	return cells
 }
 
-func eachDirection(doc Document, visit func(int32, v1alpha1.LatencyResult, v1alpha1.DirectionResult)) {
+func eachDirection(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.LatencyResult, v1alpha1.DirectionResult)) {
 	for _, frame := range doc.Results {
 		for _, load := range frame.Latency {
 			for _, direction := range load.Directions {
-				visit(frame.FrameBytes, load, direction)
+				visit(frame, load, direction)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func trialSection(doc Document, l letters) section {
 			intended = kiloFrames(int64(r.Trial.IntendedFramesPerSecond))
 		}
 		s.rows = append(s.rows, []string{
-			count(r.Index), string(r.Stage), orNone(r.Load), count(r.Trial.FrameBytes), intended,
+			count(r.Index), string(r.Stage), orNone(r.Load), sentName(r.Trial), intended,
 			kiloFrames(int64(r.Outcome.OfferedFramesPerSecond())), kiloFrames(int64(r.Outcome.ForwardingFramesPerSecond())),
 			seconds(r.Outcome.SendingNanoseconds), count(lossPartsPerMillion(r.Outcome)), worstP99(r.Outcome),
 			yesOrNo(r.Outcome.Valid()), orNone(doubtCodes(r.Outcome)),

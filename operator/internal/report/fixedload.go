@@ -60,7 +60,7 @@ func eachRepeat(doc Document, visit func(int32, v1alpha1.FixedLoadResult, int32,
 func fixedLoadRows(doc Document) []row {
 	var rows []row
 	eachRepeat(doc, func(frame int32, f v1alpha1.FixedLoadResult, repeat int32, d v1alpha1.DirectionResult) {
-		r := latencyRow(doc, frame, v1alpha1.LatencyResult{Load: f.Profile, IntendedFramesPerSecond: f.IntendedFramesPerSecond}, d)
+		r := latencyRow(doc, v1alpha1.FrameResult{FrameBytes: frame}, v1alpha1.LatencyResult{Load: f.Profile, IntendedFramesPerSecond: f.IntendedFramesPerSecond}, d)
 		r["figure"] = "fixedLoad"
 		r.set("repeat", int64(repeat))
 		if d.DelayVariation.Samples > 0 {

@@ -150,7 +150,7 @@ func criterionCases(doc Document) []junitCase {
 	}
 	var cases []junitCase
 	for _, criterion := range doc.Spec.Acceptance {
-		for _, size := range acceptance.FrameSizes(criterion, doc.Spec.Traffic.FrameBytes) {
+		for _, size := range acceptance.FrameSizes(criterion, doc.Spec.Traffic.MeasuredFrameBytes()) {
 			c := newCase(doc, fmt.Sprintf("%s, %d bytes", criterion.Name, size))
 			verdict, judged := verdicts[figure{criterion.Name, size}]
 			switch {

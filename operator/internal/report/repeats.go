@@ -83,7 +83,7 @@ func throughputRepeats(doc Document) section {
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
 			for _, statistics := range t.Statistics {
-				s.rows = append(s.rows, append([]string{count(frame.FrameBytes), t.Goal}, statisticCells(statistics, kiloFrames)...))
+				s.rows = append(s.rows, append([]string{frameName(frame), t.Goal}, statisticCells(statistics, kiloFrames)...))
 			}
 		}
 	}
@@ -97,9 +97,9 @@ func latencyRepeats(doc Document, l letters) section {
 			statisticHeads(l.micro+"s")...),
 	}
 	names := map[v1alpha1.Metric]string{v1alpha1.MetricLatencyP50: "p50", v1alpha1.MetricLatencyP99: "p99"}
-	eachDirection(doc, func(frame int32, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
 		for _, statistics := range d.Statistics {
-			cells := []string{count(frame), load.Load, d.Direction, names[statistics.Metric]}
+			cells := []string{frameName(frame), load.Load, d.Direction, names[statistics.Metric]}
 			s.rows = append(s.rows, append(cells, statisticCells(statistics, microseconds)...))
 		}
 	})

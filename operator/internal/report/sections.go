@@ -57,6 +57,7 @@ func headSection(doc Document) section {
 		add("Plan", doc.Plan.Digest)
 	}
 	add("Chain", chain(doc.Spec.Chain))
+	s.facts = append(s.facts, trafficFacts(doc.Spec.Traffic)...)
 	if doc.Run.StartTime != nil {
 		add("Started", doc.Run.StartTime.UTC().Format(time.RFC3339))
 	}
@@ -67,7 +68,7 @@ func headSection(doc Document) section {
 		add("Trials", fmt.Sprintf("%d in %s, %d of them invalid and not used",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
-	add("Rates", "of each direction")
+	add("Rates", ratesInWords(doc.Spec.Traffic))
 	if repeats := doc.Spec.Measurements.Repeats; repeats > 1 {
 		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
 	}

@@ -200,7 +200,7 @@ func (s *scope) stuck() client.Object {
 
 // verdicts judge the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
-	return acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.FrameBytes, s.figures.Frames)
+	return acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
 }
 
 // verdict is the outcome of a run that was measured.

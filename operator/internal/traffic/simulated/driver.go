@@ -32,6 +32,8 @@ type Config struct {
 	// Overhead is what each trial costs beside its duration and settling.
 	Overhead time.Duration
 	Seed     uint64
+	// ReversePercent is Reverse's share of every load; 0 means all of it.
+	ReversePercent int
 }
 
 const (
@@ -118,6 +120,10 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) mea
 	out := measure.DirectionOutcome{Direction: direction}
 	rate := float64(d.cfg.GeneratorFramesPerSecond)
 	if intended := trial.IntendedFramesPerSecond; intended > 0 {
+		if direction == measure.Reverse && d.cfg.ReversePercent > 0 {
+			out.LoadPercent = d.cfg.ReversePercent
+			intended = measure.Stream{LoadPercent: out.LoadPercent}.ShareOf(intended)
+		}
 		out.IntendedFrames = uint64(math.Round(float64(intended) * seconds))
 		rate = min(rate, float64(intended))
 	}

@@ -96,6 +96,8 @@ type Driver struct {
 	longest int
 	trial   uint16
 	held    held
+	// probing is true while Open looks for a way out.
+	probing bool
 }
 
 var _ measure.Driver = (*Driver)(nil)

@@ -34,6 +34,10 @@ type template struct {
 	// checksumBase is the sum that the UDP checksum starts from: all of its
 	// words in the CPU's byte order, the signature's left out.
 	checksumBase uint32
+	// flowFields are the words that the program counts up, where there are many
+	// flows: then checksumBase is without them, and over IPv4 it is that of the
+	// IP header, whose checksum the program completes.
+	flowFields [4]trafficFlowField
 }
 
 // minFrameBytes is the least size that holds the signature: 64 over IPv4, 82 over IPv6.
@@ -53,13 +57,19 @@ func newTemplate(s measure.Stream, frameBytes int) (template, error) {
 	destination, _ := net.ParseMAC(s.DestinationMAC)
 	copy(frame[0:], destination)
 	copy(frame[6:], source)
+	var out template
 	if s.SourceAddress.Unmap().Is4() {
 		putIPv4(frame, s)
-		return template{frame: frame, payloadOffset: ethernetBytes + ipv4Bytes + udpBytes}, nil
+		out = template{frame: frame, payloadOffset: ethernetBytes + ipv4Bytes + udpBytes}
+	} else {
+		base := putIPv6(frame, s)
+		at := ethernetBytes + ipv6Bytes + udpBytes
+		out = template{frame: frame, payloadOffset: at, checksumOffset: at - 2, checksumBase: base}
 	}
-	base := putIPv6(frame, s)
-	at := ethernetBytes + ipv6Bytes + udpBytes
-	return template{frame: frame, payloadOffset: at, checksumOffset: at - 2, checksumBase: base}, nil
+	if s.Flows != nil {
+		out.openFlows(s)
+	}
+	return out, nil
 }
 
 func checkStream(s measure.Stream) error {
@@ -73,6 +83,12 @@ func checkStream(s measure.Stream) error {
 	}
 	if s.SourceAddress.Unmap().Is4() != s.DestinationAddress.Unmap().Is4() {
 		return errors.New("stream " + string(s.Direction) + ": both IP addresses must be of one family")
+	}
+	if s.LoadPercent < 0 || s.LoadPercent > 100 {
+		return fmt.Errorf("stream %s: a share of %d %% of the load", s.Direction, s.LoadPercent)
+	}
+	if s.Flows != nil {
+		return checkFlows(s)
 	}
 	return nil
 }

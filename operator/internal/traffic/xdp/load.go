@@ -127,7 +127,7 @@ func cannotAttach(err error) error {
 // findLongest asks the kernel, whose limit is a page less what it keeps for
 // itself there: 3 to 4 KiB, never less than 1514 bytes.
 func (d *Driver) findLongest() error {
-	buffer := make([]byte, len(d.state.Templates[0]))
+	buffer := make([]byte, len(d.state.Templates[0][0]))
 	accepts := func(bytes int) error {
 		s := sender{program: d.collection.Programs[trafficProgTransmitForward].FD(), frame: buffer[:bytes]}
 		return s.once()

@@ -57,9 +57,14 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 			outcome.SendingNanoseconds = max(outcome.SendingNanoseconds, int64(t.LastDeparture-start))
 		}
 		r := &d.state.Receivers[i]
+		share := s.LoadPercent
+		if trial.IntendedFramesPerSecond == 0 || d.probing {
+			share = 0
+		}
 		outcome.Directions = append(outcome.Directions, measure.DirectionOutcome{
 			Direction:             s.Direction,
-			IntendedFrames:        intendedFrames(trial),
+			LoadPercent:           share,
+			IntendedFrames:        intendedFrames(trial, d.rateOf(s, trial)),
 			SentFrames:            d.sent(i, seen),
 			ReceivedFrames:        r.Received,
 			DuplicateFrames:       r.Duplicates,

@@ -108,6 +108,8 @@ func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
 // sendProbe repeats a probe in which a busy machine let nothing be sent: it
 // says nothing about the path.
 func (d *Driver) sendProbe(ctx context.Context) (outcome measure.Outcome, err error) {
+	d.probing = true
+	defer func() { d.probing = false }()
 	for deadline := time.Now().Add(d.config.ProbeTimeout); ; {
 		outcome, err = d.Measure(ctx, measure.Trial{
 			FrameBytes:              probeFrameBytes,

@@ -13,6 +13,18 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type trafficFlowField struct {
+	_      structs.HostLayout
+	First  uint32
+	Values uint32
+}
+
+type trafficFrameSize struct {
+	_            structs.HostLayout
+	Bytes        uint32
+	ChecksumBase uint32
+}
+
 type trafficReceiver struct {
 	_            structs.HostLayout
 	PortIfindex  uint32
@@ -45,11 +57,13 @@ type trafficState struct {
 	_            structs.HostLayout
 	Transmitters [2]trafficTransmitter
 	Receivers    [2]trafficReceiver
-	Templates    [2][4096]uint8
+	Sizes        [2][8]trafficFrameSize
+	Templates    [2][8][4096]uint8
+	Rounds       [2][800]uint8
 	Window       [2][16384]uint64
 	Histograms   [2][3][25600]uint64
 	Zero         uint64
-	_            [120]byte
+	_            [56]byte
 }
 
 type trafficTransmitter struct {
@@ -65,8 +79,12 @@ type trafficTransmitter struct {
 	PortIfindex     uint32
 	FrameBytes      uint32
 	IsIpv6          uint32
-	ChecksumBase    uint32
+	Round           uint32
 	Key             uint32
+	Flows           uint32
+	FlowRandom      uint32
+	FlowSeed        uint64
+	FlowFields      [4]trafficFlowField
 	Due             uint64
 	DueRemainder    uint64
 	Eligible        uint64
@@ -77,7 +95,7 @@ type trafficTransmitter struct {
 	LastDeparture   uint64
 	Idle            uint64
 	LeftInner       uint64
-	_               [96]byte
+	_               [48]byte
 }
 
 // Names of all BPF objects in the ELF.

@@ -76,7 +76,7 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		if s == nil {
 			continue
 		}
-		if templates[i], err = newTemplate(*s, trial.FrameBytes); err != nil {
+		if templates[i], err = d.putTemplates(i, *s, trial); err != nil {
 			return templates, &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: err}
 		}
 		key := uint32(d.trial)<<1 | uint32(i)
@@ -87,9 +87,12 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		if templates[i].checksumOffset > 0 {
 			t.IsIpv6 = 1
 		}
-		t.ChecksumBase = templates[i].checksumBase
-		clear(d.state.Templates[i][:])
-		copy(d.state.Templates[i][:], templates[i].frame)
+		if f := s.Flows; f != nil {
+			t.Flows, t.FlowSeed, t.FlowFields = uint32(f.Count), f.Seed, templates[i].flowFields
+			if f.Random {
+				t.FlowRandom = 1
+			}
+		}
 	}
 	return templates, nil
 }
@@ -104,34 +107,48 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 			least = max(least, minFrameBytes(*s))
 		}
 	}
-	if trial.FrameBytes < least {
+	smallest, largest, err := sizesOf(trial)
+	if err != nil {
+		return invalid(ReasonInvalidTrial, "correct the mix", "%w", err)
+	}
+	if smallest < least {
 		return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
-			"a frame of %d bytes has no room for headers and signature", trial.FrameBytes)
+			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	const overhead = ethernetBytes + measure.FrameCheckSequenceBytes
 	for _, p := range d.ports {
-		if trial.FrameBytes > p.mtu+overhead {
+		if largest > p.mtu+overhead {
 			return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
-				"a frame of %d bytes is more than %q with MTU %d carries", trial.FrameBytes, p.name, p.mtu)
+				"a frame of %d bytes is more than %q with MTU %d carries", largest, p.name, p.mtu)
 		}
 	}
-	if most := d.longest + measure.FrameCheckSequenceBytes; trial.FrameBytes > most {
+	if most := d.longest + measure.FrameCheckSequenceBytes; largest > most {
 		return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
-			"a frame of %d bytes is more than this kernel's live frames carry", trial.FrameBytes)
+			"a frame of %d bytes is more than this kernel's live frames carry", largest)
 	}
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
 		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
 	}
-	if trial.IntendedFramesPerSecond > 0 && intendedFrames(trial) == 0 {
-		return invalid(ReasonInvalidTrial, "raise the load or the duration",
-			"%d frames/s for %v is not one frame", trial.IntendedFramesPerSecond, trial.Duration())
+	for _, s := range d.streams {
+		if s != nil && trial.IntendedFramesPerSecond > 0 && intendedFrames(trial, d.rateOf(s, trial)) == 0 {
+			return invalid(ReasonInvalidTrial, "raise the load or the duration",
+				"%s: %d frames/s for %v is not one frame", s.Direction, d.rateOf(s, trial), trial.Duration())
+		}
 	}
 	return nil
 }
 
+// rateOf is a stream's load in a trial. Probes are the same for every stream.
+func (d *Driver) rateOf(s *measure.Stream, trial measure.Trial) uint64 {
+	if d.probing {
+		return trial.IntendedFramesPerSecond
+	}
+	return s.ShareOf(trial.IntendedFramesPerSecond)
+}
+
 // intendedFrames is load times duration, rounded; 0 for "as fast as possible".
-func intendedFrames(trial measure.Trial) uint64 {
-	high, low := bits.Mul64(trial.IntendedFramesPerSecond, uint64(trial.DurationNanoseconds))
+func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
+	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
 	low, carry := bits.Add64(low, 5e8, 0)
 	high += carry
 	if high >= 1e9 {
@@ -144,17 +161,17 @@ func intendedFrames(trial measure.Trial) uint64 {
 // arm sets the times under the running programs: from lead on, they send.
 func (d *Driver) arm(trial measure.Trial) (start uint64) {
 	start = monotonicNow() + uint64(lead)
-	rate := trial.IntendedFramesPerSecond
 	for i, s := range d.streams {
 		if s == nil {
 			continue
 		}
+		rate := d.rateOf(s, trial)
 		t := &d.state.Transmitters[i]
 		t.EndAt = start + uint64(trial.Duration())
 		t.Due = start
 		if rate > 0 {
 			t.EndAt += uint64(overtime(trial))
-			t.IntendedFrames = intendedFrames(trial)
+			t.IntendedFrames = intendedFrames(trial, rate)
 			t.FramesPerSecond = rate
 			t.GapNanoseconds, t.GapRemainder = 1e9/rate, 1e9%rate
 			t.BacklogLimit, t.Tolerance = uint64(backlogLimit), uint64(tolerance)
@@ -208,9 +225,17 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 		all = all[:1]
 		all[0].program = d.collection.Programs[trafficProgTransmitBoth].FD()
 	}
-	streams := uint64(len(d.config.Path.Streams) / len(all))
+	var rates []uint64
+	for _, s := range d.streams {
+		if s != nil {
+			rates = append(rates, d.rateOf(s, trial))
+		}
+	}
+	if len(all) < len(rates) {
+		rates = []uint64{rates[0] + rates[1]}
+	}
 	for i, s := range all {
-		s.cpu, s.batch = d.cpus[i], batchFor(trial.IntendedFramesPerSecond*streams)
+		s.cpu, s.batch = d.cpus[i], batchFor(rates[i])
 		s.realTime = d.description.Scheduling == RealTime
 	}
 	return all

@@ -23,7 +23,7 @@ func TestIntendedFrames(t *testing.T) {
 		{math.MaxUint64, time.Hour, math.MaxUint64},
 	} {
 		trial := measure.Trial{IntendedFramesPerSecond: c.rate, DurationNanoseconds: int64(c.duration)}
-		if got := intendedFrames(trial); got != c.want {
+		if got := intendedFrames(trial, trial.IntendedFramesPerSecond); got != c.want {
 			t.Errorf("%d frames/s for %v: %d frames, want %d", c.rate, c.duration, got, c.want)
 		}
 	}

@@ -1,0 +1,33 @@
+package v1alpha1
+
+// Load is the load of each direction in one of four units; for a mix, with its
+// exact mean size.
+// +kubebuilder:validation:XValidation:rule="[has(self.framesPerSecond), has(self.layer1BitsPerSecond), has(self.layer2BitsPerSecond), has(self.lineRatePercent)].filter(g, g).size() == 1",message="give exactly one of framesPerSecond, layer1BitsPerSecond, layer2BitsPerSecond and lineRatePercent"
+type Load struct {
+	// framesPerSecond is the same for every frame size; it may not exceed line rate.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000
+	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+
+	// layer1BitsPerSecond counts each frame with its check sequence and the 20
+	// bytes of preamble and gap. Whole frames per second, rounded down.
+	// +optional
+	// +kubebuilder:validation:Minimum=1000
+	// +kubebuilder:validation:Maximum=1000000000000
+	Layer1BitsPerSecond *int64 `json:"layer1BitsPerSecond,omitempty"`
+
+	// layer2BitsPerSecond counts each frame with its check sequence. Whole frames
+	// per second, rounded down.
+	// +optional
+	// +kubebuilder:validation:Minimum=1000
+	// +kubebuilder:validation:Maximum=1000000000000
+	Layer2BitsPerSecond *int64 `json:"layer2BitsPerSecond,omitempty"`
+
+	// lineRatePercent is a share of the most frames per second that the testbed's
+	// linkBitsPerSecond carries, rounded down.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	LineRatePercent *int32 `json:"lineRatePercent,omitempty"`
+}

@@ -1,0 +1,28 @@
+package measure
+
+import "testing"
+
+func TestLoadInFrames(t *testing.T) {
+	instr := Instructions{LinkBitsPerSecond: 10_000_000_000, FrameBytes: []int{64, 1518}, Mixes: []Mix{simple()}}
+	for name, c := range map[string]struct {
+		load       Load
+		frameBytes int
+		want       uint64
+	}{
+		"frames":              {Load{FramesPerSecond: 7}, 64, 7},
+		"layer 1":             {Load{Layer1BitsPerSecond: 25_000_000}, 64, 37_202},  // 672 bits
+		"layer 2":             {Load{Layer2BitsPerSecond: 25_000_000}, 64, 48_828},  // 512 bits
+		"layer 2, long":       {Load{Layer2BitsPerSecond: 25_000_000}, 1518, 2_058}, // 12144 bits
+		"layer 1, mix":        {Load{Layer1BitsPerSecond: 50_000_000}, 362, 16_368}, // 4582 * 8 / 12 bits
+		"layer 2, mix":        {Load{Layer2BitsPerSecond: 50_000_000}, 362, 17_273}, // 4342 * 8 / 12 bits
+		"half of line rate":   {Load{LineRatePercent: 50}, 64, 7_440_476},
+		"line rate":           {Load{LineRatePercent: 100}, 64, 14_880_952},
+		"a tenth, mix":        {Load{LineRatePercent: 10}, 362, 327_367},
+		"less than one frame": {Load{Layer2BitsPerSecond: 1000}, 1518, 0},
+		"a terabit":           {Load{Layer1BitsPerSecond: 1_000_000_000_000}, 64, 1_488_095_238},
+	} {
+		if got := instr.FramesPerSecond(c.load, c.frameBytes); got != c.want {
+			t.Errorf("%s: %d frames/s, want %d", name, got, c.want)
+		}
+	}
+}

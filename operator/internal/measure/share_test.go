@@ -1,0 +1,38 @@
+package measure
+
+import "testing"
+
+func TestShareOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		percent    int
+		load, want uint64
+	}{
+		"all":                 {0, 1000, 1000},
+		"a hundred":           {100, 1000, 1000},
+		"a tenth":             {10, 1005, 100},
+		"less than a frame":   {1, 7, 1},
+		"as fast as possible": {10, 0, 0},
+	} {
+		if got := (Stream{LoadPercent: c.percent}).ShareOf(c.load); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestRatesAreThoseOfTheWholeLoad: a direction with a tenth of the load is not
+// the slower one.
+func TestRatesAreThoseOfTheWholeLoad(t *testing.T) {
+	o := Outcome{SendingNanoseconds: 2e9, Directions: []DirectionOutcome{
+		{Direction: Forward, IntendedFrames: 2000, SentFrames: 2000, ReceivedFrames: 2000},
+		{Direction: Reverse, IntendedFrames: 200, SentFrames: 200, ReceivedFrames: 100, LoadPercent: 10},
+	}}
+	if got := o.OfferedFramesPerSecond(); got != 1000 {
+		t.Errorf("offered %f, want 1000", got)
+	}
+	if got := o.ForwardingFramesPerSecond(); got != 500 {
+		t.Errorf("forwarding %f, want 500", got)
+	}
+	if got := o.LossRatio(); got != 0.5 {
+		t.Errorf("loss %f, want that of the reverse direction", got)
+	}
+}

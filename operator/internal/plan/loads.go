@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+func loadOf(load *v1alpha1.Load) *measure.Load {
+	if load == nil {
+		return nil
+	}
+	out := &measure.Load{}
+	switch {
+	case load.FramesPerSecond != nil:
+		out.FramesPerSecond = uint64(*load.FramesPerSecond)
+	case load.Layer1BitsPerSecond != nil:
+		out.Layer1BitsPerSecond = uint64(*load.Layer1BitsPerSecond)
+	case load.Layer2BitsPerSecond != nil:
+		out.Layer2BitsPerSecond = uint64(*load.Layer2BitsPerSecond)
+	case load.LineRatePercent != nil:
+		out.LineRatePercent = uint64(*load.LineRatePercent)
+	}
+	return out
+}
+
+// checkLoads compares every load that the spec gives as a rate with the line
+// rate of every size and mix, in whatever unit it is given.
+func checkLoads(in Input) error {
+	traffic := in.Run.Spec.Traffic
+	instructions := measure.Instructions{
+		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
+		Mixes:             mixesOf(traffic),
+		Throughput:        instructThroughput(in.Run.Spec.Measurements.Throughput),
+		Latency:           instructLatency(in.Run.Spec.Measurements.Latency),
+	}
+	for _, size := range traffic.Sizes() {
+		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
+	}
+	for _, size := range instructions.Sizes() {
+		loads := loadsOf(instructions, size)
+		for _, l := range furtherLoads(in.Run.Spec.Measurements) {
+			if l.frameBytes == 0 || int(l.frameBytes) == size {
+				loads = append(loads, rate{l.field, uint64(l.framesPerSecond)})
+			}
+		}
+		for _, load := range loads {
+			if err := checkLoad(instructions, size, load); err != nil {
+				return err
+			}
+			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
+				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.%s or spec.traffic.reversePercent", load.field),
+					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(instructions, size))
+			}
+		}
+		if t := instructions.Throughput; t != nil {
+			least, most := instructions.Minimum(size), instructions.Maximum(size)
+			if most > 0 && least >= most {
+				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.measurements.throughput, or raise its maximum",
+					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(instructions, size), most)
+			}
+		}
+	}
+	return nil
+}
+
+// rate is a load of the spec in frames per second.
+type rate struct {
+	field           string
+	framesPerSecond uint64
+}
+
+func loadsOf(instructions measure.Instructions, size int) []rate {
+	var rates []rate
+	if t := instructions.Throughput; t != nil {
+		least, most := "minimumFramesPerSecond", "maximumFramesPerSecond"
+		if t.MinimumLoad != nil {
+			least = "minimumLoad"
+		}
+		if t.MaximumLoad != nil {
+			most = "maximumLoad"
+		}
+		rates = append(rates, rate{"measurements.throughput." + least, instructions.Minimum(size)})
+		if t.MaximumLoad != nil || t.MaximumFramesPerSecond > 0 {
+			rates = append(rates, rate{"measurements.throughput." + most, instructions.Maximum(size)})
+		}
+	}
+	if latency := instructions.Latency; latency != nil {
+		for _, load := range latency.Loads {
+			field := fmt.Sprintf("measurements.latency.loads[%s].", load.Name)
+			switch {
+			case load.Rate != nil:
+				rates = append(rates, rate{field + "rate", instructions.Rate(load, size)})
+			case load.Goal == "":
+				rates = append(rates, rate{field + "framesPerSecond", load.FramesPerSecond})
+			}
+		}
+	}
+	return rates
+}
+
+// reversePercent is 0 where the reverse direction has the whole load.
+func reversePercent(traffic v1alpha1.Traffic) int {
+	if traffic.Directions == v1alpha1.DirectionsForward || traffic.Directions == v1alpha1.DirectionsReverse || traffic.ReversePercent == 100 {
+		return 0
+	}
+	return int(traffic.ReversePercent)
+}
+
+func checkLoad(instructions measure.Instructions, size int, load rate) error {
+	field, entry := "frameBytes", fmt.Sprint(size)
+	if mix := instructions.MixOf(size); mix != nil {
+		field, entry = "imix", mix.Name
+	}
+	lineRate := instructions.LineRateFramesPerSecond(size)
+	if load.framesPerSecond > lineRate {
+		return fail(v1alpha1.ReasonLoadAboveLineRate,
+			fmt.Sprintf("lower the run's spec.%s, leave %s out of spec.traffic.%s, or correct the testbed's spec.ports.linkBitsPerSecond", load.field, entry, field),
+			"%s is %d, but a link of %d bit/s carries at most %d frames/s of %s",
+			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(instructions, size))
+	}
+	if load.framesPerSecond == 0 {
+		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.%s", load.field),
+			"%s is less than one frame/s of %s", load.field, named(instructions, size))
+	}
+	return nil
+}
+
+func named(instructions measure.Instructions, size int) string {
+	if mix := instructions.MixOf(size); mix != nil {
+		return "mix " + mix.Name
+	}
+	return fmt.Sprintf("%d bytes", size)
+}

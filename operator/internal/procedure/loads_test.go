@@ -1,0 +1,37 @@
+package procedure
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+// TestLoadsBySize has loads in bits: they differ in frames from size to size,
+// and no trial but the calibration leaves the search's bounds.
+func TestLoadsBySize(t *testing.T) {
+	instr := instructions()
+	instr.Throughput.MinimumFramesPerSecond = 0
+	instr.Throughput.MinimumLoad = &measure.Load{Layer2BitsPerSecond: 4_096_000}
+	instr.Throughput.MaximumLoad = &measure.Load{LineRatePercent: 1}
+	instr.Latency.Loads = []measure.LoadInstruction{{Name: "branch", Rate: &measure.Load{Layer2BitsPerSecond: 40_960_000}}}
+	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 100e6}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		least, most := instr.Minimum(r.Trial.FrameBytes), instr.Maximum(r.Trial.FrameBytes)
+		if load := r.Trial.IntendedFramesPerSecond; r.Stage == measure.StageThroughput && (load < least || load > most) {
+			t.Errorf("%d bytes: a load of %d frames/s is not between %d and %d", r.Trial.FrameBytes, load, least, most)
+		}
+	}
+	for i, want := range []struct{ throughput, latency int64 }{{148_809, 80_000}, {23_496, 10_000}} {
+		frame := Results(instr, records).Frames[i]
+		if got := frame.Throughput[0].FramesPerSecond; got != want.throughput {
+			t.Errorf("%d bytes: throughput %d, want the maximum load %d", frame.FrameBytes, got, want.throughput)
+		}
+		if got := frame.Latency[0].IntendedFramesPerSecond; got != want.latency {
+			t.Errorf("%d bytes: a latency load of %d, want %d", frame.FrameBytes, got, want.latency)
+		}
+	}
+}

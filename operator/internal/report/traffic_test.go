@@ -1,0 +1,65 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestTrafficFacts(t *testing.T) {
+	for name, c := range map[string]struct {
+		traffic v1alpha1.Traffic
+		want    []fact
+	}{
+		"one flow": {v1alpha1.Traffic{Flows: 1, FlowVariation: []v1alpha1.FlowField{v1alpha1.FlowSourcePort}}, nil},
+		"in their turn": {v1alpha1.Traffic{Flows: 5, FlowVariation: []v1alpha1.FlowField{v1alpha1.FlowSourcePort}, FlowOrder: v1alpha1.FlowsSequential, FlowSeed: 1},
+			[]fact{{"Flows", "5 of each direction, told apart by SourcePort, one after the other"}}},
+		"random": {v1alpha1.Traffic{Flows: 9, FlowVariation: []v1alpha1.FlowField{v1alpha1.FlowSourcePort, v1alpha1.FlowSourceAddress}, FlowOrder: v1alpha1.FlowsRandom, FlowSeed: 7},
+			[]fact{{"Flows", "9 of each direction, told apart by SourcePort and SourceAddress, in random order from seed 7"}}},
+		"a mix": {v1alpha1.Traffic{IMIX: []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}},
+			[]fact{{"Mix SimpleIMIX", "7 of 64 bytes, 4 of 594 bytes, 1 of 1518 bytes, evenly spread, 362 bytes in the mean"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, trafficFacts(c.traffic), cmp.AllowUnexported(fact{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMixesAreNamed(t *testing.T) {
+	doc := Document{Results: []v1alpha1.FrameResult{{
+		FrameBytes: 362, Mix: v1alpha1.MixSimple, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR"}},
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{Direction: "Forward"}}}},
+	}}}
+	for name, s := range map[string]section{
+		"throughput": throughputSection(doc, asciiLetters), "latency": latencySection(doc, asciiLetters), "variation": variationSection(doc, asciiLetters),
+	} {
+		if got := s.rows[0][0]; got != "SimpleIMIX 362" {
+			t.Errorf("%s: the frames are called %q", name, got)
+		}
+	}
+	for _, r := range resultRows(doc) {
+		if r["mix"] != v1alpha1.MixSimple || r["frameBytes"] != "362" {
+			t.Errorf("a line of the CSV has mix %q and frameBytes %q", r["mix"], r["frameBytes"])
+		}
+	}
+}
+
+func TestRatesOfUnequalDirections(t *testing.T) {
+	for name, c := range map[string]struct {
+		traffic v1alpha1.Traffic
+		scope   RateScope
+		words   string
+	}{
+		"equal":   {v1alpha1.Traffic{ReversePercent: 100}, EachDirection, "of each direction"},
+		"one way": {v1alpha1.Traffic{ReversePercent: 10, Directions: v1alpha1.DirectionsForward}, EachDirection, "of each direction"},
+		"unequal": {v1alpha1.Traffic{ReversePercent: 10, Directions: v1alpha1.DirectionsBoth}, ForwardDirection, "of the forward direction; the reverse one carries 10 % of them"},
+	} {
+		if scope, words := rateScope(c.traffic), ratesInWords(c.traffic); scope != c.scope || words != c.words {
+			t.Errorf("%s: %s, %q", name, scope, words)
+		}
+	}
+}

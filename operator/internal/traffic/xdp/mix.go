@@ -1,0 +1,54 @@
+package xdp
+
+import "vnfbench.io/operator/internal/measure"
+
+// framesOf are the sizes that a trial sends, the largest one among them, and
+// the order in which they follow; one size has no order.
+func framesOf(trial measure.Trial) (sizes []int, round []int) {
+	if trial.Mix == nil {
+		return []int{trial.FrameBytes}, nil
+	}
+	for _, f := range trial.Mix.Frames {
+		sizes = append(sizes, f.FrameBytes)
+	}
+	return sizes, trial.Mix.Sequence()
+}
+
+// sizesOf are a trial's smallest and largest frame.
+func sizesOf(trial measure.Trial) (smallest, largest int, err error) {
+	if trial.Mix != nil {
+		if err := trial.Mix.Check(); err != nil {
+			return 0, 0, err
+		}
+	}
+	sizes, _ := framesOf(trial)
+	smallest, largest = sizes[0], sizes[0]
+	for _, size := range sizes {
+		smallest, largest = min(smallest, size), max(largest, size)
+	}
+	return smallest, largest, nil
+}
+
+// putTemplates writes one template for each of the trial's sizes into the
+// programs' memory and returns that of the largest, which every buffer is made for.
+func (d *Driver) putTemplates(direction int, s measure.Stream, trial measure.Trial) (largest template, err error) {
+	sizes, round := framesOf(trial)
+	for n, size := range sizes {
+		made, err := newTemplate(s, size)
+		if err != nil {
+			return template{}, err
+		}
+		d.state.Sizes[direction][n] = trafficFrameSize{Bytes: uint32(len(made.frame)), ChecksumBase: made.checksumBase}
+		place := &d.state.Templates[direction][n]
+		clear(place[:])
+		copy(place[:], made.frame)
+		if len(made.frame) > len(largest.frame) {
+			largest = made
+		}
+	}
+	for n, size := range round {
+		d.state.Rounds[direction][n] = uint8(size)
+	}
+	d.state.Transmitters[direction].Round = uint32(len(round))
+	return largest, nil
+}

@@ -1,0 +1,50 @@
+package xdp
+
+import (
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+)
+
+// TestShareOfTheLoad has the reverse direction send a tenth, by one thread and
+// by two; as fast as possible there are no shares.
+func TestShareOfTheLoad(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		p := buildPath(t, routedWithNAPI)
+		path := p.IPv4()
+		path.Streams[1].LoadPercent = 10
+		d := open(t, p, Config{Path: path, Threads: threads})
+		o := run(t, d, trialOf(64, 5000, 200*time.Millisecond))
+		checkWhole(t, o)
+		forward, reverse := o.Directions[0], o.Directions[1]
+		if forward.IntendedFrames != 1000 || reverse.IntendedFrames != 100 || forward.LoadPercent != 0 || reverse.LoadPercent != 10 {
+			t.Errorf("%d threads: forward %d frames, reverse %d with %d %%", threads, forward.IntendedFrames, reverse.IntendedFrames, reverse.LoadPercent)
+		}
+		if forward.SentFrames == 1000 && reverse.SentFrames == 100 && o.SendingNanoseconds == 200e6 && o.OfferedFramesPerSecond() != 5000 {
+			t.Errorf("%d threads: offered %f, want 5000", threads, o.OfferedFramesPerSecond())
+		}
+		flatOut := run(t, d, trialOf(64, 0, 50*time.Millisecond))
+		if reverse := flatOut.Directions[1]; reverse.LoadPercent != 0 || reverse.SentFrames == 0 {
+			t.Errorf("%d threads: as fast as possible, reverse sent %d with %d %%", threads, reverse.SentFrames, reverse.LoadPercent)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestShareOutOfRange(t *testing.T) {
+	p := buildPath(t, testpath.Direct)
+	path := p.IPv4()
+	path.Streams[1].LoadPercent = 101
+	if _, err := tryOpen(p, Config{Path: path}); measure.ReasonOf(err) != ReasonInvalidPath {
+		t.Errorf("a share of 101 %%: %v", err)
+	}
+	path.Streams[1].LoadPercent = 1
+	d := open(t, p, Config{Path: path})
+	if _, err := d.Measure(t.Context(), trialOf(64, 100, 100*time.Millisecond)); measure.ReasonOf(err) != ReasonInvalidTrial {
+		t.Errorf("1 %% of 100 frames/s for 100 ms: %v, want reason %s", err, ReasonInvalidTrial)
+	}
+}
