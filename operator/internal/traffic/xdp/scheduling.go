@@ -23,17 +23,10 @@ const (
 // whatever else somebody has made real-time.
 const realTimePriority = 1
 
-// chooseScheduling takes RealTime unasked only where it can harm neither the
-// device nor the figures: on CPUs that were set aside, with another one left
-// for the rest of the process, on a node whose kernel does not take a
-// real-time thread off its CPU for 50 ms of each second.
 func (d *Driver) chooseScheduling(allowed, online int) {
 	wanted := d.config.Scheduling
 	if wanted == Auto {
-		wanted = Fair
-		if allowed > len(d.cpus) && allowed < online && !realTimeThrottled() {
-			wanted = RealTime
-		}
+		wanted = unaskedScheduling(len(d.cpus), allowed, online, realTimeThrottled())
 	}
 	if wanted == RealTime {
 		if err := tryRealTime(); err != nil {
@@ -45,6 +38,17 @@ func (d *Driver) chooseScheduling(allowed, online int) {
 		}
 	}
 	d.description.Scheduling = wanted
+}
+
+// unaskedScheduling takes RealTime only where it can harm neither the device
+// nor the figures: on CPUs that were set aside, with another one left for the
+// rest of the process, on a node whose kernel does not take a real-time thread
+// off its CPU for 50 ms of each second.
+func unaskedScheduling(threads, allowed, online int, throttled bool) string {
+	if threads < allowed && allowed < online && !throttled {
+		return RealTime
+	}
+	return Fair
 }
 
 // realTimeThrottled is true where the kernel's limit on real-time threads is

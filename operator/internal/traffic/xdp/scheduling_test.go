@@ -14,21 +14,22 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp/testpath/recorder"
 )
 
-func TestSchedulingUnasked(t *testing.T) {
+func TestUnaskedScheduling(t *testing.T) {
 	for name, c := range map[string]struct {
-		scheduling      string
-		allowed, online int
+		threads, allowed, online int
+		throttled                bool
+		want                     string
 	}{
-		"all CPUs":          {Auto, 8, 8},
-		"no CPU to spare":   {Auto, 1, 8},
-		"no CPUs are known": {Auto, 4, 0},
-		"shared by wish":    {Fair, 4, 8},
+		"CPUs set aside":               {threads: 1, allowed: 2, online: 8, want: RealTime},
+		"two threads of three CPUs":    {threads: 2, allowed: 3, online: 8, want: RealTime},
+		"the kernel's limit":           {threads: 1, allowed: 2, online: 8, throttled: true, want: Fair},
+		"all CPUs":                     {threads: 1, allowed: 8, online: 8, want: Fair},
+		"no CPU to spare":              {threads: 1, allowed: 1, online: 8, want: Fair},
+		"nobody knows how many online": {threads: 1, allowed: 4, online: 0, want: Fair},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &Driver{config: Config{Scheduling: c.scheduling}, cpus: []int{7}}
-			d.chooseScheduling(c.allowed, c.online)
-			if got := d.description.Scheduling; got != Fair {
-				t.Errorf("the threads are scheduled %q, want %q", got, Fair)
+			if got := unaskedScheduling(c.threads, c.allowed, c.online, c.throttled); got != c.want {
+				t.Errorf("the threads are scheduled %q, want %q", got, c.want)
 			}
 		})
 	}
