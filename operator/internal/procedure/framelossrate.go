@@ -59,13 +59,14 @@ func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 	return nil
 }
 
-// lossless says that the last n records lost nothing.
+// lossless says that the last n records lost nothing of a load that was sent in
+// full: a load that the generator did not reach proves nothing about it.
 func lossless(records []measure.Record, n int) bool {
 	if len(records) < n {
 		return false
 	}
 	for _, r := range records[len(records)-n:] {
-		if r.Outcome.LossRatio() > 0 {
+		if r.Outcome.LossRatio() > 0 || behind(r) {
 			return false
 		}
 	}
