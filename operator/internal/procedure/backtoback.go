@@ -134,8 +134,12 @@ func (w *walk) deviceThroughput(frameBytes int) (uint64, bool) {
 	if throughput == nil {
 		return 0, false
 	}
-	for i, r := range throughput.results {
-		if w.instr.Throughput.Goals[i].LossPartsPerMillion == 0 {
+	lossless := map[string]bool{}
+	for _, g := range w.instr.Throughput.Goals {
+		lossless[g.Name] = g.LossPartsPerMillion == 0
+	}
+	for _, r := range throughput.results {
+		if lossless[r.Goal] {
 			return wholeFrames(r.ConditionalThroughputFramesPerSecond), r.UpperBoundCause == search.DeviceLoss
 		}
 	}
