@@ -40,7 +40,11 @@ func curvePercent(f *measure.FrameLossRateInstructions, i int) int { return 100 
 
 func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 	f := w.instr.FrameLossRate
-	if err := p.takeSteady(records, w.warmUpReached(p.frameBytes)); err != nil {
+	reached := 0.0
+	if warmUp := w.find(measure.StageWarmUp, p.frameBytes); warmUp != nil && warmUp.last() != nil {
+		reached = warmUp.last().Outcome.OfferedFramesPerSecond()
+	}
+	if err := p.takeSteady(records, reached); err != nil {
 		return err
 	}
 	done := len(p.counted)
