@@ -71,13 +71,14 @@ type burstSearch struct {
 func (s burstSearch) steps() uint64 { return (s.low + s.high + 1) / 2 }
 func (s burstSearch) done() bool    { return s.low == s.high }
 
-// learn takes a burst of s.steps().
-func (s *burstSearch) learn(b *measure.BackToBackInstructions, o measure.Outcome) {
+// learn takes a burst of s.steps(). One that was not sent in full is no burst of
+// that length, and does not pass.
+func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record) {
 	lost := uint64(0)
-	for _, d := range o.Directions {
+	for _, d := range r.Outcome.Directions {
 		lost = max(lost, d.LostFrames())
 	}
-	if lost == 0 {
+	if lost == 0 && !behind(r) {
 		s.low, s.lossy = s.steps(), 0
 		return
 	}
@@ -102,7 +103,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	steps := w.burstSteps(p.frameBytes)
 	s := burstSearch{high: steps}
 	for _, r := range p.counted {
-		s.learn(b, r.Outcome)
+		s.learn(b, r)
 		if s.done() {
 			p.bursts = append(p.bursts, s.low*b.StepFrames)
 			s = burstSearch{high: steps}
@@ -133,8 +134,12 @@ func (w *walk) deviceThroughput(frameBytes int) (uint64, bool) {
 	if throughput == nil {
 		return 0, false
 	}
-	for i, r := range throughput.results {
-		if w.instr.Throughput.Goals[i].LossPartsPerMillion == 0 {
+	lossless := map[string]bool{}
+	for _, g := range w.instr.Throughput.Goals {
+		lossless[g.Name] = g.LossPartsPerMillion == 0
+	}
+	for _, r := range throughput.results {
+		if lossless[r.Goal] {
 			return wholeFrames(r.ConditionalThroughputFramesPerSecond), r.UpperBoundCause == search.DeviceLoss
 		}
 	}
@@ -189,11 +194,20 @@ func (w *walk) warnBackToBack(d *doubtful, p *part) {
 		d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
 			"Even the shortest burst of %d frames lost some in %d of %d searches, which count as 0.", w.instr.BackToBack.StepFrames, none, len(p.bursts))
 	}
-	slowest := math.Inf(1)
+	slowest, unsent := math.Inf(1), 0
 	for _, r := range p.counted {
-		if r.Outcome.LossRatio() == 0 {
+		switch {
+		case r.Outcome.LossRatio() > 0:
+		case behind(r):
+			unsent++
+		default:
 			slowest = min(slowest, r.Outcome.OfferedFramesPerSecond())
 		}
+	}
+	if unsent > 0 {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+			"The generator could not send %d of %d bursts in full; nothing of them was lost, and they do not pass, so the device may do better.",
+			unsent, len(p.counted))
 	}
 	if slowest*100 < float64(most)*steadyBurst {
 		d.add(v1alpha1.WarningLoadNotReached, p.frameBytes,

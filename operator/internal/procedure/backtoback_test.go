@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,6 +173,31 @@ func TestBackToBackBounds(t *testing.T) {
 	}
 	wantWarning(t, instr, records, v1alpha1.WarningIrregularResult,
 		"Even the shortest burst of 100 frames lost some in 3 of 3 searches, which count as 0.")
+}
+
+// A burst that was not sent in full shows nothing about its length.
+func TestBackToBackUnsent(t *testing.T) {
+	instr := backToBack()
+	b := newBench(buffered{500_000, 3000})
+	b.spoil = func(r *measure.Record) {
+		if d := &r.Outcome.Directions[0]; r.Stage == measure.StageBackToBack && d.IntendedFrames > 2000 {
+			d.SentFrames, d.ReceivedFrames = 2000, 2000
+			r.Outcome.Directions[1] = *d
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(instr, records).Frames[0].BackToBack; got.MaxFrames != 2000 {
+		t.Errorf("%+v", got)
+	}
+	for _, w := range Results(instr, records).Warnings {
+		if w.Code == v1alpha1.WarningGeneratorCeiling && strings.Contains(w.Message, "bursts in full") {
+			return
+		}
+	}
+	t.Error("no warning about bursts that were not sent")
 }
 
 func TestBackToBackStretched(t *testing.T) {

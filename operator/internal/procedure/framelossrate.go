@@ -40,7 +40,11 @@ func curvePercent(f *measure.FrameLossRateInstructions, i int) int { return 100 
 
 func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 	f := w.instr.FrameLossRate
-	if err := p.take(records); err != nil {
+	reached := 0.0
+	if warmUp := w.find(measure.StageWarmUp, p.frameBytes); warmUp != nil && warmUp.last() != nil {
+		reached = warmUp.last().Outcome.OfferedFramesPerSecond()
+	}
+	if err := p.takeSteady(records, reached); err != nil {
 		return err
 	}
 	done := len(p.counted)
@@ -59,13 +63,36 @@ func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 	return nil
 }
 
-// lossless says that the last n records lost nothing.
+// takeSteady takes records as the search does: a trial in which the generator
+// fell behind where it was faster before is made again, a few times.
+func (p *part) takeSteady(records []measure.Record, reached float64) error {
+	inARow, disturbances := 0, 0
+	for _, r := range records {
+		if objection(r) != "" {
+			p.invalid = append(p.invalid, r)
+			inARow++
+			continue
+		}
+		inARow = 0
+		if disturbed(r, reached) && disturbances < mostDisturbed {
+			p.invalid = append(p.invalid, r)
+			disturbances++
+			continue
+		}
+		p.counted = append(p.counted, r)
+		reached, disturbances = max(reached, r.Outcome.OfferedFramesPerSecond()), 0
+	}
+	return p.unreliable(inARow)
+}
+
+// lossless says that the last n records lost nothing of a load that was sent in
+// full: a load that the generator did not reach proves nothing about it.
 func lossless(records []measure.Record, n int) bool {
 	if len(records) < n {
 		return false
 	}
 	for _, r := range records[len(records)-n:] {
-		if r.Outcome.LossRatio() > 0 {
+		if r.Outcome.LossRatio() > 0 || behind(r) {
 			return false
 		}
 	}

@@ -83,6 +83,38 @@ func TestFrameLossRate(t *testing.T) {
 	}
 }
 
+// A generator that does not reach a load has not shown that nothing is lost at it.
+func TestFrameLossRateBehind(t *testing.T) {
+	instr := frameLossRate(400_000)
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageFrameLossRate && r.Trial.IntendedFramesPerSecond > 250_000 {
+			for i := range r.Outcome.Directions {
+				d := &r.Outcome.Directions[i]
+				d.SentFrames /= 2
+				d.ReceivedFrames = d.SentFrames
+			}
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials := map[uint64]int{}
+	for _, r := range records {
+		if r.Stage == measure.StageFrameLossRate {
+			trials[r.Trial.IntendedFramesPerSecond]++
+		}
+	}
+	// At 90 % the generator may be at its limit; at 80 % it was faster in the warm-up.
+	if trials[360_000] != 1 || trials[320_000] != 1+mostDisturbed || trials[240_000] != 1 {
+		t.Errorf("trials by load: %v", trials)
+	}
+	if got := Results(instr, records).Frames[0].FrameLossRate; len(got.Points) != 6 || got.End != v1alpha1.EndTwoTrialsWithoutLoss {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestFrameLossRateTroubles(t *testing.T) {
 	instr := frameLossRate(0)
 	if _, err := newBench(silent{hardCap(), 3 * time.Second}).run(t, instr, nil); measure.ReasonOf(err) != v1alpha1.ReasonChainFailed {
