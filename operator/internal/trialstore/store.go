@@ -29,7 +29,6 @@ import (
 // failure of the run: that one goes on.
 var ErrSuperseded = errors.New("another measurer holds the results")
 
-
 const (
 	// MaximumBytes of all keys and values together. The API server refuses a
 	// ConfigMap beyond 1 MiB; the rest is for the keys that come at the end.
