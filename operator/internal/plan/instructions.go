@@ -36,7 +36,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
 		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)
 	}
-	for _, size := range spec.Traffic.Sizes() {
+	for _, size := range spec.Traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
 	instructions.Mixes = mixesOf(spec.Traffic)

@@ -35,10 +35,10 @@ func checkLoads(in Input) error {
 		Throughput:        instructThroughput(in.Run.Spec.Measurements.Throughput),
 		Latency:           instructLatency(in.Run.Spec.Measurements.Latency),
 	}
-	for _, size := range traffic.Sizes() {
+	for _, size := range traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
-	for _, size := range instructions.Sizes() {
+	for _, size := range instructions.FrameBytes {
 		for _, load := range loadsOf(instructions, size) {
 			if err := checkLoad(instructions, size, load); err != nil {
 				return err

@@ -74,7 +74,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes)+len(instr.Mixes) == 0:
+	case len(instr.FrameBytes) == 0:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
 	case instr.Throughput == nil && instr.Latency == nil:
 		return fmt.Errorf("%w: neither throughput nor latency is asked for", ErrInstructions)
@@ -83,13 +83,11 @@ func validate(instr measure.Instructions) error {
 	case instr.Latency != nil && len(instr.Latency.Loads) == 0:
 		return fmt.Errorf("%w: latency without a load", ErrInstructions)
 	}
-	for _, mix := range instr.Mixes {
-		if err := mix.Check(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInstructions, err)
-		}
+	if err := instr.CheckMixes(); err != nil {
+		return fmt.Errorf("%w: %w", ErrInstructions, err)
 	}
 	seen := map[int]bool{}
-	for _, frameBytes := range instr.Sizes() {
+	for _, frameBytes := range instr.FrameBytes {
 		switch {
 		case seen[frameBytes]:
 			return fmt.Errorf("%w: frame size %d stands there twice", ErrInstructions, frameBytes)
