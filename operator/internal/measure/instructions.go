@@ -18,9 +18,10 @@ type Instructions struct {
 	Calibration *Path `json:"calibration,omitempty"`
 	// StartupSeconds is how long probes may take to come through the chain.
 	StartupSeconds int `json:"startupSeconds"`
-	// FrameBytes are measured one after the other.
+	// FrameBytes are measured one after the other, each a size or the mean of one
+	// of Mixes.
 	FrameBytes []int `json:"frameBytes"`
-	// Mixes are measured after them. No mean is that of another mix or a size.
+	// Mixes say which of FrameBytes are means.
 	Mixes []Mix `json:"mixes,omitempty"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`

@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // Mix is a mix of frame sizes that are sent together (IMIX, RFC 6985).
@@ -91,14 +92,22 @@ func (m Mix) Layer1BitsPerSecond(framesPerSecond float64) float64 {
 	return framesPerSecond * float64(bytes+frames*FrameOverheadBytes) * 8 / float64(frames)
 }
 
-// Sizes are what is measured one after the other, by frameBytes: the sizes, and
-// the mixes by their mean.
-func (i Instructions) Sizes() []int {
-	sizes := append([]int(nil), i.FrameBytes...)
-	for _, m := range i.Mixes {
-		sizes = append(sizes, m.MeanFrameBytes())
+// CheckMixes wants each mix to be one that can be sent, and its mean to be one
+// of FrameBytes and no other mix's.
+func (i Instructions) CheckMixes() error {
+	for n, m := range i.Mixes {
+		if err := m.Check(); err != nil {
+			return err
+		}
+		mean := m.MeanFrameBytes()
+		if !slices.Contains(i.FrameBytes, mean) {
+			return fmt.Errorf("the mean of mix %q, %d bytes, is none of what is measured", m.Name, mean)
+		}
+		if first := i.MixOf(mean); first != &i.Mixes[n] {
+			return fmt.Errorf("the mixes %q and %q have one mean, %d bytes", first.Name, m.Name, mean)
+		}
 	}
-	return sizes
+	return nil
 }
 
 // MixOf is the mix whose mean this is, nil where it is a size of its own.

@@ -44,7 +44,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if spec.Measurements.Repeats > 1 {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
-	for _, size := range spec.Traffic.Sizes() {
+	for _, size := range spec.Traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
 	instructions.Mixes = mixesOf(spec.Traffic)

@@ -35,10 +35,10 @@ func checkLoads(in Input) error {
 		Throughput:        instructThroughput(in.Run.Spec.Measurements.Throughput),
 		Latency:           instructLatency(in.Run.Spec.Measurements.Latency),
 	}
-	for _, size := range traffic.Sizes() {
+	for _, size := range traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
-	for _, size := range instructions.Sizes() {
+	for _, size := range instructions.FrameBytes {
 		loads := loadsOf(instructions, size)
 		for _, l := range furtherLoads(in.Run.Spec.Measurements) {
 			if l.frameBytes == 0 || int(l.frameBytes) == size {

@@ -31,7 +31,7 @@ func TestMixesInInstructions(t *testing.T) {
 	if diff := cmp.Diff(want, instructions.Mixes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int{64, 512, 1518, 362, 150}, instructions.Sizes()); diff != "" {
+	if diff := cmp.Diff([]int{64, 512, 1518, 362, 150}, instructions.FrameBytes); diff != "" {
 		t.Errorf("sizes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int32{64, 512, 1518, 362, 150}, in.Run.Spec.Traffic.MeasuredFrameBytes()); diff != "" {

@@ -111,7 +111,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	}
 	if p.over = len(p.bursts) >= b.Repeats; p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
-			return chainFailed(size(w.instr, p.frameBytes), last.Trial.IntendedFramesPerSecond)
+			return chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}

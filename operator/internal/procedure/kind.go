@@ -92,7 +92,7 @@ func (w *walk) highestFurther(frameBytes int) (uint64, error) {
 
 // asked says that one of the kinds has a phase.
 func asked(instr measure.Instructions) bool {
-	for _, frameBytes := range instr.Sizes() {
+	for _, frameBytes := range instr.FrameBytes {
 		if len(furtherPhases(instr, frameBytes)) > 0 {
 			return true
 		}

@@ -14,7 +14,7 @@ import (
 func TestAMixIsOneMoreSize(t *testing.T) {
 	instr := instructions()
 	instr.LinkBitsPerSecond = 1_000_000_000
-	instr.FrameBytes = []int{64}
+	instr.FrameBytes = []int{64, 362}
 	mix := measure.Mix{Name: "SimpleIMIX", Frames: []measure.MixFrame{
 		{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1},
 	}}
@@ -54,7 +54,7 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 
 func TestAMixAlone(t *testing.T) {
 	instr := instructions()
-	instr.FrameBytes = nil
+	instr.FrameBytes = []int{96}
 	instr.Mixes = []measure.Mix{{Name: "m", Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 1}, {FrameBytes: 128, Weight: 1}}}}
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 500_000}).run(t, instr, nil)
 	if err != nil {
@@ -63,8 +63,16 @@ func TestAMixAlone(t *testing.T) {
 	if got := Results(instr, records).Summary; got == nil || got.FrameBytes != 96 {
 		t.Errorf("summary %+v, want that of the mix", got)
 	}
-	instr.FrameBytes = []int{96}
+	instr.FrameBytes = []int{96, 96}
 	if _, err := Next(instr, nil); err == nil {
 		t.Error("a mix with the mean of a size was accepted")
+	}
+	instr.FrameBytes = []int{64}
+	if _, err := Next(instr, nil); err == nil {
+		t.Error("a mix that is not measured was accepted")
+	}
+	instr.FrameBytes, instr.Mixes = []int{96}, append(instr.Mixes, instr.Mixes[0])
+	if _, err := Next(instr, nil); err == nil {
+		t.Error("two mixes with one mean were accepted")
 	}
 }

@@ -76,7 +76,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes)+len(instr.Mixes) == 0:
+	case len(instr.FrameBytes) == 0:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
 	case instr.Throughput == nil && instr.Latency == nil && !asked(instr):
 		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
@@ -94,13 +94,11 @@ func validate(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
 		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
 	}
-	for _, mix := range instr.Mixes {
-		if err := mix.Check(); err != nil {
-			return fmt.Errorf("%w: %w", ErrInstructions, err)
-		}
+	if err := instr.CheckMixes(); err != nil {
+		return fmt.Errorf("%w: %w", ErrInstructions, err)
 	}
 	seen := map[int]bool{}
-	for _, frameBytes := range instr.Sizes() {
+	for _, frameBytes := range instr.FrameBytes {
 		switch {
 		case seen[frameBytes]:
 			return fmt.Errorf("%w: frame size %d stands there twice", ErrInstructions, frameBytes)

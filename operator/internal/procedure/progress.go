@@ -61,7 +61,7 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 		if asked := w.instr.Maximum(ph.frameBytes); asked > 0 {
 			highest = min(highest, asked)
 		}
-		estimate, err := search.Remaining(w.searchConfig(ph.frameBytes, highest), nil)
+		estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, highest), nil)
 		if err != nil {
 			return settle
 		}

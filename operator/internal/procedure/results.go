@@ -28,7 +28,7 @@ type Figures struct {
 func Results(instr measure.Instructions, records []measure.Record) Figures {
 	w := play(instr, records)
 	out := Figures{Calibration: w.calibration(), Warnings: w.warnings()}
-	for _, frameBytes := range instr.Sizes() {
+	for _, frameBytes := range instr.FrameBytes {
 		frame := v1alpha1.FrameResult{
 			FrameBytes: int32(frameBytes),
 			Mix:        mixName(instr, frameBytes),
@@ -60,7 +60,7 @@ func layer1(instr measure.Instructions, framesPerSecond float64, frameBytes int)
 
 func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 	var out []v1alpha1.CalibrationFrame
-	for _, frameBytes := range w.instr.Sizes() {
+	for _, frameBytes := range w.instr.FrameBytes {
 		rate := w.find(measure.StageCalibrateRate, frameBytes)
 		delay := w.find(measure.StageCalibrateLatency, frameBytes)
 		if rate == nil || !rate.over || delay == nil || !delay.over {
@@ -222,7 +222,7 @@ func delays(d measure.Delays) v1alpha1.Delays {
 
 // summary is the first frame size's first goal and last latency load.
 func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha1.ResultSummary {
-	if len(frames) == 0 || frames[0].FrameBytes != int32(instr.Sizes()[0]) {
+	if len(frames) == 0 || frames[0].FrameBytes != int32(instr.FrameBytes[0]) {
 		return nil
 	}
 	first := frames[0]

@@ -24,7 +24,7 @@ func ExpectedBytes(instr measure.Instructions) int {
 		}
 		switch ph.stage {
 		case measure.StageThroughput:
-			if estimate, err := search.Remaining(w.searchConfig(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
+			if estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
 				trials = estimate.Trials
 			}
 		case measure.StageBackToBack:

@@ -66,11 +66,11 @@ func tooSlow(err error, least uint64) error {
 }
 
 // searchConfig is the search's view of the instructions.
-func (w *walk) searchConfig(frameBytes int, highest uint64) search.Config {
+func (w *walk) searchConfig(highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
 		Method:                 search.Method(t.Method),
-		MinimumFramesPerSecond: max(1, w.instr.Minimum(frameBytes)),
+		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
 		MaximumFramesPerSecond: highest,
 		// At most one more trial for each goal, and no device keeps a figure
 		// that it could not repeat.
@@ -91,6 +91,13 @@ func (w *walk) searchConfig(frameBytes int, highest uint64) search.Config {
 			cfg.MaxSearch = max(cfg.MaxSearch, goal.FinalTrial+cfg.TrialOverhead)
 		}
 	}
+	return cfg
+}
+
+// searchConfigFor is the same with the minimum load of a frame size.
+func (w *walk) searchConfigFor(frameBytes int, highest uint64) search.Config {
+	cfg := w.searchConfig(highest)
+	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(frameBytes))
 	return cfg
 }
 
@@ -140,7 +147,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	if err != nil {
 		return err
 	}
-	p.config = w.searchConfig(p.frameBytes, highest.framesPerSecond)
+	p.config = w.searchConfigFor(p.frameBytes, highest.framesPerSecond)
 	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
 	if err := p.unreliable(inARow); err != nil {
 		return err
@@ -157,7 +164,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	least := p.config.MinimumFramesPerSecond
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		if last.Trial.IntendedFramesPerSecond == least {
-			return chainFailed(size(w.instr, p.frameBytes), least)
+			return chainFailed(p.frameBytes, least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
 		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)

@@ -103,10 +103,10 @@ func nothingReceived(o measure.Outcome) bool {
 	return true
 }
 
-func chainFailed(size string, framesPerSecond uint64) error {
+func chainFailed(frameBytes int, framesPerSecond uint64) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonChainFailed,
-		Err:    fmt.Errorf("no frame of %s came through at %d frames/s", size, framesPerSecond),
+		Err:    fmt.Errorf("no frame of %d bytes came through at %d frames/s", frameBytes, framesPerSecond),
 		Remedy: "look at the logs of the chain's functions",
 	}
 }

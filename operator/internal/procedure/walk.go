@@ -24,13 +24,13 @@ type phase struct {
 func phases(instr measure.Instructions) []phase {
 	var out []phase
 	if instr.Calibration != nil {
-		for _, frameBytes := range instr.Sizes() {
+		for _, frameBytes := range instr.FrameBytes {
 			out = append(out,
 				phase{stage: measure.StageCalibrateRate, frameBytes: frameBytes},
 				phase{stage: measure.StageCalibrateLatency, frameBytes: frameBytes})
 		}
 	}
-	for _, frameBytes := range instr.Sizes() {
+	for _, frameBytes := range instr.FrameBytes {
 		if instr.WarmUpNanoseconds > 0 {
 			out = append(out, phase{stage: measure.StageWarmUp, frameBytes: frameBytes})
 		}
@@ -215,7 +215,7 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 		return err
 	}
 	if nothingReceived(p.last().Outcome) {
-		return chainFailed(size(w.instr, p.frameBytes), rate)
+		return chainFailed(p.frameBytes, rate)
 	}
 	return nil
 }

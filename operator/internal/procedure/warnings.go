@@ -48,7 +48,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 			"The testbed's ports allow no trial without a device, so the generator's own limit and latency are unknown.")
 	}
 	w.warnShortTrials(d)
-	for _, frameBytes := range w.instr.Sizes() {
+	for _, frameBytes := range w.instr.FrameBytes {
 		for _, p := range w.all(measure.StageThroughput, frameBytes) {
 			if p.over {
 				w.warnBounds(d, p)

@@ -1,0 +1,114 @@
+package v1alpha1_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
+	run := func(kv ...string) map[string]string {
+		fields := map[string]string{}
+		for i := 0; i < len(kv); i += 2 {
+			fields[kv[i]] = kv[i+1]
+		}
+		return fields
+	}
+	for name, test := range map[string]struct {
+		fields map[string]string
+		want   []string
+	}{
+		"no frame":                    {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "name a frame size, a range in frameRanges, or a mix in imix"}},
+		"a range upside down":         {run("spec.traffic", "{frameRanges: [{from: 128, to: 64, step: 1}]}"), []string{"spec.traffic.frameRanges[0].to", "at least from"}},
+		"a range without step":        {run("spec.traffic", "{frameRanges: [{from: 64, to: 128, step: 0}]}"), []string{"spec.traffic.frameRanges[0].step", "greater than or equal to 1"}},
+		"a range of 33 sizes":         {run("spec.traffic", "{frameBytes: [], frameRanges: [{from: 64, to: 96, step: 1}]}"), []string{"spec.traffic.frameRanges", "more than 32 sizes"}},
+		"a range and a size too many": {run("spec.traffic", "{frameBytes: [64], imix: [{name: SimpleIMIX}], frameRanges: [{from: 100, to: 130, step: 1}]}"), []string{"spec.traffic.frameRanges", "more than 32 sizes"}},
+		"a range of tiny IPv6":        {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], frameRanges: [{from: 81, to: 90, step: 1}]}"), []string{"spec.traffic.frameRanges", "at least 82 bytes"}},
+		"a load in two units":         {run("spec.measurements", "{latency: {loads: [{name: a, rate: {lineRatePercent: 5, layer1BitsPerSecond: 1000000}}]}}"), []string{"spec.measurements.latency.loads[0].rate", "exactly one of"}},
+		"a load without unit":         {run("spec.measurements", "{latency: {loads: [{name: a, rate: {}}]}}"), []string{"spec.measurements.latency.loads[0].rate", "exactly one of"}},
+		"a load and its rate":         {run("spec.measurements", "{latency: {loads: [{name: a, framesPerSecond: 5, rate: {lineRatePercent: 5}}]}}"), []string{"spec.measurements.latency.loads[0]", "either framesPerSecond or goal"}},
+		"above line rate":             {run("spec.measurements", "{latency: {loads: [{name: a, rate: {lineRatePercent: 101}}]}}"), []string{"lineRatePercent", "less than or equal to 100"}},
+		"two minimum loads":           {run("spec.measurements", "{throughput: {minimumFramesPerSecond: 5, minimumLoad: {lineRatePercent: 1}}}"), []string{"spec.measurements.throughput.minimumLoad", "give either"}},
+		"two maximum loads":           {run("spec.measurements", "{throughput: {maximumFramesPerSecond: 5000, maximumLoad: {lineRatePercent: 1}}}"), []string{"spec.measurements.throughput.maximumLoad", "give either"}},
+		"more in reverse":             {run("spec.traffic", "{reversePercent: 101}"), []string{"spec.traffic.reversePercent", "less than or equal to 100"}},
+		"nothing in reverse":          {run("spec.traffic", "{reversePercent: 0}"), []string{"spec.traffic.reversePercent", "greater than or equal to 1"}},
+		"a share of one way":          {run("spec.traffic", "{directions: Forward, reversePercent: 10}"), []string{"spec.traffic.reversePercent", "for directions Both alone"}},
+		"unknown mix":                 {run("spec.traffic", "{imix: [{name: Complete}]}"), []string{"spec.traffic.imix[0].frames", "every other name needs frames"}},
+		"a known mix anew":            {run("spec.traffic", "{imix: [{name: SimpleIMIX, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "SimpleIMIX has its own frames"}},
+		"a mix twice":                 {run("spec.traffic", "{imix: [{name: SimpleIMIX}, {name: SimpleIMIX}]}"), []string{"spec.traffic.imix[1]", "Duplicate value"}},
+		"a mix of one size":           {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "at least 2 items"}},
+		"a mix without weight":        {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
+		"a mix of tiny IPv6":          {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], imix: [{name: SimpleIMIX}]}"), []string{"spec.traffic.imix", "at least 82 bytes"}},
+		"no flow":                     {run("spec.traffic", "{flows: 0}"), []string{"spec.traffic.flows", "greater than or equal to 1"}},
+		"flows above a million":       {run("spec.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.traffic.flows", "less than or equal to 1000000"}},
+		"more flows than ports":       {run("spec.traffic", "{flows: 64513}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
+		"more flows than hosts":       {run("spec.traffic", "{flows: 32767, flowVariation: [SourceAddress]}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
+		"unknown flow field":          {run("spec.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
+		"a flow field twice":          {run("spec.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.traffic.flowVariation[1]", "Duplicate value"}},
+		"unknown flow order":          {run("spec.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.traffic.flowOrder", "Unsupported value", "Random"}},
+		"acceptance of no mix's mean": {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 176, atLeast: 1}]"),
+			[]string{"spec.acceptance", "of a mix, its mean size"}},
+		"acceptance between two sizes": {run("spec.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
+			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 100, atLeast: 1}]"),
+			[]string{"spec.acceptance", "nor frameRanges"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := create(object(t, goodRun, test.fields))
+			if err == nil {
+				t.Fatal("was accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("does not say %q: %s", want, clip(err.Error()))
+				}
+			}
+		})
+	}
+}
+
+func TestTrafficIsAdmitted(t *testing.T) {
+	for name, fields := range map[string]map[string]string{
+		"beside sizes": {"spec.traffic": "{imix: [{name: SimpleIMIX}]}"},
+		"alone":        {"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
+		"a range, judged": {
+			"spec.traffic":    "{frameBytes: [], frameRanges: [{from: 64, to: 1518, step: 50}], imix: [{name: SimpleIMIX}]}",
+			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 114, atLeast: 1}]",
+		},
+		"loads in every unit": {"spec.measurements": "{throughput: {minimumLoad: {lineRatePercent: 1}, maximumLoad: {layer1BitsPerSecond: 1000000000}}, " +
+			"latency: {loads: [{name: a, rate: {layer2BitsPerSecond: 25000000}}, {name: b, rate: {framesPerSecond: 7}}, {name: c, goal: PDR, percent: 5}]}}"},
+		"judged by their mean": {
+			"spec.traffic":    "{imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 175, atLeast: 1}, {name: b, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 362, atLeast: 1}]",
+		},
+	} {
+		if err := create(object(t, goodRun, fields)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAnEmptyListOfSizesStays: a client that writes the object back must not
+// bring the default sizes in.
+func TestAnEmptyListOfSizesStays(t *testing.T) {
+	o := object(t, goodRun, map[string]string{"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"})
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
+		t.Fatal(err)
+	}
+	run.ResourceVersion, run.UID = "", ""
+	if err := server.Create(context.Background(), run, client.DryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Spec.Traffic.FrameBytes; got == nil || len(got) != 0 {
+		t.Errorf("frameBytes %v, want none", got)
+	}
+}
