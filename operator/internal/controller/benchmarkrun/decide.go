@@ -145,17 +145,22 @@ func decideAdmitted(s *scope) decision {
 	return decideMeasuring(s)
 }
 
+// isAboutChain are the measurer's reasons that a broken function explains better.
+var isAboutChain = map[string]bool{v1alpha1.ReasonNoPathThroughChain: true, v1alpha1.ReasonChainFailed: true}
+
 // decideMeasuring looks at the measurer and the chain, once both could be there.
 func decideMeasuring(s *scope) decision {
-	broken := ""
+	var broken *trouble
 	if s.records.chainOpen {
 		broken = s.brokenFunction()
 	}
 	switch failure := s.records.failure; {
-	case failure != nil && !(failure.Reason == v1alpha1.ReasonNoPathThroughChain && broken != ""):
+	case broken != nil && !broken.over(s.now):
+		return decision{action: actWait, after: broken.at.Sub(s.now)}
+	case failure != nil && !(broken != nil && isAboutChain[failure.Reason]):
 		return fail(found(failure.Reason, "%s", failure.Message))
-	case broken != "":
-		return fail(found(v1alpha1.ReasonChainFailed, "%s", broken))
+	case broken != nil:
+		return fail(&finding{broken.reason, broken.message})
 	case s.records.done && s.records.chainOpen:
 		return decision{action: actFinish, outcome: s.verdict(), measured: true}
 	case s.records.done:

@@ -90,6 +90,8 @@ func TestDecide(t *testing.T) {
 		"function crashed":        {newScope(launched, withRecords(open), functions(ready, restarted(139, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"function evicted":        {newScope(launched, withRecords(open), functions(ready, evicted)), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"function unready":        {newScope(launched, withRecords(open), functions(unready("link down"), ready)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function just unready":   {newScope(launched, withRecords(open), functions(unreadySince(epoch), ready)), actWait, "", 3 * time.Second},
+		"done, one just unready":  {newScope(launched, withRecords(done), functions(ready, unreadySince(epoch))), actWait, "", 3 * time.Second},
 		"function gone":           {newScope(launched, withRecords(open)), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"done and healthy":        {newScope(launched, withRecords(done), functions(ready, ready)), actFinish, v1alpha1.ReasonSucceeded, 0},
 		"done and not accepted":   {newScope(launched, withRecords(done), functions(ready, ready), criterion), actFinish, v1alpha1.ReasonNotAccepted, 0},

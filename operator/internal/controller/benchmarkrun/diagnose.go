@@ -19,6 +19,11 @@ import (
 // error not to hold the testbed.
 const imagePullPatience = 30 * time.Second
 
+// causePatience is how long a function that is no longer ready may take to end
+// and say why: its pod's status often tells first that it is not ready. One that
+// is ready again by then has lost nothing.
+const causePatience = 3 * time.Second
+
 // trouble is why a pod has not started or is not ready.
 type trouble struct {
 	reason  string
@@ -97,26 +102,31 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
 	return nil
 }
 
-// diagnoseReady says why a function that was ready no longer forwards, or "".
-func diagnoseReady(name string, pod *corev1.Pod) string {
+// diagnoseReady says why a function that was ready no longer forwards, or nil.
+func diagnoseReady(name string, pod *corev1.Pod) *trouble {
+	broken := func(format string, args ...any) *trouble {
+		return &trouble{reason: v1alpha1.ReasonChainFailed, message: sentence("function %q"+format, append([]any{name}, args...)...)}
+	}
 	switch {
 	case pod == nil:
-		return sentence("function %q: its pod is gone", name)
+		return broken(": its pod is gone")
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
-		return sentence("function %q: %s: %s", name, pod.Status.Reason, pod.Status.Message)
+		return broken(": %s: %s", pod.Status.Reason, pod.Status.Message)
 	case !pod.DeletionTimestamp.IsZero():
-		return sentence("function %q: its pod is being deleted", name)
+		return broken(": its pod is being deleted")
 	}
 	if cause := brokenContainer(pod); cause != "" {
-		return sentence("function %q: %s", name, cause)
+		return broken(": %s", cause)
 	}
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
-		return sentence("function %q: its pod has ended", name)
+		return broken(": its pod has ended")
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
-		return sentence("function %q is not ready any more: %s", name, cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+		t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+		t.at = ready.LastTransitionTime.Add(causePatience)
+		return t
 	}
-	return ""
+	return nil
 }
 
 // brokenContainer says how a container ended, whether or not it was started again.

@@ -74,7 +74,11 @@ func TestDiagnoseReady(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := diagnoseReady("f", test.pod); got != test.want {
+			got := ""
+			if t := diagnoseReady("f", test.pod); t != nil {
+				got = t.message
+			}
+			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

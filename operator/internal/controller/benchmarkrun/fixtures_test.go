@@ -150,6 +150,13 @@ func unready(message string) func(*corev1.Pod) {
 	}
 }
 
+func unreadySince(since time.Time) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		unready("x")(p)
+		p.Status.Conditions[len(p.Status.Conditions)-1].LastTransitionTime = metav1.NewTime(since)
+	}
+}
+
 func unscheduled(message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{

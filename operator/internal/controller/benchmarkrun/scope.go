@@ -102,14 +102,14 @@ func (s *scope) missingFunctions() []string {
 }
 
 // brokenFunction says which function of a chain that was ready no longer
-// forwards, and why, or "".
-func (s *scope) brokenFunction() string {
+// forwards, and why, or nil.
+func (s *scope) brokenFunction() *trouble {
 	for _, f := range s.run.Spec.Chain {
-		if cause := diagnoseReady(f.Name, s.function(f.Name)); cause != "" {
-			return cause
+		if t := diagnoseReady(f.Name, s.function(f.Name)); t != nil {
+			return t
 		}
 	}
-	return ""
+	return nil
 }
 
 // functionTrouble is the trouble that ends first among functions that are not
