@@ -22,7 +22,6 @@ GO_FILES := $(shell find operator -name '*.go' -o -name '*.o' -o -name 'go.*' | 
 LAB_FILES := $(shell find test/lab -type f | sort)
 
 NAMESPACE ?= vnfbench-system
-LAB_NAMESPACE ?= default
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
 

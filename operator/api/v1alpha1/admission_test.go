@@ -304,3 +304,19 @@ func TestSamplesAreAdmitted(t *testing.T) {
 		}
 	}
 }
+
+// TestTheReadmesRunIsAdmitted: the first manifest that a new user copies.
+func TestTheReadmesRunIsAdmitted(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```yaml\n")
+	manifest, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("README.md has no manifest")
+	}
+	if err := create(object(t, manifest, map[string]string{"metadata.namespace": "default"})); err != nil {
+		t.Error(err)
+	}
+}
