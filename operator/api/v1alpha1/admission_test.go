@@ -117,7 +117,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
 		"firewall":               {run("spec.chain", "[{name: f, function: Firewall}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
 		"virtual machine":        {run("spec.chain", "[{name: r, function: Router, runtime: VirtualMachine}]"), []string{"spec.chain[0].runtime", "not implemented yet; use Pod"}},
-		"SR-IOV port":            {run("spec.chain", "[{name: r, function: Router, west: {attachment: SRIOV}}]"), []string{"spec.chain[0].west.attachment", "only attachment Veth is implemented yet"}},
+		"a guest's port":         {run("spec.chain", "[{name: r, function: Router, west: {attachment: E1000}}]"), []string{"spec.chain[0].west.attachment", "use Veth, SRIOV or HostDevice"}},
 		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},
 		"platform":               {run("spec.chain", "[{name: r, function: Router, platform: {}}]"), []string{"spec.chain[0].platform", "not implemented yet"}},
 		"queues":                 {run("spec.chain", "[{name: r, function: Router, west: {queues: 2}}]"), []string{"spec.chain[0].west.queues", "not implemented yet"}},
@@ -176,7 +176,13 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 
 		"testbed: TRex":            {testbed("spec.generator", "{driver: TRex}"), []string{"spec.generator.driver", "use XDP"}},
 		"testbed: two runs":        {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
-		"testbed: SR-IOV":          {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}}}"), []string{"spec.ports.west.attachment", "not implemented yet"}},
+		"testbed: no pool":         {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
+		"testbed: pool's name":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
+		"testbed: no NIC":          {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
+		"testbed: PCI address":     {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
+		"testbed: no pool named":   {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
+		"testbed: stray VLAN":      {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
+		"testbed: VLAN 5000":       {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
 		"testbed: missing network": {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
 		"testbed: stray network":   {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
 		"testbed: MTU":             {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
@@ -290,8 +296,13 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	if err != nil || len(files) < 5 {
 		t.Fatalf("found %d samples: %v", len(files), err)
 	}
-	for _, file := range files {
-		if filepath.Base(file) == "kustomization.yaml" {
+	// Samples in folders need more than a one-node lab; beside them are objects of other kinds.
+	further, err := filepath.Glob("../../../config/samples/*/*.yaml")
+	if err != nil || len(further) == 0 {
+		t.Fatalf("found %d samples in folders: %v", len(further), err)
+	}
+	for _, file := range append(files, further...) {
+		if name := filepath.Base(file); name == "kustomization.yaml" || name == "policies.yaml" {
 			continue
 		}
 		text, err := os.ReadFile(file)

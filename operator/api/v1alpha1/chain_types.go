@@ -52,8 +52,8 @@ const (
 // NetworkFunction is one link of the chain.
 // +kubebuilder:validation:XValidation:rule="self.function == 'Router'",message="functions Firewall, EncryptionGateway and Custom are not implemented yet; use Router",fieldPath=".function"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod'",message="runtime VirtualMachine is not implemented yet; use Pod",fieldPath=".runtime"
-// +kubebuilder:validation:XValidation:rule="self.west.attachment == 'Veth'",message="only attachment Veth is implemented yet",fieldPath=".west.attachment"
-// +kubebuilder:validation:XValidation:rule="self.east.attachment == 'Veth'",message="only attachment Veth is implemented yet",fieldPath=".east.attachment"
+// +kubebuilder:validation:XValidation:rule="self.west.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".west.attachment"
+// +kubebuilder:validation:XValidation:rule="self.east.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".east.attachment"
 // +kubebuilder:validation:XValidation:rule="!has(self.platform)",message="platform is for virtual machines, which are not implemented yet; leave it out",fieldPath=".platform"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Firewall') || !has(self.firewall)",message="firewall is for function Firewall alone",fieldPath=".firewall"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'EncryptionGateway') || !has(self.encryptionGateway)",message="encryptionGateway is for function EncryptionGateway alone",fieldPath=".encryptionGateway"
@@ -121,7 +121,9 @@ type NetworkFunction struct {
 // FunctionPort is one port of a function.
 // +kubebuilder:validation:XValidation:rule="!has(self.queues)",message="queues is for virtual machines, which are not implemented yet; leave it out",fieldPath=".queues"
 type FunctionPort struct {
-	// attachment of the port; the testbed must offer it. Default Veth, the only one implemented yet.
+	// attachment of the port; the testbed must offer it. Both ends of a link
+	// are of one way: SRIOV and HostDevice where the testbed's port is one of the
+	// two, the others on its bridges. Default Veth.
 	// +optional
 	// +kubebuilder:default=Veth
 	Attachment Attachment `json:"attachment,omitempty"`

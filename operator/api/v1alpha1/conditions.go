@@ -72,6 +72,10 @@ const (
 	ReasonNodesNotReady = "NodesNotReady"
 	// ReasonAttachmentNotOffered: a function asks for an attachment that the testbed does not list.
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
+	// ReasonAttachmentsDoNotJoin: two ports that a link joins are attached in ways that cannot meet.
+	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
+	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
+	ReasonResourceMissing = "ResourceMissing"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.

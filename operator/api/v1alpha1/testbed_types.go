@@ -189,18 +189,17 @@ const (
 	PortNetworkAttachmentDefinition PortAttachment = "NetworkAttachmentDefinition"
 	// PortSRIOV uses a virtual function of a resource pool.
 	PortSRIOV PortAttachment = "SRIOV"
-	// PortHostDevice moves a host's interface into the pod.
+	// PortHostDevice moves a whole NIC of the node into the pod, and back when the pod ends.
 	PortHostDevice PortAttachment = "HostDevice"
 )
 
 // TestbedPort is one traffic port.
-// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment in ['Bridge', 'NetworkAttachmentDefinition']",message="attachments SRIOV and HostDevice of a testbed's port are not implemented yet; use Bridge or NetworkAttachmentDefinition",fieldPath=".attachment"
 // +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'NetworkAttachmentDefinition') == has(self.networkAttachmentDefinition)",message="networkAttachmentDefinition is required with attachment NetworkAttachmentDefinition, and forbidden with any other"
 // +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'SRIOV') == has(self.sriov)",message="sriov is required with attachment SRIOV, and forbidden with any other"
 // +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'HostDevice') == has(self.hostDevice)",message="hostDevice is required with attachment HostDevice, and forbidden with any other"
 type TestbedPort struct {
 	// attachment is Bridge, NetworkAttachmentDefinition, SRIOV or HostDevice.
-	// Default Bridge. SRIOV and HostDevice are not implemented yet.
+	// Default Bridge.
 	// +optional
 	// +kubebuilder:default=Bridge
 	Attachment PortAttachment `json:"attachment,omitempty"`
@@ -235,13 +234,17 @@ type ExistingNetwork struct {
 
 // SRIOVPort names a pool of virtual functions.
 type SRIOVPort struct {
-	// resourceName is the device plugin's resource, such as "openshift.io/west".
+	// resourceName is the device plugin's resource, such as "openshift.io/west":
+	// the resource prefix of the SR-IOV network operator, and the resourceName of
+	// a SriovNetworkNodePolicy. The traffic pod takes one of it.
 	// +required
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="resourceName is a prefix and a name, such as openshift.io/west"
 	ResourceName string `json:"resourceName,omitempty"`
 
-	// vlan is the tag that the virtual function adds. Default 0: none.
+	// vlan is the tag that the NIC puts on frames of the generator's and the
+	// function's virtual function, and takes off again. Default 0: none.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -249,9 +252,10 @@ type SRIOVPort struct {
 	VLAN int32 `json:"vlan,omitempty"`
 }
 
-// HostDevicePort names a host's interface.
+// HostDevicePort names a NIC of a node. A PCI address says nothing about the
+// node: the node selector beside it must match the one that has the NIC.
 type HostDevicePort struct {
-	// pciAddress is that of the device, such as "0000:03:00.1".
+	// pciAddress is that of the NIC, such as "0000:03:00.1".
 	// +required
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`
 	// +kubebuilder:validation:MaxLength=12
@@ -281,6 +285,62 @@ type DeviceUnderTest struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=7
 	Attachments []Attachment `json:"attachments,omitempty"`
+
+	// sriov names the pools of virtual functions for function ports with
+	// attachment SRIOV. Absent: the outer ports take from the pools of spec.ports,
+	// and there is none for ports between functions.
+	// +optional
+	SRIOV *DeviceSRIOV `json:"sriov,omitempty"`
+
+	// hostDevices are the whole NICs for the chain's outer ports with attachment HostDevice.
+	// +optional
+	HostDevices *DeviceHostDevices `json:"hostDevices,omitempty"`
+}
+
+// DeviceSRIOV names the pools of virtual functions that functions take from.
+// Each name is a device plugin's resource, such as "openshift.io/west".
+// +kubebuilder:validation:XValidation:rule="[has(self.westResourceName), has(self.eastResourceName), has(self.innerResourceName)].exists(x, x)",message="name at least one of westResourceName, eastResourceName and innerResourceName, or leave sriov out"
+// +kubebuilder:validation:XValidation:rule="!has(self.firstInnerVLAN) || has(self.innerResourceName)",message="firstInnerVLAN is for the pool innerResourceName, which is absent",fieldPath=".firstInnerVLAN"
+type DeviceSRIOV struct {
+	// westResourceName is the pool of the chain's first port. Absent: that of spec.ports.west.sriov.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="westResourceName is a prefix and a name, such as openshift.io/west"
+	WestResourceName string `json:"westResourceName,omitempty"`
+
+	// eastResourceName is the pool of the chain's last port. Absent: that of spec.ports.east.sriov.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="eastResourceName is a prefix and a name, such as openshift.io/east"
+	EastResourceName string `json:"eastResourceName,omitempty"`
+
+	// innerResourceName is the pool of ports between functions: virtual
+	// functions of one NIC, whose own switch joins those with the same VLAN.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="innerResourceName is a prefix and a name, such as openshift.io/inner"
+	InnerResourceName string `json:"innerResourceName,omitempty"`
+
+	// firstInnerVLAN keeps the links between functions apart: the first has
+	// this tag, the next one more, and so on. Default 100.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4080
+	FirstInnerVLAN *int32 `json:"firstInnerVLAN,omitempty"`
+}
+
+// DeviceHostDevices are whole NICs of the device's node.
+type DeviceHostDevices struct {
+	// west is the NIC of the chain's first port.
+	// +optional
+	West *HostDevicePort `json:"west,omitempty"`
+
+	// east is the NIC of the chain's last port.
+	// +optional
+	East *HostDevicePort `json:"east,omitempty"`
 }
 
 // TestbedStatus is what the operator found and who holds the testbed.

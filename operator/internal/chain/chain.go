@@ -123,6 +123,17 @@ func requirements(r plan.Resources) corev1.ResourceRequirements {
 	return requirements
 }
 
+// withDevices adds what the ports take of device plugins. Kubernetes wants such
+// resources as a limit, and takes the request from there.
+func withDevices(r corev1.ResourceRequirements, devices map[string]int64) corev1.ResourceRequirements {
+	for name, number := range devices {
+		quantity := *resource.NewQuantity(number, resource.DecimalSI)
+		r.Requests[corev1.ResourceName(name)] = quantity
+		r.Limits[corev1.ResourceName(name)] = quantity
+	}
+	return r
+}
+
 func pullSecrets(names []string) []corev1.LocalObjectReference {
 	var references []corev1.LocalObjectReference
 	for _, name := range names {

@@ -76,7 +76,7 @@ func functionContainer(p *plan.Plan, function plan.Function, volume string) core
 		ImagePullPolicy: p.ImagePullPolicy,
 		Command:         []string{"vnf", "run", "--config", vnf.DefaultPath, "--listen", ":8080"},
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
-		Resources:       requirements(function.Resources),
+		Resources:       withDevices(requirements(function.Resources), p.DevicesOf(function.Name)),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume, MountPath: path.Dir(vnf.DefaultPath), ReadOnly: true}},
 		// NET_ADMIN: links, addresses, routes and neighbours of its own
 		// network namespace.

@@ -32,6 +32,17 @@ var inputs = map[string]func() plan.Input{
 		in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward
 		return in
 	},
+	"sriov": func() plan.Input { return plantest.SRIOV(2) },
+	"host-devices": func() plan.Input {
+		in := plantest.Input(1)
+		plantest.Attach(&in, v1alpha1.AttachmentHostDevice)
+		in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
+		in.Testbed.Spec.Ports.East = plantest.HostDevicePort("0000:03:00.1")
+		in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+			West: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.1"},
+		}
+		return in
+	},
 	"existing-networks": func() plan.Input {
 		in := plantest.Input(1)
 		in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}

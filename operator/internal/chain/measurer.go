@@ -158,7 +158,7 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 				fromField("POD_NAME", "metadata.name"),
 				fromField("POD_UID", "metadata.uid"),
 			},
-			Resources: requirements(p.Generator.Resources),
+			Resources: withDevices(requirements(p.Generator.Resources), p.DevicesOf("")),
 			VolumeMounts: []corev1.VolumeMount{
 				{Name: instructions, MountPath: instructionsDirectory, ReadOnly: true},
 				{Name: token, MountPath: tokenDirectory, ReadOnly: true},

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/vnf"
 )
@@ -16,6 +17,9 @@ var NetworkAttachmentDefinition = schema.GroupVersionKind{
 
 // annotationNetworks tells Multus which networks a pod joins.
 const annotationNetworks = "k8s.v1.cni.cncf.io/networks"
+
+// AnnotationResource tells Multus which device plugin's resource a network gives out.
+const AnnotationResource = "k8s.v1.cni.cncf.io/resourceName"
 
 // cniVersion of the configuration; the bridge and tuning plugins have it since 1.0.0.
 const cniVersion = "1.0.0"
@@ -49,11 +53,30 @@ type bridgePlugin struct {
 	Capabilities map[string]bool `json:"capabilities"`
 }
 
+// sriovPlugin moves a virtual function into the pod; which one, the device
+// plugin has chosen. The NIC adds and takes off the tag.
+type sriovPlugin struct {
+	Type         string          `json:"type"`
+	VLAN         int             `json:"vlan"`
+	IPAM         struct{}        `json:"ipam"`
+	Capabilities map[string]bool `json:"capabilities"`
+}
+
+// hostDevicePlugin moves a whole NIC into the pod.
+type hostDevicePlugin struct {
+	Type     string `json:"type"`
+	PCIBusID string `json:"pciBusID"`
+}
+
 // tuningPlugin sets sysctls in the pod's network namespace, where the pod's own
-// /proc/sys is read only. The kubelet's list of safe sysctls does not apply.
+// /proc/sys is read only. The kubelet's list of safe sysctls does not apply. It
+// gives a whole NIC its MAC address and MTU, which the plugin before it cannot,
+// and takes them back when the pod ends.
 type tuningPlugin struct {
-	Type   string            `json:"type"`
-	Sysctl map[string]string `json:"sysctl"`
+	Type         string            `json:"type"`
+	Sysctl       map[string]string `json:"sysctl"`
+	MTU          int               `json:"mtu,omitempty"`
+	Capabilities map[string]bool   `json:"capabilities,omitempty"`
 }
 
 // quietSysctls keep a traffic port silent. The default covers the ports that
@@ -94,10 +117,7 @@ func network(p *plan.Plan, bridge string, end plan.End) *unstructured.Unstructur
 	config := configurationList{
 		CNIVersion: cniVersion,
 		Name:       end.Network,
-		Plugins: []any{
-			bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: map[string]bool{"mac": true}},
-			tuningPlugin{Type: "tuning", Sysctl: sysctls},
-		},
+		Plugins:    plugins(bridge, end, sysctls),
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(NetworkAttachmentDefinition)
@@ -106,8 +126,26 @@ func network(p *plan.Plan, bridge string, end plan.End) *unstructured.Unstructur
 	object.SetName(meta.Name)
 	object.SetLabels(meta.Labels)
 	object.SetAnnotations(meta.Annotations)
+	if end.ResourceName != "" {
+		object.SetAnnotations(map[string]string{v1alpha1.AnnotationRun: p.Run.Name, AnnotationResource: end.ResourceName})
+	}
 	object.Object["spec"] = map[string]any{"config": inline(config)}
 	return object
+}
+
+// plugins make one port.
+func plugins(bridge string, end plan.End, sysctls map[string]string) []any {
+	mac := map[string]bool{"mac": true}
+	tuning := tuningPlugin{Type: "tuning", Sysctl: sysctls}
+	switch {
+	case end.PCIAddress != "":
+		tuning.MTU, tuning.Capabilities = end.MTUBytes, mac
+		return []any{hostDevicePlugin{Type: "host-device", PCIBusID: end.PCIAddress}, tuning}
+	case end.ResourceName != "":
+		tuning.MTU = end.MTUBytes
+		return []any{sriovPlugin{Type: "sriov", VLAN: end.VLAN, Capabilities: mac}, tuning}
+	}
+	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
 }
 
 // functionSysctls are what the function itself says that its ports need.

@@ -131,7 +131,7 @@ func checkNetworks(in Input) error {
 		name string
 		port v1alpha1.TestbedPort
 	}{{InterfaceWest, in.Testbed.Spec.Ports.West}, {InterfaceEast, in.Testbed.Spec.Ports.East}} {
-		if isBridge(side.port) {
+		if side.port.Attachment != v1alpha1.PortNetworkAttachmentDefinition {
 			continue
 		}
 		field := "spec.ports." + side.name + ".networkAttachmentDefinition."

@@ -41,6 +41,10 @@ type port struct {
 	MTUBytes int `json:"mtuBytes"`
 	// Network is the user's own; empty for a bridge.
 	Network string `json:"network,omitempty"`
+	// ResourceName, VLAN and PCIAddress are empty for a bridge.
+	ResourceName string `json:"resourceName,omitempty"`
+	VLAN         int    `json:"vlan,omitempty"`
+	PCIAddress   string `json:"pciAddress,omitempty"`
 }
 
 // digest is "sha256:" and hexadecimal digits.
@@ -77,7 +81,7 @@ func digest(p *Plan) string {
 }
 
 func portAt(end End) port {
-	p := port{MTUBytes: end.MTUBytes}
+	p := port{MTUBytes: end.MTUBytes, ResourceName: end.ResourceName, VLAN: end.VLAN, PCIAddress: end.PCIAddress}
 	if end.Existing {
 		p.Network = end.Network
 	}

@@ -21,11 +21,12 @@ func layOut(in Input) (segments []Segment, calibration *Segment) {
 		names := NamesOf(in.Run)
 		segment.West.Network = names.network(fmt.Sprint(i), InterfaceWest)
 		segment.East.Network = names.network(fmt.Sprint(i), InterfaceEast)
+		joinDevices(in, i, &segment)
 		if i == 0 {
-			joinExisting(&segment, in.Testbed.Spec.Ports.West, &segment.West, &segment.East)
+			joinExisting(in, &segment, in.Testbed.Spec.Ports.West, &segment.West, &segment.East)
 		}
 		if i == last {
-			joinExisting(&segment, in.Testbed.Spec.Ports.East, &segment.East, &segment.West)
+			joinExisting(in, &segment, in.Testbed.Spec.Ports.East, &segment.East, &segment.West)
 		}
 		segments = append(segments, segment)
 	}
@@ -74,19 +75,22 @@ func generatorEnd(in Input, iface string, place, host int) End {
 }
 
 func isBridge(port v1alpha1.TestbedPort) bool {
-	return port.Attachment != v1alpha1.PortNetworkAttachmentDefinition
+	return port.Attachment == v1alpha1.PortBridge
 }
 
 // joinExisting takes the user's networks in place of a bridge, where the port
 // says so. Bridges and existing networks may stand in one testbed.
-func joinExisting(segment *Segment, port v1alpha1.TestbedPort, generator, device *End) {
-	if isBridge(port) {
+func joinExisting(in Input, segment *Segment, port v1alpha1.TestbedPort, generator, device *End) {
+	if port.Attachment != v1alpha1.PortNetworkAttachmentDefinition {
 		return
 	}
 	network := port.NetworkAttachmentDefinition
 	segment.Bridge = ""
 	generator.Existing, generator.Network = true, network.Generator
 	device.Existing, device.Network = true, cmp.Or(network.Device, network.Generator)
+	for _, end := range []*End{generator, device} {
+		end.ResourceName = in.NetworkResources[end.Network]
+	}
 }
 
 func calibrationOf(in Input) *Segment {

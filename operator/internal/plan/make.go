@@ -25,7 +25,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkFrames, checkLoads, checkNetworks} {
+	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks} {
 		if err := check(in); err != nil {
 			return nil, err
 		}

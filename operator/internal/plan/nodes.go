@@ -25,8 +25,12 @@ type candidates struct {
 
 // need is what the run's pods request of one resource.
 type need struct {
+	// resource is the name in an error, unit what goes behind its numbers.
+	resource, unit       string
 	generator, functions int64
 	allocatable          func(*corev1.Node) int64
+	// reason and remedy of the error where no node has enough.
+	reason, remedy string
 }
 
 func milliCPU(node *corev1.Node) int64    { return node.Status.Allocatable.Cpu().MilliValue() }
@@ -40,23 +44,35 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	cpu := need{generator: p.Generator.Resources.RequestMilliCPU, allocatable: milliCPU}
-	memory := need{generator: p.Generator.Resources.MemoryBytes, allocatable: memoryBytes}
+	cpu := podNeed("cpu", "m", v1alpha1.ReasonInsufficientCPU, p.Generator.Resources.RequestMilliCPU, milliCPU)
+	memory := podNeed("memory", " bytes", v1alpha1.ReasonInsufficientMemory, p.Generator.Resources.MemoryBytes, memoryBytes)
 	for _, function := range p.Functions {
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
 	}
-	if chosen, ok := found.first(cpu, memory); ok {
-		return chosen.generator, chosen.device, nil
+	// One need more at a time: the first that leaves no pair is what lacks.
+	needs := append(deviceNeeds(p), cpu, memory)
+	for i, lacking := range needs {
+		if _, ok := found.first(needs[:i+1]...); ok {
+			continue
+		}
+		among := found
+		for _, met := range needs[:i] {
+			among = among.with(met)
+		}
+		return nil, nil, fail(lacking.reason, lacking.remedy,
+			"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
+			lacking.generator, lacking.unit, lacking.resource, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
 	}
-	reason, field, unit, lacking, among := v1alpha1.ReasonInsufficientCPU, "cpu", "m", cpu, found
-	if _, ok := found.first(cpu); ok {
-		reason, field, unit, lacking, among = v1alpha1.ReasonInsufficientMemory, "memory", " bytes", memory, found.with(cpu)
+	chosen, _ := found.first(needs...)
+	return chosen.generator, chosen.device, nil
+}
+
+func podNeed(field, unit, reason string, generator int64, allocatable func(*corev1.Node) int64) need {
+	return need{
+		resource: field, unit: unit, generator: generator, allocatable: allocatable, reason: reason,
+		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
 	}
-	return nil, nil, fail(reason,
-		fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
-		"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
-		lacking.generator, unit, field, lacking.functions, unit, among.largest(lacking.allocatable, unit))
 }
 
 // first is the first pair that has all that is needed.

@@ -50,7 +50,10 @@ type Input struct {
 	// Networks names the NetworkAttachmentDefinitions of the run's namespace;
 	// nil where the cluster does not know that kind.
 	Networks map[string]bool
-	Defaults Defaults
+	// NetworkResources are the device plugin's resources that some of those
+	// networks give out, by the network's name.
+	NetworkResources map[string]string
+	Defaults         Defaults
 }
 
 // Defaults are what the operator was installed with.
@@ -168,6 +171,13 @@ type End struct {
 	Network string `json:"network"`
 	// Existing says that the network is the user's and not made for the run.
 	Existing bool `json:"existing,omitempty"`
+	// ResourceName is the device plugin's resource that the port takes one of;
+	// empty where it takes none.
+	ResourceName string `json:"resourceName,omitempty"`
+	// VLAN is the tag that the port's NIC adds; 0 means none.
+	VLAN int `json:"vlan,omitempty"`
+	// PCIAddress of the whole NIC that the port is; empty for any other port.
+	PCIAddress string `json:"pciAddress,omitempty"`
 }
 
 // Names are those of the run's objects.

@@ -164,28 +164,35 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
-	networks, err := r.networks(ctx, s.run.Namespace)
+	networks, resources, err := r.networks(ctx, s.run.Namespace)
 	if err != nil {
 		return err
 	}
-	s.input = &plan.Input{Run: s.run, Testbed: s.testbed, Nodes: nodes.Items, Networks: networks, Defaults: r.Defaults}
+	s.input = &plan.Input{
+		Run: s.run, Testbed: s.testbed, Nodes: nodes.Items,
+		Networks: networks, NetworkResources: resources, Defaults: r.Defaults,
+	}
 	return nil
 }
 
-// networks are the names of the namespace's networks, nil where the cluster does not know the kind.
-func (r *Reconciler) networks(ctx context.Context, namespace string) (map[string]bool, error) {
+// networks are the names of the namespace's networks, nil where the cluster
+// does not know the kind, and the device plugin's resources that they give out.
+func (r *Reconciler) networks(ctx context.Context, namespace string) (names map[string]bool, resources map[string]string, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
 	if err := r.Reader.List(ctx, list, client.InNamespace(namespace)); meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, nil, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
+		return nil, nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
 	}
-	names := map[string]bool{}
+	names, resources = map[string]bool{}, map[string]string{}
 	for _, item := range list.Items {
 		names[item.Name] = true
+		if resource := item.Annotations[chain.AnnotationResource]; resource != "" {
+			resources[item.Name] = resource
+		}
 	}
-	return names, nil
+	return names, resources, nil
 }
 
 // readEvents reads what the kubelet or the Job controller said about an object

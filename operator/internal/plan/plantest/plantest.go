@@ -123,6 +123,57 @@ func ExistingNetwork(generator, device string) v1alpha1.TestbedPort {
 	}
 }
 
+// SRIOVPort takes a virtual function of a pool.
+func SRIOVPort(resourceName string, vlan int32) v1alpha1.TestbedPort {
+	return v1alpha1.TestbedPort{
+		Attachment: v1alpha1.PortSRIOV,
+		SRIOV:      &v1alpha1.SRIOVPort{ResourceName: resourceName, VLAN: vlan},
+	}
+}
+
+// HostDevicePort takes a whole NIC.
+func HostDevicePort(pciAddress string) v1alpha1.TestbedPort {
+	return v1alpha1.TestbedPort{
+		Attachment: v1alpha1.PortHostDevice,
+		HostDevice: &v1alpha1.HostDevicePort{PCIAddress: pciAddress},
+	}
+}
+
+// Attach gives every function's ports an attachment, and lets the testbed offer it.
+func Attach(in *plan.Input, attachment v1alpha1.Attachment) {
+	in.Testbed.Spec.DeviceUnderTest.Attachments = append(in.Testbed.Spec.DeviceUnderTest.Attachments, attachment)
+	for i := range in.Run.Spec.Chain {
+		in.Run.Spec.Chain[i].West.Attachment, in.Run.Spec.Chain[i].East.Attachment = attachment, attachment
+	}
+}
+
+// Offer lets a node's device plugin offer a number of a resource.
+func Offer(node *corev1.Node, resourceName string, number int64) {
+	quantity := *resource.NewQuantity(number, resource.DecimalSI)
+	node.Status.Capacity[corev1.ResourceName(resourceName)] = quantity
+	node.Status.Allocatable[corev1.ResourceName(resourceName)] = quantity
+}
+
+// SRIOV is a run of a chain of routers whose every port is a virtual function,
+// generator and device on two nodes.
+func SRIOV(routers int) plan.Input {
+	in := Input(routers)
+	Attach(&in, v1alpha1.AttachmentSRIOV)
+	in.Testbed.Spec.Ports.West = SRIOVPort("openshift.io/gen_west", 11)
+	in.Testbed.Spec.Ports.East = SRIOVPort("openshift.io/gen_east", 12)
+	in.Testbed.Spec.DeviceUnderTest.SRIOV = &v1alpha1.DeviceSRIOV{
+		WestResourceName: "openshift.io/dut_west", EastResourceName: "openshift.io/dut_east", InnerResourceName: "openshift.io/dut_inner",
+	}
+	generator, device := Node("generator"), Node("device")
+	Offer(&generator, "openshift.io/gen_west", 1)
+	Offer(&generator, "openshift.io/gen_east", 1)
+	Offer(&device, "openshift.io/dut_west", 2)
+	Offer(&device, "openshift.io/dut_east", 2)
+	Offer(&device, "openshift.io/dut_inner", 8)
+	in.Nodes = []corev1.Node{device, generator}
+	return in
+}
+
 // Node is ready, has 4 CPUs and 8 GiB, and a label with its name.
 func Node(name string) corev1.Node {
 	size := corev1.ResourceList{

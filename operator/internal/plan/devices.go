@@ -1,0 +1,244 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// defaultFirstInnerVLAN separates the links between functions on one NIC.
+const defaultFirstInnerVLAN = 100
+
+// way is how the two ends of a link meet.
+type way string
+
+const (
+	// wayBridge is a Linux bridge on the node.
+	wayBridge way = "a bridge on the node"
+	// wayWire is a NIC with what is behind it: its own switch, or a cable.
+	wayWire way = "a NIC"
+	// wayAny is a network that the user made, of which nothing is known.
+	wayAny way = "a network that exists already"
+)
+
+func wayOf(attachment v1alpha1.Attachment) way {
+	switch attachment {
+	case v1alpha1.AttachmentSRIOV, v1alpha1.AttachmentHostDevice:
+		return wayWire
+	}
+	return wayBridge
+}
+
+func wayOfPort(port v1alpha1.TestbedPort) way {
+	switch port.Attachment {
+	case v1alpha1.PortNetworkAttachmentDefinition:
+		return wayAny
+	case v1alpha1.PortSRIOV, v1alpha1.PortHostDevice:
+		return wayWire
+	}
+	return wayBridge
+}
+
+// checkLinks wants that the two ends of each link can meet, and that the
+// testbed says which NIC a port takes.
+func checkLinks(in Input) error {
+	chain, ports := in.Run.Spec.Chain, in.Testbed.Spec.Ports
+	for _, outer := range []struct {
+		side       string
+		port       v1alpha1.TestbedPort
+		function   string
+		attachment v1alpha1.Attachment
+	}{
+		{InterfaceWest, ports.West, chain[0].Name, chain[0].West.Attachment},
+		{InterfaceEast, ports.East, chain[len(chain)-1].Name, chain[len(chain)-1].East.Attachment},
+	} {
+		theirs, ours := wayOfPort(outer.port), wayOf(outer.attachment)
+		if theirs != wayAny && theirs != ours {
+			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+				fmt.Sprintf("change %s.attachment of function %q in the run's spec.chain, or the testbed's spec.ports.%s.attachment", outer.side, outer.function, outer.side),
+				"the testbed's port %s is %s and leads to %s, but port %s of function %q is %s and leads to %s",
+				outer.side, outer.port.Attachment, theirs, outer.side, outer.function, outer.attachment, ours)
+		}
+		if err := checkNIC(in, outer.side, outer.function, outer.attachment, outer.port); err != nil {
+			return err
+		}
+	}
+	for i := range len(chain) - 1 {
+		if err := checkInnerLink(in, chain[i], chain[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNIC wants the NIC of a function's outer port.
+func checkNIC(in Input, side, function string, attachment v1alpha1.Attachment, port v1alpha1.TestbedPort) error {
+	if port.Attachment == v1alpha1.PortNetworkAttachmentDefinition {
+		return nil
+	}
+	switch {
+	case attachment == v1alpha1.AttachmentSRIOV && outerPool(in, side) == "":
+		return fail(v1alpha1.ReasonResourceMissing,
+			fmt.Sprintf("name the pool in the testbed's spec.deviceUnderTest.sriov.%sResourceName", side),
+			"port %s of function %q takes a virtual function, but testbed %q does not say of which pool", side, function, in.Testbed.Name)
+	case attachment == v1alpha1.AttachmentHostDevice && outerDevice(in, side) == nil:
+		return fail(v1alpha1.ReasonResourceMissing,
+			fmt.Sprintf("name the NIC in the testbed's spec.deviceUnderTest.hostDevices.%s", side),
+			"port %s of function %q takes a whole NIC, but testbed %q does not say which", side, function, in.Testbed.Name)
+	}
+	return nil
+}
+
+// checkInnerLink compares the eastern port of a function with the western port of the next.
+func checkInnerLink(in Input, west, east v1alpha1.NetworkFunction) error {
+	for _, end := range []struct {
+		port, function string
+		attachment     v1alpha1.Attachment
+	}{{InterfaceEast, west.Name, west.East.Attachment}, {InterfaceWest, east.Name, east.West.Attachment}} {
+		if end.attachment == v1alpha1.AttachmentHostDevice {
+			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+				fmt.Sprintf("use SRIOV or a bridge's attachment for %s of function %q in the run's spec.chain", end.port, end.function),
+				"port %s of function %q is inside of the chain, where a whole NIC leads nowhere", end.port, end.function)
+		}
+	}
+	if wayOf(west.East.Attachment) != wayOf(east.West.Attachment) {
+		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			fmt.Sprintf("give east of function %q and west of function %q in the run's spec.chain attachments that meet", west.Name, east.Name),
+			"port east of function %q is %s and leads to %s, but port west of function %q is %s and leads to %s",
+			west.Name, west.East.Attachment, wayOf(west.East.Attachment), east.Name, east.West.Attachment, wayOf(east.West.Attachment))
+	}
+	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
+	if west.East.Attachment == v1alpha1.AttachmentSRIOV && (sriov == nil || sriov.InnerResourceName == "") {
+		return fail(v1alpha1.ReasonResourceMissing,
+			"name the pool in the testbed's spec.deviceUnderTest.sriov.innerResourceName",
+			"functions %q and %q are joined by virtual functions, but testbed %q does not say of which pool", west.Name, east.Name, in.Testbed.Name)
+	}
+	return nil
+}
+
+// outerPool is the pool of the chain's first or last port; empty where there is none.
+func outerPool(in Input, side string) string {
+	port, named := in.Testbed.Spec.Ports.West, ""
+	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
+	if side == InterfaceEast {
+		port = in.Testbed.Spec.Ports.East
+	}
+	if sriov != nil {
+		named = sriov.WestResourceName
+		if side == InterfaceEast {
+			named = sriov.EastResourceName
+		}
+	}
+	if named == "" && port.SRIOV != nil {
+		return port.SRIOV.ResourceName
+	}
+	return named
+}
+
+// outerDevice is the NIC of the chain's first or last port, or nil.
+func outerDevice(in Input, side string) *v1alpha1.HostDevicePort {
+	devices := in.Testbed.Spec.DeviceUnderTest.HostDevices
+	switch {
+	case devices == nil:
+		return nil
+	case side == InterfaceWest:
+		return devices.West
+	}
+	return devices.East
+}
+
+// joinDevices gives the ends of a segment their NICs in place of a bridge,
+// where they have some. checkLinks has looked at them before.
+func joinDevices(in Input, index int, segment *Segment) {
+	chain, ports := in.Run.Spec.Chain, in.Testbed.Spec.Ports
+	last := len(chain)
+	if index == 0 {
+		joinGenerator(segment, &segment.West, ports.West)
+		joinFunction(in, segment, &segment.East, chain[0].West.Attachment, InterfaceWest, ports.West)
+	}
+	if index == last {
+		joinGenerator(segment, &segment.East, ports.East)
+		joinFunction(in, segment, &segment.West, chain[last-1].East.Attachment, InterfaceEast, ports.East)
+	}
+	if index == 0 || index == last || chain[index-1].East.Attachment != v1alpha1.AttachmentSRIOV {
+		return
+	}
+	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
+	first := defaultFirstInnerVLAN
+	if sriov.FirstInnerVLAN != nil {
+		first = int(*sriov.FirstInnerVLAN)
+	}
+	segment.Bridge = ""
+	for _, end := range []*End{&segment.West, &segment.East} {
+		end.ResourceName, end.VLAN = sriov.InnerResourceName, first+index-1
+	}
+}
+
+func joinGenerator(segment *Segment, end *End, port v1alpha1.TestbedPort) {
+	switch port.Attachment {
+	case v1alpha1.PortSRIOV:
+		segment.Bridge = ""
+		end.ResourceName, end.VLAN = port.SRIOV.ResourceName, int(port.SRIOV.VLAN)
+	case v1alpha1.PortHostDevice:
+		segment.Bridge = ""
+		end.PCIAddress = port.HostDevice.PCIAddress
+	}
+}
+
+func joinFunction(in Input, segment *Segment, end *End, attachment v1alpha1.Attachment, side string, port v1alpha1.TestbedPort) {
+	if port.Attachment == v1alpha1.PortNetworkAttachmentDefinition {
+		return
+	}
+	switch attachment {
+	case v1alpha1.AttachmentSRIOV:
+		segment.Bridge = ""
+		end.ResourceName = outerPool(in, side)
+		if port.SRIOV != nil {
+			end.VLAN = int(port.SRIOV.VLAN)
+		}
+	case v1alpha1.AttachmentHostDevice:
+		segment.Bridge = ""
+		end.PCIAddress = outerDevice(in, side).PCIAddress
+	}
+}
+
+// DevicesOf counts the device plugins' resources that a function's pod takes,
+// or the traffic pod where function is empty.
+func (p *Plan) DevicesOf(function string) map[string]int64 {
+	numbers := map[string]int64{}
+	for _, end := range p.PortsOf(function) {
+		if end.ResourceName != "" {
+			numbers[end.ResourceName]++
+		}
+	}
+	return numbers
+}
+
+// deviceNeeds are what all pods take of device plugins' resources, by name.
+func deviceNeeds(p *Plan) []need {
+	generator, functions := p.DevicesOf(""), map[string]int64{}
+	for _, function := range p.Functions {
+		for name, number := range p.DevicesOf(function.Name) {
+			functions[name] += number
+		}
+	}
+	all := maps.Clone(generator)
+	maps.Copy(all, functions)
+	var needs []need
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		needs = append(needs, need{
+			resource: name, generator: generator[name], functions: functions[name],
+			allocatable: func(node *corev1.Node) int64 {
+				quantity := node.Status.Allocatable[corev1.ResourceName(name)]
+				return quantity.Value()
+			},
+			reason: v1alpha1.ReasonResourceMissing,
+			remedy: fmt.Sprintf("let a device plugin offer more of %s on a node that the testbed's selectors match (with the SR-IOV network operator: numVfs of a SriovNetworkNodePolicy), or correct the name in the testbed", name),
+		})
+	}
+	return needs
+}
