@@ -33,7 +33,7 @@ help: ## List the targets.
 demo: ## Bring up the lab, install the operator, measure a router, show the result.
 	@test/demo.sh
 
-test: prerequisites test-go test-lab-units test-chart verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-chart test-terraform verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
@@ -95,7 +95,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart lint bench-driver bench-search
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform lint bench-driver bench-search
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -107,6 +107,9 @@ test-lab-units: ## Unit tests of the lab.
 
 test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
+
+test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
+	@cd test/terraform && go vet ./... && go test -count=1 -v ./...
 
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...

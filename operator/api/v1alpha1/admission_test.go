@@ -316,6 +316,28 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	}
 }
 
+// TestTestbedsOfTerraformAreAdmitted: what the roots' examples render, which
+// the tests of Terraform keep as golden files.
+func TestTestbedsOfTerraformAreAdmitted(t *testing.T) {
+	files, err := filepath.Glob("../../../test/terraform/testdata/testbed-*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("found %d manifests: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, testbed, found := strings.Cut(string(text), "---\n")
+		if !found {
+			t.Fatalf("%s has one document, want a Namespace and a Testbed", file)
+		}
+		if err := create(object(t, testbed, map[string]string{"metadata.namespace": "default"})); err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+		}
+	}
+}
+
 // TestTheReadmesRunIsAdmitted: the first manifest that a new user copies.
 func TestTheReadmesRunIsAdmitted(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")

@@ -1,0 +1,60 @@
+# The example's plan, against the providers' schemas.
+mock_provider "matchbox" {}
+
+mock_provider "talos" {
+  mock_data "talos_image_factory_urls" {
+    defaults = { urls = { kernel = "https://factory.example/kernel", initramfs = "https://factory.example/initramfs", installer = "factory.example/installer:v1" } }
+  }
+}
+
+variables {
+  cluster_name         = "nfv-lab"
+  matchbox_endpoint    = "matchbox.example:8081"
+  matchbox_credentials = { client_cert = "/dev/null", client_key = "/dev/null", ca = "/dev/null" }
+  endpoint             = "192.0.2.11"
+
+  nodes = {
+    cp-1 = {
+      mac          = "0c:c4:7a:00:00:11"
+      role         = "controlplane"
+      address      = "192.0.2.11/24"
+      install_disk = "/dev/sda"
+    }
+    gen-1 = {
+      mac          = "0c:c4:7a:00:00:21"
+      role         = "worker"
+      address      = "192.0.2.21/24"
+      install_disk = "/dev/sda"
+      labels       = { "vnfbench.io/role" = "generator" }
+      measurement  = { reserved_cpus = "0-1", isolated_cpus = "2-15" }
+    }
+    dut-1 = {
+      mac          = "0c:c4:7a:00:00:31"
+      role         = "worker"
+      address      = "192.0.2.31/24"
+      install_disk = "/dev/nvme0n1"
+      labels       = { "vnfbench.io/role" = "device" }
+      measurement  = { reserved_cpus = "0-1", isolated_cpus = "2-15", hugepages_1gi = 32 }
+    }
+  }
+
+  sriov = {
+    generator_west = "openshift.io/gen_west"
+    generator_east = "openshift.io/gen_east"
+    device_west    = "openshift.io/dut_west"
+    device_east    = "openshift.io/dut_east"
+  }
+}
+
+run "example" {
+  command = apply
+
+  assert {
+    condition     = join(",", keys(output.nodes)) == "cp-1,dut-1,gen-1"
+    error_message = "every machine is in the output"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.testbeds)[1]).spec.deviceUnderTest.sriov.westResourceName == "openshift.io/dut_west"
+    error_message = "the Testbed names the device's pools"
+  }
+}

@@ -1,0 +1,85 @@
+variable "cluster_name" {
+  description = "Name of the cluster. Example: \"nfv-lab\"."
+  type        = string
+}
+
+variable "nodes" {
+  description = "The machines by name; each field is described in the module `baremetal-nodes`."
+  type = map(object({
+    mac          = string
+    role         = string
+    address      = string
+    install_disk = string
+    kernel_args  = optional(list(string), [])
+    labels       = optional(map(string), {})
+    measurement = optional(object({
+      reserved_cpus         = string
+      isolated_cpus         = string
+      hugepages_2mi         = optional(number, 0)
+      hugepages_1gi         = optional(number, 0)
+      reserved_memory_mib   = optional(number, 1024)
+      nested_virtualization = optional(bool, false)
+    }))
+  }))
+}
+
+variable "matchbox_endpoint" {
+  description = "Matchbox' gRPC API, host and port. Example: \"matchbox.example:8081\"."
+  type        = string
+}
+
+variable "matchbox_credentials" {
+  description = "Files of the client's certificate and key, and of the authority that signed Matchbox' own."
+  type = object({
+    client_cert = string
+    client_key  = string
+    ca          = string
+  })
+}
+
+variable "endpoint" {
+  description = "Where the API server is reached; see the module `cluster`. Example: \"192.0.2.11\"."
+  type        = string
+}
+
+variable "talos_version" {
+  description = "Version of Talos. Example: \"v1.13.0\"."
+  type        = string
+  default     = "v1.13.0"
+}
+
+variable "talos_schematic" {
+  description = "Id of the image factory's schematic. Default: Talos without extensions."
+  type        = string
+  default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+}
+
+variable "kubernetes_version" {
+  description = "Version of Kubernetes that the Talos version supports. Example: \"1.37.2\"."
+  type        = string
+  default     = "1.37.2"
+}
+
+variable "schedule_on_control_plane" {
+  description = "Whether ordinary pods may run on control plane nodes: for a lab of one machine."
+  type        = bool
+  default     = false
+}
+
+variable "link_bits_per_second" {
+  description = "Rate of the link behind each traffic port. Example: 10000000000."
+  type        = number
+  default     = 10000000000
+}
+
+variable "sriov" {
+  description = "Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node."
+  type = object({
+    generator_west = string
+    generator_east = string
+    device_west    = string
+    device_east    = string
+    device_inner   = optional(string)
+  })
+  default = null
+}

@@ -1,0 +1,21 @@
+output "nodes" {
+  description = "The machines by name: role, address, labels."
+  value       = module.nodes.nodes
+}
+
+output "testbeds" {
+  description = "The Testbed as a manifest: `terraform output -raw testbeds | kubectl apply -f -`."
+  value       = module.testbed.manifest
+}
+
+output "kubeconfig" {
+  description = "The administrator's kubeconfig: `terraform output -raw kubeconfig`."
+  value       = module.cluster.kubeconfig
+  sensitive   = true
+}
+
+output "talosconfig" {
+  description = "Configuration of talosctl: `terraform output -raw talosconfig`."
+  value       = module.cluster.talosconfig
+  sensitive   = true
+}

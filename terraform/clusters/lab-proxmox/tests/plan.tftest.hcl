@@ -1,0 +1,82 @@
+# The example's plan, against the providers' schemas.
+mock_provider "proxmox" {}
+
+mock_provider "talos" {
+  mock_data "talos_image_factory_urls" {
+    defaults = { urls = { disk_image = "https://factory.example/nocloud-amd64.raw.xz", installer = "factory.example/installer:v1" } }
+  }
+}
+
+variables {
+  cluster_name     = "nfv-lab"
+  proxmox_endpoint = "https://pve1.example:8006/"
+  endpoint         = "192.0.2.11"
+  gateway          = "192.0.2.1"
+  dns_servers      = ["192.0.2.1"]
+
+  nodes = {
+    cp-1 = {
+      host       = "pve1"
+      role       = "controlplane"
+      address    = "192.0.2.11/24"
+      cpus       = 2
+      memory_mib = 4096
+    }
+    gen-1 = {
+      host         = "pve2"
+      role         = "worker"
+      address      = "192.0.2.21/24"
+      cpus         = 8
+      cpu_affinity = "8-15"
+      memory_mib   = 16384
+      numa_node    = 1
+      pci_mappings = ["west", "east"]
+      labels       = { "vnfbench.io/role" = "generator" }
+      measurement  = { reserved_cpus = "0-1", isolated_cpus = "2-7" }
+    }
+    dut-1 = {
+      host          = "pve3"
+      role          = "worker"
+      address       = "192.0.2.31/24"
+      cpus          = 8
+      cpu_affinity  = "8-15"
+      memory_mib    = 32768
+      hugepages_mib = 1024
+      numa_node     = 1
+      pci_mappings  = ["west", "east"]
+      labels        = { "vnfbench.io/role" = "device" }
+      measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16, nested_virtualization = true }
+    }
+  }
+
+  pci_mappings = {
+    west = {
+      pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 }
+      pve3 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 }
+    }
+    east = {
+      pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 }
+      pve3 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 }
+    }
+  }
+
+  sriov = {
+    generator_west = "openshift.io/gen_west"
+    generator_east = "openshift.io/gen_east"
+    device_west    = "openshift.io/dut_west"
+    device_east    = "openshift.io/dut_east"
+  }
+}
+
+run "example" {
+  command = apply
+
+  assert {
+    condition     = join(",", keys(output.nodes)) == "cp-1,dut-1,gen-1"
+    error_message = "every machine is in the output"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.testbeds)[1]).spec.deviceUnderTest.sriov.westResourceName == "openshift.io/dut_west"
+    error_message = "the Testbed names the device's pools"
+  }
+}

@@ -1,0 +1,129 @@
+variable "cluster_name" {
+  description = "Name of the cluster. Example: \"nfv-lab\"."
+  type        = string
+}
+
+variable "nodes" {
+  description = "The machines by name; each field is described in the module `proxmox-nodes`."
+  type = map(object({
+    host            = string
+    role            = string
+    address         = string
+    cpus            = number
+    cpu_affinity    = optional(string)
+    memory_mib      = number
+    hugepages_mib   = optional(number)
+    numa_node       = optional(number)
+    disk_gib        = optional(number, 32)
+    datastore       = optional(string)
+    traffic_bridges = optional(list(string), [])
+    pci_mappings    = optional(list(string), [])
+    start_order     = optional(number, 10)
+    labels          = optional(map(string), {})
+    measurement = optional(object({
+      reserved_cpus         = string
+      isolated_cpus         = string
+      hugepages_2mi         = optional(number, 0)
+      hugepages_1gi         = optional(number, 0)
+      reserved_memory_mib   = optional(number, 1024)
+      nested_virtualization = optional(bool, false)
+    }))
+  }))
+}
+
+variable "gateway" {
+  description = "Default gateway of the cluster's own network. Example: \"192.0.2.1\"."
+  type        = string
+}
+
+variable "dns_servers" {
+  description = "Name servers of the machines. Example: [\"192.0.2.1\"]."
+  type        = list(string)
+  default     = []
+}
+
+variable "datastore" {
+  description = "Datastore of disks, on every Proxmox host. Example: \"local-lvm\"."
+  type        = string
+  default     = "local-lvm"
+}
+
+variable "management_bridge" {
+  description = "Bridge with the cluster's own network. Example: \"vmbr0\"."
+  type        = string
+  default     = "vmbr0"
+}
+
+variable "pci_mappings" {
+  description = "NICs that machines pass through, by name and Proxmox host; see the module `proxmox-nodes`."
+  type = map(map(object({
+    path         = string
+    id           = string
+    iommu_group  = optional(number)
+    subsystem_id = optional(string)
+  })))
+  default = {}
+}
+
+variable "proxmox_endpoint" {
+  description = "URL of a Proxmox host's API. The credentials come from the environment: PROXMOX_VE_API_TOKEN, or PROXMOX_VE_USERNAME and PROXMOX_VE_PASSWORD. Example: \"https://pve1.example:8006/\"."
+  type        = string
+
+  validation {
+    condition     = startswith(var.proxmox_endpoint, "https://")
+    error_message = "proxmox_endpoint begins with https://: a token must not travel in the open."
+  }
+}
+
+variable "proxmox_insecure" {
+  description = "Whether a certificate that nobody vouches for is accepted. Only for a lab that nobody else can reach."
+  type        = bool
+  default     = false
+}
+
+variable "endpoint" {
+  description = "Where the API server is reached; see the module `cluster`. Example: \"192.0.2.11\"."
+  type        = string
+}
+
+variable "talos_version" {
+  description = "Version of Talos. Example: \"v1.13.0\"."
+  type        = string
+  default     = "v1.13.0"
+}
+
+variable "talos_schematic" {
+  description = "Id of the image factory's schematic. Default: Talos without extensions."
+  type        = string
+  default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+}
+
+variable "kubernetes_version" {
+  description = "Version of Kubernetes that the Talos version supports. Example: \"1.37.2\"."
+  type        = string
+  default     = "1.37.2"
+}
+
+variable "schedule_on_control_plane" {
+  description = "Whether ordinary pods may run on control plane nodes: for a lab of one machine."
+  type        = bool
+  default     = false
+}
+
+variable "link_bits_per_second" {
+  description = "Rate of the link behind each traffic port. Example: 10000000000."
+  type        = number
+  default     = 10000000000
+}
+
+variable "sriov" {
+  description = "Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node."
+  type = object({
+    generator_west = string
+    generator_east = string
+    device_west    = string
+    device_east    = string
+    device_inner   = optional(string)
+  })
+  default = null
+}

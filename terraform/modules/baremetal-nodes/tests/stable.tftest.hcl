@@ -1,0 +1,42 @@
+# Removing a node from the middle of the map touches that node alone.
+mock_provider "matchbox" {}
+
+mock_provider "talos" {
+  mock_data "talos_image_factory_urls" {
+    defaults = { urls = { kernel = "https://factory.example/kernel", initramfs = "https://factory.example/initramfs", installer = "factory.example/installer:v1" } }
+  }
+}
+
+variables {
+  cluster_name  = "nfv-lab"
+  talos_version = "v1.13.0"
+  nodes = {
+    a = { mac = "0c:c4:7a:00:00:11", role = "controlplane", address = "192.0.2.11/24", install_disk = "/dev/sda" }
+    b = { mac = "0c:c4:7a:00:00:12", role = "worker", address = "192.0.2.12/24", install_disk = "/dev/sda" }
+    c = { mac = "0c:c4:7a:00:00:13", role = "worker", address = "192.0.2.13/24", install_disk = "/dev/sda" }
+  }
+}
+
+run "three" {
+  command = apply
+}
+
+run "without_the_middle" {
+  command = apply
+  variables {
+    nodes = {
+      a = { mac = "0c:c4:7a:00:00:11", role = "controlplane", address = "192.0.2.11/24", install_disk = "/dev/sda" }
+      c = { mac = "0c:c4:7a:00:00:13", role = "worker", address = "192.0.2.13/24", install_disk = "/dev/sda" }
+    }
+  }
+
+  # What is untouched keeps the id that the provider once gave it.
+  assert {
+    condition = (
+      matchbox_profile.node["a"].id == run.three.boot_ids["a"] &&
+      matchbox_profile.node["c"].id == run.three.boot_ids["c"] &&
+      length(matchbox_profile.node) == 2
+    )
+    error_message = "another node was touched"
+  }
+}

@@ -1,0 +1,166 @@
+# Planned against the provider's schema, without a Proxmox host.
+mock_provider "proxmox" {}
+
+mock_provider "talos" {
+  mock_data "talos_image_factory_urls" {
+    defaults = {
+      urls = {
+        disk_image = "https://factory.example/image/abc/v1.13.0/nocloud-amd64.raw.xz"
+        installer  = "factory.example/installer/abc:v1.13.0"
+      }
+    }
+  }
+}
+
+variables {
+  cluster_name  = "nfv-lab"
+  gateway       = "192.0.2.1"
+  talos_version = "v1.13.0"
+  pci_mappings = {
+    west = { pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 } }
+    east = { pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 } }
+  }
+  nodes = {
+    cp-1 = {
+      host = "pve1", role = "controlplane", address = "192.0.2.11/24", cpus = 2, memory_mib = 4096
+    }
+    gen-1 = {
+      host            = "pve1", role = "worker", address = "192.0.2.21/24", cpus = 4, memory_mib = 8192
+      traffic_bridges = ["vmbr10", "vmbr11"]
+      labels          = { "vnfbench.io/role" = "generator" }
+    }
+    dut-1 = {
+      host         = "pve2", role = "worker", address = "192.0.2.31/24", cpus = 8, memory_mib = 16384
+      cpu_affinity = "8-15", hugepages_mib = 1024, numa_node = 1
+      pci_mappings = ["west", "east"]
+      labels       = { "vnfbench.io/role" = "device" }
+      measurement  = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 8 }
+    }
+  }
+}
+
+run "machines" {
+  command = plan
+
+  assert {
+    condition     = length(proxmox_virtual_environment_vm.node) == 3
+    error_message = "one virtual machine for each node"
+  }
+  assert {
+    condition     = join(",", sort(keys(proxmox_download_file.talos))) == "pve1,pve2"
+    error_message = "one image for each host"
+  }
+  assert {
+    condition     = proxmox_download_file.talos["pve1"].url == "https://factory.example/image/abc/v1.13.0/nocloud-amd64.qcow2"
+    error_message = "the image is the one that Proxmox can import"
+  }
+  assert {
+    condition = alltrue([for vm in proxmox_virtual_environment_vm.node :
+    vm.cpu[0].type == "host" && vm.memory[0].floating == 0 && vm.agent[0].enabled == false])
+    error_message = "the host's CPU, no balloon, no agent"
+  }
+  assert {
+    condition     = proxmox_virtual_environment_vm.node["gen-1"].network_device[2].bridge == "vmbr11" && proxmox_virtual_environment_vm.node["gen-1"].network_device[2].queues == 4
+    error_message = "traffic NICs have as many queues as there are vCPUs"
+  }
+  assert {
+    condition     = proxmox_virtual_environment_vm.node["dut-1"].hostpci[1].mapping == "east" && proxmox_virtual_environment_vm.node["dut-1"].hostpci[1].device == "hostpci1"
+    error_message = "both NICs are passed through by mapping"
+  }
+  assert {
+    condition     = proxmox_virtual_environment_vm.node["dut-1"].numa[0].hostnodes == "1" && proxmox_virtual_environment_vm.node["dut-1"].cpu[0].affinity == "8-15"
+    error_message = "CPUs and memory are of one NUMA node"
+  }
+  assert {
+    condition     = output.nodes["dut-1"].address == "192.0.2.31" && output.nodes["dut-1"].measurement.isolated_cpus == "2-7"
+    error_message = "the output is what the module cluster takes"
+  }
+}
+
+run "even_control_plane" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "worker", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048 } } }
+  expect_failures = [var.nodes]
+}
+
+run "unknown_role" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "master", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048 } } }
+  expect_failures = [var.nodes]
+}
+
+run "address_without_prefix" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "controlplane", address = "192.0.2.2", cpus = 2, memory_mib = 2048 } } }
+  expect_failures = [var.nodes]
+}
+
+run "one_address_twice" {
+  command = plan
+  variables {
+    nodes = {
+      a = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048 }
+      b = { host = "p", role = "worker", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048 }
+    }
+  }
+  expect_failures = [var.nodes]
+}
+
+run "name_with_capitals" {
+  command = plan
+  variables { nodes = { A = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048 } } }
+  expect_failures = [var.nodes]
+}
+
+run "one_cpu" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 1, memory_mib = 2048 } } }
+  expect_failures = [var.nodes]
+}
+
+run "odd_memory" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 2, memory_mib = 2500 } } }
+  expect_failures = [var.nodes]
+}
+
+run "hugepages_of_4_mib" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048, hugepages_mib = 4 } } }
+  expect_failures = [var.nodes]
+}
+
+run "affinity_that_is_no_list" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048, cpu_affinity = "all" } } }
+  expect_failures = [var.nodes]
+}
+
+run "fewer_cores_than_vcpus" {
+  command = plan
+  variables { nodes = { a = { host = "p", role = "controlplane", address = "192.0.2.2/24", cpus = 4, memory_mib = 2048, cpu_affinity = "2-4" } } }
+  expect_failures = [var.nodes]
+}
+
+run "mapping_on_another_host" {
+  command = plan
+  variables { nodes = { a = { host = "pve1", role = "controlplane", address = "192.0.2.2/24", cpus = 2, memory_mib = 2048, pci_mappings = ["west"] } } }
+  expect_failures = [proxmox_virtual_environment_vm.node["a"]]
+}
+
+run "wrong_values_of_the_rest" {
+  command = plan
+  variables {
+    cluster_name    = "NFV"
+    gateway         = "none"
+    management_vlan = 4095
+    talos_version   = "1.13"
+    talos_schematic = "abc"
+    image_checksum  = "abc"
+    pci_mappings    = { west = { pve2 = { path = "03:00.0", id = "8086" } } }
+  }
+  expect_failures = [
+    var.cluster_name, var.gateway, var.management_vlan, var.talos_version,
+    var.talos_schematic, var.image_checksum, var.pci_mappings,
+  ]
+}

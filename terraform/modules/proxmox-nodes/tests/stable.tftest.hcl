@@ -1,0 +1,43 @@
+# Removing a node from the middle of the map touches that node alone.
+mock_provider "proxmox" {}
+
+mock_provider "talos" {
+  mock_data "talos_image_factory_urls" {
+    defaults = { urls = { disk_image = "https://factory.example/nocloud-amd64.raw.xz", installer = "factory.example/installer:v1" } }
+  }
+}
+
+variables {
+  cluster_name  = "nfv-lab"
+  gateway       = "192.0.2.1"
+  talos_version = "v1.13.0"
+  nodes = {
+    a = { host = "pve1", role = "controlplane", address = "192.0.2.11/24", cpus = 2, memory_mib = 4096 }
+    b = { host = "pve1", role = "worker", address = "192.0.2.12/24", cpus = 2, memory_mib = 4096 }
+    c = { host = "pve1", role = "worker", address = "192.0.2.13/24", cpus = 2, memory_mib = 4096 }
+  }
+}
+
+run "three" {
+  command = apply
+}
+
+run "without_the_middle" {
+  command = apply
+  variables {
+    nodes = {
+      a = { host = "pve1", role = "controlplane", address = "192.0.2.11/24", cpus = 2, memory_mib = 4096 }
+      c = { host = "pve1", role = "worker", address = "192.0.2.13/24", cpus = 2, memory_mib = 4096 }
+    }
+  }
+
+  # An untouched machine keeps the id that the provider once gave it.
+  assert {
+    condition = (
+      proxmox_virtual_environment_vm.node["a"].id == run.three.vm_ids["a"] &&
+      proxmox_virtual_environment_vm.node["c"].id == run.three.vm_ids["c"] &&
+      length(proxmox_virtual_environment_vm.node) == 2
+    )
+    error_message = "another node was touched"
+  }
+}
