@@ -65,7 +65,11 @@ $(LAB): $(LAB_FILES)
 .PHONY: build images push install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
-plugin: $(BIN)/kubectl-vnfbench ## Build the kubectl plugin into bin/.
+plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
+
+$(BIN)/kubectl_complete-vnfbench: operator/cmd/kubectl-vnfbench/kubectl_complete-vnfbench
+	@mkdir -p $(BIN)
+	install -m 0755 $< $@
 
 $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
 	@test/prerequisites.sh go

@@ -154,6 +154,8 @@ const (
 	WarningMaximumLoad = "MaximumLoad"
 	// WarningIrregularResult: the search ended before its bounds were as close as the goal asks.
 	WarningIrregularResult = "IrregularResult"
+	// WarningLossInversion: a higher load held a goal that its upper bound missed, so one figure does not describe the device.
+	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials had to be repeated because the generator doubted itself.
 	WarningInvalidTrials = "InvalidTrials"
 	// WarningTransmitFallback: a port did not support the better way of transmitting.

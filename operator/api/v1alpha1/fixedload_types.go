@@ -44,7 +44,8 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// frameBytes is the frame size, one of traffic.frameBytes.
+	// frameBytes is the frame size, one of traffic.frameBytes or frameRanges; the
+	// mean size of a mix in traffic.imix names the mix.
 	// +required
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=9018

@@ -6,7 +6,8 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="self.durationSeconds <= self.intervalSeconds * 288",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
 // +kubebuilder:validation:XValidation:rule="self.intervalSeconds <= self.durationSeconds",message="intervalSeconds must be at most durationSeconds",fieldPath=".intervalSeconds"
 type Soak struct {
-	// frameBytes is the frame size, one of traffic.frameBytes.
+	// frameBytes is the frame size, one of traffic.frameBytes or frameRanges; the
+	// mean size of a mix in traffic.imix names the mix.
 	// +required
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=9018

@@ -19,6 +19,12 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 		{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1},
 	}}
 	instr.Mixes = []measure.Mix{mix}
+	instr.Soak = &measure.SoakInstructions{
+		FrameBytes: 362, Load: measure.LoadInstruction{FramesPerSecond: 5000}, DurationNanoseconds: 2e9, IntervalNanoseconds: 1e9,
+	}
+	instr.FixedLoad = &measure.FixedLoadInstructions{
+		DurationNanoseconds: 1e9, Repeats: 1, Profiles: []measure.ProfileInstruction{{Name: "mixed", FrameBytes: 362, FramesPerSecond: 5000}},
+	}
 	most := mix.LineRateFramesPerSecond(instr.LinkBitsPerSecond)
 	told := false
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 100e6}).run(t, instr, func(records []measure.Record, step Step) {
@@ -42,6 +48,9 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 	figures := Results(instr, records)
 	if len(figures.Frames) != 2 || figures.Frames[0].Mix != "" || figures.Frames[1].Mix != mix.Name || figures.Frames[1].FrameBytes != 362 {
 		t.Fatalf("results %+v, want 64 bytes and the mix", figures.Frames)
+	}
+	if got := figures.Frames[1]; got.Soak == nil || len(got.FixedLoad) != 1 || figures.Frames[0].Soak != nil {
+		t.Errorf("the mix has soak %+v and profiles %+v, want one of each", got.Soak, got.FixedLoad)
 	}
 	ndr := figures.Frames[1].Throughput[0]
 	if uint64(ndr.FramesPerSecond) != most || ndr.LineRatePartsPerMillion != 1_000_000 {

@@ -101,6 +101,19 @@ func TestPartialResultsOnlyGrow(t *testing.T) {
 	}
 }
 
+// loseBetween takes 0.05 % of the frames of trials between two loads: less than
+// PDR allows, and more than NDR does.
+func loseBetween(low, high uint64) func(*measure.Record) {
+	return func(r *measure.Record) {
+		if load := r.Trial.IntendedFramesPerSecond; r.Stage != measure.StageThroughput || load < low || load > high {
+			return
+		}
+		for i := range r.Outcome.Directions {
+			r.Outcome.Directions[i].ReceivedFrames -= r.Outcome.Directions[i].SentFrames / 2000
+		}
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	for name, test := range map[string]struct {
 		device simulated.Device
@@ -153,6 +166,17 @@ func TestWarnings(t *testing.T) {
 			change: func(i *measure.Instructions) { i.Throughput.MaximumSearchNanoseconds = 3e9 },
 			code:   v1alpha1.WarningIrregularResult, message: "The search ended after maximumSearchSeconds (3s) before the bounds of NDR were as close as the goal asks.",
 		},
+		"loss inversion": {
+			// It forwards less under overload, so the search comes from below and
+			// steps up through the band that loses.
+			device: simulated.Collapse{CapacityFramesPerSecond: 1_000_000},
+			change: func(i *measure.Instructions) { i.FrameBytes = []int{64} },
+			spoil:  loseBetween(240_000, 260_000),
+			code:   v1alpha1.WarningLossInversion,
+			message: "frames/s missed NDR, yet 997217 frames/s held it; the figure stays below the lower of the two, " +
+				"and the device is not steady, or loses less at some higher loads.",
+		},
+		"no loss inversion": {code: v1alpha1.WarningLossInversion},
 		"load not reached": {
 			change: func(i *measure.Instructions) { i.Latency.Loads[0].FramesPerSecond = 2_500_000 },
 			code:   v1alpha1.WarningLoadNotReached, message: "The generator left 200000 of each million frames of load idle unsent (2500000 frames/s were intended).",

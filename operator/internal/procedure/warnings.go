@@ -54,6 +54,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 				w.warnBounds(d, p)
 				w.warnNearCeiling(d, p)
 				w.warnIrregular(d, p)
+				warnInversion(d, p)
 			}
 		}
 		for _, p := range w.parts {
@@ -131,6 +132,19 @@ func (w *walk) warnIrregular(d *doubtful, p *part) {
 		case search.LoadResolution:
 			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
 				"The bounds of %s are neighbouring whole frames per second, and still wider apart than the goal asks.", r.Goal)
+		}
+	}
+}
+
+// warnInversion names goals that a load held above one that missed them. The
+// lower of the two counts, as RFC 9971 asks.
+func warnInversion(d *doubtful, p *part) {
+	for _, r := range p.results {
+		if r.LossInversionFramesPerSecond > 0 {
+			d.add(v1alpha1.WarningLossInversion, p.frameBytes,
+				"%d frames/s missed %s, yet %d frames/s held it; the figure stays below the lower of the two, "+
+					"and the device is not steady, or loses less at some higher loads.",
+				r.UpperBoundFramesPerSecond, r.Goal, r.LossInversionFramesPerSecond)
 		}
 	}
 }

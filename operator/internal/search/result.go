@@ -52,9 +52,10 @@ type Result struct {
 	// LowerBoundTrials and UpperBoundTrials are how many trials each bound rests on.
 	LowerBoundTrials int `json:"lowerBoundTrials,omitempty"`
 	UpperBoundTrials int `json:"upperBoundTrials,omitempty"`
-	// LossInversion: a load above the relevant upper bound held the goal. The
-	// device is not steady, or loses less at some higher loads.
-	LossInversion bool `json:"lossInversion,omitempty"`
+	// LossInversionFramesPerSecond is the highest load above the relevant upper
+	// bound that held the goal (RFC 9971's loss inversion); 0 where there is none.
+	// The device is not steady, or loses less at some higher loads.
+	LossInversionFramesPerSecond uint64 `json:"lossInversionFramesPerSecond,omitempty"`
 }
 
 // Conclusive says that the search found all that it could: longer or further
@@ -92,7 +93,9 @@ func (s *state) result(i int, open Irregularity) Result {
 		UpperBoundFramesPerSecond: st.upper,
 		LowerBoundTrials:          len(s.trials[st.lower]),
 		UpperBoundTrials:          len(s.trials[st.upper]),
-		LossInversion:             st.inverted(),
+	}
+	if st.inverted() {
+		r.LossInversionFramesPerSecond = st.lowers[len(st.lowers)-1]
 	}
 	switch {
 	case st.lower > 0 && s.cfg.Method.indexed():

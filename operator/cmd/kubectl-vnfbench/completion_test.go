@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// TestCompletionScripts: every shell that kubectl knows has one.
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		out := &bytes.Buffer{}
+		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out}
+		command := newCommand(streams)
+		command.SetArgs([]string{"completion", shell})
+		if code := execute(t.Context(), command, streams); code != exitSucceeded || !strings.Contains(out.String(), "kubectl-vnfbench") {
+			t.Errorf("completion %s ends with %d and prints %q", shell, code, out)
+		}
+	}
+}
+
+// TestKubectlsCompletion runs the script as kubectl does, and gives it words
+// with a blank and an empty one, which has to arrive as well.
+func TestKubectlsCompletion(t *testing.T) {
+	script, err := filepath.Abs("kubectl_complete-vnfbench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, "kubectl-vnfbench"), []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(script, "watch", "-n", "a b", "")
+	command.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
+	out, err := command.CombinedOutput()
+	if want := "<__complete><watch><-n><a b><>"; err != nil || string(out) != want {
+		t.Errorf("it runs the plugin with %s, want %s: %v", out, want, err)
+	}
+}
