@@ -22,6 +22,9 @@ struct signature {
 
 #define SIGNATURE_MAGIC 0x7662
 
+/* Added to the magic of a trial's tagged frame (RFC 2544 section 26.2). */
+#define SIGNATURE_TAG 1
+
 /* One cache line pair for each direction, so that two transmitting cores share none. */
 #define PER_DIRECTION __attribute__((aligned(128)))
 
@@ -65,6 +68,7 @@ struct transmitter {
 	__u32 flows;              /* up to 1: the template's alone */
 	__u32 flow_random;        /* 0: one after the other */
 	__u64 flow_seed;
+	__u64 tag_at;             /* the first frame due from then on is tagged; NEVER: none (any more) */
 	struct flow_field flow_fields[FLOW_FIELDS];
 	/* Kept by the program. */
 	__u64 due;
@@ -77,6 +81,7 @@ struct transmitter {
 	__u64 last_departure;
 	__u64 idle;               /* runs while this direction has ended */
 	__u64 left_inner;         /* passed the inner veth on to the port */
+	__u64 tagged_due;         /* 0: no frame has been tagged */
 } PER_DIRECTION;
 
 #define NEVER (~0ULL)
@@ -105,6 +110,7 @@ struct receiver {
 	__u64 reordered;
 	__u64 beyond_window; /* too late to tell a duplicate */
 	__u64 first_delay;
+	__u64 tagged_delay; /* 0: the tagged frame has not arrived */
 	__u64 next_sequence; /* RFC 4737's NextExp */
 	__u64 last_arrival;  /* see arrival() */
 	__u64 jitter;        /* RFC 3550 A.8, scaled by 16 */

@@ -181,11 +181,26 @@ static __always_inline __u32 slot_of(const struct transmitter *t, __u32 directio
 	return opaque(slot);
 }
 
+// tag is SIGNATURE_TAG for the first frame that is due at its time or after it.
+static __always_inline __u64 tag(struct transmitter *t, __u64 now)
+{
+	__u64 due;
+
+	if (now < t->tag_at)
+		return 0;
+	due = t->frames_per_second ? t->due : now;
+	if (due < t->tag_at)
+		return 0;
+	t->tag_at = NEVER;
+	t->tagged_due = due;
+	return SIGNATURE_TAG;
+}
+
 // write makes the whole frame anew: buffers are recycled, and a device may
 // have changed any byte of them. Every buffer comes with the largest size.
 static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now)
 {
-	__u64 head = SIGNATURE_MAGIC | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
+	__u64 head = (SIGNATURE_MAGIC + tag(t, now)) | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
 	__u32 slot = slot_of(t, direction), bytes, base;
 	struct frame_size *size;
 	__u8 *template;
@@ -318,8 +333,9 @@ static __always_inline int take(const struct signature *in, void *end, struct si
 {
 	/* Keeps the compiler from merging both calls to one variable offset. */
 	barrier_var(in);
-	if ((void *)(in + 1) > end || in->magic != SIGNATURE_MAGIC)
+	if ((void *)(in + 1) > end || (in->magic & ~SIGNATURE_TAG) != SIGNATURE_MAGIC)
 		return 0;
+	out->magic = in->magic;
 	out->key = in->key;
 	out->sequence = in->sequence;
 	out->sent_at = in->sent_at;
@@ -440,6 +456,8 @@ int receive(struct xdp_md *ctx)
 	vary(r, direction, s.sequence, delay);
 	if (s.sequence == 0 && !r->first_delay)
 		r->first_delay = delay ? delay : 1;
+	if (s.magic & SIGNATURE_TAG)
+		r->tagged_delay = delay ? delay : 1;
 	return XDP_DROP;
 }
 

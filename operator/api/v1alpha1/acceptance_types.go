@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Metric is a figure that a criterion can look at.
-// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond
+// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond
 type Metric string
 
 // The metrics. Those of throughput belong to a goal, BackToBackFrames and
@@ -21,6 +21,7 @@ const (
 	MetricPacketDelayVariationP99       Metric = "PacketDelayVariationP99Nanoseconds"
 	MetricPacketDelayVariationP999      Metric = "PacketDelayVariationP999Nanoseconds"
 	MetricJitter                        Metric = "JitterNanoseconds"
+	MetricTaggedFrameMean               Metric = "TaggedFrameMeanNanoseconds"
 	MetricLoss                          Metric = "LossPartsPerMillion"
 	MetricReordered                     Metric = "ReorderedFrames"
 	MetricDuplicate                     Metric = "DuplicateFrames"

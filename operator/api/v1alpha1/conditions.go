@@ -182,6 +182,8 @@ const (
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
 	WarningLoadNotDerived = "LoadNotDerived"
+	// WarningTaggedFramesMissing: tagged frames were lost or not sent, so their mean is that of fewer streams.
+	WarningTaggedFramesMissing = "TaggedFramesMissing"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 )

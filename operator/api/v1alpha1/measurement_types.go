@@ -1,6 +1,7 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
+// +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.taggedFrame) || !has(self.repeats) || self.repeats == 1",message="latency.taggedFrame repeats its streams itself: leave repeats out and set latency.taggedFrame.streams",fieldPath=".repeats"
 // +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate) || has(self.soak)",message="at least one of throughput and latency, or another measurement, is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.soak) || !has(self.soak.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == self.soak.goal))",message="the soak's load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".soak"
 // +kubebuilder:validation:XValidation:rule="!has(self.soak) || !((has(self.latency) && has(self.latency.loads) && self.latency.loads.exists(l, l.name == 'soak')) || (has(self.fixedLoad) && self.fixedLoad.profiles.exists(p, p.name == 'soak')))",message="soak is the name of the soak's load: give the latency load or profile another",fieldPath=".soak"
@@ -242,6 +243,7 @@ const (
 
 // Latency measures delay, its variation and loss at given loads.
 // +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.loads))",message="give either preset or loads",fieldPath=".preset"
+// +kubebuilder:validation:XValidation:rule="!has(self.taggedFrame) || !has(self.trialMilliseconds) || self.trialMilliseconds == 5000",message="taggedFrame has streams of a length of its own: leave trialMilliseconds out and set taggedFrame.streamMilliseconds",fieldPath=".trialMilliseconds"
 type Latency struct {
 	// preset names the loads: Standard (idle, pdr50, pdr90), CSIT (idle, pdr10,
 	// pdr50, pdr90), NDR95 (idle, ndr95) or RFC2544 (ndr100). Idle is 1000
@@ -265,6 +267,42 @@ type Latency struct {
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
+
+	// taggedFrame has each load sent as several streams in place of one trial,
+	// one frame of each stream timed by itself (RFC 2544 section 26.2); {} is as
+	// the RFC asks for. All other figures are there too: of all frames of all
+	// streams, combined like those of repeats. The RFC's load is preset RFC2544.
+	// It needs measurements.repeats of 1. Absent: one trial, no frame apart.
+	// +optional
+	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`
+}
+
+// TaggedFrame is RFC 2544 section 26.2's way to measure latency.
+// +kubebuilder:validation:XValidation:rule="self.afterMilliseconds < self.streamMilliseconds",message="the frame is tagged while its stream lasts: afterMilliseconds must be below streamMilliseconds",fieldPath=".afterMilliseconds"
+type TaggedFrame struct {
+	// streams is how often each load's stream is sent. Default 20, the least
+	// that the RFC asks for.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	Streams int32 `json:"streams,omitempty"`
+
+	// streamMilliseconds is the duration of each stream. Default 120000, the
+	// least that the RFC asks for.
+	// +optional
+	// +kubebuilder:default=120000
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=3600000
+	StreamMilliseconds int32 `json:"streamMilliseconds,omitempty"`
+
+	// afterMilliseconds is when, after the stream's begin, the next frame that
+	// is due is tagged. Default 60000, as the RFC asks for.
+	// +optional
+	// +kubebuilder:default=60000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3599999
+	AfterMilliseconds int32 `json:"afterMilliseconds,omitempty"`
 }
 
 // LatencyLoad is a load at which latency is measured: a rate, or a share of a found throughput.

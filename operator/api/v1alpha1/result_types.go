@@ -337,6 +337,11 @@ type DirectionResult struct {
 	// +optional
 	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
 
+	// taggedFrames are the delays of one frame of each stream (RFC 2544 section
+	// 26.2). Absent unless measurements.latency.taggedFrame is set.
+	// +optional
+	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
+
 	// latency is the one-way delay (RFC 7679).
 	// +required
 	Latency Delays `json:"latency,omitzero"`
@@ -364,6 +369,33 @@ type DirectionResult struct {
 	// +listMapKey=metric
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+}
+
+// TaggedFramesResult sums up the tagged frames of a load's streams, one of each.
+type TaggedFramesResult struct {
+	// sentFrames is in how many streams one was sent.
+	// +required
+	SentFrames int64 `json:"sentFrames"`
+
+	// receivedFrames is how many arrived; with 0 no other figure is valid.
+	// +required
+	ReceivedFrames int64 `json:"receivedFrames"`
+
+	// minNanoseconds is the smallest delay.
+	// +required
+	MinNanoseconds int64 `json:"minNanoseconds"`
+
+	// meanNanoseconds is the arithmetic mean, the figure that RFC 2544 asks for.
+	// +required
+	MeanNanoseconds int64 `json:"meanNanoseconds"`
+
+	// maxNanoseconds is the largest delay.
+	// +required
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
+
+	// standardDeviationNanoseconds is that of the sample (n-1); 0 with fewer than two.
+	// +required
+	StandardDeviationNanoseconds int64 `json:"standardDeviationNanoseconds"`
 }
 
 // Delays is a distribution, in nanoseconds.

@@ -26,6 +26,7 @@ func direction(name string, base int64) v1alpha1.DirectionResult {
 		PacketDelayVariationP99Nanoseconds:  base + 4,
 		PacketDelayVariationP999Nanoseconds: base + 5,
 		JitterNanoseconds:                   base + 6,
+		TaggedFrames:                        &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7},
 		Latency: v1alpha1.Delays{
 			Samples: 1000, MinNanoseconds: base + 11, MeanNanoseconds: base + 12, P50Nanoseconds: base + 13,
 			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: base + 16,
@@ -37,7 +38,7 @@ func direction(name string, base int64) v1alpha1.DirectionResult {
 
 func measured() []v1alpha1.FrameResult {
 	silent := direction("Reverse", 100)
-	silent.ReceivedFrames, silent.Latency, silent.DelayVariation = 0, v1alpha1.Delays{}, v1alpha1.Delays{}
+	silent.ReceivedFrames, silent.Latency, silent.DelayVariation, silent.TaggedFrames = 0, v1alpha1.Delays{}, v1alpha1.Delays{}, nil
 	return []v1alpha1.FrameResult{{
 		FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 31, Layer1BitsPerSecond: 32}},
@@ -62,6 +63,7 @@ func TestEveryMetric(t *testing.T) {
 		v1alpha1.MetricPacketDelayVariationP99:       {204, 104},
 		v1alpha1.MetricPacketDelayVariationP999:      {205, 105},
 		v1alpha1.MetricJitter:                        {206, 106},
+		v1alpha1.MetricTaggedFrameMean:               {207, 107},
 		v1alpha1.MetricLatencyMin:                    {211, 111},
 		v1alpha1.MetricLatencyMean:                   {212, 112},
 		v1alpha1.MetricLatencyP50:                    {213, 113},

@@ -72,6 +72,20 @@ var loadFigures = map[v1alpha1.Metric]directionFigure{
 		value:   func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds },
 		samples: variationSamples,
 	},
+	v1alpha1.MetricTaggedFrameMean: {
+		value: func(d v1alpha1.DirectionResult) int64 {
+			if d.TaggedFrames == nil {
+				return 0
+			}
+			return d.TaggedFrames.MeanNanoseconds
+		},
+		samples: func(d v1alpha1.DirectionResult) int64 {
+			if d.TaggedFrames == nil {
+				return 0
+			}
+			return d.TaggedFrames.ReceivedFrames
+		},
+	},
 	v1alpha1.MetricLoss: {
 		value:   func(d v1alpha1.DirectionResult) int64 { return d.LossPartsPerMillion },
 		samples: sentFrames,

@@ -31,6 +31,32 @@ func TestFixedLoadCriteria(t *testing.T) {
 	}
 }
 
+// One direction without a tagged frame leaves no figure.
+func TestTaggedFrameCriteria(t *testing.T) {
+	direction := func(name string, received, mean int64) v1alpha1.DirectionResult {
+		return v1alpha1.DirectionResult{Direction: name, SentFrames: 9, Latency: v1alpha1.Delays{Samples: 9},
+			TaggedFrames: &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: received, MeanNanoseconds: mean}}
+	}
+	load := func(directions ...v1alpha1.DirectionResult) []v1alpha1.LatencyResult {
+		return []v1alpha1.LatencyResult{{Load: "ndr100", Directions: directions}}
+	}
+	most := int64(250)
+	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricTaggedFrameMean, Load: "ndr100", AtMost: &most}}, []int32{64, 128, 256},
+		[]v1alpha1.FrameResult{
+			{FrameBytes: 64, Latency: load(direction("Forward", 20, 100), direction("Reverse", 20, 251))},
+			{FrameBytes: 128, Latency: load(direction("Forward", 20, 100), direction("Reverse", 0, 0))},
+			{FrameBytes: 256, Latency: load(direction("Forward", 20, 100), v1alpha1.DirectionResult{Direction: "Reverse"})},
+		})
+	if got := verdicts[0].Measured; got == nil || *got != 251 || verdicts[0].Result != v1alpha1.VerdictFailed {
+		t.Errorf("%+v", verdicts[0])
+	}
+	for _, verdict := range verdicts[1:] {
+		if verdict.Measured != nil || verdict.Result != v1alpha1.VerdictFailed {
+			t.Errorf("%+v", verdict)
+		}
+	}
+}
+
 func TestReceiveRateCriteria(t *testing.T) {
 	least := int64(5000)
 	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricReceiveRate, AtLeast: &least}}, []int32{64, 128},

@@ -92,9 +92,17 @@ type GoalInstructions struct {
 
 // LatencyInstructions set the latency trials.
 type LatencyInstructions struct {
-	TrialNanoseconds int64             `json:"trialNanoseconds"`
-	Loads            []LoadInstruction `json:"loads"`
+	TrialNanoseconds int64 `json:"trialNanoseconds"`
+	// Streams is how many trials each load has, and TaggedFrameNanoseconds when
+	// in each of them a frame is tagged (RFC 2544 section 26.2); 0 is one trial,
+	// in which no frame is.
+	Streams                int               `json:"streams,omitempty"`
+	TaggedFrameNanoseconds int64             `json:"taggedFrameNanoseconds,omitempty"`
+	Loads                  []LoadInstruction `json:"loads"`
 }
+
+// Trials is how many each load has.
+func (l LatencyInstructions) Trials() int { return max(1, l.Streams) }
 
 // LoadInstruction is a latency load: a rate, in frames or by Rate, or a share of
 // a goal's throughput.

@@ -80,6 +80,10 @@ type Trial struct {
 	// SettleNanoseconds is the wait for frames still under way after the last
 	// was sent (RFC 2544 section 23).
 	SettleNanoseconds int64 `json:"settleNanoseconds"`
+	// TaggedFrameNanoseconds is when, after the trial's begin and before its end,
+	// each stream's next frame is tagged and timed by itself (RFC 2544 section
+	// 26.2); 0 means never.
+	TaggedFrameNanoseconds int64 `json:"taggedFrameNanoseconds,omitempty"`
 }
 
 // Duration is the sending time.
@@ -102,6 +106,15 @@ type Delays struct {
 	MaxNanoseconds   uint64 `json:"maxNanoseconds"`
 }
 
+// TaggedFrame is the one frame of a stream that was timed by itself: the first
+// that was due at the trial's TaggedFrameNanoseconds or after it.
+type TaggedFrame struct {
+	// DueNanoseconds is when it was due, after the trial's begin.
+	DueNanoseconds int64 `json:"dueNanoseconds"`
+	// DelayNanoseconds is its one-way delay, at least 1, or 0 when it was lost.
+	DelayNanoseconds uint64 `json:"delayNanoseconds"`
+}
+
 // DirectionOutcome is what one stream of a trial came to.
 type DirectionOutcome struct {
 	Direction Direction `json:"direction"`
@@ -119,6 +132,9 @@ type DirectionOutcome struct {
 	ReorderedFrames uint64 `json:"reorderedFrames"`
 	// FirstFrameNanoseconds is the delay of the frame with sequence number 0, or 0 when it was lost.
 	FirstFrameNanoseconds uint64 `json:"firstFrameNanoseconds,omitempty"`
+	// TaggedFrame is nil where none was asked for, or where the stream ended
+	// before one was sent.
+	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`
 	// Latency is the one-way delay (RFC 7679).
 	Latency Delays `json:"latency,omitzero"`
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the

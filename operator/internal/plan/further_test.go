@@ -27,6 +27,20 @@ func TestInstructFixedLoad(t *testing.T) {
 	}
 }
 
+func TestInstructTaggedFrame(t *testing.T) {
+	got := instructLatency(&v1alpha1.Latency{
+		Preset: v1alpha1.PresetRFC2544, TrialMilliseconds: 5000,
+		TaggedFrame: &v1alpha1.TaggedFrame{Streams: 20, StreamMilliseconds: 120_000, AfterMilliseconds: 60_000},
+	})
+	want := &measure.LatencyInstructions{
+		TrialNanoseconds: 120e9, Streams: 20, TaggedFrameNanoseconds: 60e9,
+		Loads: []measure.LoadInstruction{{Name: "ndr100", Goal: "NDR", Percent: 100}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestInstructFrameLossRate(t *testing.T) {
 	var got measure.Instructions
 	instructFurther(v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{

@@ -130,6 +130,10 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 		return nil
 	}
 	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
+	if tagged := spec.TaggedFrame; tagged != nil {
+		latency.Streams, latency.TrialNanoseconds = int(tagged.Streams), nanoseconds(tagged.StreamMilliseconds)
+		latency.TaggedFrameNanoseconds = nanoseconds(tagged.AfterMilliseconds)
+	}
 	for _, load := range spec.MeasuredLoads() {
 		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal, Rate: loadOf(load.Rate)}
 		if load.FramesPerSecond != nil {

@@ -85,6 +85,9 @@ func validate(instr measure.Instructions) error {
 	case instr.Latency != nil && len(instr.Latency.Loads) == 0:
 		return fmt.Errorf("%w: latency without a load", ErrInstructions)
 	}
+	if l := instr.Latency; l != nil && (l.TaggedFrameNanoseconds < 0 || l.TaggedFrameNanoseconds >= l.TrialNanoseconds) {
+		return fmt.Errorf("%w: a frame is tagged after %d ns of a stream of %d ns", ErrInstructions, l.TaggedFrameNanoseconds, l.TrialNanoseconds)
+	}
 	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
 		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
 	}

@@ -56,7 +56,7 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 	case measure.StageWarmUp:
 		return time.Duration(w.instr.WarmUpNanoseconds) + settle
 	case measure.StageLatency:
-		return time.Duration(w.instr.Latency.TrialNanoseconds) + settle
+		return w.cost(w.instr.Latency.Trials(), w.instr.Latency.TrialNanoseconds)
 	case measure.StageThroughput:
 		if asked := w.instr.Maximum(ph.frameBytes); asked > 0 {
 			highest = min(highest, asked)
@@ -75,7 +75,7 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 
 // within is the open part's share of its own time, and what it still needs.
 func (w *walk) within(p *part, expected time.Duration) (float64, time.Duration) {
-	if _, ok := kindOf(p.stage); ok && expected > 0 {
+	if _, ok := kindOf(p.stage); (ok || p.stage == measure.StageLatency) && expected > 0 {
 		return 1 - min(1, p.left.Seconds()/expected.Seconds()), p.left
 	}
 	if p.stage != measure.StageThroughput || len(p.history) == 0 {

@@ -155,16 +155,30 @@ func (w *walk) latencyResults(frameBytes int) []v1alpha1.LatencyResult {
 		if p.stage != measure.StageLatency || p.frameBytes != frameBytes || !p.over || p.skipped {
 			continue
 		}
-		r := p.last()
-		result := v1alpha1.LatencyResult{
-			Load: p.load.Name, IntendedFramesPerSecond: signed(r.Trial.IntendedFramesPerSecond),
-		}
-		for _, d := range r.Outcome.Directions {
-			result.Directions = append(result.Directions, directionResult(d))
-		}
-		out = append(out, result)
+		out = append(out, p.latencyResult())
 	}
 	return combineLatency(out)
+}
+
+// latencyResult is that of one load in one repeat: of its trial, or of all its streams.
+func (p *part) latencyResult() v1alpha1.LatencyResult {
+	result := v1alpha1.LatencyResult{
+		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
+	}
+	var directions []v1alpha1.DirectionResult
+	for _, r := range p.counted {
+		for _, d := range r.Outcome.Directions {
+			directions = append(directions, directionResult(d))
+		}
+	}
+	for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
+		combined := combineDirection(same)
+		// Statistics are those of repeats.
+		combined.Statistics = nil
+		combined.TaggedFrames = p.taggedFrames(combined.Direction)
+		result.Directions = append(result.Directions, combined)
+	}
+	return result
 }
 
 // firstFrame is the warm-up's. Nothing else of a warm-up is a figure.

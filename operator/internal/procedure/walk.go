@@ -210,13 +210,17 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 		}
 		return nil
 	}
-	p.next = w.trial(p.frameBytes, rate, w.instr.Latency.TrialNanoseconds)
-	if err := p.once(records); err != nil || !p.over {
+	latency := w.instr.Latency
+	p.next = w.trial(p.frameBytes, rate, latency.TrialNanoseconds)
+	p.next.TaggedFrameNanoseconds = latency.TaggedFrameNanoseconds
+	if err := p.take(records); err != nil {
 		return err
 	}
-	if nothingReceived(p.last().Outcome) {
+	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		return chainFailed(p.frameBytes, rate)
 	}
+	p.over = len(p.counted) >= latency.Trials()
+	p.left = w.cost(latency.Trials()-len(p.counted), latency.TrialNanoseconds)
 	return nil
 }
 

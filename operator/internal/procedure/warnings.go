@@ -60,6 +60,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		for _, p := range w.parts {
 			if p.stage == measure.StageLatency && p.frameBytes == frameBytes {
 				warnLoad(d, p)
+				warnTaggedFrames(d, p)
 			}
 		}
 		w.warnUnsteadyLatency(d, frameBytes)
@@ -159,15 +160,7 @@ func warnLoad(d *doubtful, p *part) {
 	if !p.over {
 		return
 	}
-	last, worst := p.last(), int64(0)
-	for _, o := range last.Outcome.Directions {
-		worst = max(worst, lossPartsPerMillion(o.UnsentFrames(), o.IntendedFrames))
-	}
-	if worst > mostUnsent {
-		d.add(v1alpha1.WarningLoadNotReached, p.frameBytes,
-			"The generator left %d of each million frames of load %s unsent (%d frames/s were intended).",
-			worst, p.load.Name, last.Trial.IntendedFramesPerSecond)
-	}
+	warnUnsent(d, p, "load "+p.load.Name)
 }
 
 func (w *walk) warnInvalid(d *doubtful, frameBytes int) {

@@ -27,12 +27,17 @@ var (
 		"percentOfMaximum", "offeredFramesPerSecond",
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
-	}, append(statisticHead(), "mix")...)
+	}, append(statisticHead(), append([]string{"mix"}, taggedHead...)...)...)
 	trialHead = append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
-	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix")
+	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix",
+		"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds")
+	taggedHead = []string{
+		"taggedSentFrames", "taggedReceivedFrames", "taggedMinNanoseconds", "taggedMeanNanoseconds", "taggedMaxNanoseconds",
+		"taggedStandardDeviationNanoseconds",
+	}
 )
 
 func directionHead(prefix string) []string {
@@ -161,7 +166,22 @@ func latencyRow(doc Document, frame v1alpha1.FrameResult, load v1alpha1.LatencyR
 		r.set("jitterNanoseconds", d.JitterNanoseconds)
 	}
 	r.setStatistics(d.Statistics)
+	r.setTagged(d.TaggedFrames)
 	return r
+}
+
+// setTagged leaves the delays empty where no tagged frame arrived.
+func (r row) setTagged(t *v1alpha1.TaggedFramesResult) {
+	if t == nil {
+		return
+	}
+	figures := []int64{t.SentFrames, t.ReceivedFrames}
+	if t.ReceivedFrames > 0 {
+		figures = append(figures, t.MinNanoseconds, t.MeanNanoseconds, t.MaxNanoseconds, t.StandardDeviationNanoseconds)
+	}
+	for i, n := range figures {
+		r.set(taggedHead[i], n)
+	}
 }
 
 func trialRows(doc Document) []row {
@@ -180,6 +200,9 @@ func trialRows(doc Document) []row {
 		r.set("durationNanoseconds", record.Trial.DurationNanoseconds)
 		r.set("sendingNanoseconds", record.Outcome.SendingNanoseconds)
 		r.set("totalNanoseconds", record.Outcome.TotalNanoseconds)
+		if after := record.Trial.TaggedFrameNanoseconds; after > 0 {
+			r.set("taggedFrameNanoseconds", after)
+		}
 		r.set("intendedFramesPerSecond", int64(record.Trial.IntendedFramesPerSecond))
 		r.set("offeredFramesPerSecond", int64(record.Outcome.OfferedFramesPerSecond()))
 		r.set("forwardingFramesPerSecond", int64(record.Outcome.ForwardingFramesPerSecond()))
@@ -199,6 +222,9 @@ func (r row) setDirection(d measure.DirectionOutcome) {
 	set("ReceivedFrames", d.ReceivedFrames)
 	set("ReorderedFrames", d.ReorderedFrames)
 	set("DuplicateFrames", d.DuplicateFrames)
+	if t := d.TaggedFrame; t != nil && t.DelayNanoseconds > 0 {
+		set("TaggedFrameNanoseconds", t.DelayNanoseconds)
+	}
 	if d.Latency.Samples == 0 {
 		return
 	}

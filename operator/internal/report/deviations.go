@@ -12,6 +12,8 @@ const (
 	rfc2544Trial        = 60 * time.Second
 	rfc2544LatencyTrial = 120 * time.Second
 	rfc2544Settle       = 2 * time.Second
+	rfc2544Tag          = 60 * time.Second
+	rfc2544Streams      = 20
 )
 
 // deviations says where the run's trials are not those of RFC 2544. A field
@@ -36,14 +38,7 @@ func deviations(spec v1alpha1.BenchmarkRunSpec, results []v1alpha1.FrameResult) 
 		}
 	}
 	if m.Latency != nil {
-		if got := milliseconds(m.Latency.TrialMilliseconds); got != 0 && got < rfc2544LatencyTrial {
-			note("latency: trials last %s, RFC 2544 section 26.2 asks for %s", brief(got), brief(rfc2544LatencyTrial))
-		}
-		trials := "one trial"
-		if m.Repeats > 1 {
-			trials = fmt.Sprintf("%d trials", m.Repeats)
-		}
-		note("latency: every frame is timed in %s for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate", trials)
+		found = append(found, latencyDeviations(m)...)
 	}
 	found = append(found, fixedLoadDeviations(m.FixedLoad)...)
 	found = append(found, frameLossRateDeviations(m.FrameLossRate)...)
@@ -52,6 +47,31 @@ func deviations(spec v1alpha1.BenchmarkRunSpec, results []v1alpha1.FrameResult) 
 	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
 		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
 	}
+	return found
+}
+
+func latencyDeviations(m v1alpha1.Measurements) (found []string) {
+	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	if tagged := m.Latency.TaggedFrame; tagged != nil {
+		if tagged.Streams < rfc2544Streams {
+			note("latency: %d tagged frames for each load, RFC 2544 section 26.2 asks for at least %d", tagged.Streams, rfc2544Streams)
+		}
+		if got := milliseconds(tagged.StreamMilliseconds); got < rfc2544LatencyTrial {
+			note("latency: streams last %s, RFC 2544 section 26.2 asks for at least %s", brief(got), brief(rfc2544LatencyTrial))
+		}
+		if got := milliseconds(tagged.AfterMilliseconds); got != rfc2544Tag {
+			note("latency: a frame is tagged after %s, RFC 2544 section 26.2 asks for %s", brief(got), brief(rfc2544Tag))
+		}
+		return found
+	}
+	if got := milliseconds(m.Latency.TrialMilliseconds); got != 0 && got < rfc2544LatencyTrial {
+		note("latency: trials last %s, RFC 2544 section 26.2 asks for %s", brief(got), brief(rfc2544LatencyTrial))
+	}
+	trials := "one trial"
+	if m.Repeats > 1 {
+		trials = fmt.Sprintf("%d trials", m.Repeats)
+	}
+	note("latency: every frame is timed in %s for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate", trials)
 	return found
 }
 

@@ -7,6 +7,25 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
+// A run of RFC 2544 section 26.2's own way has nothing to say of its latency,
+// and a shortened one says each thing.
+func TestDeviationsOfTaggedFrames(t *testing.T) {
+	of := func(tagged v1alpha1.TaggedFrame) []string {
+		var spec v1alpha1.BenchmarkRunSpec
+		spec.Measurements.Latency = &v1alpha1.Latency{TrialMilliseconds: 5000, TaggedFrame: &tagged}
+		return deviations(spec, nil)
+	}
+	if got := of(v1alpha1.TaggedFrame{Streams: 20, StreamMilliseconds: 120_000, AfterMilliseconds: 60_000}); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+	got := strings.Join(of(v1alpha1.TaggedFrame{Streams: 3, StreamMilliseconds: 10_000, AfterMilliseconds: 5000}), "\n")
+	for _, want := range []string{"3 tagged frames", "streams last 10 s", "tagged after 5 s"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+}
+
 // A report names a search that is not RFC 2544's.
 func TestDeviationsNameTheMethod(t *testing.T) {
 	for method, want := range map[v1alpha1.SearchMethod]string{

@@ -72,6 +72,23 @@ func latencySection(doc Document, l letters) section {
 	return s
 }
 
+func taggedSection(doc Document, l letters) section {
+	unit := " " + l.micro + "s"
+	s := section{title: "One-way latency of tagged frames (RFC 2544 section 26.2)", columns: []column{
+		number("Frame bytes"), left("Load"), left("Direction"), number("Sent"), number("Received"), number("min" + unit), number("mean" + unit),
+		number("max" + unit), number("Std dev" + unit),
+	}}
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+		t := d.TaggedFrames
+		if t == nil {
+			return
+		}
+		row := []string{frameName(frame), load.Load, d.Direction, count(t.SentFrames), count(t.ReceivedFrames)}
+		s.rows = append(s.rows, append(row, figures(t.ReceivedFrames, t.MinNanoseconds, t.MeanNanoseconds, t.MaxNanoseconds, t.StandardDeviationNanoseconds)...))
+	})
+	return s
+}
+
 func variationSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Delay variation and loss", columns: []column{

@@ -19,6 +19,7 @@ func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 func furtherMeasurements() v1alpha1.Measurements {
 	return v1alpha1.Measurements{
 		SettleMilliseconds: 2000,
+		Latency:            &v1alpha1.Latency{Preset: v1alpha1.PresetRFC2544, TaggedFrame: &v1alpha1.TaggedFrame{Streams: 20, StreamMilliseconds: 30_000, AfterMilliseconds: 15_000}},
 		FixedLoad:          &v1alpha1.FixedLoad{DiscardSeconds: new(int32(20))},
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
@@ -28,7 +29,16 @@ func furtherMeasurements() v1alpha1.Measurements {
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{FrameBytes: 256, FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
+	return []v1alpha1.FrameResult{{FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
+}
+
+func taggedFrames() []v1alpha1.LatencyResult {
+	directions := directionsAround(6000, 0)
+	directions[0].TaggedFrames = &v1alpha1.TaggedFramesResult{
+		SentFrames: 20, ReceivedFrames: 19, MinNanoseconds: 4000, MeanNanoseconds: 5900, MaxNanoseconds: 9000, StandardDeviationNanoseconds: 1100,
+	}
+	directions[1].TaggedFrames = &v1alpha1.TaggedFramesResult{SentFrames: 20}
+	return []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 240_000, Directions: directions}}
 }
 
 func bursts() *v1alpha1.BackToBackResult {

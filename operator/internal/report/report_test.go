@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,11 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	run, records := repeated(t)
 	last := &records[len(records)-1]
 	last.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtSteal}}
+	last.Trial.TaggedFrameNanoseconds = 1
+	last.Outcome.Directions = slices.Clone(last.Outcome.Directions)
+	for i := range last.Outcome.Directions {
+		last.Outcome.Directions[i].TaggedFrame = &measure.TaggedFrame{DueNanoseconds: 1, DelayNanoseconds: 1}
+	}
 	last.Trial.Mix, run.Status.Results[0].Mix = &measure.Mix{Name: "m"}, "m"
 	doc, err := Build(run, records, now)
 	if err != nil {

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) measure.Driver, options Options) 
 		"sends as fast as it can":        s.flatOut,
 		"sends a burst in full":          s.burst,
 		"keeps trials apart":             s.repeated,
+		"times a tagged frame":           s.tagged,
 		"refuses what cannot be a trial": s.invalid,
 		"ends on a cancelled context":    s.cancelled,
 		"closes twice":                   s.closes,
@@ -146,6 +147,35 @@ func (s suite) burst(t *testing.T) {
 	}
 }
 
+// tagged asks for one frame by itself, and in the next trial for none.
+func (s suite) tagged(t *testing.T) {
+	d := s.driver(t)
+	trial := s.trial(100 * time.Millisecond)
+	// Between two frames, so that the first one due is the later.
+	gap := int64(time.Second) / int64(s.FramesPerSecond)
+	trial.TaggedFrameNanoseconds = 50*gap - gap/4
+	for _, direction := range s.measure(t, d, trial).Directions {
+		tagged := direction.TaggedFrame
+		if tagged == nil {
+			t.Errorf("%s: no tagged frame", direction.Direction)
+			continue
+		}
+		if late := tagged.DueNanoseconds - trial.TaggedFrameNanoseconds; late < 0 || late > gap {
+			t.Errorf("%s: a frame was tagged that was due at %v, want the first one from %v on", direction.Direction,
+				time.Duration(tagged.DueNanoseconds), time.Duration(trial.TaggedFrameNanoseconds))
+		}
+		if delay := tagged.DelayNanoseconds; delay < direction.Latency.MinNanoseconds || delay > direction.Latency.MaxNanoseconds || delay == 0 {
+			t.Errorf("%s: the tagged frame took %d ns, all frames %d to %d", direction.Direction, delay,
+				direction.Latency.MinNanoseconds, direction.Latency.MaxNanoseconds)
+		}
+	}
+	for _, direction := range s.measure(t, d, s.trial(100*time.Millisecond)).Directions {
+		if direction.TaggedFrame != nil {
+			t.Errorf("%s: %+v was not asked for", direction.Direction, direction.TaggedFrame)
+		}
+	}
+}
+
 func (s suite) repeated(t *testing.T) {
 	d := s.driver(t)
 	for _, duration := range []time.Duration{100 * time.Millisecond, 50 * time.Millisecond, 150 * time.Millisecond} {
@@ -166,6 +196,8 @@ func (s suite) invalid(t *testing.T) {
 		"a giant frame":     func(trial *measure.Trial) { trial.FrameBytes = 1 << 20 },
 		"no duration":       func(trial *measure.Trial) { trial.DurationNanoseconds = 0 },
 		"negative settling": func(trial *measure.Trial) { trial.SettleNanoseconds = -1 },
+		"a tag at the end":  func(trial *measure.Trial) { trial.TaggedFrameNanoseconds = trial.DurationNanoseconds },
+		"a negative tag":    func(trial *measure.Trial) { trial.TaggedFrameNanoseconds = -1 },
 	} {
 		trial := s.trial(50 * time.Millisecond)
 		spoil(&trial)

@@ -41,6 +41,22 @@ func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 	out.FirstFrameNanoseconds = uint64(base)
 }
 
+// tag is the first frame due from the tagged frame's time on; it is lost like
+// any other, and waits as long as one of those that arrived.
+func (d *Driver) tag(trial measure.Trial, out measure.DirectionOutcome, rate float64) *measure.TaggedFrame {
+	gap := 1e9 / rate
+	n := math.Ceil(float64(trial.TaggedFrameNanoseconds) / gap)
+	if n >= float64(out.SentFrames) {
+		return nil
+	}
+	tagged := &measure.TaggedFrame{DueNanoseconds: int64(math.Ceil(n * gap))}
+	if d.random.Float64() >= out.LossRatio() {
+		wait := float64(out.Latency.MeanNanoseconds - out.Latency.MinNanoseconds)
+		tagged.DelayNanoseconds = min(out.Latency.MinNanoseconds+uint64(wait*d.random.ExpFloat64()), out.Latency.MaxNanoseconds)
+	}
+	return tagged
+}
+
 // variation is the distribution of the difference of two waits that are
 // exponential and independent: exponential again, with the same mean.
 func variation(latency measure.Delays, samples uint64) measure.Delays {

@@ -99,6 +99,8 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, errors.New("the driver is closed")
 	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
 		return measure.Outcome{}, fmt.Errorf("a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
+	case trial.TaggedFrameNanoseconds < 0 || trial.TaggedFrameNanoseconds >= trial.DurationNanoseconds:
+		return measure.Outcome{}, fmt.Errorf("a frame tagged after %v of a trial of %v", time.Duration(trial.TaggedFrameNanoseconds), trial.Duration())
 	}
 	total := trial.Duration() + trial.Settle() + d.cfg.Overhead
 	out := measure.Outcome{
@@ -138,6 +140,9 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) mea
 	out.ReceivedFrames = out.SentFrames - lost
 	if out.ReceivedFrames > 0 {
 		d.delays(&out, rate, answer.CapacityFramesPerSecond)
+	}
+	if trial.TaggedFrameNanoseconds > 0 {
+		out.TaggedFrame = d.tag(trial, out, rate)
 	}
 	return out
 }

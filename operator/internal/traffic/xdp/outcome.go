@@ -70,12 +70,21 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 			DuplicateFrames:       r.Duplicates,
 			ReorderedFrames:       r.Reordered,
 			FirstFrameNanoseconds: r.FirstDelay,
+			TaggedFrame:           taggedFrame(t, r, start),
 			Latency:               delays(&d.state.Histograms[i][histogramDelay], r.Delay),
 			DelayVariation:        delays(&d.state.Histograms[i][histogramVariation], r.Variation),
 			JitterNanoseconds:     r.Jitter >> 4,
 		})
 	}
 	return outcome
+}
+
+// taggedFrame is what became of the tagged frame, nil where none was sent.
+func taggedFrame(t *trafficTransmitter, r *trafficReceiver, start uint64) *measure.TaggedFrame {
+	if t.TaggedDue == 0 {
+		return nil
+	}
+	return &measure.TaggedFrame{DueNanoseconds: int64(t.TaggedDue - start), DelayNanoseconds: r.TaggedDelay}
 }
 
 // Lateness tells how long after their due times the frames of the last trial

@@ -48,7 +48,7 @@ func (s *state) clear() {
 	clear(s.Histograms[:])
 	for i := range s.Transmitters {
 		t := &s.Transmitters[i]
-		*t = trafficTransmitter{RedirectIfindex: t.RedirectIfindex, PortIfindex: t.PortIfindex, Eligible: never}
+		*t = trafficTransmitter{RedirectIfindex: t.RedirectIfindex, PortIfindex: t.PortIfindex, Eligible: never, TagAt: never}
 	}
 	for i := range s.Receivers {
 		r := &s.Receivers[i]

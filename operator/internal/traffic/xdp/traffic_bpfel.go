@@ -35,6 +35,7 @@ type trafficReceiver struct {
 	Reordered    uint64
 	BeyondWindow uint64
 	FirstDelay   uint64
+	TaggedDelay  uint64
 	NextSequence uint64
 	LastArrival  uint64
 	Jitter       uint64
@@ -42,7 +43,7 @@ type trafficReceiver struct {
 	Variation    trafficSpread
 	Stray        uint64
 	Foreign      uint64
-	_            [96]byte
+	_            [88]byte
 }
 
 type trafficSpread struct {
@@ -84,6 +85,7 @@ type trafficTransmitter struct {
 	Flows           uint32
 	FlowRandom      uint32
 	FlowSeed        uint64
+	TagAt           uint64
 	FlowFields      [4]trafficFlowField
 	Due             uint64
 	DueRemainder    uint64
@@ -95,7 +97,8 @@ type trafficTransmitter struct {
 	LastDeparture   uint64
 	Idle            uint64
 	LeftInner       uint64
-	_               [48]byte
+	TaggedDue       uint64
+	_               [32]byte
 }
 
 // Names of all BPF objects in the ELF.

@@ -129,6 +129,10 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
 		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
 	}
+	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
+		return invalid(ReasonInvalidTrial, "tag a frame before the trial's end",
+			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
+	}
 	for _, s := range d.streams {
 		if s != nil && trial.IntendedFramesPerSecond > 0 && intendedFrames(trial, d.rateOf(s, trial)) == 0 {
 			return invalid(ReasonInvalidTrial, "raise the load or the duration",
@@ -169,6 +173,9 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 		t := &d.state.Transmitters[i]
 		t.EndAt = start + uint64(trial.Duration())
 		t.Due = start
+		if after := trial.TaggedFrameNanoseconds; after > 0 {
+			t.TagAt = start + uint64(after)
+		}
 		if rate > 0 {
 			t.EndAt += uint64(overtime(trial))
 			t.IntendedFrames = intendedFrames(trial, rate)

@@ -1,0 +1,80 @@
+package xdp
+
+import (
+	"encoding/binary"
+	"sync"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// taggedTrial has its tag at the frame with number 100.
+func taggedTrial() measure.Trial {
+	trial := trialOf(128, 1000, 200*time.Millisecond)
+	trial.TaggedFrameNanoseconds = int64(100*time.Millisecond) - 1
+	return trial
+}
+
+// TestTaggedFrameByItself has the device hold back the tagged frame's time
+// stamp by a second, and no other's: its delay must be that frame's own, and
+// exactly one frame may bear the tag.
+func TestTaggedFrameByItself(t *testing.T) {
+	const held = uint64(time.Second)
+	var mutex sync.Mutex
+	var tagged []uint64
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		signature := frame[ethernetBytes+ipv4Bytes+udpBytes:]
+		if binary.NativeEndian.Uint16(signature) == 0x7663 {
+			mutex.Lock()
+			tagged = append(tagged, sequenceIn(frame))
+			mutex.Unlock()
+			binary.NativeEndian.PutUint64(signature[8:], monotonicNow()-held)
+		}
+		send(frame)
+	})
+	o := run(t, d, taggedTrial()).Directions[0]
+	mutex.Lock()
+	defer mutex.Unlock()
+	if len(tagged) != 1 || tagged[0] != 100 {
+		t.Fatalf("frames %v bear the tag, want 100", tagged)
+	}
+	if o.TaggedFrame == nil || o.TaggedFrame.DueNanoseconds != int64(100*time.Millisecond) {
+		t.Fatalf("tagged frame %+v, want one that was due after 100 ms", o.TaggedFrame)
+	}
+	if got := o.TaggedFrame.DelayNanoseconds; got != o.Latency.MaxNanoseconds || got < held {
+		t.Errorf("its delay is %d ns, the largest of all %d; want the largest, above %d", got, o.Latency.MaxNanoseconds, held)
+	}
+	if o.ReceivedFrames != o.SentFrames {
+		t.Errorf("received %d of %d frames: a tagged frame is a frame", o.ReceivedFrames, o.SentFrames)
+	}
+}
+
+// A tagged frame that is lost has no delay, and is sent all the same.
+func TestTaggedFrameLost(t *testing.T) {
+	d, _ := forward(t, ipv6Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if binary.NativeEndian.Uint16(frame[ethernetBytes+ipv6Bytes+udpBytes:]) != 0x7663 {
+			send(frame)
+		}
+	})
+	o := run(t, d, taggedTrial()).Directions[0]
+	if o.TaggedFrame == nil || o.TaggedFrame.DelayNanoseconds != 0 {
+		t.Errorf("tagged frame %+v, want one that was lost", o.TaggedFrame)
+	}
+	if o.LostFrames() != 1 {
+		t.Errorf("lost %d frames, want the tagged one", o.LostFrames())
+	}
+}
+
+// As fast as possible nothing is due: the frame that leaves next is tagged.
+func TestTaggedFrameFlatOut(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4()})
+	trial := taggedTrial()
+	trial.IntendedFramesPerSecond = 0
+	for _, o := range run(t, d, trial).Directions {
+		if o.TaggedFrame == nil || o.TaggedFrame.DueNanoseconds < trial.TaggedFrameNanoseconds {
+			t.Errorf("%s: tagged frame %+v", o.Direction, o.TaggedFrame)
+		}
+	}
+}
