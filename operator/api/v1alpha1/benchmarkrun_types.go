@@ -23,6 +23,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.neighbors.size() == 0",message="neighbors are not implemented yet; leave the field out",fieldPath=".neighbors"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || (has(self.measurements.repeats) && self.measurements.repeats > 1) || self.acceptance.all(a, !has(a.statistic) || a.statistic != 'ConfidenceLimit')",message="statistic ConfidenceLimit needs repeats: set measurements.repeats to 2 or more",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline)",message="baseline is not implemented yet; leave the field out",fieldPath=".baseline"
+// +kubebuilder:validation:XValidation:rule="!has(self.traffic.kind) || self.traffic.kind != 'TCP' || self.chain.all(f, !has(f.firewall) || f.firewall.matchBy == 'Address')",message="a firewall's matchBy Port looks at ports of UDP: with TCP use matchBy Address",fieldPath=".chain"
 type BenchmarkRunSpec struct {
 	// testbedRef names the Testbed, in the run's own namespace.
 	// +required

@@ -50,7 +50,7 @@ const (
 )
 
 // NetworkFunction is one link of the chain.
-// +kubebuilder:validation:XValidation:rule="self.function == 'Router'",message="functions Firewall, EncryptionGateway and Custom are not implemented yet; use Router",fieldPath=".function"
+// +kubebuilder:validation:XValidation:rule="self.function in ['Router', 'Firewall']",message="functions EncryptionGateway and Custom are not implemented yet; use Router or Firewall",fieldPath=".function"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod'",message="runtime VirtualMachine is not implemented yet; use Pod",fieldPath=".runtime"
 // +kubebuilder:validation:XValidation:rule="self.west.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".west.attachment"
 // +kubebuilder:validation:XValidation:rule="self.east.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".east.attachment"
@@ -66,7 +66,7 @@ type NetworkFunction struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// function is Router, Firewall, EncryptionGateway or Custom. Only Router is implemented yet.
+	// function is Router, Firewall, EncryptionGateway or Custom. Only Router and Firewall are implemented yet.
 	// +required
 	Function Function `json:"function,omitempty"`
 
@@ -101,7 +101,7 @@ type NetworkFunction struct {
 	// +kubebuilder:default={}
 	East FunctionPort `json:"east,omitzero"`
 
-	// firewall sets function Firewall. Not implemented yet.
+	// firewall sets function Firewall. Absent: every default.
 	// +optional
 	Firewall *Firewall `json:"firewall,omitempty"`
 
@@ -139,53 +139,6 @@ type FunctionPort struct {
 	// +kubebuilder:validation:Minimum=1280
 	// +kubebuilder:validation:Maximum=9000
 	MTUBytes *int32 `json:"mtuBytes,omitempty"`
-}
-
-// FirewallBackend is what holds the rules.
-// +kubebuilder:validation:Enum=nftables;iptables
-type FirewallBackend string
-
-// FirewallMode is how packets meet the rules.
-// +kubebuilder:validation:Enum=None;Stateful;Stateless
-type FirewallMode string
-
-// MatchPosition is where the rule stands that lets the traffic pass.
-// +kubebuilder:validation:Enum=First;Middle;Last;None
-type MatchPosition string
-
-// RuleVerdict is what a firewall does with frames that no rule lets pass.
-// +kubebuilder:validation:Enum=Accept;Drop
-type RuleVerdict string
-
-// Firewall sets a firewall's rules.
-type Firewall struct {
-	// backend is nftables or iptables. Default nftables.
-	// +optional
-	// +kubebuilder:default=nftables
-	Backend FirewallBackend `json:"backend,omitempty"`
-
-	// mode is None (no filter), Stateful (established flows pass first) or
-	// Stateless (every packet walks the rules). Default Stateful.
-	// +optional
-	// +kubebuilder:default=Stateful
-	Mode FirewallMode `json:"mode,omitempty"`
-
-	// rules is how many there are beside the one that lets traffic pass. Default 0.
-	// +optional
-	// +kubebuilder:default=0
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=65535
-	Rules int32 `json:"rules,omitempty"`
-
-	// matchPosition is where the rule stands that lets the traffic pass. Default Last.
-	// +optional
-	// +kubebuilder:default=Last
-	MatchPosition MatchPosition `json:"matchPosition,omitempty"`
-
-	// verdict of the rule that the traffic matches. Default Accept.
-	// +optional
-	// +kubebuilder:default=Accept
-	Verdict RuleVerdict `json:"verdict,omitempty"`
 }
 
 // EncryptionProtocol is what a gateway speaks to its peer.

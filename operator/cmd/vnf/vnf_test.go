@@ -227,7 +227,8 @@ func requireOnlyNetAdmin(t *testing.T, pid int) {
 	}
 }
 
-func (p *pod) requireStatus(t *testing.T) {
+// getStatus asks the pod for its status.
+func (p *pod) getStatus(t *testing.T, into any) {
 	t.Helper()
 	var connection net.Conn
 	p.namespace.Must(t, func() (err error) {
@@ -243,10 +244,15 @@ func (p *pod) requireStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	var status agent.Status
-	if err := json.NewDecoder(response.Body).Decode(&status); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (p *pod) requireStatus(t *testing.T) {
+	t.Helper()
+	var status agent.Status
+	p.getStatus(t, &status)
 	config, err := vnf.Load(p.config)
 	if err != nil {
 		t.Fatal(err)
@@ -290,9 +296,9 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("unknown function", func(t *testing.T) {
 		p := newPod(t)
-		p.write(t, map[string]any{"function": "Firewall"})
+		p.write(t, map[string]any{"function": "Switch"})
 		output, err := p.run(t, "run", "--config", p.config)
-		if err == nil || !strings.Contains(output, `function: "Firewall" is unknown, want "Router"`) {
+		if err == nil || !strings.Contains(output, `function: "Switch" is unknown, want one of ["Router"`) {
 			t.Errorf("got %v %s", err, output)
 		}
 	})

@@ -78,8 +78,8 @@ func functionContainer(p *plan.Plan, function plan.Function, volume string) core
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
 		Resources:       withDevices(requirements(function.Resources), p.DevicesOf(function.Name)),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume, MountPath: path.Dir(vnf.DefaultPath), ReadOnly: true}},
-		// NET_ADMIN: links, addresses, routes and neighbours of its own
-		// network namespace.
+		// NET_ADMIN: links, addresses, routes, neighbours, bridges and packet
+		// filters of its own network namespace.
 		SecurityContext: confined("NET_ADMIN"),
 		// One answer "no" counts at once: a chain that stopped forwarding spoils
 		// the trial. A late answer does not: under full load the node may have

@@ -43,6 +43,16 @@ var inputs = map[string]func() plan.Input{
 		}
 		return in
 	},
+	// A bridging firewall between two routers, and a routing one behind them.
+	"firewalls": func() plan.Input {
+		in := plantest.Input(4)
+		bridged, routed := &in.Run.Spec.Chain[1], &in.Run.Spec.Chain[3]
+		bridged.Name, bridged.Function = "bridge", v1alpha1.FunctionFirewall
+		bridged.Firewall = &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged, Mode: v1alpha1.FirewallStateless, Rules: 1000}
+		routed.Name, routed.Function = "filter", v1alpha1.FunctionFirewall
+		routed.Firewall = &v1alpha1.Firewall{Backend: v1alpha1.BackendIptables, MatchBy: v1alpha1.RuleMatchPort, Rules: 25}
+		return in
+	},
 	"existing-networks": func() plan.Input {
 		in := plantest.Input(1)
 		in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}

@@ -35,6 +35,7 @@ type device struct {
 	Resources      Resources           `json:"resources"`
 	Addresses      [][]netip.Prefix    `json:"addresses"`
 	Routes         []vnf.Route         `json:"routes"`
+	Firewall       *vnf.Firewall       `json:"firewall,omitempty"`
 }
 
 type port struct {
@@ -61,7 +62,7 @@ func digest(p *Plan) string {
 		d := device{
 			Function: f.Config.Function, Runtime: f.Runtime,
 			WestAttachment: f.WestAttachment, EastAttachment: f.EastAttachment,
-			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes,
+			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes, Firewall: f.Config.Firewall,
 		}
 		for _, port := range f.Config.Ports {
 			d.Addresses = append(d.Addresses, port.Addresses)

@@ -24,8 +24,10 @@ func instruct(in Input, p *Plan) measure.Instructions {
 			Threads:      int(testbed.Generator.XDP.Threads),
 			TransmitPath: string(testbed.Generator.XDP.TransmitPath),
 		},
-		// Each port's next machine is at the other end of its segment.
-		Chain:             pathOf(spec.Traffic, first.West, first.East.MAC, last.East, last.West.MAC),
+		// Each port's next machine is at the other end of its segment, or
+		// behind the functions that bridge.
+		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
+			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
 		StartupSeconds:    int(spec.StartupSeconds),
 		WarmUpNanoseconds: nanoseconds(defaultWarmUpMilliseconds),
 		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/vnf"
@@ -108,29 +109,38 @@ func calibrationOf(in Input) *Segment {
 // configure gives the function at an index its addresses and routes. Its
 // western port is the eastern end of the segment before it, its eastern port
 // the western end of the segment behind it. Both families are always there: a
-// run's family changes the frames, not the device.
-func configure(function v1alpha1.NetworkFunction, index int, segments []Segment) vnf.Config {
+// run's family changes the frames, not the device. A bridging function has
+// neither: the machines beside it are on one network.
+func configure(in Input, index int, segments []Segment) vnf.Config {
+	chain := in.Run.Spec.Chain
+	function := chain[index]
 	before, behind := segments[index], segments[index+1]
 	config := vnf.Config{
 		Function: string(function.Function),
 		Name:     function.Name,
-		Ports: []vnf.Port{
-			portOf(before.East, onSegment(index, hostEast)),
-			portOf(behind.West, onSegment(index+1, hostWest)),
-		},
+		Firewall: firewallOf(function, in.Run.Spec.Traffic),
 	}
-	addNextHop(&config, before.East.Interface, stubWest, onSegment(index, hostWest), before.West.MAC)
-	addNextHop(&config, behind.West.Interface, stubEast, onSegment(index+1, hostEast), behind.East.MAC)
+	if isBridging(function) {
+		config.Ports = []vnf.Port{portOf(before.East, nil), portOf(behind.West, nil)}
+		return config
+	}
+	west, east := network(chain, index), network(chain, index+1)
+	config.Ports = []vnf.Port{
+		portOf(before.East, onSegment(west, hostEast).both()),
+		portOf(behind.West, onSegment(east, hostWest).both()),
+	}
+	addNextHop(&config, before.East.Interface, stubWest, onSegment(west, hostWest), nextWest(chain, segments, index).MAC)
+	addNextHop(&config, behind.West.Interface, stubEast, onSegment(east, hostEast), nextEast(chain, segments, index+1).MAC)
 	return config
 }
 
-func portOf(end End, addresses networks) vnf.Port {
+func portOf(end End, addresses []netip.Prefix) vnf.Port {
 	return vnf.Port{
 		Name:      end.Interface,
 		Interface: end.Interface,
 		MAC:       end.MAC,
 		MTUBytes:  end.MTUBytes,
-		Addresses: addresses.both(),
+		Addresses: addresses,
 	}
 }
 

@@ -80,7 +80,7 @@ func generatorOf(in Input) Generator {
 
 func functionOf(in Input, index int, segments []Segment) Function {
 	spec := in.Run.Spec.Chain[index]
-	return Function{
+	function := Function{
 		Name:           spec.Name,
 		Runtime:        spec.Runtime,
 		WestAttachment: spec.West.Attachment,
@@ -88,8 +88,12 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		Image:          cmp.Or(spec.Image, in.Defaults.FunctionImage),
 		Resources:      resourcesOf(spec.CPU, defaultFunctionMilliCPU, spec.Memory, defaultFunctionMemory),
 		Tolerations:    in.Testbed.Spec.DeviceUnderTest.Tolerations,
-		Config:         configure(spec, index, segments),
+		Config:         configure(in, index, segments),
 	}
+	if firewall := function.Config.Firewall; firewall != nil {
+		function.Resources.MemoryBytes += int64(firewall.Rules) * bytesPerRule
+	}
+	return function
 }
 
 // resourcesOf gives a pod that names its CPU a limit of the same size, so that

@@ -27,7 +27,7 @@ const FunctionRouter = "Router"
 
 // Config is one network function: its ports, and where packets go.
 type Config struct {
-	// Function is what the machine does: "Router".
+	// Function is what the machine does: "Router" or "Firewall".
 	Function string `json:"function"`
 	// Name is the function's name in its chain.
 	Name string `json:"name"`
@@ -39,6 +39,8 @@ type Config struct {
 	// Neighbors are the hardware addresses of the next machines. Ports do no
 	// ARP and no neighbour discovery, so every gateway needs one.
 	Neighbors []Neighbor `json:"neighbors"`
+	// Firewall is what function Firewall filters; absent with any other.
+	Firewall *Firewall `json:"firewall,omitempty"`
 }
 
 // Port is one measured port.
@@ -54,7 +56,8 @@ type Port struct {
 	// MTUBytes is the largest IP packet, 1280 to 9216.
 	MTUBytes int `json:"mtuBytes"`
 	// Addresses are the port's addresses with their prefix lengths, one or
-	// more, from 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180).
+	// more, from 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). A port
+	// that is bridged has none.
 	Addresses []netip.Prefix `json:"addresses"`
 }
 

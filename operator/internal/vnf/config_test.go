@@ -123,7 +123,7 @@ func TestValidate(t *testing.T) {
 		change func(*vnf.Config)
 		want   string
 	}{
-		"unknown function":          {func(c *vnf.Config) { c.Function = "Firewall" }, `function: "Firewall" is unknown, want "Router"`},
+		"unknown function":          {func(c *vnf.Config) { c.Function = "Switch" }, `function: "Switch" is unknown, want one of ["Router"`},
 		"no function":               {func(c *vnf.Config) { c.Function = "" }, `function: "" is unknown`},
 		"no name":                   {func(c *vnf.Config) { c.Name = "" }, "name: "},
 		"one port":                  {func(c *vnf.Config) { c.Ports = c.Ports[:1] }, "ports: 1 given"},

@@ -26,11 +26,16 @@ var (
 
 // Validate checks the configuration; every error starts with its field.
 func (c *Config) Validate() error {
-	if c.Function != FunctionRouter {
-		return fmt.Errorf("function: %q is unknown, want %q", c.Function, FunctionRouter)
+	if err := c.validateFunction(); err != nil {
+		return err
 	}
 	if !namePattern.MatchString(c.Name) {
 		return fmt.Errorf("name: %q is not a DNS label", c.Name)
+	}
+	if c.Bridged() {
+		if err := c.validateBridged(); err != nil {
+			return err
+		}
 	}
 	ports, err := c.validatePorts()
 	if err != nil {
@@ -43,6 +48,26 @@ func (c *Config) Validate() error {
 	return c.validateRoutes(ports, neighbors)
 }
 
+// validateFunction wants the one part that belongs to the function.
+func (c *Config) validateFunction() error {
+	switch c.Function {
+	case FunctionRouter:
+	case FunctionFirewall:
+		if c.Firewall == nil {
+			return fmt.Errorf("firewall: is missing, and function %q needs it", FunctionFirewall)
+		}
+		if err := c.Firewall.validate(); err != nil {
+			return fmt.Errorf("firewall.%w", err)
+		}
+	default:
+		return oneOf("function", c.Function, FunctionRouter, FunctionFirewall)
+	}
+	if c.Firewall != nil && c.Function != FunctionFirewall {
+		return fmt.Errorf("firewall: is for function %q alone, this one is %q", FunctionFirewall, c.Function)
+	}
+	return nil
+}
+
 func (c *Config) validatePorts() (map[string]Port, error) {
 	if len(c.Ports) < 2 {
 		return nil, fmt.Errorf("ports: %d given, two or more needed", len(c.Ports))
@@ -51,7 +76,7 @@ func (c *Config) validatePorts() (map[string]Port, error) {
 	interfaces, macs := map[string]bool{}, map[string]bool{}
 	for i, port := range c.Ports {
 		field := fmt.Sprintf("ports[%d]", i)
-		if err := port.validate(); err != nil {
+		if err := port.validate(c.Bridged()); err != nil {
 			return nil, fmt.Errorf("%s.%w", field, err)
 		}
 		if _, found := ports[port.Name]; found {
@@ -77,7 +102,7 @@ func (c *Config) validatePorts() (map[string]Port, error) {
 	return ports, nil
 }
 
-func (p Port) validate() error {
+func (p Port) validate(bridged bool) error {
 	if !namePattern.MatchString(p.Name) {
 		return fmt.Errorf("name: %q is not a DNS label", p.Name)
 	}
@@ -90,7 +115,7 @@ func (p Port) validate() error {
 	if p.MTUBytes < minMTUBytes || p.MTUBytes > maxMTUBytes {
 		return fmt.Errorf("mtuBytes: %d is not between %d and %d", p.MTUBytes, minMTUBytes, maxMTUBytes)
 	}
-	if len(p.Addresses) == 0 {
+	if len(p.Addresses) == 0 && !bridged {
 		return errors.New("addresses: one or more needed")
 	}
 	for i, address := range p.Addresses {

@@ -17,6 +17,7 @@ import (
 
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/cpu"
+	"vnfbench.io/operator/internal/vnf/filter"
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
@@ -28,6 +29,8 @@ type Machine interface {
 	// Check is nil when the function forwards as configured.
 	Check() error
 	Ports() []kernel.PortStatus
+	// Firewall is nil where the function is none.
+	Firewall() *filter.Status
 }
 
 // Meter is what the agent asks about processor time.
@@ -46,6 +49,8 @@ type Status struct {
 	// Reasons say why the function is not ready.
 	Reasons []string            `json:"reasons,omitempty"`
 	Ports   []kernel.PortStatus `json:"ports"`
+	// Firewall is there for function Firewall alone.
+	Firewall *filter.Status `json:"firewall,omitempty"`
 	// CPU counts from StartedAt: a restarted container counts from 0 again.
 	CPU        *cpu.Usage `json:"cpu,omitempty"`
 	CPUProblem string     `json:"cpuProblem,omitempty"`
@@ -147,6 +152,7 @@ func (a *Agent) Status() Status {
 		Ready:               err == nil,
 		Reasons:             reasons(err),
 		Ports:               a.machine.Ports(),
+		Firewall:            a.machine.Firewall(),
 	}
 	usage, err := a.meter.Read()
 	if err != nil {

@@ -18,12 +18,15 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
 	"vnfbench.io/operator/internal/vnf/cpu"
+	"vnfbench.io/operator/internal/vnf/filter"
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
 type machine struct{ problem error }
 
 func (m *machine) Check() error { return m.problem }
+
+func (m *machine) Firewall() *filter.Status { return nil }
 
 func (m *machine) Ports() []kernel.PortStatus {
 	return []kernel.PortStatus{{Name: "west", Interface: "net1", Up: true, Counters: &kernel.Counters{RxPackets: 7}}}

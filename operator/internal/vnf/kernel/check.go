@@ -24,6 +24,11 @@ func (f *Function) Check() error {
 			problems = append(problems, inPort(port.Name, err)...)
 		}
 	}
+	if f.filter != nil {
+		if err := f.filter.Check(); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	return errors.Join(problems...)
 }
 
@@ -65,6 +70,7 @@ func (f *Function) checkPort(port vnf.Port) error {
 		checkAddresses(port, link),
 		f.checkNeighbors(port, link),
 		f.checkRoutes(port, link),
+		f.checkBridge(link),
 	} {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			problems = append(problems, joined.Unwrap()...)

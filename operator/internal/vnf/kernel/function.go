@@ -22,28 +22,63 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/vnf/filter"
 )
 
 // Function is one configuration in the process's network namespace.
 type Function struct {
 	config *vnf.Config
 	log    *slog.Logger
+	// filter is nil where the function is no firewall.
+	filter *filter.Filter
 }
 
 // New is the function of a checked configuration; it touches nothing yet.
 func New(config *vnf.Config, log *slog.Logger) *Function {
-	return &Function{config: config, log: log}
+	function := &Function{config: config, log: log}
+	if config.Firewall != nil {
+		function.filter = filter.New(config.Firewall)
+	}
+	return function
 }
 
 // Apply puts the configuration into the kernel. It may be called again, also
 // by another process: what is in place stays as it is.
 func (f *Function) Apply() error {
+	// First, so that nothing passes unfiltered.
+	if err := f.applyFilter(); err != nil {
+		return err
+	}
 	for _, port := range f.config.Ports {
 		if err := f.applyPort(port); err != nil {
 			return fmt.Errorf("port %q: %w", port.Name, err)
 		}
 	}
+	return f.applyBridge()
+}
+
+// applyFilter loads a firewall's rules. Doing it again loads them anew, and
+// their counters begin at 0.
+func (f *Function) applyFilter() error {
+	if f.filter == nil {
+		return nil
+	}
+	f.log.Info("loading the firewall's rules", "backend", f.config.Firewall.Backend, "mode", f.config.Firewall.Mode, "rules", f.config.Firewall.Rules)
+	if err := f.filter.Load(); err != nil {
+		return fmt.Errorf("loading the firewall's rules: %w", err)
+	}
+	status := f.filter.Status()
+	f.log.Info("loaded the firewall's rules", "implementation", status.Implementation, "rules", status.Rules, "loadMilliseconds", status.LoadMilliseconds)
 	return nil
+}
+
+// Firewall is the filter's state, nil where the function is no firewall.
+func (f *Function) Firewall() *filter.Status {
+	if f.filter == nil {
+		return nil
+	}
+	status := f.filter.Status()
+	return &status
 }
 
 // TakeDown takes one port down. With it go the port's routes, neighbours and
@@ -130,7 +165,8 @@ func findLink(port vnf.Port) (netlink.Link, error) {
 	}
 	var found netlink.Link
 	for _, link := range links {
-		if !sameMAC(link.Attrs().HardwareAddr, port.MAC) {
+		// A bridge takes the address of one of its ports.
+		if link.Type() == "bridge" || !sameMAC(link.Attrs().HardwareAddr, port.MAC) {
 			continue
 		}
 		if found != nil {

@@ -1,0 +1,63 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFirewallAdmission(t *testing.T) {
+	chain := func(firewall string) map[string]string {
+		return map[string]string{"spec.chain": "[{name: f, function: Firewall, firewall: " + firewall + "}]"}
+	}
+	for name, firewall := range map[string]string{
+		"every default":       "{}",
+		"no filter":           "{mode: None}",
+		"all rules":           "{rules: 65535, backend: iptables, mode: Stateless, matchBy: Port, matchPosition: Middle}",
+		"bridged":             "{forwarding: Bridged, mode: Stateless}",
+		"policy that accepts": "{rules: 5000, matchPosition: None, defaultPolicy: Accept}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := create(object(t, goodRun, chain(firewall))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := create(object(t, goodRun, map[string]string{"spec.chain": "[{name: f, function: Firewall}]"})); err != nil {
+		t.Errorf("without its settings: %v", err)
+	}
+	for name, test := range map[string]struct {
+		firewall string
+		want     []string
+	}{
+		"too many rules":  {"{rules: 65536}", []string{"spec.chain[0].firewall.rules", "less than or equal to 65535"}},
+		"negative rules":  {"{rules: -1}", []string{"spec.chain[0].firewall.rules", "greater than or equal to 0"}},
+		"rules in None":   {"{mode: None, rules: 1}", []string{"spec.chain[0].firewall.rules", "leave rules out"}},
+		"verdict":         {"{verdict: Drop}", []string{"spec.chain[0].firewall.verdict", "use Accept"}},
+		"all dropped":     {"{matchPosition: None}", []string{"spec.chain[0].firewall.defaultPolicy", "set defaultPolicy to Accept"}},
+		"unknown backend": {"{backend: pf}", []string{"spec.chain[0].firewall.backend", "Unsupported value", "nftables"}},
+		"unknown match":   {"{matchBy: Name}", []string{"spec.chain[0].firewall.matchBy", "Unsupported value"}},
+		"unknown layer":   {"{forwarding: Switched}", []string{"spec.chain[0].firewall.forwarding", "Unsupported value"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requireRefused(t, chain(test.firewall), test.want)
+		})
+	}
+	t.Run("ports with TCP", func(t *testing.T) {
+		fields := chain("{matchBy: Port}")
+		fields["spec.traffic"] = "{kind: TCP}"
+		requireRefused(t, fields, []string{"spec.chain", "with TCP use matchBy Address"})
+	})
+}
+
+func requireRefused(t *testing.T, fields map[string]string, wants []string) {
+	t.Helper()
+	err := create(object(t, goodRun, fields))
+	if err == nil {
+		t.Fatal("was accepted")
+	}
+	for _, want := range wants {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("does not say %q: %s", want, clip(err.Error()))
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package v1alpha1
+
+// FirewallBackend is what holds the rules.
+// +kubebuilder:validation:Enum=nftables;iptables
+type FirewallBackend string
+
+const (
+	// BackendNftables is the kernel's nf_tables.
+	BackendNftables FirewallBackend = "nftables"
+	// BackendIptables is the kernel's x_tables, what iptables-legacy uses.
+	BackendIptables FirewallBackend = "iptables"
+)
+
+// FirewallMode is how packets meet the rules.
+// +kubebuilder:validation:Enum=None;Stateful;Stateless
+type FirewallMode string
+
+const (
+	// FirewallNone has no filter.
+	FirewallNone FirewallMode = "None"
+	// FirewallStateful accepts packets of known flows before the rules.
+	FirewallStateful FirewallMode = "Stateful"
+	// FirewallStateless has every packet walk the rules, without connection tracking.
+	FirewallStateless FirewallMode = "Stateless"
+)
+
+// FirewallForwarding is the layer that a firewall forwards on.
+// +kubebuilder:validation:Enum=Routed;Bridged
+type FirewallForwarding string
+
+const (
+	// ForwardingRouted forwards by routes, as a router does.
+	ForwardingRouted FirewallForwarding = "Routed"
+	// ForwardingBridged joins both ports in a bridge; the firewall has no address.
+	ForwardingBridged FirewallForwarding = "Bridged"
+)
+
+// RuleMatch is what a firewall's rules look at.
+// +kubebuilder:validation:Enum=Address;Port
+type RuleMatch string
+
+const (
+	// RuleMatchAddress looks at the source address.
+	RuleMatchAddress RuleMatch = "Address"
+	// RuleMatchPort looks at UDP's destination port.
+	RuleMatchPort RuleMatch = "Port"
+)
+
+// MatchPosition is where the rule stands that the traffic matches.
+// +kubebuilder:validation:Enum=First;Middle;Last;None
+type MatchPosition string
+
+const (
+	// MatchFirst is before all others.
+	MatchFirst MatchPosition = "First"
+	// MatchMiddle has half of the others before it.
+	MatchMiddle MatchPosition = "Middle"
+	// MatchLast is behind all others.
+	MatchLast MatchPosition = "Last"
+	// MatchNone is nowhere: the traffic meets the default policy.
+	MatchNone MatchPosition = "None"
+)
+
+// RuleVerdict is what a firewall does with a packet.
+// +kubebuilder:validation:Enum=Accept;Drop
+type RuleVerdict string
+
+const (
+	// VerdictAccept forwards the packet.
+	VerdictAccept RuleVerdict = "Accept"
+	// VerdictDrop forgets it without an answer.
+	VerdictDrop RuleVerdict = "Drop"
+)
+
+// Firewall sets a firewall's rules. They are the same in both directions and
+// for both IP versions; a packet walks those of its own version.
+// +kubebuilder:validation:XValidation:rule="self.mode != 'None' || self.rules == 0",message="mode None has no rules: leave rules out, or set mode to Stateful or Stateless",fieldPath=".rules"
+// +kubebuilder:validation:XValidation:rule="self.verdict == 'Accept'",message="verdict Drop loses every frame, and a run measures frames that come through: use Accept",fieldPath=".verdict"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'None' || self.matchPosition != 'None' || self.defaultPolicy == 'Accept'",message="with matchPosition None the traffic meets the default policy, and Drop loses every frame: set defaultPolicy to Accept",fieldPath=".defaultPolicy"
+type Firewall struct {
+	// backend is nftables (the kernel's nf_tables) or iptables (the kernel's
+	// x_tables, that is iptables-legacy; not the iptables that writes nf_tables).
+	// Default nftables.
+	// +optional
+	// +kubebuilder:default=nftables
+	Backend FirewallBackend `json:"backend,omitempty"`
+
+	// mode is None (no filter), Stateful (packets of a flow that was let through
+	// before pass first) or Stateless (connection tracking is off, and every
+	// packet walks the rules). Default Stateful.
+	// +optional
+	// +kubebuilder:default=Stateful
+	Mode FirewallMode `json:"mode,omitempty"`
+
+	// forwarding is Routed, or Bridged: both ports in one bridge, without
+	// addresses, as a firewall is put into a cable. Default Routed.
+	// +optional
+	// +kubebuilder:default=Routed
+	Forwarding FirewallForwarding `json:"forwarding,omitempty"`
+
+	// rules is how many there are beside the one that the traffic matches. None
+	// of them matches the traffic. Default 0; with mode None it must be 0.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65535
+	Rules int32 `json:"rules,omitempty"`
+
+	// matchBy is what the rules look at: Address (the source address) or Port
+	// (the destination port of UDP). Default Address.
+	// +optional
+	// +kubebuilder:default=Address
+	MatchBy RuleMatch `json:"matchBy,omitempty"`
+
+	// matchPosition is where the rule stands that the traffic matches; None where
+	// there is no such rule. Default Last.
+	// +optional
+	// +kubebuilder:default=Last
+	MatchPosition MatchPosition `json:"matchPosition,omitempty"`
+
+	// verdict of the rule that the traffic matches. Default Accept, the only one
+	// with which frames come through to be measured.
+	// +optional
+	// +kubebuilder:default=Accept
+	Verdict RuleVerdict `json:"verdict,omitempty"`
+
+	// defaultPolicy is the verdict on packets that no rule matches. Default Drop;
+	// matchPosition None needs Accept.
+	// +optional
+	// +kubebuilder:default=Drop
+	DefaultPolicy RuleVerdict `json:"defaultPolicy,omitempty"`
+}

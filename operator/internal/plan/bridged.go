@@ -1,0 +1,32 @@
+package plan
+
+import "vnfbench.io/operator/api/v1alpha1"
+
+// isBridging says that a function joins its segments on layer 2, so that its
+// neighbours are next to each other.
+func isBridging(function v1alpha1.NetworkFunction) bool {
+	return function.Function == v1alpha1.FunctionFirewall && function.Firewall != nil &&
+		function.Firewall.Forwarding == v1alpha1.ForwardingBridged
+}
+
+// network is the number of the IP network of a segment: segments that bridging
+// functions join are one network, with the number of the westernmost.
+func network(chain []v1alpha1.NetworkFunction, segment int) int {
+	for segment > 0 && isBridging(chain[segment-1]) {
+		segment--
+	}
+	return segment
+}
+
+// nextWest is the port that a machine reaches to the west over a segment, and
+// nextEast to the east: that of the next machine that routes, or the generator's.
+func nextWest(chain []v1alpha1.NetworkFunction, segments []Segment, segment int) End {
+	return segments[network(chain, segment)].West
+}
+
+func nextEast(chain []v1alpha1.NetworkFunction, segments []Segment, segment int) End {
+	for segment < len(chain) && isBridging(chain[segment]) {
+		segment++
+	}
+	return segments[segment].East
+}

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// bytesPerRule is what a rule needs of the function's memory beside the
+// function's own: the kernel charges rules of both IP versions to the container
+// that loads them, and holds old and new ones while it loads.
+const bytesPerRule = 2 << 10
+
+// firewallOf is what function Firewall filters; nil for any other. Absent
+// settings are the API's defaults, which the API server fills in only where the
+// object is there.
+func firewallOf(function v1alpha1.NetworkFunction, traffic v1alpha1.Traffic) *vnf.Firewall {
+	if function.Function != v1alpha1.FunctionFirewall {
+		return nil
+	}
+	spec := v1alpha1.Firewall{}
+	if function.Firewall != nil {
+		spec = *function.Firewall
+	}
+	firewall := &vnf.Firewall{
+		Backend:       string(cmp.Or(spec.Backend, v1alpha1.BackendNftables)),
+		Mode:          string(cmp.Or(spec.Mode, v1alpha1.FirewallStateful)),
+		Forwarding:    string(cmp.Or(spec.Forwarding, v1alpha1.ForwardingRouted)),
+		Rules:         int(spec.Rules),
+		MatchBy:       string(cmp.Or(spec.MatchBy, v1alpha1.RuleMatchAddress)),
+		MatchPosition: string(cmp.Or(spec.MatchPosition, v1alpha1.MatchLast)),
+		Verdict:       string(cmp.Or(spec.Verdict, v1alpha1.VerdictAccept)),
+		DefaultPolicy: string(cmp.Or(spec.DefaultPolicy, v1alpha1.VerdictDrop)),
+	}
+	if firewall.MatchBy == vnf.MatchByPort {
+		firewall.TrafficPorts = trafficPorts(traffic)
+	}
+	if firewall.Mode == vnf.ModeStateful {
+		firewall.TrackedFlows = trackedFlows(traffic)
+	}
+	return firewall
+}
+
+// trafficPorts are all UDP destination ports that the flows have.
+func trafficPorts(traffic v1alpha1.Traffic) vnf.PortRange {
+	flows := flowsOf(traffic)
+	_, first := portsOf(flows)
+	last := first
+	if flows != nil {
+		last += uint16(flows.Values(measure.FlowDestinationPort) - 1)
+	}
+	return vnf.PortRange{First: first, Last: last}
+}
+
+// trackedFlows counts each direction's flows: neither answers the other's.
+func trackedFlows(traffic v1alpha1.Traffic) int {
+	flows := max(int(traffic.Flows), 1)
+	if traffic.Directions == v1alpha1.DirectionsBoth {
+		return 2 * flows
+	}
+	return flows
+}

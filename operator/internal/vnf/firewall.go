@@ -1,0 +1,229 @@
+package vnf
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// FunctionFirewall forwards like a router, or like a bridge, and filters.
+const FunctionFirewall = "Firewall"
+
+// Backends of a firewall.
+const (
+	BackendNftables = "nftables"
+	BackendIptables = "iptables"
+)
+
+// Modes of a firewall.
+const (
+	ModeNone      = "None"
+	ModeStateful  = "Stateful"
+	ModeStateless = "Stateless"
+)
+
+// Ways of a firewall's forwarding.
+const (
+	ForwardingRouted  = "Routed"
+	ForwardingBridged = "Bridged"
+)
+
+// What a firewall's rules look at.
+const (
+	MatchByAddress = "Address"
+	MatchByPort    = "Port"
+)
+
+// Places of the rule that the traffic matches.
+const (
+	PositionFirst  = "First"
+	PositionMiddle = "Middle"
+	PositionLast   = "Last"
+	PositionNone   = "None"
+)
+
+// Verdicts of a rule and of the policy.
+const (
+	VerdictAccept = "Accept"
+	VerdictDrop   = "Drop"
+)
+
+// MaximumRules is the most that a firewall can have beside the match rule.
+const MaximumRules = 65_535
+
+const maximumPort = 65_535
+
+// Firewall is what a firewall filters. Its rules are real ones, one after the
+// other: no set, no map, no jump that would shorten the walk.
+type Firewall struct {
+	// Backend is "nftables" or "iptables" (the kernel's x_tables).
+	Backend string `json:"backend"`
+	// Mode is "None" (no filter), "Stateful" (packets of a known flow pass
+	// first) or "Stateless" (no connection tracking: every packet walks).
+	Mode string `json:"mode"`
+	// Forwarding is "Routed" or "Bridged". A bridging firewall's ports have no addresses.
+	Forwarding string `json:"forwarding"`
+	// Rules that do not match the traffic, 0 to 65535; with mode None 0.
+	Rules int `json:"rules"`
+	// MatchBy is what the rules look at: "Address" (the source) or "Port" (UDP's destination).
+	MatchBy string `json:"matchBy"`
+	// MatchPosition is where the rule stands that the traffic matches: "First",
+	// "Middle", "Last", or "None" where there is no such rule.
+	MatchPosition string `json:"matchPosition"`
+	// Verdict of the rule that the traffic matches: "Accept" or "Drop".
+	Verdict string `json:"verdict"`
+	// DefaultPolicy is the verdict on packets that no rule matches.
+	DefaultPolicy string `json:"defaultPolicy"`
+	// TrafficPorts are the traffic's UDP destination ports. With matchBy Port
+	// the match rule covers them, and no other rule touches them.
+	TrafficPorts PortRange `json:"trafficPorts,omitzero"`
+	// TrackedFlows is how many flows connection tracking has to hold; with mode
+	// Stateful the kernel must have room for them.
+	TrackedFlows int `json:"trackedFlows,omitempty"`
+}
+
+// PortRange is UDP ports, both ends included.
+type PortRange struct {
+	First uint16 `json:"first"`
+	Last  uint16 `json:"last"`
+}
+
+// FirewallRule is one rule of the walk. It looks at the source address, or else
+// at the destination port.
+type FirewallRule struct {
+	Source netip.Prefix
+	Ports  PortRange
+	Accept bool
+	// Match says that it is the rule that the traffic matches.
+	Match bool
+}
+
+// Where the addresses of rules come from that match no traffic: RFC 1918 and
+// RFC 3849. Traffic is always from the ranges reserved for benchmarks.
+var (
+	strangersIPv4 = netip.MustParseAddr("10.0.0.1")
+	strangersIPv6 = netip.MustParseAddr("2001:db8::1")
+)
+
+// Bridged says that the function joins its ports on layer 2.
+func (c *Config) Bridged() bool {
+	return c.Firewall != nil && c.Firewall.Forwarding == ForwardingBridged
+}
+
+// Filtered says that there is a filter at all.
+func (f *Firewall) Filtered() bool { return f.Mode != ModeNone }
+
+// Walk is the rules in their order, for one IP version.
+func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
+	if !f.Filtered() {
+		return nil
+	}
+	rules := make([]FirewallRule, 0, f.Rules+1)
+	stranger := strangersIPv4
+	if ipv6 {
+		stranger = strangersIPv6
+	}
+	ports := f.otherPorts()
+	for i := range f.Rules {
+		rule := FirewallRule{}
+		if f.MatchBy == MatchByPort {
+			port := ports[i%len(ports)]
+			rule.Ports = PortRange{port, port}
+		} else {
+			rule.Source = netip.PrefixFrom(stranger, stranger.BitLen())
+			stranger = stranger.Next()
+		}
+		rules = append(rules, rule)
+	}
+	match := FirewallRule{Accept: f.Verdict == VerdictAccept, Match: true}
+	switch {
+	case f.MatchBy == MatchByPort:
+		match.Ports = f.TrafficPorts
+	case ipv6:
+		match.Source = benchmarkIPv6
+	default:
+		match.Source = benchmarkIPv4
+	}
+	switch f.MatchPosition {
+	case PositionFirst:
+		return slices.Insert(rules, 0, match)
+	case PositionMiddle:
+		return slices.Insert(rules, f.Rules/2, match)
+	case PositionLast:
+		return append(rules, match)
+	}
+	return rules
+}
+
+// otherPorts are those that the traffic does not use. Where there are more
+// rules than that, ports come round again; each rule is evaluated all the same.
+func (f *Firewall) otherPorts() []uint16 {
+	var ports []uint16
+	for port := 1; port <= maximumPort; port++ {
+		if port < int(f.TrafficPorts.First) || port > int(f.TrafficPorts.Last) {
+			ports = append(ports, uint16(port))
+		}
+	}
+	return ports
+}
+
+func oneOf(field, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q is unknown, want one of %q", field, value, allowed)
+}
+
+func (f *Firewall) validate() error {
+	for _, err := range []error{
+		oneOf("backend", f.Backend, BackendNftables, BackendIptables),
+		oneOf("mode", f.Mode, ModeNone, ModeStateful, ModeStateless),
+		oneOf("forwarding", f.Forwarding, ForwardingRouted, ForwardingBridged),
+		oneOf("matchBy", f.MatchBy, MatchByAddress, MatchByPort),
+		oneOf("matchPosition", f.MatchPosition, PositionFirst, PositionMiddle, PositionLast, PositionNone),
+		oneOf("verdict", f.Verdict, VerdictAccept, VerdictDrop),
+		oneOf("defaultPolicy", f.DefaultPolicy, VerdictAccept, VerdictDrop),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if f.Rules < 0 || f.Rules > MaximumRules {
+		return fmt.Errorf("rules: %d is not between 0 and %d", f.Rules, MaximumRules)
+	}
+	if f.Mode == ModeNone && f.Rules > 0 {
+		return fmt.Errorf("rules: mode None has no rules, but %d are given: set them to 0, or the mode to Stateful or Stateless", f.Rules)
+	}
+	if f.TrackedFlows < 0 {
+		return fmt.Errorf("trackedFlows: %d is negative", f.TrackedFlows)
+	}
+	if f.MatchBy == MatchByPort {
+		if f.TrafficPorts.First == 0 || f.TrafficPorts.Last < f.TrafficPorts.First {
+			return fmt.Errorf("trafficPorts: %d to %d is no range of ports, and matchBy Port needs one", f.TrafficPorts.First, f.TrafficPorts.Last)
+		}
+		if f.TrafficPorts.First == 1 && f.TrafficPorts.Last == maximumPort && f.Rules > 0 {
+			return errors.New("trafficPorts: the traffic takes every port, so no rule can look at another")
+		}
+	}
+	return nil
+}
+
+// validateBridged wants what belongs to layer 3 left out.
+func (c *Config) validateBridged() error {
+	if len(c.Ports) != 2 {
+		return fmt.Errorf("ports: %d given, a bridging firewall has two", len(c.Ports))
+	}
+	for i, port := range c.Ports {
+		if len(port.Addresses) > 0 {
+			return fmt.Errorf("ports[%d].addresses: a bridging firewall has none; leave them out", i)
+		}
+	}
+	if len(c.Routes) > 0 {
+		return errors.New("routes: a bridging firewall has none; leave them out")
+	}
+	if len(c.Neighbors) > 0 {
+		return errors.New("neighbors: a bridging firewall has none; leave them out")
+	}
+	return nil
+}

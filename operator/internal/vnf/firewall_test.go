@@ -1,0 +1,109 @@
+package vnf_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/internal/vnf"
+)
+
+func firewall() *vnf.Config {
+	config := router()
+	config.Function = vnf.FunctionFirewall
+	config.Firewall = &vnf.Firewall{
+		Backend: vnf.BackendNftables, Mode: vnf.ModeStateful, Forwarding: vnf.ForwardingRouted, Rules: 10,
+		MatchBy: vnf.MatchByAddress, MatchPosition: vnf.PositionLast, Verdict: vnf.VerdictAccept, DefaultPolicy: vnf.VerdictDrop,
+	}
+	return config
+}
+
+func TestValidateFirewall(t *testing.T) {
+	if err := firewall().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	bridged := firewall()
+	bridged.Firewall.Forwarding = vnf.ForwardingBridged
+	bridged.Routes, bridged.Neighbors = nil, nil
+	bridged.Ports[0].Addresses, bridged.Ports[1].Addresses = nil, nil
+	if err := bridged.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		change func(*vnf.Config)
+		want   string
+	}{
+		"no firewall":       {func(c *vnf.Config) { c.Firewall = nil }, "firewall: is missing"},
+		"router":            {func(c *vnf.Config) { c.Function = vnf.FunctionRouter }, "firewall: is for function"},
+		"backend":           {func(c *vnf.Config) { c.Firewall.Backend = "pf" }, "firewall.backend: "},
+		"mode":              {func(c *vnf.Config) { c.Firewall.Mode = "" }, "firewall.mode: "},
+		"forwarding":        {func(c *vnf.Config) { c.Firewall.Forwarding = "" }, "firewall.forwarding: "},
+		"match by":          {func(c *vnf.Config) { c.Firewall.MatchBy = "Name" }, "firewall.matchBy: "},
+		"match position":    {func(c *vnf.Config) { c.Firewall.MatchPosition = "" }, "firewall.matchPosition: "},
+		"verdict":           {func(c *vnf.Config) { c.Firewall.Verdict = "Reject" }, "firewall.verdict: "},
+		"policy":            {func(c *vnf.Config) { c.Firewall.DefaultPolicy = "" }, "firewall.defaultPolicy: "},
+		"too many rules":    {func(c *vnf.Config) { c.Firewall.Rules = 65_536 }, "firewall.rules: 65536"},
+		"negative rules":    {func(c *vnf.Config) { c.Firewall.Rules = -1 }, "firewall.rules: -1"},
+		"rules without one": {func(c *vnf.Config) { c.Firewall.Mode = vnf.ModeNone }, "firewall.rules: mode None has no rules"},
+		"negative flows":    {func(c *vnf.Config) { c.Firewall.TrackedFlows = -1 }, "firewall.trackedFlows: "},
+		"no ports":          {func(c *vnf.Config) { c.Firewall.MatchBy = vnf.MatchByPort }, "firewall.trafficPorts: 0 to 0"},
+		"all ports": {func(c *vnf.Config) {
+			c.Firewall.MatchBy, c.Firewall.TrafficPorts = vnf.MatchByPort, vnf.PortRange{First: 1, Last: 65_535}
+		}, "firewall.trafficPorts: the traffic takes every port"},
+		"bridge with addresses": {func(c *vnf.Config) { c.Firewall.Forwarding = vnf.ForwardingBridged }, "ports[0].addresses: a bridging firewall"},
+		"bridge with routes": {func(c *vnf.Config) {
+			c.Firewall.Forwarding = vnf.ForwardingBridged
+			c.Ports[0].Addresses, c.Ports[1].Addresses = nil, nil
+		}, "routes: a bridging firewall"},
+		"bridge with neighbors": {func(c *vnf.Config) {
+			c.Firewall.Forwarding = vnf.ForwardingBridged
+			c.Ports[0].Addresses, c.Ports[1].Addresses, c.Routes = nil, nil, nil
+		}, "neighbors: a bridging firewall"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			config := firewall()
+			tc.change(config)
+			err := config.Validate()
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("got %v, want it to start with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestWalk: none but the match rule can match the traffic, however many rules
+// there are and wherever it stands.
+func TestWalk(t *testing.T) {
+	traffic := []netip.Addr{
+		netip.MustParseAddr("198.18.128.1"), netip.MustParseAddr("198.18.255.254"), netip.MustParseAddr("198.19.255.254"),
+		netip.MustParseAddr("2001:2:0:8000::1"), netip.MustParseAddr("2001:2:0:9000::ffff"),
+	}
+	for _, matchBy := range []string{vnf.MatchByAddress, vnf.MatchByPort} {
+		for position, index := range map[string]int{vnf.PositionFirst: 0, vnf.PositionMiddle: 32_767, vnf.PositionLast: 65_535, vnf.PositionNone: -1} {
+			for _, ipv6 := range []bool{false, true} {
+				f := firewall().Firewall
+				f.Rules, f.MatchBy, f.MatchPosition, f.TrafficPorts = vnf.MaximumRules, matchBy, position, vnf.PortRange{First: 1, Last: 49_151}
+				rules := f.Walk(ipv6)
+				if got := slices.IndexFunc(rules, func(r vnf.FirewallRule) bool { return r.Match }); got != index {
+					t.Errorf("%s, %s: the match rule is at %d, want %d", matchBy, position, got, index)
+				}
+				for i, rule := range rules {
+					for _, address := range traffic {
+						if address.Is6() != ipv6 {
+							continue
+						}
+						matches := rule.Source.Contains(address)
+						if matchBy == vnf.MatchByPort {
+							matches = rule.Ports.First <= 49_151
+						}
+						if matches != (i == index) || rule.Accept != (i == index) {
+							t.Fatalf("%s, %s: rule %d is %+v", matchBy, position, i, rule)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,323 @@
+//go:build linux
+
+package kernel_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/vnf/filter"
+	"vnfbench.io/operator/internal/vnf/kernel"
+)
+
+// absence is how long a packet that must not come is waited for.
+const absence = 300 * time.Millisecond
+
+// firewall is a chain of one firewall, with what a test changes of it.
+func newFirewall(t *testing.T, change func(*vnf.Firewall)) (*chain, *kernel.Function) {
+	t.Helper()
+	c := newChain(t, 1)
+	config := c.configs[0]
+	config.Function = vnf.FunctionFirewall
+	config.Firewall = &vnf.Firewall{
+		Backend: vnf.BackendNftables, Mode: vnf.ModeStateless, Forwarding: vnf.ForwardingRouted,
+		MatchBy: vnf.MatchByAddress, MatchPosition: vnf.PositionLast,
+		Verdict: vnf.VerdictAccept, DefaultPolicy: vnf.VerdictDrop,
+	}
+	change(config.Firewall)
+	if config.Bridged() {
+		config.Routes, config.Neighbors = nil, nil
+		for i := range config.Ports {
+			config.Ports[i].Addresses = nil
+		}
+	}
+	if err := config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	function := c.function(0)
+	c.namespaces[0].Must(t, function.Apply)
+	// A bridge takes its ports into use a moment after they have a carrier.
+	deadline := time.Now().Add(arrival)
+	for err := c.namespaces[0].Run(function.Check); err != nil; err = c.namespaces[0].Run(function.Check) {
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return c, function
+}
+
+// pass sends packets from west to east in each IP version, and says how many came.
+func (c *chain) pass(t *testing.T, packets int, source, destination uint16) (came int) {
+	t.Helper()
+	west, east := c.west.Open(t, "east"), c.east.Open(t, "west")
+	for _, address := range []func(segment, host int) netip.Prefix{address4, address6} {
+		for range packets {
+			next := eastMAC(0)
+			if c.configs[0].Bridged() {
+				next = eastMAC(1)
+			}
+			west.Send(t, netnstest.Packet{
+				SourceMAC: westMAC(0), DestinationMAC: next,
+				Source:      netip.AddrPortFrom(address(0, 1).Addr(), source),
+				Destination: netip.AddrPortFrom(address(1, 2).Addr(), destination),
+				Payload:     "walk",
+			})
+			within := arrival
+			if f := c.configs[0].Firewall; came == 0 && (f.Verdict == vnf.VerdictDrop || f.MatchPosition == vnf.PositionNone) {
+				within = absence
+			}
+			if _, _, ok := east.Receive(t, within); ok {
+				came++
+			}
+		}
+	}
+	return came
+}
+
+func (c *chain) firewallStatus(t *testing.T, function *kernel.Function) (status filter.Status) {
+	t.Helper()
+	c.namespaces[0].Must(t, func() error {
+		status = *function.Firewall()
+		return nil
+	})
+	if status.Problem != "" {
+		t.Fatal(status.Problem)
+	}
+	return status
+}
+
+var ignoreLoad = cmpopts.IgnoreFields(filter.Status{}, "LoadMilliseconds")
+
+// TestFirewallWalk: counters prove where packets went, in both backends.
+func TestFirewallWalk(t *testing.T) {
+	const packets = 3
+	cases := map[string]struct {
+		change func(*vnf.Firewall)
+		// want without backend, forwarding and mode.
+		want filter.Status
+		came int
+	}{
+		"1000 rules, the last matches": {
+			change: func(f *vnf.Firewall) { f.Rules = 1000 },
+			want:   filter.Status{Rules: 1001, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			came:   6,
+		},
+		"20000 rules, the last matches": {
+			change: func(f *vnf.Firewall) { f.Rules = 20_000 },
+			want:   filter.Status{Rules: 20_001, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			came:   6,
+		},
+		"the middle one matches by port": {
+			change: func(f *vnf.Firewall) {
+				f.Rules, f.MatchPosition, f.MatchBy, f.TrafficPorts = 100, vnf.PositionMiddle, vnf.MatchByPort, vnf.PortRange{First: 7, Last: 9}
+			},
+			want: filter.Status{Rules: 101, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			came: 6,
+		},
+		"the first matches one port": {
+			change: func(f *vnf.Firewall) {
+				f.Rules, f.MatchPosition, f.MatchBy, f.TrafficPorts = 100, vnf.PositionFirst, vnf.MatchByPort, vnf.PortRange{First: 9, Last: 9}
+			},
+			want: filter.Status{Rules: 101, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			came: 6,
+		},
+		"the match drops": {
+			change: func(f *vnf.Firewall) {
+				f.Rules, f.Verdict, f.DefaultPolicy = 10, vnf.VerdictDrop, vnf.VerdictAccept
+			},
+			want: filter.Status{Rules: 11, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+		},
+		"nothing matches, the policy accepts": {
+			change: func(f *vnf.Firewall) {
+				f.Rules, f.MatchPosition, f.DefaultPolicy = 10, vnf.PositionNone, vnf.VerdictAccept
+			},
+			want: filter.Status{Rules: 10, EnteredPackets: 6, UnmatchedPackets: 6},
+			came: 6,
+		},
+		"nothing matches, the policy drops": {
+			change: func(f *vnf.Firewall) { f.Rules, f.MatchPosition = 10, vnf.PositionNone },
+			want:   filter.Status{Rules: 10, EnteredPackets: 6, UnmatchedPackets: 6},
+		},
+		// Only the first packet of a flow walks, though nobody answers it.
+		"stateful": {
+			change: func(f *vnf.Firewall) { f.Rules, f.Mode, f.TrackedFlows = 1000, vnf.ModeStateful, 2 },
+			want:   filter.Status{Rules: 1001, EnteredPackets: 2, MatchPackets: 2, MatchBytes: 32 + 52, KnownFlowPackets: 4, TrackedFlows: 2},
+			came:   6,
+		},
+		"no filter": {
+			change: func(f *vnf.Firewall) { f.Mode = vnf.ModeNone },
+			came:   6,
+		},
+	}
+	for _, backend := range []string{vnf.BackendNftables, vnf.BackendIptables} {
+		for _, forwarding := range []string{vnf.ForwardingRouted, vnf.ForwardingBridged} {
+			for name, tc := range cases {
+				t.Run(fmt.Sprintf("%s, %s, %s", backend, forwarding, name), func(t *testing.T) {
+					c, function := newFirewallOrSkip(t, func(f *vnf.Firewall) {
+						f.Backend, f.Forwarding = backend, forwarding
+						tc.change(f)
+					})
+					if came := c.pass(t, packets, 1024, 9); came != tc.came {
+						t.Errorf("%d packets came through, want %d", came, tc.came)
+					}
+					want, config := tc.want, c.configs[0].Firewall
+					want.Backend, want.Forwarding, want.Mode = backend, forwarding, config.Mode
+					want.Implementation = map[string]string{vnf.BackendNftables: filter.ImplementationNFTables, vnf.BackendIptables: filter.ImplementationXTables}[backend]
+					if config.Mode == vnf.ModeNone {
+						want.Implementation = filter.ImplementationNone
+					}
+					status := c.firewallStatus(t, function)
+					if diff := cmp.Diff(want, status, ignoreLoad); diff != "" {
+						t.Errorf("status (-want +got):\n%s", diff)
+					}
+					t.Logf("loaded in %d ms", status.LoadMilliseconds)
+				})
+			}
+		}
+	}
+}
+
+// newFirewallOrSkip knows the one thing that kernels of this age may lack: the
+// refusal must then name it.
+func newFirewallOrSkip(t *testing.T, change func(*vnf.Firewall)) (*chain, *kernel.Function) {
+	t.Helper()
+	f := vnf.Firewall{}
+	change(&f)
+	if f.Forwarding != vnf.ForwardingBridged || f.Backend != vnf.BackendNftables || f.Mode != vnf.ModeStateful {
+		return newFirewall(t, change)
+	}
+	probe := newChain(t, 1)
+	probe.configs[0].Firewall = &vnf.Firewall{
+		Backend: vnf.BackendNftables, Mode: vnf.ModeStateful, Forwarding: vnf.ForwardingBridged, MatchBy: vnf.MatchByAddress,
+		MatchPosition: vnf.PositionLast, Verdict: vnf.VerdictAccept, DefaultPolicy: vnf.VerdictDrop,
+	}
+	if err := probe.namespaces[0].Run(filter.New(probe.configs[0].Firewall).Load); err != nil {
+		if !strings.Contains(err.Error(), "modprobe nf_conntrack_bridge") {
+			t.Fatalf("refused without naming what is missing: %v", err)
+		}
+		t.Skipf("this kernel lacks nf_conntrack_bridge, and says so: %v", err)
+	}
+	return newFirewall(t, change)
+}
+
+// TestFirewallAsItsOwnToolsSeeIt: what we wrote reads as the rules that it is
+// meant to be, in the words of the tools that others wrote.
+func TestFirewallAsItsOwnToolsSeeIt(t *testing.T) {
+	cases := map[string]struct {
+		change  func(*vnf.Firewall)
+		command []string
+		want    []string
+	}{
+		"nftables": {
+			change:  func(f *vnf.Firewall) { f.Rules, f.Mode = 2, vnf.ModeStateful },
+			command: []string{"nft", "list", "table", "ip", "vnfbench"},
+			want: []string{
+				"ct state established,related counter name \"established4\" accept",
+				"ct status confirmed counter name \"known4\" accept",
+				"ct state invalid counter name \"invalid4\" drop",
+				"ip saddr 10.0.0.1 drop", "ip saddr 10.0.0.2 drop",
+				"ip saddr 198.18.0.0/15 counter name \"match4\" accept",
+				"counter name \"unmatched4\" drop",
+			},
+		},
+		"nftables without state": {
+			change:  func(f *vnf.Firewall) {},
+			command: []string{"nft", "list", "chain", "ip", "vnfbench", "untracked"},
+			want:    []string{"type filter hook prerouting priority raw; policy accept;", "notrack"},
+		},
+		"nftables by port": {
+			change: func(f *vnf.Firewall) {
+				f.Rules, f.MatchBy, f.TrafficPorts = 2, vnf.MatchByPort, vnf.PortRange{First: 1, Last: 7}
+			},
+			command: []string{"nft", "list", "table", "ip6", "vnfbench"},
+			want:    []string{"udp dport 8 drop", "udp dport 9 drop", "udp dport 1-7 counter name \"match6\" accept"},
+		},
+		"iptables": {
+			change: func(f *vnf.Firewall) {
+				f.Backend, f.Rules, f.Mode = vnf.BackendIptables, 2, vnf.ModeStateful
+			},
+			command: []string{"iptables-legacy-save", "-t", "filter"},
+			want: []string{
+				":INPUT ACCEPT", ":FORWARD DROP", ":OUTPUT ACCEPT",
+				"-A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
+				"-A FORWARD -m conntrack --ctstatus CONFIRMED -j ACCEPT",
+				"-A FORWARD -m conntrack --ctstate INVALID -j DROP",
+				"-A FORWARD\n",
+				"-A FORWARD -s 10.0.0.1/32 -j DROP", "-A FORWARD -s 10.0.0.2/32 -j DROP",
+				"-A FORWARD -s 198.18.0.0/15 -j ACCEPT",
+				"-A FORWARD -j DROP",
+			},
+		},
+		"iptables by port": {
+			change: func(f *vnf.Firewall) {
+				f.Backend, f.Rules, f.MatchBy, f.TrafficPorts = vnf.BackendIptables, 2, vnf.MatchByPort, vnf.PortRange{First: 1, Last: 7}
+			},
+			command: []string{"ip6tables-legacy-save"},
+			want: []string{
+				"-A FORWARD -p udp -m udp --dport 8 -j DROP", "-A FORWARD -p udp -m udp --dport 9 -j DROP",
+				"-A FORWARD -p udp -m udp --dport 1:7 -j ACCEPT", "-A PREROUTING -j CT --notrack",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, _ := newFirewall(t, tc.change)
+			var output []byte
+			c.namespaces[0].Must(t, func() (err error) {
+				output, err = exec.Command(tc.command[0], tc.command[1:]...).CombinedOutput()
+				return err
+			})
+			rest := string(output)
+			for _, want := range tc.want {
+				_, after, found := strings.Cut(rest, want)
+				if !found {
+					t.Fatalf("no %q, in this order, in\n%s", want, output)
+				}
+				rest = after
+			}
+		})
+	}
+}
+
+// TestFirewallCheck: rules that go behind the function's back are noticed.
+func TestFirewallCheck(t *testing.T) {
+	for backend, command := range map[string][]string{
+		vnf.BackendNftables: {"nft", "delete", "table", "ip", "vnfbench"},
+		vnf.BackendIptables: {"iptables-legacy", "-D", "FORWARD", "-s", "10.0.0.2", "-j", "DROP"},
+	} {
+		t.Run(backend, func(t *testing.T) {
+			c, function := newFirewall(t, func(f *vnf.Firewall) { f.Backend, f.Rules = backend, 10 })
+			c.namespaces[0].Must(t, func() error { return exec.Command(command[0], command[1:]...).Run() })
+			err := c.namespaces[0].Run(function.Check)
+			if err == nil || !strings.Contains(err.Error(), "the firewall's rules were changed by somebody else") {
+				t.Errorf("got %v", err)
+			}
+			// A restarted container puts them back.
+			again := c.function(0)
+			c.namespaces[0].Must(t, again.Apply)
+			c.namespaces[0].Must(t, again.Check)
+			if came := c.pass(t, 1, 1024, 9); came != 2 {
+				t.Errorf("%d packets came through, want 2", came)
+			}
+		})
+	}
+}
+
+func TestFirewallNeedsRoomForFlows(t *testing.T) {
+	c := newChain(t, 1)
+	c.configs[0].Firewall = &vnf.Firewall{Backend: vnf.BackendNftables, Mode: vnf.ModeStateful, TrackedFlows: 1 << 40}
+	err := c.namespaces[0].Run(c.function(0).Apply)
+	if err == nil || !strings.Contains(err.Error(), "raise sysctl net.netfilter.nf_conntrack_max") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// functionRun is a run of a few seconds over a chain.
+func functionRun(name, chain string) string {
+	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: %s}
+spec:
+  testbedRef: {name: lab}
+  deadlineSeconds: 300
+  chain: %s
+  traffic: {frameBytes: [128]}
+  measurements:
+    warmUpMilliseconds: 100
+    throughput:
+      maximumFramesPerSecond: 20000
+      goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 500, durationSumMilliseconds: 500, widthPartsPerMillion: 100000}]
+    latency:
+      trialMilliseconds: 4000
+      loads: [{name: idle, framesPerSecond: 1000}]
+`, name, chain)
+}
+
+// functionStatus asks a function's pod for its /status while the run measures.
+func functionStatus(t *testing.T, ns string, enough func(map[string]any) bool) map[string]any {
+	t.Helper()
+	var last string
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+		pods := &corev1.PodList{}
+		must(t, cluster.List(t.Context(), pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: "function"}))
+		for _, pod := range pods.Items {
+			out, code := kubectl(t, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/status", ns, pod.Name))
+			last = out
+			status := map[string]any{}
+			if code == 0 && json.Unmarshal([]byte(out), &status) == nil && enough(status) {
+				return status
+			}
+		}
+	}
+	t.Fatalf("no function had the status that was waited for; the last was %s", last)
+	return nil
+}
+
+// TestFirewall: a real firewall with 1,000 rules, whose counters prove that the
+// measured frames walked them, or with state that only the flows' first did.
+func TestFirewall(t *testing.T) {
+	for name, tc := range map[string]struct {
+		settings string
+		walked   bool
+	}{
+		"stateless-nftables": {"{backend: nftables, mode: Stateless, rules: 1000}", true},
+		"stateful-nftables":  {"{backend: nftables, mode: Stateful, rules: 1000}", false},
+		"stateless-iptables": {"{backend: iptables, mode: Stateless, rules: 1000}", true},
+		"bridged-nftables":   {"{forwarding: Bridged, mode: Stateless, rules: 1000}", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := namespace(t)
+			testbed(t, ns)
+			apply(t, ns, functionRun(name, "[{name: fw, function: Firewall, firewall: "+tc.settings+"}]"))
+			functionStatus(t, ns, func(status map[string]any) bool {
+				firewall, ok := status["firewall"].(map[string]any)
+				if !ok || firewall["rules"] != 1001.0 {
+					return false
+				}
+				entered, matched, known := firewall["enteredPackets"].(float64), firewall["matchPackets"].(float64), firewall["knownFlowPackets"].(float64)
+				if tc.walked {
+					return matched > 1000 && matched <= entered && known == 0
+				}
+				return known > 1000 && matched > 0 && matched < known/10
+			})
+			run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+			for _, result := range run.Status.Results {
+				checkResult(t, result, 1, 1)
+			}
+			nothingLeft(t, ns)
+		})
+	}
+}
