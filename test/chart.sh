@@ -31,6 +31,12 @@ rendered "namespaced binding" "kind: RoleBinding" --set 'watchNamespaces={lab}' 
 rendered "disruption budget" "kind: PodDisruptionBudget" --set replicas=2
 rendered "restricted pod" "runAsNonRoot: true"
 rendered "service monitor" "kind: ServiceMonitor" --set metrics.serviceMonitor=true
+rendered "alerts" "VnfbenchRunNotAccepted" --set metrics.prometheusRule=true
+rendered "alerts keep their templates" '{{ $labels.reason }}' --set metrics.prometheusRule=true
+rendered "dashboard" 'grafana_dashboard: "1"' --set metrics.dashboard=true
+rendered "network policy" "kind: NetworkPolicy"
+rendered "API server's port" "port: 16443, protocol: TCP" --set 'apiServerPorts={16443}'
+refused "alerts without metrics" "need metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.prometheusRule=true
 refused "no registry" "image.registry is required" "$HELM" template x $chart --kube-version 1.34.0
 refused "unknown value" "additional properties 'nonsense' not allowed" "${template[@]}" --set nonsense=1
 refused "two replicas alone" "replicas above 1 need leaderElection.enabled" "${template[@]}" --set replicas=2 --set leaderElection.enabled=false
