@@ -10,9 +10,11 @@ import (
 type candidate struct {
 	load     uint64
 	duration time.Duration
-	sum      time.Duration
-	goal     string
-	why      string
+	// rest is added to the duration, without a say in which goal goes first.
+	rest time.Duration
+	sum  time.Duration
+	goal string
+	why  string
 }
 
 // wish is the trial that serves a goal best; false when the goal is settled.
@@ -158,13 +160,18 @@ func (s *state) descend(t target, st standing, want bracket) (uint64, string) {
 	return s.within(st, load), fmt.Sprintf("step down from the upper bound %d frames/s", st.upper)
 }
 
-// climb goes above a lower bound that lies over the expected bracket.
+// climb goes above a lower bound that lies over the expected bracket. Its steps
+// grow fourfold: what is too high shows by its loss where the limit is, so the way
+// back is short. Not so where a device slows down, and every step is decided.
 func (s *state) climb(t target, st standing, want bracket) (uint64, string) {
 	steps := 0
 	for _, load := range st.lowers {
 		if load >= want.high {
 			steps++
 		}
+	}
+	if s.slowing(t) < mostSlowing {
+		steps *= 2
 	}
 	load := up(st.lower, t.width, doubled(steps))
 	if st.upper > 0 {

@@ -17,7 +17,7 @@ func (s *state) race(t target, st standing, guess bracket) candidate {
 	want := candidate{duration: t.trial, sum: t.sum}
 	switch _, undecided := b.evidence[b.lower]; {
 	case b.inverted():
-		want.load = b.next(t, b.uppers[0], b.lowers[len(b.lowers)-1])
+		want.load = b.contested(t, s.trials[b.uppers[0]])
 		want.why = "try again what contradicts trials at another load"
 	case s.settled(t, b.standing):
 		want.load = b.next(t, b.lower, b.upper)
@@ -30,7 +30,59 @@ func (s *state) race(t target, st standing, guess bracket) candidate {
 		want.load, want.why = s.choose(t, b.standing, s.near(t, b.standing, guess))
 		want.load = s.aligned(b.standing, want.load, t.width)
 	}
+	want.rest = t.rest(s.trials[want.load])
 	return want
+}
+
+// rest is by how much the next trial at a load is longer than a full-length one:
+// by what would be missing after it, where that is less than a trial. So the time
+// that decides a load is spent to the millisecond, and not to the trial. Where
+// trials disagree, each counts the same.
+func (t target) rest(trials []Trial) time.Duration {
+	rest := t.missing(trials) - t.trial
+	if rest < 0 || rest >= t.trial || t.sum < leastTrials*t.trial || !t.unanimous(trials) {
+		return 0
+	}
+	return rest
+}
+
+// unanimous says that all trials are of the same kind.
+func (t target) unanimous(trials []Trial) bool {
+	return !slices.ContainsFunc(trials, func(trial Trial) bool { return t.highLoss(trial) != t.highLoss(trials[0]) })
+}
+
+// missing is how much more time of the kind that most trials at a load were of
+// would decide it, in whole milliseconds. An upper bound needs more than its
+// share of the time; a lower bound gets that too, because a load may be the one
+// of one goal and the other of another.
+func (t target) missing(trials []Trial) time.Duration {
+	missing := t.short(trials)
+	if t.exceedRatio > 0 {
+		return missing.Truncate(time.Millisecond) + time.Millisecond
+	}
+	return (missing + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
+// short is missing to the nanosecond, where a share that is just met will do.
+func (t target) short(trials []Trial) time.Duration {
+	var low, high time.Duration
+	for _, trial := range trials {
+		switch {
+		case t.highLoss(trial):
+			high += trial.effective()
+		case t.fullLength(trial):
+			low += trial.effective()
+		}
+	}
+	e := t.exceedRatio
+	if t.evidence(trials).excess > 0 {
+		return time.Duration(max(float64(t.sum)*e, float64(low)*e/(1-e))) - high
+	}
+	need := float64(t.sum) * (1 - e)
+	if e > 0 {
+		need = max(need, float64(high)*(1-e)/e)
+	}
+	return time.Duration(need) - low
 }
 
 // belief is what a history suggests about one target, decided or not.
@@ -74,6 +126,24 @@ func (s *state) beliefs(t target, st standing) belief {
 	return b
 }
 
+// contested is the load to try where beliefs contradict each other: of the lowest
+// upper and the highest lower end the one that was tried less; but the lowest
+// upper end, whose trials are given, where deciding it takes no longer than
+// turning every lower end above it. Decided, it overrules them all.
+func (b belief) contested(t target, trials []Trial) uint64 {
+	lowest := b.uppers[0]
+	var turning time.Duration
+	for _, load := range b.lowers {
+		if load > lowest {
+			turning += t.trial - b.evidence[load].excess
+		}
+	}
+	if t.missing(trials) < turning {
+		return lowest
+	}
+	return b.next(t, lowest, b.lowers[len(b.lowers)-1])
+}
+
 func (t target) evidence(trials []Trial) evidence {
 	var e evidence
 	var high time.Duration
@@ -115,9 +185,12 @@ func (b belief) next(t target, low, high uint64) uint64 {
 }
 
 const (
+	// leastTrials is how many trials the duration sum must have for one of them to
+	// be longer than the others; among fewer it would weigh too much.
+	leastTrials = 15
 	// margin is how far below the expected limit the lower end of a bracket is
-	// placed, in widths. In the middle noise would turn neither end; a little higher costs less bias.
-	margin = 0.35
+	// placed, in widths. In the middle noise would turn neither end; higher costs less bias.
+	margin = 0.32
 	// trust is how many loads with too much loss leave the extrapolation
 	// believed; after that steps double.
 	trust = 3

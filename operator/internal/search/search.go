@@ -180,12 +180,12 @@ func (s *state) next() Step {
 	switch {
 	case len(s.history) >= s.cfg.MaxTrials:
 		return Step{Done: true, Results: s.results(OutOfTrials)}
-	case s.spent()+want.duration+s.cfg.TrialOverhead > s.cfg.MaxSearch:
+	case s.spent()+want.duration+want.rest+s.cfg.TrialOverhead > s.cfg.MaxSearch:
 		return Step{Done: true, Results: s.results(OutOfTime)}
 	}
 	return Step{
 		LoadFramesPerSecond: want.load,
-		Duration:            want.duration,
+		Duration:            want.duration + want.rest,
 		Goal:                want.goal,
 		Why:                 fmt.Sprintf("goal %q: %s", want.goal, want.why),
 		Results:             s.results(Unfinished),

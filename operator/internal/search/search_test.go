@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -193,6 +194,51 @@ func TestHistoryIsChecked(t *testing.T) {
 		change(&bad)
 		if _, err := Next(config(Lab()...), []Trial{good, bad}); !errors.Is(err, ErrHistory) {
 			t.Errorf("%s: got %v, want ErrHistory", name, err)
+		}
+	}
+}
+
+// A load whose trials agree is decided by the time that its class needs, to the
+// millisecond. Trials are not longer than asked for where they disagree or are few.
+func TestRestOfTheTime(t *testing.T) {
+	low, high := Trial{Duration: time.Second}, Trial{Duration: time.Second, LossRatio: 0.1}
+	times := func(n int, trial Trial) []Trial { return slices.Repeat([]Trial{trial}, n) }
+	for name, test := range map[string]struct {
+		sum    time.Duration
+		exceed float64
+		trials []Trial
+		want   time.Duration
+	}{
+		"nothing yet":                     {21 * time.Second, 0.5, nil, 0},
+		"two trials left":                 {21 * time.Second, 0.5, times(8, low), 0},
+		"a rest of low loss":              {21 * time.Second, 0.5, times(9, low), 501 * time.Millisecond},
+		"a rest of high loss":             {21 * time.Second, 0.5, times(9, high), 501 * time.Millisecond},
+		"more low than high":              {21 * time.Second, 0.5, append(times(9, low), times(8, high)...), 0},
+		"more high than low":              {21 * time.Second, 0.5, append(times(8, low), times(9, high)...), 0},
+		"a hair more than a whole number": {20 * time.Second, 0.5, times(9, high), time.Millisecond},
+		"beyond the sum":                  {16 * time.Second, 0.25, append(times(4, high), times(11, low)...), 0},
+		"no exceed ratio, whole number":   {20 * time.Second, 0, times(19, low), 0},
+		"no exceed ratio, a rest":         {20500 * time.Millisecond, 0, times(19, low), 500 * time.Millisecond},
+		"too few trials":                  {5 * time.Second, 0.5, times(1, low), 0},
+	} {
+		goal := target{trial: time.Second, sum: test.sum, exceedRatio: test.exceed}
+		if got := goal.rest(test.trials); got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// A hard limit needs three loads for NDR and PDR, and CSIT's goals a little more
+// than 10.5 s for each, beside the trial at the maximum load.
+func TestAHardLimitTakesNoMoreThanItMust(t *testing.T) {
+	driver := simulate(simulated.HardCap{CapacityFramesPerSecond: 8e6}, 1)
+	history, results := run(t, config(CSIT()...), driver)
+	if want := time.Second + 3*10501*time.Millisecond; driver.Elapsed() != want {
+		t.Errorf("took %v in %d trials, want %v", driver.Elapsed(), len(history), want)
+	}
+	for _, r := range results {
+		if !r.Regular {
+			t.Errorf("%+v is not regular", r)
 		}
 	}
 }

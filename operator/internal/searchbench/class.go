@@ -110,8 +110,9 @@ func inverting(s shape) Bed {
 }
 
 // slowingDown halves in ten minutes; true is what it does when the search ends.
-func slowingDown(s shape) Bed {
-	const halfLife = 10 * time.Minute
+func slowingDown(s shape) Bed { return slowingIn(s, 10*time.Minute) }
+
+func slowingIn(s shape, halfLife time.Duration) Bed {
 	d := simulated.SlowingDown{CapacityFramesPerSecond: s.capacity, HalfLife: halfLife}
 	return Bed{simulated.Config{Device: d}, func(_ float64, after time.Duration) float64 {
 		return s.capacity * math.Exp2(-after.Seconds()/halfLife.Seconds())

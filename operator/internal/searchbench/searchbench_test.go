@@ -3,6 +3,7 @@ package searchbench
 import (
 	"math"
 	"testing"
+	"time"
 
 	"vnfbench.io/operator/internal/search"
 )
@@ -37,6 +38,23 @@ func TestBiasAndSpread(t *testing.T) {
 				t.Errorf("took %.0f trials on average", got.MeanTrials)
 			}
 		})
+	}
+}
+
+// However fast a device slows down, the search keeps up with it: its result is
+// what the device did a little while ago.
+func TestDevicesThatSlowDown(t *testing.T) {
+	for halfLife, most := range map[time.Duration]float64{
+		3 * time.Minute: 0.1, 5 * time.Minute: 0.05, 10 * time.Minute: 0.03, 20 * time.Minute: 0.02, time.Hour: 0.01,
+	} {
+		class := Class{"slowing down", func(s shape) Bed { return slowingIn(s, halfLife) }}
+		got, err := class.Measure(t.Context(), Ours{}, search.CSIT(), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Irregular > 0 || max(math.Abs(got.Bias[0]), math.Abs(got.Bias[1])) > most || got.MeanSeconds > 200 {
+			t.Errorf("half in %v: %+v, want a bias within %v", halfLife, got, most)
+		}
 	}
 }
 
