@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,9 @@ func newInitCommand() *cobra.Command {
 				// The first process must not end: the kernel would panic, and
 				// the reason be lost.
 				fmt.Fprintln(os.Stderr, "vnf: not ready:", err)
-				select {}
+				for {
+					time.Sleep(time.Hour)
+				}
 			}
 			return guest.PowerOff()
 		},

@@ -223,7 +223,10 @@ func files(t *testing.T) string {
 func TestBoot(t *testing.T) {
 	dir := files(t)
 	kernel := []string{"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet"}
-	disk := []string{"-machine", "q35", "-drive", "if=virtio,format=raw,snapshot=on,file=" + filepath.Join(dir, "vnf-guest.img")}
+	disk := []string{
+		"-machine", "q35",
+		"-drive", "if=none,id=boot,format=raw,snapshot=on,file=" + filepath.Join(dir, "vnf-guest.img"), "-device", "virtio-blk-pci,drive=boot,bootindex=1",
+	}
 	for name, tc := range map[string]struct {
 		how        []string
 		west, east string

@@ -47,7 +47,13 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		return err
 	}
 	log.Info("kernel", "release", release, "processors", runtime.NumCPU())
-	if err := loadDevices(log); err != nil {
+	index, err := modules.Open()
+	if err != nil {
+		return err
+	}
+	// What a device refuses may be needed by nothing: what is missing in the
+	// end says so itself.
+	if err := loadDevices(index, log); err != nil {
 		log.Warn("loading modules", "problem", err.Error())
 	}
 	watchPower(ctx, log, func() {
@@ -67,6 +73,9 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if config != nil {
 		log = log.With("name", config.Name)
 		log.Info("starting", "function", config.Function, "configurationDigest", config.Digest())
+		if err := loadCiphers(index, config, log); err != nil {
+			log.Warn("loading modules", "problem", err.Error())
+		}
 		function = kernel.New(config, log)
 		tell = agent.New(config, function, meter, started, log)
 	}
@@ -100,18 +109,25 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	return nil
 }
 
-// loadDevices loads what the machine's devices need.
-func loadDevices(log *slog.Logger) error {
-	index, err := modules.Open()
-	if err != nil {
-		return err
-	}
+// loadDevices loads what the machine's devices need, and what makes the files
+// that button presses are read from; no device asks for that.
+func loadDevices(index *modules.Index, log *slog.Logger) error {
 	loaded, err := index.Devices(os.DirFS("/sys"))
-	// No device asks for it: it makes the files that button presses are read
-	// from.
 	_, buttons := index.Load("evdev")
 	log.Info("modules for this machine's devices", "modules", strings.Join(loaded, " "))
 	return errors.Join(err, buttons)
+}
+
+// loadCiphers loads the processor's accelerated ciphers, as a distribution does
+// at every start. The kernel tests each, which takes an emulated processor
+// seconds, so a router goes without.
+func loadCiphers(index *modules.Index, config *vnf.Config, log *slog.Logger) error {
+	if config.Function == vnf.FunctionRouter {
+		return nil
+	}
+	loaded, err := index.Processor(os.DirFS("/sys"))
+	log.Info("modules for this machine's processor", "modules", strings.Join(loaded, " "))
+	return err
 }
 
 // configure reads the configuration. Without one, the problem says why, and

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -78,12 +79,22 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestSupervise: the first process takes the words of the second one, and ends
-// when it is told to.
+// TestSupervise: the first process takes the last words of the second one, and
+// ends when it is told to.
 func TestSupervise(t *testing.T) {
-	signals := make(chan os.Signal, 1)
-	signals <- syscall.SIGTERM
-	if why, err := supervise([]string{"/bin/true"}, signals); why != "" || err != nil {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGCHLD)
+	defer signal.Stop(signals)
+	why, err := supervise([]string{"/bin/sh", "-c", "(sleep 0 &); echo 'panic: no map' >&2; echo trace >&2; exit 2"}, signals)
+	if want := "the function's process ended with exit code 2: panic: no map"; why != want || err != nil {
+		t.Errorf("got %q, %v, want %q", why, err, want)
+	}
+	if _, err := supervise([]string{"/nowhere"}, signals); err == nil {
+		t.Error("no error for a program that is not there")
+	}
+	told := make(chan os.Signal, 1)
+	told <- syscall.SIGTERM
+	if why, err := supervise([]string{"/bin/sh", "-c", "exit 0"}, told); why != "" || err != nil {
 		t.Errorf("told to end: %q, %v", why, err)
 	}
 }

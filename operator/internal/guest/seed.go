@@ -121,6 +121,14 @@ func mountKeys(d disk, log *slog.Logger) error {
 	}
 	var names []string
 	for _, entry := range entries {
+		// KubeVirt copies a Secret as the kubelet mounts it: each key is a link
+		// into a directory whose name begins with two dots.
+		if strings.HasPrefix(entry.Name(), "..") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(KeysDirectory, entry.Name())); err != nil {
+			return err
+		}
 		names = append(names, entry.Name())
 	}
 	log.Info("keys", "device", d.device, "files", strings.Join(names, " "))

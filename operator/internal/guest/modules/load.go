@@ -72,12 +72,24 @@ func (x *Index) insert(name string) error {
 // appear with them, such as the cards on a virtio bus. Each module is named
 // once; a module that its device refuses is an error beside the rest.
 func (x *Index) Devices(sys fs.FS) ([]string, error) {
+	return x.loadAliases(sys, "bus/*/devices/*/modalias")
+}
+
+// Processor loads what makes use of the processor's own instructions:
+// accelerated ciphers.
+func (x *Index) Processor(sys fs.FS) ([]string, error) {
+	return x.loadAliases(sys, "devices/system/cpu/modalias")
+}
+
+// loadAliases loads what the aliases in the files stand for, until no new ones
+// appear.
+func (x *Index) loadAliases(sys fs.FS, files string) ([]string, error) {
 	var loaded []string
 	var problems []error
 	seen := map[string]bool{}
 	for {
 		fresh := 0
-		aliases, err := deviceAliases(sys)
+		aliases, err := readAliases(sys, files)
 		if err != nil {
 			return loaded, err
 		}
@@ -100,15 +112,13 @@ func (x *Index) Devices(sys fs.FS) ([]string, error) {
 	}
 }
 
-// deviceAliases are those of the devices on every bus and of the processor,
-// which brings its accelerated ciphers.
-func deviceAliases(sys fs.FS) ([]string, error) {
-	files, err := fs.Glob(sys, "bus/*/devices/*/modalias")
+func readAliases(sys fs.FS, pattern string) ([]string, error) {
+	files, err := fs.Glob(sys, pattern)
 	if err != nil {
 		return nil, err
 	}
 	var aliases []string
-	for _, file := range append(files, "devices/system/cpu/modalias") {
+	for _, file := range files {
 		data, err := fs.ReadFile(sys, file)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 			continue // a device that has gone, or has nothing to say

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,6 +126,39 @@ func TestInitramfs(t *testing.T) {
 func TestPopulateNeedsTheProgram(t *testing.T) {
 	if err := populate(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), program) {
 		t.Errorf("without the program: %v", err)
+	}
+}
+
+// TestDisk: made at another time, a disk of the same files is the same.
+func TestDisk(t *testing.T) {
+	for _, tool := range []string{"mformat", "mcopy", "syslinux"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not here: make guest-image installs it", tool)
+		}
+	}
+	var disks [2][]byte
+	for i := range disks {
+		dir := t.TempDir()
+		for name, content := range map[string]string{kernelFile: "kernel", initrdFile: "initial file system"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := filepath.Join(dir, diskFile)
+		if err := writeDisk(t.Context(), dir, out); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if disks[i], err = os.ReadFile(out); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2100 * time.Millisecond) // FAT counts time in two seconds
+	}
+	if !bytes.Equal(disks[0], disks[1]) {
+		t.Error("equal files give different disks")
+	}
+	if signature := disks[0][510:512]; signature[0] != 0x55 || signature[1] != 0xaa || !bytes.Contains(disks[0], []byte(KernelArguments)) {
+		t.Error("the disk is not one that boots")
 	}
 }
 
