@@ -21,6 +21,10 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false
 GO_FILES := $(shell find operator -name '*.go' -o -name '*.o' -o -name 'go.*' | sort)
 LAB_FILES := $(shell find test/lab -type f | sort)
 
+# What the image of the network function holds, SOURCE:DESTINATION; the guest's
+# initial file system is made of the same list, so that pod and VM are equal.
+VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
+
 NAMESPACE ?= vnfbench-system
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
@@ -62,7 +66,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images push install uninstall plugin
+.PHONY: build images guest-image push push-guest install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -81,12 +85,24 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
 	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
-	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(BIN)/vnf:/usr/local/bin/vnf
+	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES)
+
+guest-image: $(BIN)/images/vnf-guest.tar ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
+
+# Only when the binaries changed: plain `make images` does not make it.
+$(BIN)/images/vnf-guest.tar: $(LAB) $(BIN)/manager $(BIN)/measurer $(foreach file,$(VNF_IMAGE_FILES),$(firstword $(subst :, ,$(file))))
+	@test/prerequisites.sh guest
+	@mkdir -p $(BIN)/images
+	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $@ --dir $(BIN)/guest $(VNF_IMAGE_FILES)
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@tag=$$(test/image-tag.sh); for name in manager measurer vnf; do \
 	  $(CRANE) push $(BIN)/images/$$name.tar $(REGISTRY)/vnfbench/$$name:$$tag; done; echo "tag $$tag"
+
+push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbench.
+	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
+	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
 
 install: lab-up images $(HELM) ## Install the chart into the lab, with images built from this tree.
 	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar
@@ -99,7 +115,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform lint bench-driver bench-search
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest lint bench-driver bench-search
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -114,6 +130,9 @@ test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize 
 
 test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
 	@cd test/terraform && go vet ./... && go test -count=1 -v ./...
+test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
+	@test/prerequisites.sh go qemu
+	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
 
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...

@@ -4,6 +4,8 @@
 #   go      a Go toolchain
 #   debian  packages and rights that the tests need
 #   bpf     the compiler that makes the BPF objects
+#   guest   what the reference guest is made with
+#   qemu    what boots the reference guest
 #   bench   what benchmarks compare with
 set -euo pipefail
 fail() { echo "missing: $*" >&2; exit 1; }
@@ -33,6 +35,8 @@ for what in "$@"; do
       install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux nft:nftables iptables-legacy-save:iptables
       ;;
     bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
+    guest) install depmod:kmod mformat:mtools syslinux:syslinux ;;
+    qemu) install qemu-system-x86_64:qemu-system-x86 xorrisofs:xorriso ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

@@ -1,8 +1,9 @@
 //go:build linux
 
-// Command vnf is a network function: the entrypoint of its pod. It puts its
-// configuration into the kernel of the network namespace that it is in, lets
-// the kernel forward, and tells how it is over HTTP.
+// Command vnf is a network function: the entrypoint of its pod, or the first
+// process of its guest. It puts its configuration into the kernel of the network
+// namespace that it is in, lets the kernel forward, and tells how it is over
+// HTTP.
 package main
 
 import (
@@ -16,7 +17,9 @@ import (
 )
 
 func main() {
-	if err := newCommand().Execute(); err != nil {
+	command := newCommand()
+	command.SetArgs(arguments(os.Args))
+	if err := command.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "vnf:", err)
 		os.Exit(1)
 	}
@@ -30,7 +33,8 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand(), newDeleteBridgesCommand())
+	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand(), newDeleteBridgesCommand(),
+		newInitCommand(), newGuestCommand(), newModprobeCommand())
 	return root
 }
 

@@ -62,7 +62,7 @@ func (n *Namespace) Open(t testing.TB, iface string) *Socket {
 // Send puts one packet on the wire.
 func (s *Socket) Send(t testing.TB, packet Packet) {
 	t.Helper()
-	frame, err := packet.frame()
+	frame, err := packet.Frame()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (s *Socket) Receive(t testing.TB, within time.Duration) (packet Packet, oth
 		if sender, isLink := from.(*unix.SockaddrLinklayer); isLink && sender.Pkttype == unix.PACKET_OUTGOING {
 			continue
 		}
-		packet, err := parse(buffer[:n])
+		packet, err := Parse(buffer[:n])
 		if err == nil {
 			return packet, others, true
 		}
@@ -120,7 +120,8 @@ func IsResolution(frame []byte) bool {
 	return false
 }
 
-func (p Packet) frame() ([]byte, error) {
+// Frame is the packet as bytes, without the frame check sequence.
+func (p Packet) Frame() ([]byte, error) {
 	destination, err := net.ParseMAC(p.DestinationMAC)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,8 @@ func (p Packet) frame() ([]byte, error) {
 	return append(append(frame, ip...), udp...), nil
 }
 
-func parse(frame []byte) (Packet, error) {
+// Parse reads a UDP packet out of an Ethernet frame.
+func Parse(frame []byte) (Packet, error) {
 	if len(frame) < ethernetBytes+ipv4Bytes {
 		return Packet{}, errors.New("too short")
 	}

@@ -38,7 +38,8 @@ type Meter interface {
 	Read() (cpu.Usage, error)
 }
 
-// Status is the document of /status.
+// Status is the document of /status. A machine without a usable configuration
+// has no function, name, digest and ports.
 type Status struct {
 	Function string `json:"function"`
 	Name     string `json:"name"`
@@ -66,6 +67,9 @@ type Agent struct {
 
 	mu         sync.Mutex
 	configured bool
+	// failed is why the function will not forward any more, whatever the kernel
+	// says.
+	failed error
 	// last is the state that was logged last.
 	last error
 	// lost gets the reason when the function was ready and is not any more.
@@ -78,6 +82,21 @@ func New(config *vnf.Config, machine Machine, meter Meter, startedAt time.Time, 
 		config: config, machine: machine, meter: meter, startedAt: startedAt, log: log,
 		last: errNotConfigured, lost: make(chan error, 1),
 	}
+}
+
+// NewBroken is the agent of a machine that has no configuration it could use;
+// Fail says why.
+func NewBroken(meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
+	return New(nil, nil, meter, startedAt, log)
+}
+
+// Fail says that the function does not forward and will not: from now on this is
+// the reason.
+func (a *Agent) Fail(reason error) {
+	a.mu.Lock()
+	a.failed = reason
+	a.mu.Unlock()
+	_ = a.Observe() // logs it
 }
 
 // Lost tells once that the function was ready and forwards no more, and why.
@@ -96,10 +115,14 @@ func (a *Agent) Configured() {
 func (a *Agent) Observe() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.configured {
+	err := a.failed
+	switch {
+	case err != nil:
+	case !a.configured:
 		return errNotConfigured
+	default:
+		err = a.machine.Check()
 	}
-	err := a.machine.Check()
 	if text(err) != text(a.last) {
 		if err == nil {
 			a.log.Info("ready")
@@ -144,15 +167,11 @@ func (a *Agent) Handler() http.Handler {
 // Status is the function's state now.
 func (a *Agent) Status() Status {
 	err := a.Observe()
-	status := Status{
-		Function:            a.config.Function,
-		Name:                a.config.Name,
-		ConfigurationDigest: a.config.Digest(),
-		StartedAt:           a.startedAt,
-		Ready:               err == nil,
-		Reasons:             reasons(err),
-		Ports:               a.machine.Ports(),
-		Firewall:            a.machine.Firewall(),
+	status := Status{StartedAt: a.startedAt, Ready: err == nil, Reasons: reasons(err)}
+	if a.config != nil {
+		status.Function, status.Name, status.ConfigurationDigest = a.config.Function, a.config.Name, a.config.Digest()
+		status.Ports = a.machine.Ports()
+		status.Firewall = a.machine.Firewall()
 	}
 	usage, err := a.meter.Read()
 	if err != nil {

@@ -109,3 +109,33 @@ func TestStatus(t *testing.T) {
 		t.Errorf("without processor times: got %+v", status)
 	}
 }
+
+// TestFail: what failed stays failed, also when the kernel says that all is
+// well; a machine without a configuration says why.
+func TestFail(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	config := &vnf.Config{Function: vnf.FunctionRouter, Name: "router-0"}
+	lost := agent.New(config, &machine{}, meter{}, time.Now(), log)
+	lost.Configured()
+	lost.Fail(errors.New("lost a port"))
+	broken := agent.NewBroken(meter{}, time.Now(), log)
+	broken.Fail(errors.New("lost a port"))
+	for name, a := range map[string]*agent.Agent{"lost": lost, "broken": broken} {
+		if code, body := get(t, a.Handler(), "/readyz"); code != http.StatusServiceUnavailable || body != "lost a port\n" {
+			t.Errorf("%s: /readyz says %d %q", name, code, body)
+		}
+		if code, _ := get(t, a.Handler(), "/healthz"); code != http.StatusOK {
+			t.Errorf("%s: /healthz says %d", name, code)
+		}
+		var status agent.Status
+		if _, body := get(t, a.Handler(), "/status"); json.Unmarshal([]byte(body), &status) != nil {
+			t.Errorf("%s: /status is %s", name, body)
+		}
+		if diff := cmp.Diff([]string{"lost a port"}, status.Reasons); diff != "" || status.Ready || status.CPU == nil {
+			t.Errorf("%s: status is %+v", name, status)
+		}
+	}
+	if status := lost.Status(); status.Name != "router-0" || len(status.Ports) != 1 {
+		t.Errorf("the status of what was lost is %+v", status)
+	}
+}

@@ -30,10 +30,10 @@ func TestParseStat(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Processor{
-		{Processor: 0, UserNanoseconds: 101_200_000_000, SystemNanoseconds: 32_480_000_000, HardirqNanoseconds: 10_000_000,
-			SoftirqNanoseconds: 110_000_000, StealNanoseconds: 210_000_000, IdleNanoseconds: 407_560_000_000},
-		{Processor: 3, UserNanoseconds: 103_770_000_000, SystemNanoseconds: 37_480_000_000, HardirqNanoseconds: 20_000_000,
-			SoftirqNanoseconds: 640_000_000, StealNanoseconds: 220_000_000, IdleNanoseconds: 399_460_000_000},
+		{Processor: 0, Times: Times{UserNanoseconds: 101_200_000_000, SystemNanoseconds: 32_480_000_000, HardirqNanoseconds: 10_000_000,
+			SoftirqNanoseconds: 110_000_000, StealNanoseconds: 210_000_000, IdleNanoseconds: 407_560_000_000}},
+		{Processor: 3, Times: Times{UserNanoseconds: 103_770_000_000, SystemNanoseconds: 37_480_000_000, HardirqNanoseconds: 20_000_000,
+			SoftirqNanoseconds: 640_000_000, StealNanoseconds: 220_000_000, IdleNanoseconds: 399_460_000_000}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("processors (-want +got):\n%s", diff)
@@ -156,9 +156,10 @@ func TestMeter(t *testing.T) {
 	want := Usage{
 		ElapsedNanoseconds: 1_000_000_000,
 		Container:          &Container{UserNanoseconds: 500_000},
+		Total:              Times{UserNanoseconds: 20_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000},
 		Node: []Processor{
-			{Processor: 0, UserNanoseconds: 10_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000},
-			{Processor: 1, UserNanoseconds: 10_000_000},
+			{Processor: 0, Times: Times{UserNanoseconds: 10_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000}},
+			{Processor: 1, Times: Times{UserNanoseconds: 10_000_000}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -167,5 +168,22 @@ func TestMeter(t *testing.T) {
 	delete(root, "sys/fs/cgroup/cpu.stat")
 	if got, err = meter.Read(); err != nil || got.Container != nil || got.ContainerProblem == "" {
 		t.Errorf("without a control group: got %+v, %v", got, err)
+	}
+}
+
+// TestGuestMeter: in a guest nobody asks for a control group.
+func TestGuestMeter(t *testing.T) {
+	root := tree(map[string]string{"proc/stat": "cpu0 1 0 2 100 5 0 7 8 0 0\n"})
+	meter, err := NewGuestMeter(root, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root["proc/stat"] = &fstest.MapFile{Data: []byte("cpu0 1 0 2 100 5 0 9 8 0 0\n")}
+	got, err := meter.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Container != nil || got.ContainerProblem != "" || got.Total != (Times{SoftirqNanoseconds: 20_000_000}) {
+		t.Errorf("got %+v", got)
 	}
 }

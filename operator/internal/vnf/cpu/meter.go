@@ -20,9 +20,12 @@ type Usage struct {
 	// ElapsedNanoseconds is the time on the clock in which the rest was used.
 	ElapsedNanoseconds int64 `json:"elapsedNanoseconds"`
 	// Container is the container's control group: the function's process and
-	// probes that run in it. Absent when ContainerProblem says why.
+	// probes that run in it. Absent in a guest, and when ContainerProblem says
+	// why.
 	Container        *Container `json:"container,omitempty"`
 	ContainerProblem string     `json:"containerProblem,omitempty"`
+	// Total is the sum over Node.
+	Total Times `json:"total"`
 	// Node is every processor of the machine (of the guest, in a VM), whoever
 	// used it. Only here is softirq.
 	Node []Processor `json:"node"`
@@ -39,6 +42,11 @@ type Container struct {
 // hundredths of a second.
 type Processor struct {
 	Processor int `json:"processor"`
+	Times
+}
+
+// Times are processor time by what it was used for.
+type Times struct {
 	// UserNanoseconds has niced processes and guests in it.
 	UserNanoseconds    uint64 `json:"userNanoseconds"`
 	SystemNanoseconds  uint64 `json:"systemNanoseconds"`
@@ -53,6 +61,7 @@ type Processor struct {
 // Meter remembers where the counters stood.
 type Meter struct {
 	root           fs.FS
+	inContainer    bool
 	now            func() time.Time
 	started        time.Time
 	containerStart *Container
@@ -62,6 +71,21 @@ type Meter struct {
 // NewMeter starts counting. The file system is the machine's root, and the
 // clock that of the elapsed time.
 func NewMeter(root fs.FS, now func() time.Time) (*Meter, error) {
+	meter, err := NewGuestMeter(root, now)
+	if err != nil {
+		return nil, err
+	}
+	meter.inContainer = true
+	// A container that cannot be read now will say so in every Usage.
+	if container, err := readContainer(root); err == nil {
+		meter.containerStart = &container
+	}
+	return meter, nil
+}
+
+// NewGuestMeter starts counting in a machine that is the function's own: there
+// is no container to be told from it.
+func NewGuestMeter(root fs.FS, now func() time.Time) (*Meter, error) {
 	meter := &Meter{root: root, now: now, started: now(), nodeStart: map[int]Processor{}}
 	processors, err := readNode(root)
 	if err != nil {
@@ -69,10 +93,6 @@ func NewMeter(root fs.FS, now func() time.Time) (*Meter, error) {
 	}
 	for _, processor := range processors {
 		meter.nodeStart[processor.Processor] = processor
-	}
-	// A container that cannot be read now will say so in every Usage.
-	if container, err := readContainer(root); err == nil {
-		meter.containerStart = &container
 	}
 	return meter, nil
 }
@@ -85,7 +105,12 @@ func (m *Meter) Read() (Usage, error) {
 		return Usage{}, err
 	}
 	for _, processor := range processors {
-		usage.Node = append(usage.Node, processor.since(m.nodeStart[processor.Processor]))
+		used := processor.since(m.nodeStart[processor.Processor])
+		usage.Node = append(usage.Node, used)
+		usage.Total.add(used.Times)
+	}
+	if !m.inContainer {
+		return usage, nil
 	}
 	container, err := readContainer(m.root)
 	switch {
@@ -103,15 +128,23 @@ func (m *Meter) Read() (Usage, error) {
 }
 
 func (p Processor) since(start Processor) Processor {
-	return Processor{
-		Processor:          p.Processor,
+	return Processor{Processor: p.Processor, Times: Times{
 		UserNanoseconds:    since(p.UserNanoseconds, start.UserNanoseconds),
 		SystemNanoseconds:  since(p.SystemNanoseconds, start.SystemNanoseconds),
 		HardirqNanoseconds: since(p.HardirqNanoseconds, start.HardirqNanoseconds),
 		SoftirqNanoseconds: since(p.SoftirqNanoseconds, start.SoftirqNanoseconds),
 		StealNanoseconds:   since(p.StealNanoseconds, start.StealNanoseconds),
 		IdleNanoseconds:    since(p.IdleNanoseconds, start.IdleNanoseconds),
-	}
+	}}
+}
+
+func (t *Times) add(other Times) {
+	t.UserNanoseconds += other.UserNanoseconds
+	t.SystemNanoseconds += other.SystemNanoseconds
+	t.HardirqNanoseconds += other.HardirqNanoseconds
+	t.SoftirqNanoseconds += other.SoftirqNanoseconds
+	t.StealNanoseconds += other.StealNanoseconds
+	t.IdleNanoseconds += other.IdleNanoseconds
 }
 
 // since guards against counters that go back: the idle time does so at times

@@ -39,15 +39,14 @@ func parseStat(text string) ([]Processor, error) {
 		}
 		user, nice, system, idle := counters[0], counters[1], counters[2], counters[3]
 		iowait, hardirq, softirq, steal := counters[4], counters[5], counters[6], counters[7]
-		processors = append(processors, Processor{
-			Processor:          number,
+		processors = append(processors, Processor{Processor: number, Times: Times{
 			UserNanoseconds:    user + nice,
 			SystemNanoseconds:  system,
 			HardirqNanoseconds: hardirq,
 			SoftirqNanoseconds: softirq,
 			StealNanoseconds:   steal,
 			IdleNanoseconds:    idle + iowait,
-		})
+		}})
 	}
 	if len(processors) == 0 {
 		return nil, errors.New("no processor in it")

@@ -1,0 +1,215 @@
+//go:build linux
+
+// Package guest is a network function as a virtual machine: the first process
+// of a guest in which nothing else runs. The kernel's devices, a NoCloud disk
+// and the disk of keys go in; a function that forwards, or a plain reason why
+// it does not, comes out, on the console and over HTTP.
+//
+// The first process (Init) does next to nothing, so that it cannot fail: it
+// mounts, starts a second one (Run) that does the work, and reaps. When the
+// second one ends, it is started again to tell why, and not to forward: figures
+// from before and after would not belong together.
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// FailedFlag is the flag by which the second process learns why the one before
+// it ended.
+const FailedFlag = "--failed"
+
+// restartPause is between two starts of the second process.
+const restartPause = time.Second
+
+// mount is one of the kernel's own file systems.
+type mount struct {
+	kind, directory, options string
+	flags                    uintptr
+}
+
+var mounts = []mount{
+	{"proc", "/proc", "", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+	{"sysfs", "/sys", "", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+	{"devtmpfs", "/dev", "mode=0755", unix.MS_NOSUID | unix.MS_NOEXEC},
+	{"tmpfs", "/run", "mode=0755", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
+	{"tmpfs", "/tmp", "mode=1777", unix.MS_NOSUID | unix.MS_NODEV},
+}
+
+// Init is the first process. It returns only when it could not begin, or when
+// it was told to end; then the machine is to be powered off.
+func Init(command []string) error {
+	for _, m := range mounts {
+		if err := unix.Mount(m.kind, m.directory, m.kind, m.flags, m.options); err != nil {
+			return fmt.Errorf("mounting %s: %w", m.directory, err)
+		}
+	}
+	go stirRandom()
+	log := NewLogger(os.Stdout)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, unix.SIGCHLD, unix.SIGTERM, unix.SIGINT)
+
+	reason := ""
+	for {
+		arguments := command
+		if reason != "" {
+			arguments = append(append([]string{}, command...), FailedFlag, reason)
+		}
+		why, err := supervise(arguments, signals)
+		if err != nil || why == "" {
+			return err
+		}
+		log.Error("the function's process ended", "reason", why)
+		if reason == "" { // the first one is what broke the function
+			reason = why
+		}
+		time.Sleep(restartPause)
+	}
+}
+
+// stirRandom has the kernel fill its pool of random numbers. It does so by itself
+// only for one who waits for them; the DHCP client asks without waiting, and
+// would ask for minutes on a processor without a random source.
+func stirRandom() {
+	_, _ = unix.Getrandom(make([]byte, 1), 0) // whoever needs some sees an error
+}
+
+// supervise starts the second process and reaps until it ended. It returns why
+// it ended, or "" when the machine is to be powered off.
+func supervise(command []string, signals <-chan os.Signal) (string, error) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	last := &lastWords{}
+	var copied sync.WaitGroup
+	copied.Go(func() {
+		_, _ = io.Copy(io.MultiWriter(os.Stderr, last), reader) // ends with the process
+		_ = reader.Close()
+	})
+	process, err := os.StartProcess(command[0], command, &os.ProcAttr{
+		Env:   os.Environ(),
+		Files: []*os.File{nil, os.Stdout, writer},
+	})
+	_ = writer.Close() // the process has its own
+	if err != nil {
+		return "", fmt.Errorf("starting %q: %w", command[0], err)
+	}
+	for received := range signals {
+		if received != unix.SIGCHLD {
+			_ = process.Signal(received) // it may have ended
+			return "", nil
+		}
+		if status, ended := reap(process.Pid); ended {
+			copied.Wait()
+			return last.reason(status), nil
+		}
+	}
+	return "", errors.New("no more signals")
+}
+
+// reap takes the exit codes of all that ended: orphans are the first process's
+// children. It tells the one that was asked for.
+func reap(pid int) (status syscall.WaitStatus, ended bool) {
+	for {
+		var some syscall.WaitStatus
+		got, err := syscall.Wait4(-1, &some, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || got <= 0 {
+			return status, ended
+		}
+		if got == pid {
+			status, ended = some, true
+		}
+	}
+}
+
+// lastWords keeps the line of a process's standard error that says best why it
+// ended: that of a panic, else the last.
+type lastWords struct {
+	rest  []byte
+	line  string
+	panic bool
+}
+
+const maxLineBytes = 1024
+
+func (l *lastWords) Write(data []byte) (int, error) {
+	l.rest = append(l.rest, data...)
+	for {
+		line, rest, found := bytes.Cut(l.rest, []byte("\n"))
+		if !found {
+			break
+		}
+		l.take(string(line))
+		l.rest = rest
+	}
+	if len(l.rest) > maxLineBytes {
+		l.take(string(l.rest))
+		l.rest = nil
+	}
+	return len(data), nil
+}
+
+func (l *lastWords) take(line string) {
+	line = strings.TrimSpace(line)
+	if line == "" || l.panic {
+		return
+	}
+	l.panic = strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+	l.line = line[:min(len(line), maxLineBytes)]
+}
+
+func (l *lastWords) reason(status syscall.WaitStatus) string {
+	l.take(string(l.rest))
+	how := fmt.Sprintf("exit code %d", status.ExitStatus())
+	if status.Signaled() {
+		how = fmt.Sprintf("signal %s", status.Signal())
+	}
+	if l.line == "" {
+		return "the function's process ended with " + how
+	}
+	return fmt.Sprintf("the function's process ended with %s: %s", how, l.line)
+}
+
+// PowerOff ends the machine.
+func PowerOff() error {
+	unix.Sync()
+	return unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+}
+
+// NewLogger writes lines for a person at a serial console: time since the
+// machine started instead of a clock that nobody set.
+func NewLogger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
+		ReplaceAttr: func(groups []string, attribute slog.Attr) slog.Attr {
+			if len(groups) == 0 && attribute.Key == slog.TimeKey {
+				return slog.String("uptime", fmt.Sprintf("%.2fs", Uptime().Seconds()))
+			}
+			return attribute
+		},
+	}))
+}
+
+// Uptime is the time since the kernel started.
+func Uptime() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0 // the clock is older than every kernel that this runs on
+	}
+	return time.Duration(now.Nano())
+}

@@ -1,0 +1,132 @@
+//go:build linux
+
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Open reads the index of the running kernel's modules.
+func Open() (*Index, error) {
+	release, err := Release()
+	if err != nil {
+		return nil, err
+	}
+	return Read(os.DirFS(filepath.Join("/lib/modules", release)))
+}
+
+// Release is the running kernel's, such as "6.1.0-1-amd64".
+func Release() (string, error) {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return "", fmt.Errorf("asking for the kernel's release: %w", err)
+	}
+	return unix.ByteSliceToString(name.Release[:]), nil
+}
+
+// Load loads what a name or an alias stands for and returns the modules'
+// names. What is loaded already stays.
+func (x *Index) Load(query string) ([]string, error) {
+	names := x.Find(query)
+	for _, name := range names {
+		order, err := x.Order(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range order {
+			if err := x.insert(file); err != nil {
+				return nil, fmt.Errorf("loading %q for %q: %w", nameOf(file), query, err)
+			}
+		}
+	}
+	return names, nil
+}
+
+// insert loads one file.
+func (x *Index) insert(name string) error {
+	opened, err := x.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	file, ok := opened.(*os.File)
+	if !ok {
+		return fmt.Errorf("%q is not a file that the kernel can read", name)
+	}
+	err = unix.FinitModule(int(file.Fd()), "", 0)
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return err
+}
+
+// Devices loads the modules of all devices that are there, and of those that
+// appear with them, such as the cards on a virtio bus. Each module is named
+// once; a module that its device refuses is an error beside the rest.
+func (x *Index) Devices(sys fs.FS) ([]string, error) {
+	return x.loadAliases(sys, "bus/*/devices/*/modalias")
+}
+
+// Processor loads what makes use of the processor's own instructions:
+// accelerated ciphers.
+func (x *Index) Processor(sys fs.FS) ([]string, error) {
+	return x.loadAliases(sys, "devices/system/cpu/modalias")
+}
+
+// loadAliases loads what the aliases in the files stand for, until no new ones
+// appear.
+func (x *Index) loadAliases(sys fs.FS, files string) ([]string, error) {
+	var loaded []string
+	var problems []error
+	seen := map[string]bool{}
+	for {
+		fresh := 0
+		aliases, err := readAliases(sys, files)
+		if err != nil {
+			return loaded, err
+		}
+		for _, alias := range aliases {
+			if seen[alias] {
+				continue
+			}
+			seen[alias] = true
+			fresh++
+			names, err := x.Load(alias)
+			if err != nil {
+				problems = append(problems, err)
+			}
+			loaded = append(loaded, names...)
+		}
+		if fresh == 0 {
+			slices.Sort(loaded)
+			return slices.Compact(loaded), errors.Join(problems...)
+		}
+	}
+}
+
+func readAliases(sys fs.FS, pattern string) ([]string, error) {
+	files, err := fs.Glob(sys, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var aliases []string
+	for _, file := range files {
+		data, err := fs.ReadFile(sys, file)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+			continue // a device that has gone, or has nothing to say
+		}
+		if err != nil {
+			return nil, err
+		}
+		aliases = append(aliases, strings.TrimSpace(string(data)))
+	}
+	return aliases, nil
+}

@@ -1,0 +1,80 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"vnfbench.io/test/lab/internal/command"
+)
+
+// sectorBytes is a disk's, and headSectors and heads those of the geometry
+// that mtools and syslinux reckon with: one cylinder is 1 MiB.
+const (
+	sectorBytes = 512
+	headSectors = 32
+	heads       = 64
+)
+
+// bootConfig is syslinux's: no prompt, no wait.
+const bootConfig = `DEFAULT linux
+PROMPT 0
+TIMEOUT 0
+LABEL linux
+  KERNEL vmlinuz
+  INITRD initrd.img
+  APPEND %s
+`
+
+// writeDisk writes a disk that a BIOS boots: a FAT file system without a
+// partition table, syslinux, kernel and initramfs.
+func writeDisk(ctx context.Context, dir, out string) error {
+	config := filepath.Join(dir, "syslinux.cfg")
+	if err := os.WriteFile(config, fmt.Appendf(nil, bootConfig, KernelArguments), 0o644); err != nil {
+		return err
+	}
+	defer os.Remove(config)
+	cylinders, err := diskCylinders(filepath.Join(dir, kernelFile), filepath.Join(dir, initrdFile))
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, nil, 0o644); err != nil {
+		return err
+	}
+	if err := os.Truncate(out, int64(cylinders)*heads*headSectors*sectorBytes); err != nil {
+		return err
+	}
+	// Without a serial number and a date of its own, equal content gives an
+	// equal disk. mtools dates by this variable; what syslinux writes through
+	// mtools is dated so, too.
+	env := append(os.Environ(), "SOURCE_DATE_EPOCH=315532800", "TZ=UTC", "MTOOLS_SKIP_CHECK=1", "MTOOLSRC=/dev/null")
+	for _, args := range [][]string{
+		{"mformat", "-i", out, "-h", fmt.Sprint(heads), "-s", fmt.Sprint(headSectors), "-t", fmt.Sprint(cylinders), "-N", "766e6662", "-v", "VNFBENCH", "::"},
+		{"mcopy", "-i", out, filepath.Join(dir, kernelFile), filepath.Join(dir, initrdFile), config, "::/"},
+		{"syslinux", "--install", out},
+	} {
+		if err := (command.Command{Args: args, Env: env}).Run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// diskCylinders is the number of MiB that the files need, with room for the
+// file system and the boot loader.
+func diskCylinders(files ...string) (int, error) {
+	const roomMiB, mib = 2, 1 << 20
+	total := 0
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return 0, err
+		}
+		total += int((info.Size() + mib - 1) / mib)
+	}
+	return total + roomMiB, nil
+}

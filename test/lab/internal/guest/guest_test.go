@@ -1,0 +1,173 @@
+package guest
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cavaliergopher/cpio"
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"vnfbench.io/test/lab/internal/image"
+)
+
+const (
+	dependencies = `kernel/net/virtio_net.ko: kernel/net/net_failover.ko kernel/net/failover.ko
+kernel/net/net_failover.ko: kernel/net/failover.ko
+kernel/net/failover.ko:
+kernel/crypto/aesni-intel.ko:
+kernel/fs/isofs.ko:
+`
+	builtin = "kernel/net/packet/af_packet.ko\n"
+)
+
+func TestClosure(t *testing.T) {
+	tree, err := readTree(strings.NewReader(dependencies), strings.NewReader(builtin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tree.closure([]string{"virtio_net", "aesni-intel", "af_packet", "net_failover"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"kernel/crypto/aesni-intel.ko", "kernel/net/failover.ko", "kernel/net/net_failover.ko", "kernel/net/virtio_net.ko"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := tree.closure([]string{"e1000"}); err == nil || !strings.Contains(err.Error(), `no module "e1000"`) {
+		t.Errorf("a module that is not there gives %v", err)
+	}
+}
+
+func TestWanted(t *testing.T) {
+	got := wanted("# a comment\n\nvirtio_net\n  e1000  \n")
+	if diff := cmp.Diff([]string{"virtio_net", "e1000"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	seen := map[string]bool{}
+	for _, name := range wanted(moduleList) {
+		if seen[name] {
+			t.Errorf("%s stands twice in the list", name)
+		}
+		seen[name] = true
+	}
+}
+
+// populated is a root with a program in it, made at some time.
+func populated(t *testing.T, made time.Time) string {
+	t.Helper()
+	source := filepath.Join(t.TempDir(), "vnf")
+	if err := os.WriteFile(source, []byte("program"), 0o775); err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := populate(root, []image.File{{Source: source, Destination: program}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(root, program), made, made); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestInitramfs(t *testing.T) {
+	var first, second bytes.Buffer
+	if err := writeInitramfs(&first, populated(t, time.Unix(1, 0))); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeInitramfs(&second, populated(t, time.Unix(1e9, 0))); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("equal files give different archives")
+	}
+	decoder, err := zstd.NewReader(&first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	got := map[string]string{}
+	archive := cpio.NewReader(decoder)
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.ModTime.Unix() != 0 || header.Uid != 0 || header.Guid != 0 {
+			t.Errorf("%s is of %s and belongs to %d:%d", header.Name, header.ModTime, header.Uid, header.Guid)
+		}
+		got[header.Name] = header.Mode.String() + " " + header.Linkname + string(data)
+	}
+	for name, want := range map[string]string{
+		"usr/local/bin/vnf": cpio.FileMode(cpio.TypeReg|0o755).String() + " program",
+		"init":              cpio.FileMode(cpio.TypeSymlink|0o777).String() + " " + program,
+		"sbin/modprobe":     cpio.FileMode(cpio.TypeSymlink|0o777).String() + " " + program,
+		"proc":              cpio.FileMode(cpio.TypeDir|0o755).String() + " ",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+func TestPopulateNeedsTheProgram(t *testing.T) {
+	if err := populate(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), program) {
+		t.Errorf("without the program: %v", err)
+	}
+}
+
+// TestDisk: made at another time, a disk of the same files is the same.
+func TestDisk(t *testing.T) {
+	for _, tool := range []string{"mformat", "mcopy", "syslinux"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not here: make guest-image installs it", tool)
+		}
+	}
+	var disks [2][]byte
+	for i := range disks {
+		dir := t.TempDir()
+		for name, content := range map[string]string{kernelFile: "kernel", initrdFile: "initial file system"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := filepath.Join(dir, diskFile)
+		if err := writeDisk(t.Context(), dir, out); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if disks[i], err = os.ReadFile(out); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2100 * time.Millisecond) // FAT counts time in two seconds
+	}
+	if !bytes.Equal(disks[0], disks[1]) {
+		t.Error("equal files give different disks")
+	}
+	if signature := disks[0][510:512]; signature[0] != 0x55 || signature[1] != 0xaa || !bytes.Contains(disks[0], []byte(KernelArguments)) {
+		t.Error("the disk is not one that boots")
+	}
+}
+
+func TestDiskCylinders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, make([]byte, 1<<20+1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := diskCylinders(file, file); err != nil || got != 6 {
+		t.Errorf("got %d, %v, want 2 MiB for each and 2 for the rest", got, err)
+	}
+}
