@@ -43,7 +43,7 @@ e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v ./...
 
-e2e-kubevirt: prerequisites $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
+e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/e2e-kubevirt.sh
 
 ##@ Lab

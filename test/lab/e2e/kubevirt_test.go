@@ -16,12 +16,14 @@ import (
 const kubeVirtNamespace = "lab-kubevirt"
 
 // TestKubeVirt boots a virtual machine that routes between two secondary
-// networks, sends packets through it, reads its console, and takes it down.
+// networks and has the disks of an image and of its user data, sends packets
+// through it, reads its console, and takes it down.
 func TestKubeVirt(t *testing.T) {
 	if os.Getenv("VNFBENCH_E2E_KUBEVIRT") != "1" {
 		t.Skip("NOT RUN: this lab may be without KubeVirt; make e2e-kubevirt brings up one with it")
 	}
 	loadGuest(t)
+	loadDisk(t)
 	vm := func(args ...string) string {
 		t.Helper()
 		return lab(t, append([]string{"kubectl", "--", "--namespace", kubeVirtNamespace}, args...)...)
@@ -37,7 +39,7 @@ func TestKubeVirt(t *testing.T) {
 	vm("wait", "--for=jsonpath={.status.phase}=Running", "vmi/router", "--timeout=300s")
 	vm("wait", "--for=condition=Ready", "pod/source", "pod/sink", "--timeout=120s")
 	pod := strings.TrimSpace(vm("get", "pods", "--selector=kubevirt.io=virt-launcher", "--output=jsonpath={.items[0].metadata.name}"))
-	awaitConsole(t, func() string { return vm("logs", pod, "--container=guest-console-log") }, "GUEST ROUTES", "GUEST RESOLVES")
+	awaitConsole(t, func() string { return vm("logs", pod, "--container=guest-console-log") }, "GUEST READS lab-e2e-disk", "GUEST READS lab-e2e-seed", "GUEST ROUTES", "GUEST RESOLVES")
 	// The guest counts its hop: nothing but it joins the two bridges.
 	if got := vm("exec", "source", "--", "ping", "-c", "5", "-w", "60", "10.2.0.10"); !strings.Contains(got, "ttl=63") {
 		t.Errorf("the packets did not pass one router:\n%s", got)
@@ -107,11 +109,26 @@ func loadGuest(t *testing.T) {
 	lab(t, "load", archive)
 }
 
+// loadDisk makes an image that holds a disk, of nothing but a marker, and loads
+// it.
+func loadDisk(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	disk, archive := filepath.Join(dir, "disk.img"), filepath.Join(dir, "disk.tar")
+	const size = 1 << 20
+	data := append([]byte("marker: lab-e2e-disk\n"), make([]byte, size)...)[:size]
+	if err := os.WriteFile(disk, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	lab(t, "image", "--tag", "localhost/lab-e2e/disk:1", "--out", archive, disk+":/disk/disk.img")
+	lab(t, "load", archive)
+}
+
 // guestModules are what the guest needs of Debian's kernel, where all of virtio
 // is a module, in the order of their loading.
 var guestModules = []string{
 	"virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
-	"failover", "net_failover", "virtio_net",
+	"failover", "net_failover", "virtio_net", "virtio_blk",
 }
 
 // debianKernel fetches the kernel of the node's Debian release and returns its

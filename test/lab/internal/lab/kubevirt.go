@@ -128,6 +128,9 @@ func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) e
 }
 
 func (o kubeVirtObject) deployed() error {
+	if o.Status.Phase == "" {
+		return errors.New("virt-operator has not begun")
+	}
 	if o.Status.Phase != "Deployed" {
 		return fmt.Errorf("KubeVirt's phase is %q", o.Status.Phase)
 	}

@@ -20,7 +20,7 @@ func TestKubeVirtDeployed(t *testing.T) {
 	}{
 		"deployed":       {"Deployed", all, ""},
 		"deploying":      {"Deploying", all, `"Deploying"`},
-		"nothing known":  {"", nil, `""`},
+		"nothing known":  {"", nil, "has not begun"},
 		"not available":  {"Deployed", nil, "not available"},
 		"being replaced": {"Deployed", []condition{{Type: "Available", Status: "True"}, {Type: "Progressing", Status: "True"}}, "Progressing:True"},
 	} {
