@@ -26,11 +26,15 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
 
 NAMESPACE ?= vnfbench-system
+# KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
+KUBEVIRT ?=
+# Which tests of test/e2e `make e2e-kubevirt` runs.
+KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
 
 ##@ Start here
-.PHONY: help demo test e2e
+.PHONY: help demo test e2e e2e-kubevirt
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -43,10 +47,13 @@ e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v ./...
 
+e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
+	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/e2e-kubevirt.sh
+
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
-lab-up: $(LAB) ## Start the one-node cluster (again), building what is not in the cache.
-	@$(LAB) up
+lab-up: $(LAB) ## Start the one-node cluster (again), building what is not in the cache. KUBEVIRT=1: with virtual machines.
+	@$(LAB) up $(if $(filter 1,$(KUBEVIRT)),--kubevirt)
 
 lab-down: $(LAB) ## Stop the cluster and remove all of it but the cache.
 	@$(LAB) down
@@ -130,6 +137,7 @@ test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize 
 
 test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
 	@cd test/terraform && go vet ./... && go test -count=1 -v ./...
+
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest

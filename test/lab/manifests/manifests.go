@@ -1,5 +1,5 @@
-// Package manifests holds the objects that every lab's cluster begins with:
-// Multus's kind and rights, and CoreDNS.
+// Package manifests holds the objects that every lab's cluster begins with,
+// Multus's kind and rights and CoreDNS, and the one that asks for KubeVirt.
 package manifests
 
 import _ "embed"
@@ -14,3 +14,8 @@ var Multus string
 //
 //go:embed coredns.yaml
 var CoreDNS string
+
+// KubeVirt is a template of the object that tells virt-operator what to deploy.
+//
+//go:embed kubevirt.yaml
+var KubeVirt string

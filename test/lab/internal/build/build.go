@@ -5,9 +5,15 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"vnfbench.io/test/lab/internal/cache"
 	"vnfbench.io/test/lab/internal/command"
@@ -51,23 +57,37 @@ func (b Builder) fingerprint(ctx context.Context, t Target, flags []string) (str
 	goVersion, err := command.Command{
 		Args: []string{"go", "env", "GOVERSION", "GOARCH"},
 		Dir:  filepath.Join(b.SourceDir, t.Dir),
-		Env:  environment(),
+		Env:  environment(t),
 	}.Output(ctx)
 	if err != nil {
 		return "", fmt.Errorf("asking for the Go version: %w", err)
 	}
 	parts := append([]string{source, goVersion, t.Package}, flags...)
-	return cache.Fingerprint(append(parts, t.Links...)...), nil
+	parts = append(append(parts, t.Also...), t.Links...)
+	for _, module := range slices.Sorted(maps.Keys(t.Replace)) {
+		// A cache entry's name tells its content.
+		parts = append(parts, module, filepath.Base(t.Replace[module]))
+	}
+	return cache.Fingerprint(parts...), nil
 }
 
 func (b Builder) compile(ctx context.Context, t Target, flags []string, dir string) error {
 	args := append([]string{"go", "build", "-v", "-o", dir + "/"}, flags...)
+	if len(t.Replace) > 0 {
+		modFile, err := b.replacing(t)
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(filepath.Dir(modFile))
+		args = append(args, "-modfile="+modFile)
+	}
+	args = append(append(args, t.Package), t.Also...)
 	var seen compilerOutput
 	return b.Log.Watch("building "+t.Kind, seen.summary, func() error {
 		err := command.Command{
-			Args:     append(args, t.Package),
+			Args:     args,
 			Dir:      filepath.Join(b.SourceDir, t.Dir),
-			Env:      environment(),
+			Env:      environment(t),
 			Stderr:   &seen,
 			Niceness: 5,
 		}.Run(ctx)
@@ -79,8 +99,69 @@ func (b Builder) compile(ctx context.Context, t Target, flags []string, dir stri
 }
 
 // environment is the caller's, without what would change the binaries.
-func environment() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+func environment(t Target) []string {
+	cgo := "CGO_ENABLED=0"
+	if t.Cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	return append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off")
+}
+
+// replacing writes the target's go.mod, with its replacements, and go.sum to a
+// new directory, and returns the path of the former.
+func (b Builder) replacing(t Target) (string, error) {
+	source := filepath.Join(b.SourceDir, t.Dir)
+	data, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", fmt.Errorf("replacing modules: %w", err)
+	}
+	file, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		return "", fmt.Errorf("replacing modules: %w", err)
+	}
+	for module, dir := range t.Replace {
+		if err := file.AddReplace(module, "", dir, ""); err != nil {
+			return "", fmt.Errorf("replacing the module %q: %w", module, err)
+		}
+	}
+	if data, err = file.Format(); err != nil {
+		return "", fmt.Errorf("replacing modules: %w", err)
+	}
+	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return "", fmt.Errorf("replacing modules: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "vnfbench-mod-")
+	if err != nil {
+		return "", fmt.Errorf("replacing modules: %w", err)
+	}
+	modFile := filepath.Join(dir, "go.mod")
+	return modFile, errors.Join(
+		os.WriteFile(modFile, data, 0o644),
+		os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644),
+	)
+}
+
+// ErrUnavailable is the error of modules that could not be fetched.
+var ErrUnavailable = errors.New("the Go modules could not be fetched")
+
+// Download fetches a target's modules, so that a proxy which refuses one is
+// told from code that does not compile. It returns where a module is, one of
+// those that the target requires.
+func (b Builder) Download(ctx context.Context, t Target, module string) (string, error) {
+	run := func(args ...string) (string, error) {
+		return command.Command{Args: args, Dir: filepath.Join(b.SourceDir, t.Dir), Env: environment(t)}.Output(ctx)
+	}
+	dir := ""
+	err := b.Log.Step("fetching the modules of "+t.Kind, func() error {
+		if _, err := run("go", "mod", "download"); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		out, err := run("go", "list", "-m", "-f", "{{.Dir}}", module)
+		dir = strings.TrimSpace(out)
+		return err
+	})
+	return dir, err
 }
 
 func link(dir string, t Target) error {

@@ -1,19 +1,23 @@
 package build
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/test/lab/internal/progress"
 )
 
 // sourceDir is the lab's, as seen from this package.
 const sourceDir = "../.."
 
 func TestFlagsStampVersions(t *testing.T) {
-	for _, target := range []Target{Kube, CNI, CoreDNS, Pause} {
+	for _, target := range []Target{Kube, CNI, CoreDNS, KubeVirt, Pause} {
 		flags, err := target.flags(sourceDir)
 		if err != nil {
 			t.Fatal(err)
@@ -22,7 +26,7 @@ func TestFlagsStampVersions(t *testing.T) {
 			t.Errorf("%s: unexpected flags (-want +got):\n%s", target.Kind, diff)
 		}
 		stamps := strings.Count(flags[3], " -X ")
-		if want := map[string]int{"kube": 5, "cni": 1}[target.Kind]; stamps != want {
+		if want := map[string]int{"kube": 5, "cni": 1, "kubevirt": 3}[target.Kind]; stamps != want {
 			t.Errorf("%s: %d versions are stamped, want %d: %s", target.Kind, stamps, want, flags[3])
 		}
 		for stamp := range strings.SplitSeq(flags[3], " -X ") {
@@ -61,5 +65,91 @@ func TestCompilerOutput(t *testing.T) {
 	}
 	if got, want := o.summary(), "(2 packages, example.com/x)"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
+	}
+}
+
+// module makes a lab's source directory with one target's module in it.
+func module(t *testing.T) (Builder, Target) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":  "module x\n\ngo 1.26.0\n\nrequire a.example/b v1.2.3\n\nreplace c.example/d => c.example/e v1.0.0\n",
+		"go.sum":  "a.example/b v1.2.3 h1:x=\n",
+		"main.go": "package main\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, "x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "x", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Builder{SourceDir: dir}, Target{Kind: "x", Dir: "x", Package: "."}
+}
+
+// TestReplacing checks that a module is built from another directory, with all
+// else as the lock file says, and that the module itself stays as it is.
+func TestReplacing(t *testing.T) {
+	b, target := module(t)
+	target.Replace = map[string]string{"a.example/b": "/cache/b-0123"}
+	path, err := b.replacing(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(filepath.Dir(path))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a.example/b => /cache/b-0123", "c.example/d => c.example/e v1.0.0", "require a.example/b v1.2.3"} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("go.mod does not say %q:\n%s", want, data)
+		}
+	}
+	sums, err := os.ReadFile(filepath.Join(filepath.Dir(path), "go.sum"))
+	if err != nil || !strings.Contains(string(sums), "h1:x=") {
+		t.Errorf("the sums are %q, %v", sums, err)
+	}
+	original, err := os.ReadFile(filepath.Join(b.SourceDir, "x/go.mod"))
+	if err != nil || strings.Contains(string(original), "/cache/") {
+		t.Errorf("the module itself was changed: %s, %v", original, err)
+	}
+}
+
+func TestFingerprintTellsReplacements(t *testing.T) {
+	b, plain := module(t)
+	fingerprint := func(target Target) string {
+		t.Helper()
+		f, err := b.fingerprint(t.Context(), target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	replaced := plain
+	replaced.Replace = map[string]string{"a.example/b": "/cache/b-0123"}
+	again := plain
+	again.Replace = map[string]string{"a.example/b": "/cache/b-4567"}
+	more := plain
+	more.Also = []string{"./more"}
+	seen := map[string]string{}
+	for name, target := range map[string]Target{"plain": plain, "replaced": replaced, "replaced by another": again, "more packages": more} {
+		f := fingerprint(target)
+		if other, found := seen[f]; found {
+			t.Errorf("%s and %s have one fingerprint", name, other)
+		}
+		seen[f] = name
+	}
+}
+
+// TestRefusedModules checks that a proxy that refuses a module is told from
+// code that does not compile.
+func TestRefusedModules(t *testing.T) {
+	b, target := module(t)
+	b.Log = progress.New(io.Discard)
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	if _, err := b.Download(t.Context(), target, "a.example/b"); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got the error %v", err)
 	}
 }

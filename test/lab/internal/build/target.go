@@ -17,11 +17,20 @@ type Target struct {
 	Dir string
 	// Package is what "go build" is asked for.
 	Package string
+	// Also are packages that are built with it.
+	Also []string
 	// SourceDir, below Dir, holds all that the binary is made from, when that
 	// is less than the module.
 	SourceDir string
 	// Links are names that lead to the binary as well.
 	Links []string
+	// Cgo links with this machine's C library, and says that there is a C
+	// compiler.
+	Cgo bool
+	// Tags are build constraints that hold, separated by commas.
+	Tags string
+	// Replace maps a module to the directory that is built in its place.
+	Replace map[string]string
 	// stamp makes linker flags of the versions in the module's go.mod.
 	stamp func(version func(module string) string) string
 }
@@ -46,6 +55,21 @@ var CoreDNS = Target{Kind: "coredns", Dir: "coredns", Package: "."}
 
 // Pause is what holds a pod's namespaces.
 var Pause = Target{Kind: "pause", Dir: ".", Package: "./pause", SourceDir: "pause"}
+
+// KubeVirt is virtual machines for Kubernetes, and a program that writes what
+// deploys it. The tags keep C to where there is no way without it: Go looks up
+// names and users by itself, and libvirt is opened when it is needed, so that
+// its headers are not. They, and Cgo, hold for every program alike, or most
+// packages would be compiled twice.
+var KubeVirt = Target{
+	Kind: "kubevirt", Dir: "kubevirt",
+	Package: "tool", Also: []string{"./manifest"},
+	Cgo: true, Tags: "netgo,osusergo,libvirt_dlopen",
+	stamp: stampKubeVirt,
+}
+
+// KubeVirtModule names the module whose version is KubeVirt's.
+const KubeVirtModule = "kubevirt.io/kubevirt"
 
 // KubernetesModule names the module whose version is the cluster's.
 const KubernetesModule = "k8s.io/kubernetes"
@@ -72,6 +96,19 @@ func stampCNI(version func(string) string) string {
 	return " -X " + module + "/pkg/utils/buildversion.BuildVersion=" + version(module)
 }
 
+func stampKubeVirt(version func(string) string) string {
+	values := []string{
+		"gitVersion=" + version(KubeVirtModule),
+		"gitTreeState=clean",
+		"buildDate=2026-01-01T00:00:00Z",
+	}
+	flags := ""
+	for _, v := range values {
+		flags += " -X kubevirt.io/client-go/version." + v
+	}
+	return flags
+}
+
 // flags are the arguments of "go build".
 func (t Target) flags(sourceDir string) ([]string, error) {
 	ldflags := "-s -w"
@@ -82,7 +119,11 @@ func (t Target) flags(sourceDir string) ([]string, error) {
 		}
 		ldflags += t.stamp(func(module string) string { return versions[module] })
 	}
-	return []string{"-trimpath", "-buildvcs=false", "-ldflags", ldflags}, nil
+	flags := []string{"-trimpath", "-buildvcs=false", "-ldflags", ldflags}
+	if t.Tags != "" {
+		flags = append(flags, "-tags", t.Tags)
+	}
+	return flags, nil
 }
 
 // Versions reads the versions that a go.mod file requires.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/test/lab/internal/build"
+	"vnfbench.io/test/lab/internal/doctor"
 	"vnfbench.io/test/lab/internal/lab"
 	"vnfbench.io/test/lab/internal/progress"
 )
@@ -33,8 +35,15 @@ func Main() int {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, "lab:", err)
+	if errors.Is(err, doctor.ErrUnfit) || errors.Is(err, build.ErrUnavailable) {
+		return exitUnfit
+	}
 	return 1
 }
+
+// exitUnfit tells scripts that nothing failed: this machine cannot do what was
+// asked for, or its module proxy does not let it.
+const exitUnfit = 3
 
 var (
 	// errProgram marks the failure of a program that the user asked for.

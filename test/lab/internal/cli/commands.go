@@ -30,6 +30,7 @@ func (a *app) up() *cobra.Command {
 	}
 	c.Flags().StringVar(&a.settings.CPUManager, "cpu-manager", environment("VNFBENCH_LAB_CPU_MANAGER", "none"),
 		"the kubelet's CPU manager policy, none or static (VNFBENCH_LAB_CPU_MANAGER)")
+	a.addKubeVirt(c, "deploy KubeVirt too")
 	return c
 }
 
@@ -145,12 +146,12 @@ func (a *app) assets() *cobra.Command {
 }
 
 func (a *app) doctor() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what this machine lacks to run the lab",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			findings := doctor.Examine(c.Context(), doctor.Machine{Dir: a.settings.StateDir})
+			findings := doctor.Examine(c.Context(), doctor.Machine{Dir: a.settings.StateDir, KubeVirt: a.settings.KubeVirt})
 			if err := doctor.Print(os.Stdout, findings); err != nil {
 				return err
 			}
@@ -160,4 +161,12 @@ func (a *app) doctor() *cobra.Command {
 			return nil
 		},
 	}
+	a.addKubeVirt(c, "look at what KubeVirt needs too")
+	return c
+}
+
+// addKubeVirt adds the flag of what is about virtual machines too.
+func (a *app) addKubeVirt(c *cobra.Command, usage string) {
+	c.Flags().BoolVar(&a.settings.KubeVirt, "kubevirt", os.Getenv("VNFBENCH_LAB_KUBEVIRT") == "1",
+		usage+" (VNFBENCH_LAB_KUBEVIRT=1)")
 }

@@ -4,9 +4,12 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"vnfbench.io/test/lab/internal/kubevirt"
 )
 
 // Verdict is how a check came out.
@@ -36,6 +39,8 @@ type Finding struct {
 type Machine struct {
 	// Dir is the directory of the lab's cache and state; it may not exist.
 	Dir string
+	// KubeVirt tells that the lab is to have virtual machines.
+	KubeVirt bool
 }
 
 // check looks at one thing.
@@ -53,8 +58,14 @@ func Examine(ctx context.Context, m Machine) []Finding {
 	for _, c := range checks {
 		findings = append(findings, c(ctx, m))
 	}
+	if m.KubeVirt {
+		findings = append(findings, checkGuests(kubevirt.Examine()))
+	}
 	return findings
 }
+
+// ErrUnfit is the error of a machine that lacks something.
+var ErrUnfit = errors.New("this machine cannot run the lab")
 
 // Worst returns an error that names everything that is missing.
 func Worst(findings []Finding) error {
@@ -65,7 +76,7 @@ func Worst(findings []Finding) error {
 		}
 	}
 	if missing != "" {
-		return fmt.Errorf("this machine cannot run the lab:%s", missing)
+		return fmt.Errorf("%w:%s", ErrUnfit, missing)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ func TestWorst(t *testing.T) {
 		t.Errorf("got the error %v", err)
 	}
 	err := Worst(append(fine, Finding{"c", Missing, "absent", "install it"}))
-	if err == nil || !strings.Contains(err.Error(), "c: absent; install it") {
+	if !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "c: absent; install it") {
 		t.Errorf("got the error %v", err)
 	}
 }
@@ -82,5 +83,21 @@ func TestExistingFindsTheNearestDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if got := existing(dir + "/not/there"); got != dir {
 		t.Errorf("got %q, want %q", got, dir)
+	}
+}
+
+func TestVirtualMachinesNeedACompiler(t *testing.T) {
+	packages := func(m Machine) string {
+		var names []string
+		for _, r := range m.requirements() {
+			names = append(names, r.pkg)
+		}
+		return strings.Join(names, " ")
+	}
+	if got := packages(Machine{}); got != "debootstrap" {
+		t.Errorf("a lab without virtual machines wants %q", got)
+	}
+	if got := packages(Machine{KubeVirt: true}); got != "debootstrap gcc libc6-dev linux-libc-dev" {
+		t.Errorf("a lab with virtual machines wants %q", got)
 	}
 }

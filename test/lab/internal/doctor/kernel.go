@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/test/lab/internal/cgroup"
+	"vnfbench.io/test/lab/internal/kubevirt"
 )
 
 func checkKernel(context.Context, Machine) Finding {
@@ -103,6 +104,12 @@ func judgeControllers(subject, version string, controllers []string) Finding {
 		}
 	}
 	return ok(subject, version)
+}
+
+// checkGuests tells what virtual machines run on. Slow is no reason to warn:
+// it is what the lab was made for.
+func checkGuests(a kubevirt.Abilities) Finding {
+	return ok("virtual machines", a.String())
 }
 
 // checkLinks creates the kinds of interface that the lab uses, in a network

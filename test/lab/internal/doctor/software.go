@@ -77,13 +77,23 @@ func goMinor(version string) int {
 	return minor
 }
 
-// programs maps what the lab calls on this machine to the Debian package that
+// requirement is a program in the path, or a file, and the Debian package that
 // brings it.
-var programs = map[string]string{"debootstrap": "debootstrap"}
+type requirement struct{ what, pkg string }
 
-func checkPackages(context.Context, Machine) Finding {
+// requirements are what the lab uses on this machine.
+func (m Machine) requirements() []requirement {
+	list := []requirement{{"debootstrap", "debootstrap"}}
+	if m.KubeVirt { // parts of it are C
+		list = append(list, requirement{"gcc", "gcc"}, requirement{"/usr/include/stdio.h", "libc6-dev"},
+			requirement{"/usr/include/linux/kvm.h", "linux-libc-dev"})
+	}
+	return list
+}
+
+func checkPackages(_ context.Context, m Machine) Finding {
 	const subject = "Debian packages"
-	missing := missingPackages()
+	missing := m.missingPackages()
 	if len(missing) == 0 {
 		return ok(subject, "all there")
 	}
@@ -91,19 +101,23 @@ func checkPackages(context.Context, Machine) Finding {
 	return Finding{subject, Missing, "not installed: " + list, "lab up installs them; or: apt-get install " + list}
 }
 
-func missingPackages() []string {
+func (m Machine) missingPackages() []string {
 	var missing []string
-	for program, name := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			missing = append(missing, name)
+	for _, r := range m.requirements() {
+		_, err := exec.LookPath(r.what)
+		if strings.HasPrefix(r.what, "/") {
+			_, err = os.Stat(r.what)
+		}
+		if err != nil {
+			missing = append(missing, r.pkg)
 		}
 	}
 	return missing
 }
 
 // Install installs the Debian packages that are missing.
-func Install(ctx context.Context) error {
-	missing := missingPackages()
+func (m Machine) Install(ctx context.Context) error {
+	missing := m.missingPackages()
 	if len(missing) == 0 {
 		return nil
 	}
@@ -119,7 +133,7 @@ func Install(ctx context.Context) error {
 	// give up: the installation tells.
 	_ = command.Command{Args: []string{"apt-get", "update"}, Env: env}.Run(ctx)
 	if err := install.Run(ctx); err != nil {
-		return fmt.Errorf("installing Debian packages: %w", err)
+		return fmt.Errorf("%w: installing Debian packages: %w", ErrUnfit, err)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 const nameAnnotation = "io.containerd.image.name"
 
 // writeArchive writes an OCI image layout as a tar archive.
-func writeArchive(w io.Writer, image v1.Image, tag string) error {
-	index, err := indexOf(image, tag)
+func writeArchive(w io.Writer, image v1.Image, tags []string) error {
+	index, err := indexOf(image, tags)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func writeArchive(w io.Writer, image v1.Image, tag string) error {
 	return archive.Close()
 }
 
-func indexOf(image v1.Image, tag string) ([]byte, error) {
+func indexOf(image v1.Image, tags []string) ([]byte, error) {
 	digest, err := image.Digest()
 	if err != nil {
 		return nil, err
@@ -56,16 +56,16 @@ func indexOf(image v1.Image, tag string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(v1.IndexManifest{
-		SchemaVersion: 2,
-		MediaType:     types.OCIImageIndex,
-		Manifests: []v1.Descriptor{{
+	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex}
+	for _, tag := range tags {
+		index.Manifests = append(index.Manifests, v1.Descriptor{
 			MediaType:   types.OCIManifestSchema1,
 			Digest:      digest,
 			Size:        size,
 			Annotations: map[string]string{nameAnnotation: tag},
-		}},
-	})
+		})
+	}
+	return json.Marshal(index)
 }
 
 // writeMetadata writes the image's manifest and configuration.

@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,8 @@ type entry struct {
 	mode   fs.FileMode
 	source string // of a regular file
 	link   string // of a symbolic link
+	// capabilities that a regular file gives
+	capabilities uint32
 }
 
 // collect gathers a spec's root directory, files and links, later ones over
@@ -39,6 +42,14 @@ func collect(spec Spec) (content, error) {
 	}
 	for link, target := range spec.Links {
 		c.put(clean(link), entry{mode: fs.ModeSymlink | 0o777, link: target})
+	}
+	for file, set := range spec.Capabilities {
+		e, found := c[clean(file)]
+		if !found || !e.mode.IsRegular() {
+			return nil, fmt.Errorf("giving capabilities to %q: it is no file of the image", file)
+		}
+		e.capabilities = set
+		c[clean(file)] = e
 	}
 	return c, nil
 }
@@ -126,11 +137,23 @@ func (e entry) write(archive *tar.Writer, name string) error {
 		return err
 	}
 	header.Typeflag, header.Size = tar.TypeReg, info.Size()
+	if e.capabilities != 0 {
+		header.PAXRecords = map[string]string{"SCHILY.xattr.security.capability": encodeCapabilities(e.capabilities)}
+	}
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
 	_, err = io.Copy(archive, file)
 	return err
+}
+
+// encodeCapabilities encodes a permitted and effective set, the low 32 of the
+// capabilities, as the kernel's struct vfs_cap_data, version 2.
+func encodeCapabilities(set uint32) string {
+	const revision2, effective = 0x02000000, 1 // of linux/capability.h
+	data := binary.LittleEndian.AppendUint32(nil, revision2|effective)
+	data = binary.LittleEndian.AppendUint32(data, set)
+	return string(append(data, make([]byte, 12)...)) // inheritable, and the high halves
 }
 
 // unixMode keeps what matters of a mode and drops what depends on the umask

@@ -22,6 +22,8 @@ import (
 type Spec struct {
 	// Tag is the image's name, such as "localhost/x:dev".
 	Tag string
+	// Aliases are names that it has as well.
+	Aliases []string
 	// Root is a directory whose content becomes the image's; may be empty.
 	Root string
 	// Files are put over Root.
@@ -29,6 +31,9 @@ type Spec struct {
 	// Links are symbolic links, put over Root: the link's path, then what it
 	// leads to.
 	Links map[string]string
+	// Capabilities maps a file's path in the image to the set, a bit mask, of
+	// capabilities that it gives to whoever runs it.
+	Capabilities map[string]uint32
 	// Entrypoint, User, WorkingDir and Env are the container's defaults.
 	Entrypoint []string
 	User       string
@@ -59,7 +64,7 @@ func Build(spec Spec, out string) (v1.Hash, error) {
 		return v1.Hash{}, fmt.Errorf("building the image %q: %w", spec.Tag, err)
 	}
 	archive := filepath.Join(temp, "archive")
-	if err := writeFile(archive, func(w io.Writer) error { return writeArchive(w, image, spec.Tag) }); err != nil {
+	if err := writeFile(archive, func(w io.Writer) error { return writeArchive(w, image, append([]string{spec.Tag}, spec.Aliases...)) }); err != nil {
 		return v1.Hash{}, fmt.Errorf("writing the image %q: %w", spec.Tag, err)
 	}
 	if err := os.Rename(archive, out); err != nil {

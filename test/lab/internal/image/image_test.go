@@ -244,3 +244,58 @@ func unmarshal(t *testing.T, data []byte, into any) {
 		t.Fatal(err)
 	}
 }
+
+func TestImageHasSeveralNames(t *testing.T) {
+	spec := specOf(source(t, time.Now()))
+	spec.Aliases = []string{"localhost/y:dev", "localhost/z:dev"}
+	out := filepath.Join(t.TempDir(), "image.tar")
+	if _, err := image.Build(spec, out); err != nil {
+		t.Fatal(err)
+	}
+	got, err := image.Tags(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"localhost/x:dev", "localhost/y:dev", "localhost/z:dev"}, got); diff != "" {
+		t.Errorf("unexpected names (-want +got):\n%s", diff)
+	}
+}
+
+// TestCapabilities compares with what setcap(8) writes for
+// cap_net_bind_service=ep.
+func TestCapabilities(t *testing.T) {
+	spec := specOf(source(t, time.Now()))
+	spec.Capabilities = map[string]uint32{"/opt/deep/manager": 1 << 10}
+	archive, digest := build(t, spec)
+	files := untar(t, archive)
+	var manifest v1.Manifest
+	unmarshal(t, blob(t, files, digest), &manifest)
+	layer := tar.NewReader(bytes.NewReader(blob(t, files, manifest.Layers[0].Digest)))
+	given := map[string]string{}
+	for {
+		header, err := layer.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set := header.PAXRecords["SCHILY.xattr.security.capability"]; set != "" {
+			given[header.Name] = set
+		}
+	}
+	want := map[string]string{"opt/deep/manager": "\x01\x00\x00\x02\x00\x04\x00\x00" + strings.Repeat("\x00", 12)}
+	if diff := cmp.Diff(want, given); diff != "" {
+		t.Errorf("unexpected capabilities (-want +got):\n%s", diff)
+	}
+}
+
+func TestCapabilitiesNeedAFile(t *testing.T) {
+	for _, path := range []string{"/opt/deep", "/opt/link", "/nowhere"} {
+		spec := specOf(source(t, time.Now()))
+		spec.Capabilities = map[string]uint32{path: 1}
+		if _, err := image.Build(spec, filepath.Join(t.TempDir(), "image.tar")); err == nil {
+			t.Errorf("%s has capabilities now", path)
+		}
+	}
+}

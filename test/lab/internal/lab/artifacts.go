@@ -16,11 +16,15 @@ import (
 	"vnfbench.io/test/lab/internal/command"
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/image"
+	"vnfbench.io/test/lab/internal/kubevirt"
+	"vnfbench.io/test/lab/internal/rootfs"
 )
 
 // artifacts are the directories of what a node is made from.
 type artifacts struct {
 	kube, cni, rootfs, images string
+	// kubeVirt is empty when it is not wanted.
+	kubeVirt kubevirt.Made
 }
 
 // Assets returns a directory with etcd, kube-apiserver and kubectl.
@@ -32,13 +36,16 @@ func (l Lab) Assets(ctx context.Context) (string, error) {
 // and the Debian tree mostly the network and the disk, so they go together.
 func (l Lab) make(ctx context.Context) (artifacts, error) {
 	var a artifacts
-	var pause, coreDNS string
+	var pause, coreDNS, kubeVirtTree string
+	var compiled kubevirt.Compiled
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		a.rootfs, err = l.rootfs().Build(groupCtx)
+		if a.rootfs, err = l.rootfs().Build(groupCtx, rootfs.Node); err == nil && l.KubeVirt {
+			kubeVirtTree, err = l.rootfs().Build(groupCtx, kubevirt.Tree)
+		}
 		return err
 	})
-	group.Go(func() error {
+	group.Go(func() (err error) {
 		for _, t := range []struct {
 			target build.Target
 			dir    *string
@@ -49,13 +56,18 @@ func (l Lab) make(ctx context.Context) (artifacts, error) {
 			}
 			*t.dir = dir
 		}
-		return nil
+		if l.KubeVirt {
+			compiled, err = l.kubeVirt().Compile(groupCtx)
+		}
+		return err
 	})
 	if err := group.Wait(); err != nil {
 		return artifacts{}, err
 	}
 	var err error
-	a.images, err = l.images(ctx, pause, coreDNS, a.rootfs)
+	if a.images, err = l.images(ctx, pause, coreDNS, a.rootfs); err == nil && l.KubeVirt {
+		a.kubeVirt, err = l.kubeVirt().Pack(ctx, kubeVirtTree, compiled)
+	}
 	return a, err
 }
 

@@ -76,7 +76,7 @@ func (l Lab) purge() error {
 // what others keep beside them.
 func isCacheEntry(name string) bool {
 	kind := strings.TrimPrefix(name, ".")
-	for _, known := range []string{"kube", "cni", "coredns", "pause", "rootfs", "images"} {
+	for _, known := range []string{"kube", "cni", "coredns", "pause", "rootfs", "images", "kubevirt"} {
 		if strings.HasPrefix(kind, known+"-") || strings.HasPrefix(kind, known+".") {
 			return true
 		}

@@ -46,14 +46,19 @@ const waitTimeout = 3 * time.Minute
 
 // poll asks again and again until there is no error.
 func poll(ctx context.Context, interval time.Duration, ask func(context.Context) error) error {
-	deadline := time.Now().Add(waitTimeout)
+	return pollFor(ctx, waitTimeout, interval, ask)
+}
+
+// pollFor is poll with a patience of its own.
+func pollFor(ctx context.Context, patience, interval time.Duration, ask func(context.Context) error) error {
+	deadline := time.Now().Add(patience)
 	for {
 		err := ask(ctx)
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("gave up after %s: %w", waitTimeout, err)
+			return fmt.Errorf("gave up after %s: %w", patience, err)
 		}
 		select {
 		case <-ctx.Done():

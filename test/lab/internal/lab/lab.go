@@ -32,6 +32,8 @@ type Settings struct {
 	Port int
 	// CPUManager is the kubelet's CPU manager policy.
 	CPUManager string
+	// KubeVirt asks for virtual machines.
+	KubeVirt bool
 }
 
 // Lab is one lab.

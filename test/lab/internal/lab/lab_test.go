@@ -118,6 +118,7 @@ func TestLockRefusesOtherDirectories(t *testing.T) {
 func TestIsCacheEntry(t *testing.T) {
 	for name, want := range map[string]bool{
 		"kube-0123456789abcdef": true, ".kube.lock": true, ".rootfs.tmp-123": true,
+		"kubevirt-images-0123456789abcdef": true, ".kubevirt-rootfs.lock": true,
 		"lab": false, "other": false, "kubernetes": false, "tools": false,
 	} {
 		if got := isCacheEntry(name); got != want {

@@ -32,6 +32,10 @@ type (
 	}
 	podList struct {
 		Items []struct {
+			Metadata struct{ Labels map[string]string }
+			Spec     struct {
+				Containers []struct{ Image string }
+			}
 			Status struct {
 				Conditions        []condition
 				ContainerStatuses []struct {

@@ -9,6 +9,12 @@ import (
 	"vnfbench.io/test/lab/manifests"
 )
 
+// step is one of what lab up does, in order.
+type step struct {
+	name string
+	work func(context.Context) error
+}
+
 // Up brings the lab up: whatever is missing is made, whatever runs stays.
 func (l Lab) Up(ctx context.Context) error {
 	if err := l.Log.Step("checking this machine", func() error { return l.examine(ctx) }); err != nil {
@@ -28,17 +34,18 @@ func (l Lab) Up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []struct {
-		name string
-		work func(context.Context) error
-	}{
+	steps := []step{
 		{"containerd answers", func(ctx context.Context) error { return waitForContainerd(ctx, running) }},
 		{"images loaded", func(ctx context.Context) error { return l.loadArchives(ctx, running, made.archives()) }},
 		{"API server ready", func(ctx context.Context) error { return l.waitForAPI(ctx, running) }},
 		{"cluster objects applied", func(ctx context.Context) error { return l.applyManifests(ctx, running) }},
 		{"node ready", func(ctx context.Context) error { return l.waitForNode(ctx, running) }},
 		{"CoreDNS available", func(ctx context.Context) error { return l.waitForCoreDNS(ctx, running) }},
-	} {
+	}
+	if l.KubeVirt {
+		steps = append(steps, l.kubeVirtSteps(running, made.kubeVirt)...)
+	}
+	for _, step := range steps {
 		if err := l.Log.Step(step.name, func() error { return step.work(ctx) }); err != nil {
 			return fmt.Errorf("%w\nthe node's logs are in %s", err, l.LogDir())
 		}
@@ -48,10 +55,11 @@ func (l Lab) Up(ctx context.Context) error {
 }
 
 func (l Lab) examine(ctx context.Context) error {
-	if err := doctor.Install(ctx); err != nil {
+	machine := doctor.Machine{Dir: l.StateDir, KubeVirt: l.KubeVirt}
+	if err := machine.Install(ctx); err != nil {
 		return err
 	}
-	findings := doctor.Examine(ctx, doctor.Machine{Dir: l.StateDir})
+	findings := doctor.Examine(ctx, machine)
 	for _, f := range findings {
 		if f.Verdict == doctor.Warning {
 			l.Log.Printf("warning: %s: %s; %s", f.Subject, f.Detail, f.Remedy)

@@ -1,5 +1,6 @@
-// Package rootfs makes the node's file tree from Debian packages. A cache goes
-// in; a directory in it that holds the tree comes out.
+// Package rootfs makes file trees from Debian packages: the node's, and those
+// of images. A description goes in; a directory in the cache that holds the
+// tree comes out.
 package rootfs
 
 import (
@@ -18,17 +19,28 @@ import (
 	"vnfbench.io/test/lab/internal/progress"
 )
 
-// Suite is the Debian release that the node is made of. It is fixed, so that
+// Suite is the Debian release that trees are made of. It is fixed, so that
 // every machine tests with the same containerd and runc.
 const Suite = "bookworm"
 
-// packages are the node's, beside Debian's minimal base: the container
-// runtime, what the kubelet and kube-proxy call, what a person in "lab shell"
-// wants, and the busybox of the test image.
-var packages = []string{
+// Tree describes a tree.
+type Tree struct {
+	// Kind names the tree in the cache.
+	Kind string
+	// Packages are beside Debian's minimal base.
+	Packages []string
+	// Remove are files that are not wanted, as patterns below the tree's root;
+	// each must match something.
+	Remove []string
+}
+
+// Node is the node's tree: the container runtime, what the kubelet and
+// kube-proxy call, what a person in "lab shell" wants, and the busybox of the
+// test image.
+var Node = Tree{Kind: "rootfs", Packages: []string{
 	"busybox-static", "conntrack", "containerd", "ethtool", "iproute2",
 	"iptables", "iputils-ping", "kmod", "nftables", "procps", "runc", "tcpdump",
-}
+}}
 
 // Builder makes trees.
 type Builder struct {
@@ -37,16 +49,36 @@ type Builder struct {
 }
 
 // Build returns the directory that holds the tree.
-func (b Builder) Build(ctx context.Context) (string, error) {
-	fingerprint := cache.Fingerprint(append([]string{Suite, "minbase"}, packages...)...)
-	return b.Cache.Get(ctx, "rootfs", fingerprint, func(ctx context.Context, dir string) error {
-		return b.Log.Watch("installing the node's Debian tree", lastLine(dir), func() error {
-			return debootstrap(ctx, dir)
+func (b Builder) Build(ctx context.Context, t Tree) (string, error) {
+	parts := append([]string{Suite, "minbase"}, t.Packages...)
+	fingerprint := cache.Fingerprint(append(parts, t.Remove...)...)
+	return b.Cache.Get(ctx, t.Kind, fingerprint, func(ctx context.Context, dir string) error {
+		return b.Log.Watch("installing the Debian tree "+t.Kind, lastLine(dir), func() error {
+			if err := debootstrap(ctx, dir, t.Packages); err != nil {
+				return err
+			}
+			return remove(dir, t.Remove)
 		})
 	})
 }
 
-func debootstrap(ctx context.Context, dir string) error {
+// remove removes what is not wanted of a tree.
+func remove(dir string, patterns []string) error {
+	for _, pattern := range patterns {
+		matches, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(matches) == 0 {
+			return errors.Join(fmt.Errorf("trimming the tree: nothing in it is %q", pattern), err)
+		}
+		for _, match := range matches {
+			if err := os.RemoveAll(match); err != nil {
+				return fmt.Errorf("trimming the tree: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func debootstrap(ctx context.Context, dir string, packages []string) error {
 	mirror, err := findMirror(ctx)
 	if err != nil {
 		return err

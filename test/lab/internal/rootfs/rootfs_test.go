@@ -1,6 +1,8 @@
 package rootfs
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,5 +39,28 @@ func TestShorten(t *testing.T) {
 		if got := shorten(line); got != want {
 			t.Errorf("shorten(%q) = %q, want %q", line, got, want)
 		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"lib/a/driver_x.so", "lib/b/driver_x.so", "lib/a/driver_y.so"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := remove(dir, []string{"lib/*/driver_x.so"}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "lib/*/*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "driver_y.so" {
+		t.Errorf("left are %q, %v", left, err)
+	}
+	if err := remove(dir, []string{"lib/*/driver_x.so"}); err == nil {
+		t.Error("nothing matched, and nothing was said")
 	}
 }

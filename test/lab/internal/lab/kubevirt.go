@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+
+	"vnfbench.io/test/lab/internal/kubevirt"
+	"vnfbench.io/test/lab/manifests"
+)
+
+// kubeVirt makes KubeVirt for this machine.
+func (l Lab) kubeVirt() kubevirt.Maker {
+	return kubevirt.Maker{Builder: l.builder(), Cache: l.cache(), Log: l.Log, Abilities: kubevirt.Examine()}
+}
+
+// kubeVirtPatience is longer than KubeVirt takes to install itself on a busy
+// machine: two minutes on an idle one.
+const kubeVirtPatience = 12 * time.Minute
+
+// kubeVirtSteps deploy KubeVirt in a cluster that runs.
+func (l Lab) kubeVirtSteps(r record, made kubevirt.Made) []step {
+	abilities := kubevirt.Examine()
+	l.Log.Printf("%s", abilities)
+	return []step{
+		{"KubeVirt's images loaded", func(ctx context.Context) error { return l.loadArchives(ctx, r, made.Archives()) }},
+		{"KubeVirt's operator applied", func(ctx context.Context) error { return l.applyKubeVirt(ctx, r, made, abilities) }},
+		{"KubeVirt deployed", func(ctx context.Context) error { return l.waitForKubeVirt(ctx, r, made) }},
+	}
+}
+
+// controlPlaneLabel is where KubeVirt's controllers want to run.
+const controlPlaneLabel = "node-role.kubernetes.io/control-plane="
+
+func (l Lab) applyKubeVirt(ctx context.Context, r record, made kubevirt.Made, abilities kubevirt.Abilities) error {
+	if err := l.kubectl(r).command("label", "node", nodeName, controlPlaneLabel, "--overwrite").Run(ctx); err != nil {
+		return err
+	}
+	operator, err := made.Operator()
+	if err != nil {
+		return err
+	}
+	if err := l.kubectl(r).apply(ctx, operator); err != nil {
+		return err
+	}
+	object, err := renderKubeVirt(abilities)
+	if err != nil {
+		return err
+	}
+	// Its kind is served a moment later, and while virt-operator starts anew
+	// nothing admits changes.
+	return pollFor(ctx, kubeVirtPatience, pollInterval, func(ctx context.Context) error {
+		return l.kubectl(r).apply(ctx, object)
+	})
+}
+
+// renderKubeVirt renders the object that asks virt-operator for KubeVirt.
+func renderKubeVirt(abilities kubevirt.Abilities) (string, error) {
+	parsed, err := template.New("kubevirt.yaml").Parse(manifests.KubeVirt)
+	if err != nil {
+		return "", fmt.Errorf("reading KubeVirt's manifest: %w", err)
+	}
+	var out strings.Builder
+	if err := parsed.Execute(&out, struct{ UseEmulation bool }{!abilities.KVM}); err != nil {
+		return "", fmt.Errorf("rendering KubeVirt's manifest: %w", err)
+	}
+	return out.String(), nil
+}
+
+// The parts of objects that tell how far KubeVirt is.
+type (
+	kubeVirtObject struct {
+		Status struct {
+			Phase      string
+			Conditions []condition
+		}
+	}
+	schedulableNode struct {
+		Metadata struct{ Labels map[string]string }
+		Status   struct{ Allocatable map[string]string }
+	}
+)
+
+// waitForKubeVirt waits until virt-operator says that all is deployed, each
+// component runs of the wanted image since the node's start, and the node
+// takes guests.
+func (l Lab) waitForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
+	lastTold := time.Now()
+	return pollFor(ctx, kubeVirtPatience, 5*pollInterval, func(ctx context.Context) error {
+		err := l.askForKubeVirt(ctx, r, made)
+		if err != nil && time.Since(lastTold) > tellInterval {
+			l.Log.Printf("waiting: %v", err)
+			lastTold = time.Now()
+		}
+		return err
+	})
+}
+
+// tellInterval is between lines that tell what is waited for.
+const tellInterval = 20 * time.Second
+
+// askForKubeVirt tells what of KubeVirt is not there yet.
+func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
+	var object kubeVirtObject
+	if err := l.kubectl(r).get(ctx, &object, "kubevirt", "kubevirt", "--namespace="+kubevirt.Namespace); err != nil {
+		return err
+	}
+	if err := object.deployed(); err != nil {
+		return err
+	}
+	var pods podList
+	if err := l.kubectl(r).get(ctx, &pods, "pods", "--namespace="+kubevirt.Namespace); err != nil {
+		return err
+	}
+	for name, image := range made.Images() {
+		if !pods.with(name, image).ready(r.since()) {
+			return fmt.Errorf("%s is not ready", name)
+		}
+	}
+	var n schedulableNode
+	if err := l.kubectl(r).get(ctx, &n, "node", nodeName); err != nil {
+		return err
+	}
+	return n.takesGuests()
+}
+
+func (o kubeVirtObject) deployed() error {
+	if o.Status.Phase == "" {
+		return errors.New("virt-operator has not begun")
+	}
+	if o.Status.Phase != "Deployed" {
+		return fmt.Errorf("KubeVirt's phase is %q", o.Status.Phase)
+	}
+	is := map[string]string{}
+	for _, c := range o.Status.Conditions {
+		is[c.Type] = c.Status
+	}
+	if is["Available"] != "True" || is["Progressing"] == "True" || is["Degraded"] == "True" {
+		return fmt.Errorf("KubeVirt is not available: its conditions are %v", is)
+	}
+	return nil
+}
+
+// takesGuests tells whether virt-handler has made the node known as one that
+// runs guests, and given its devices to the kubelet.
+func (n schedulableNode) takesGuests() error {
+	if n.Metadata.Labels["kubevirt.io/schedulable"] != "true" {
+		return errors.New("virt-handler does not say that the node takes guests")
+	}
+	if tun := n.Status.Allocatable["devices.kubevirt.io/tun"]; tun == "" || tun == "0" {
+		return errors.New("the kubelet has no tun devices for guests")
+	}
+	return nil
+}
+
+// with are the pods of a component that are made of an image.
+func (p podList) with(component, image string) podList {
+	var found podList
+	for _, item := range p.Items {
+		containers := item.Spec.Containers
+		if item.Metadata.Labels["kubevirt.io"] == component && len(containers) > 0 && containers[0].Image == image {
+			found.Items = append(found.Items, item)
+		}
+	}
+	return found
+}
