@@ -11,7 +11,7 @@ import (
 )
 
 // Everything is taken from the ranges reserved for benchmarks: 198.18.0.0/15
-// (RFC 2544 appendix C.2.2) and 2001:2::/48 (RFC 5180 section 8). The stub
+// (RFC 2544 appendix C.2.2) and 2001:2::/48 (RFC 5180 section 8, erratum 1752). The stub
 // networks lie behind the generator's two ports; the segments between the
 // machines use the lower halves.
 var (

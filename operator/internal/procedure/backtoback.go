@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// depletion is what buffers get to empty after a burst (RFC 9004 section 6.2).
+	// depletion is the least that buffers get to empty after a burst; a longer
+	// burst gets as long as it lasted (RFC 9004 section 6.2).
 	depletion = 2 * time.Second
 	// steadyBurst is the share of the maximum rate, in percent, that a burst
 	// must have left with to be one.
@@ -47,15 +48,15 @@ func (w *walk) burstSteps(frameBytes int) uint64 {
 }
 
 // burstSettle is the wait after a burst.
-func (w *walk) burstSettle() time.Duration {
-	return max(depletion, time.Duration(w.instr.SettleNanoseconds))
+func (w *walk) burstSettle(burst time.Duration) time.Duration {
+	return max(depletion, burst, time.Duration(w.instr.SettleNanoseconds))
 }
 
 // burstTime is what a number of searches take, with bursts of half the longest.
 func (w *walk) burstTime(frameBytes, searches int) time.Duration {
 	trials := bits.Len64(w.burstSteps(frameBytes))
-	each := time.Duration(w.instr.BackToBack.MaximumBurstNanoseconds)/2 + w.burstSettle()
-	return time.Duration(searches*trials) * each
+	burst := time.Duration(w.instr.BackToBack.MaximumBurstNanoseconds) / 2
+	return time.Duration(searches*trials) * (burst + w.burstSettle(burst))
 }
 
 // burstSearch is one binary search: the answer lies between low and high steps,
@@ -120,10 +121,11 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	frames := s.steps() * b.StepFrames
 	// Rounded to the nanosecond, a load times this duration is the burst's
 	// frames to less than half a frame.
+	burst := max(1, time.Duration(math.Round(float64(frames)/float64(rate)*1e9)))
 	p.next = measure.Trial{
 		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), IntendedFramesPerSecond: rate,
-		DurationNanoseconds: max(1, int64(math.Round(float64(frames)/float64(rate)*1e9))),
-		SettleNanoseconds:   w.burstSettle().Nanoseconds(),
+		DurationNanoseconds: burst.Nanoseconds(),
+		SettleNanoseconds:   w.burstSettle(burst).Nanoseconds(),
 	}
 	return nil
 }

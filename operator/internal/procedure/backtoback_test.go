@@ -215,3 +215,27 @@ func TestBackToBackStretched(t *testing.T) {
 	wantWarning(t, instr, records, v1alpha1.WarningLoadNotReached,
 		"A burst that passed left with 1600000 of 2000000 frames/s, so the device had more time than a burst gives.")
 }
+
+// A burst is followed by 2 s of silence, and by as much as it lasted where that is more.
+func TestSilenceAfterBursts(t *testing.T) {
+	instr := backToBack()
+	instr.BackToBack.MaximumBurstNanoseconds = 16e9
+	longer, shorter := 0, 0
+	_, err := kept(newBench(buffered{500_000, 3000})).run(t, instr, func(_ []measure.Record, s Step) {
+		if s.Stage != measure.StageBackToBack {
+			return
+		}
+		want := 2 * time.Second
+		if burst := s.Trial.Duration(); burst > want {
+			want, longer = burst, longer+1
+		} else {
+			shorter++
+		}
+		if s.Trial.Settle() != want {
+			t.Errorf("a burst of %v is followed by %v, want %v", s.Trial.Duration(), s.Trial.Settle(), want)
+		}
+	})
+	if err != nil || longer == 0 || shorter == 0 {
+		t.Errorf("%d bursts above 2 s and %d below: %v", longer, shorter, err)
+	}
+}
