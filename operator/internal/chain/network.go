@@ -5,7 +5,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // NetworkAttachmentDefinition is Multus' kind, of which this package needs too
@@ -117,7 +116,7 @@ func functionSysctls(p *plan.Plan, name string) map[string]string {
 		if function.Name != name {
 			continue
 		}
-		for _, sysctl := range vnf.Sysctls(function.Config.Families()) {
+		for _, sysctl := range function.Config.Sysctls() {
 			sysctls[sysctl.Key] = sysctl.Value
 		}
 	}
