@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,42 @@ func TestFirewall(t *testing.T) {
 			}
 			nothingLeft(t, ns)
 		})
+	}
+}
+
+// TestGateways: a pair of gateways that measures whole frames, whose tunnel
+// carries them, and whose keys are nowhere but in their Secret.
+func TestGateways(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	chain := "[{name: west, function: EncryptionGateway, encryptionGateway: {implementation: Userspace}}, {name: east, function: EncryptionGateway}]"
+	apply(t, ns, strings.Replace(functionRun("gateways", chain), "frameBytes: [128]", "frameBytes: [1518]", 1))
+	status := functionStatus(t, ns, func(status map[string]any) bool {
+		gateway, ok := status["encryptionGateway"].(map[string]any)
+		return ok && gateway["encryptedBytes"].(float64) > 1e6 && gateway["decryptedBytes"].(float64) > 1e6
+	})
+	if gateway := status["encryptionGateway"].(map[string]any); gateway["protocol"] != "WireGuard" || gateway["tunnelMTUBytes"] != 1500.0 {
+		t.Errorf("the gateway's status is %v", gateway)
+	}
+	secrets := &corev1.SecretList{}
+	must(t, cluster.List(t.Context(), secrets, client.InNamespace(ns), client.HasLabels{v1alpha1.LabelRun}))
+	if len(secrets.Items) != 1 || len(secrets.Items[0].Data) != 6 {
+		t.Fatalf("%d Secrets of the run, want one with six keys", len(secrets.Items))
+	}
+	out, _ := kubectl(t, "-n", ns, "get", "configmaps,pods,events,benchmarkruns", "-o", "yaml")
+	logs, _ := kubectl(t, "-n", ns, "logs", "-l", v1alpha1.LabelComponent+"=function", "--tail=-1")
+	for name, key := range secrets.Items[0].Data {
+		if strings.Contains(out, string(key)) || strings.Contains(logs, string(key)) {
+			t.Errorf("key %s is in an object or a log", name)
+		}
+	}
+	run := ends(t, ns, "gateways", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	for _, result := range run.Status.Results {
+		checkResult(t, result, 1, 1)
+	}
+	nothingLeft(t, ns)
+	must(t, cluster.List(t.Context(), secrets, client.InNamespace(ns), client.HasLabels{v1alpha1.LabelRun}))
+	if len(secrets.Items) != 0 {
+		t.Errorf("the keys are still there: %s", secrets.Items[0].Name)
 	}
 }

@@ -115,7 +115,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"chain of nine":          {run("spec.chain", router(9)), []string{"spec.chain", "at most 8 items"}},
 		"duplicate function":     {run("spec.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.chain[1]", "Duplicate value", "r1"}},
 		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
-		"gateway":                {run("spec.chain", "[{name: f, function: EncryptionGateway}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
+		"custom":                 {run("spec.chain", "[{name: f, function: Custom, custom: {containerDisk: a}}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
 		"virtual machine":        {run("spec.chain", "[{name: r, function: Router, runtime: VirtualMachine}]"), []string{"spec.chain[0].runtime", "not implemented yet; use Pod"}},
 		"a guest's port":         {run("spec.chain", "[{name: r, function: Router, west: {attachment: E1000}}]"), []string{"spec.chain[0].west.attachment", "use Veth, SRIOV or HostDevice"}},
 		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},

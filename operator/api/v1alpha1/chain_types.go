@@ -50,7 +50,7 @@ const (
 )
 
 // NetworkFunction is one link of the chain.
-// +kubebuilder:validation:XValidation:rule="self.function in ['Router', 'Firewall']",message="functions EncryptionGateway and Custom are not implemented yet; use Router or Firewall",fieldPath=".function"
+// +kubebuilder:validation:XValidation:rule="self.function != 'Custom'",message="function Custom is not implemented yet; use Router, Firewall or EncryptionGateway",fieldPath=".function"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod'",message="runtime VirtualMachine is not implemented yet; use Pod",fieldPath=".runtime"
 // +kubebuilder:validation:XValidation:rule="self.west.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".west.attachment"
 // +kubebuilder:validation:XValidation:rule="self.east.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".east.attachment"
@@ -66,7 +66,7 @@ type NetworkFunction struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// function is Router, Firewall, EncryptionGateway or Custom. Only Router and Firewall are implemented yet.
+	// function is Router, Firewall, EncryptionGateway or Custom. Custom is not implemented yet.
 	// +required
 	Function Function `json:"function,omitempty"`
 
@@ -105,7 +105,7 @@ type NetworkFunction struct {
 	// +optional
 	Firewall *Firewall `json:"firewall,omitempty"`
 
-	// encryptionGateway sets function EncryptionGateway. Not implemented yet.
+	// encryptionGateway sets function EncryptionGateway. Absent: every default.
 	// +optional
 	EncryptionGateway *EncryptionGateway `json:"encryptionGateway,omitempty"`
 
@@ -139,24 +139,6 @@ type FunctionPort struct {
 	// +kubebuilder:validation:Minimum=1280
 	// +kubebuilder:validation:Maximum=9000
 	MTUBytes *int32 `json:"mtuBytes,omitempty"`
-}
-
-// EncryptionProtocol is what a gateway speaks to its peer.
-// +kubebuilder:validation:Enum=WireGuard;IPsec
-type EncryptionProtocol string
-
-// EncryptionGateway sets a gateway. Two of them stand face to face in a chain.
-type EncryptionGateway struct {
-	// protocol is WireGuard or IPsec (tunnel mode, AES-GCM). Default WireGuard.
-	// +optional
-	// +kubebuilder:default=WireGuard
-	Protocol EncryptionProtocol `json:"protocol,omitempty"`
-
-	// threads that may encrypt. Absent: one for each CPU.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=256
-	Threads *int32 `json:"threads,omitempty"`
 }
 
 // CustomFunction is the user's own virtual machine: exactly one disk.

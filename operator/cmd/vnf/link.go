@@ -22,7 +22,7 @@ func newLinkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			function := kernel.New(configuration, newLogger())
+			function := kernel.New(configuration, vnf.DefaultKeys, newLogger())
 			switch state {
 			case "down":
 				return function.TakeDown(port)

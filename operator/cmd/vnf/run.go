@@ -27,7 +27,7 @@ import (
 const watchRetry = time.Second
 
 func newRunCommand() *cobra.Command {
-	var config, listen string
+	var config, keys, listen string
 	command := &cobra.Command{
 		Use:   "run",
 		Short: "Apply the configuration, then tell readiness and status until SIGTERM or until the function forwards no more",
@@ -37,15 +37,16 @@ func newRunCommand() *cobra.Command {
 			// namespace, and a restarted container finds it in place.
 			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
-			return run(ctx, config, listen, newLogger())
+			return run(ctx, config, keys, listen, newLogger())
 		},
 	}
 	configFlag(command, &config)
+	command.Flags().StringVar(&keys, "keys", vnf.DefaultKeys, "the folder with an encryption gateway's keys")
 	command.Flags().StringVar(&listen, "listen", ":8080", "address and port of /healthz, /readyz and /status")
 	return command
 }
 
-func run(ctx context.Context, path, listen string, log *slog.Logger) error {
+func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error {
 	started := time.Now()
 	config, err := vnf.Load(path)
 	if err != nil {
@@ -57,7 +58,7 @@ func run(ctx context.Context, path, listen string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	function := kernel.New(config, log)
+	function := kernel.New(config, keys, log)
 	agent := agent.New(config, function, meter, started, log)
 
 	listener, err := net.Listen("tcp", listen)

@@ -27,7 +27,7 @@ import (
 	"vnfbench.io/operator/internal/vnf/agent"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // TestMain lets the test binary be the vnf command of a pod.
 func TestMain(m *testing.M) {

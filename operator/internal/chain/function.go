@@ -45,7 +45,7 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
 	meta.Annotations[annotationNetworks] = attachments(p, function.Name)
 	const volume = "config"
-	return &corev1.Pod{
+	pod := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
@@ -67,6 +67,8 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 			}},
 		},
 	}
+	addGateway(p, function, &pod.Spec)
+	return pod
 }
 
 func functionContainer(p *plan.Plan, function plan.Function, volume string) corev1.Container {
@@ -78,8 +80,8 @@ func functionContainer(p *plan.Plan, function plan.Function, volume string) core
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
 		Resources:       withDevices(requirements(function.Resources), p.DevicesOf(function.Name)),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume, MountPath: path.Dir(vnf.DefaultPath), ReadOnly: true}},
-		// NET_ADMIN: links, addresses, routes, neighbours, bridges and packet
-		// filters of its own network namespace.
+		// NET_ADMIN: links, addresses, routes, neighbours, bridges, packet
+		// filters and tunnels of its own network namespace.
 		SecurityContext: confined("NET_ADMIN"),
 		// One answer "no" counts at once: a chain that stopped forwarding spoils
 		// the trial. A late answer does not: under full load the node may have

@@ -53,6 +53,7 @@ var inputs = map[string]func() plan.Input{
 		routed.Firewall = &v1alpha1.Firewall{Backend: v1alpha1.BackendIptables, MatchBy: v1alpha1.RuleMatchPort, Rules: 25}
 		return in
 	},
+	"gateways": gateways,
 	"existing-networks": func() plan.Input {
 		in := plantest.Input(1)
 		in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}

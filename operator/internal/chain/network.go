@@ -6,7 +6,6 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // NetworkAttachmentDefinition is Multus' kind, of which this package needs too
@@ -155,7 +154,7 @@ func functionSysctls(p *plan.Plan, name string) map[string]string {
 		if function.Name != name {
 			continue
 		}
-		for _, sysctl := range vnf.Sysctls(function.Config.Families()) {
+		for _, sysctl := range function.Config.Sysctls() {
 			sysctls[sysctl.Key] = sysctl.Value
 		}
 	}

@@ -36,6 +36,7 @@ type device struct {
 	Addresses      [][]netip.Prefix    `json:"addresses"`
 	Routes         []vnf.Route         `json:"routes"`
 	Firewall       *vnf.Firewall       `json:"firewall,omitempty"`
+	Gateway        *vnf.Gateway        `json:"encryptionGateway,omitempty"`
 }
 
 type port struct {
@@ -62,7 +63,7 @@ func digest(p *Plan) string {
 		d := device{
 			Function: f.Config.Function, Runtime: f.Runtime,
 			WestAttachment: f.WestAttachment, EastAttachment: f.EastAttachment,
-			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes, Firewall: f.Config.Firewall,
+			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes, Firewall: f.Config.Firewall, Gateway: f.Config.Gateway,
 		}
 		for _, port := range f.Config.Ports {
 			d.Addresses = append(d.Addresses, port.Addresses)

@@ -119,6 +119,7 @@ func configure(in Input, index int, segments []Segment) vnf.Config {
 		Function: string(function.Function),
 		Name:     function.Name,
 		Firewall: firewallOf(function, in.Run.Spec.Traffic),
+		Gateway:  tunnelOf(in, index, segments),
 	}
 	if isBridging(function) {
 		config.Ports = []vnf.Port{portOf(before.East, nil), portOf(behind.West, nil)}
@@ -131,6 +132,7 @@ func configure(in Input, index int, segments []Segment) vnf.Config {
 	}
 	addNextHop(&config, before.East.Interface, stubWest, onSegment(west, hostWest), nextWest(chain, segments, index).MAC)
 	addNextHop(&config, behind.West.Interface, stubEast, onSegment(east, hostEast), nextEast(chain, segments, index+1).MAC)
+	withoutRoutes(&config)
 	return config
 }
 

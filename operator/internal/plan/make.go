@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/vnf"
 )
 
 // What pods request where their spec leaves it out.
@@ -45,6 +46,10 @@ func Make(in Input) (*Plan, error) {
 		p.APIServerPorts = defaultAPIServerPorts
 	}
 	p.Segments, p.Calibration = layOut(in)
+	widenTunnels(in, p.Segments)
+	if err := checkTunnels(in, p.Segments); err != nil {
+		return nil, err
+	}
 	for i := range run.Spec.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
@@ -92,6 +97,9 @@ func functionOf(in Input, index int, segments []Segment) Function {
 	}
 	if firewall := function.Config.Firewall; firewall != nil {
 		function.Resources.MemoryBytes += int64(firewall.Rules) * bytesPerRule
+	}
+	if gateway := function.Config.Gateway; gateway != nil && gateway.Implementation != vnf.ImplementationKernel {
+		function.Resources.MemoryBytes += userspaceMemoryBytes
 	}
 	return function
 }

@@ -36,6 +36,8 @@ type Names struct {
 	// MeasurerPolicy and FunctionsPolicy are NetworkPolicies.
 	MeasurerPolicy  string
 	FunctionsPolicy string
+	// Keys is the Secret with the encryption gateways' keys.
+	Keys string
 }
 
 // NamesOf are the names of a run's objects.
@@ -56,6 +58,7 @@ func namesOf(run string, uid types.UID) Names {
 		RoleBinding:     base + "-measurer",
 		MeasurerPolicy:  base + "-measurer",
 		FunctionsPolicy: base + "-functions",
+		Keys:            base + "-keys",
 	}
 }
 

@@ -27,7 +27,7 @@ const FunctionRouter = "Router"
 
 // Config is one network function: its ports, and where packets go.
 type Config struct {
-	// Function is what the machine does: "Router" or "Firewall".
+	// Function is what the machine does: "Router", "Firewall" or "EncryptionGateway".
 	Function string `json:"function"`
 	// Name is the function's name in its chain.
 	Name string `json:"name"`
@@ -41,6 +41,8 @@ type Config struct {
 	Neighbors []Neighbor `json:"neighbors"`
 	// Firewall is what function Firewall filters; absent with any other.
 	Firewall *Firewall `json:"firewall,omitempty"`
+	// Gateway is the tunnel of function EncryptionGateway; absent with any other.
+	Gateway *Gateway `json:"encryptionGateway,omitempty"`
 }
 
 // Port is one measured port.

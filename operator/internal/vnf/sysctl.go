@@ -42,6 +42,22 @@ func Sysctls(ipv4, ipv6 bool) []Sysctl {
 	return sysctls
 }
 
+// Sysctls are the parameters that the function's ports need. WireGuard's own
+// device is made later, in a pod where nothing can be written any more, so it
+// has to inherit them.
+func (c *Config) Sysctls() []Sysctl {
+	sysctls := Sysctls(c.Families())
+	if c.Gateway == nil || c.Gateway.Protocol != ProtocolWireGuard {
+		return sysctls
+	}
+	for _, sysctl := range Sysctls(c.Families()) {
+		if inherited := strings.Replace(sysctl.Key, interfacePlaceholder, "default", 1); inherited != sysctl.Key {
+			sysctls = append(sysctls, Sysctl{inherited, sysctl.Value})
+		}
+	}
+	return sysctls
+}
+
 // Path is the parameter's file below /proc/sys for an interface.
 func (s Sysctl) Path(iface string) string {
 	parts := strings.Split(s.Key, ".")

@@ -12,7 +12,8 @@ import (
 const (
 	// minMTUBytes is what IPv6 asks of every link (RFC 8200 section 5).
 	minMTUBytes = 1280
-	maxMTUBytes = 9216
+	// MaximumMTUBytes is the largest packet of a port.
+	MaximumMTUBytes = 9216
 	// maxInterfaceBytes is the kernel's IFNAMSIZ without the closing zero.
 	maxInterfaceBytes = 15
 )
@@ -45,7 +46,15 @@ func (c *Config) Validate() error {
 	if err != nil {
 		return err
 	}
-	return c.validateRoutes(ports, neighbors)
+	if err := c.validateRoutes(ports, neighbors); err != nil {
+		return err
+	}
+	if c.Gateway != nil {
+		if err := c.validateGateway(); err != nil {
+			return fmt.Errorf("encryptionGateway.%w", err)
+		}
+	}
+	return nil
 }
 
 // validateFunction wants the one part that belongs to the function.
@@ -59,11 +68,18 @@ func (c *Config) validateFunction() error {
 		if err := c.Firewall.validate(); err != nil {
 			return fmt.Errorf("firewall.%w", err)
 		}
+	case FunctionEncryptionGateway:
+		if c.Gateway == nil {
+			return fmt.Errorf("encryptionGateway: is missing, and function %q needs it", FunctionEncryptionGateway)
+		}
 	default:
-		return oneOf("function", c.Function, FunctionRouter, FunctionFirewall)
+		return oneOf("function", c.Function, FunctionRouter, FunctionFirewall, FunctionEncryptionGateway)
 	}
 	if c.Firewall != nil && c.Function != FunctionFirewall {
 		return fmt.Errorf("firewall: is for function %q alone, this one is %q", FunctionFirewall, c.Function)
+	}
+	if c.Gateway != nil && c.Function != FunctionEncryptionGateway {
+		return fmt.Errorf("encryptionGateway: is for function %q alone, this one is %q", FunctionEncryptionGateway, c.Function)
 	}
 	return nil
 }
@@ -112,8 +128,8 @@ func (p Port) validate(bridged bool) error {
 	if err := validateMAC(p.MAC); err != nil {
 		return fmt.Errorf("mac: %w", err)
 	}
-	if p.MTUBytes < minMTUBytes || p.MTUBytes > maxMTUBytes {
-		return fmt.Errorf("mtuBytes: %d is not between %d and %d", p.MTUBytes, minMTUBytes, maxMTUBytes)
+	if p.MTUBytes < minMTUBytes || p.MTUBytes > MaximumMTUBytes {
+		return fmt.Errorf("mtuBytes: %d is not between %d and %d", p.MTUBytes, minMTUBytes, MaximumMTUBytes)
 	}
 	if len(p.Addresses) == 0 && !bridged {
 		return errors.New("addresses: one or more needed")

@@ -39,7 +39,9 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actLaunchMeasurer:
 		err = r.applyAll(ctx, s, measurerObjects(s.plan))
 	case actLaunchChain:
-		err = r.applyAll(ctx, s, functionObjects(s))
+		if err = r.createKeys(ctx, s); err == nil {
+			err = r.applyAll(ctx, s, functionObjects(s))
+		}
 	case actOpenChain:
 		err = r.tellChain(ctx, s, measure.ChainReady)
 	case actStopPods:
@@ -173,6 +175,10 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting Job %q: %w", s.job.Name, err)
 		}
+	}
+	// Gateways of later begin to count anew, and need keys that were never used.
+	if err := r.deleteKeys(ctx, s); err != nil {
+		return err
 	}
 	for _, pods := range [][]corev1.Pod{s.functions, s.measurers} {
 		for i := range pods {

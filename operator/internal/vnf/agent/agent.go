@@ -19,6 +19,7 @@ import (
 	"vnfbench.io/operator/internal/vnf/cpu"
 	"vnfbench.io/operator/internal/vnf/filter"
 	"vnfbench.io/operator/internal/vnf/kernel"
+	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 // errNotConfigured is the reason until Configured is called.
@@ -31,6 +32,8 @@ type Machine interface {
 	Ports() []kernel.PortStatus
 	// Firewall is nil where the function is none.
 	Firewall() *filter.Status
+	// Gateway is nil where the function is none.
+	Gateway() *tunnel.Status
 }
 
 // Meter is what the agent asks about processor time.
@@ -52,6 +55,8 @@ type Status struct {
 	Ports   []kernel.PortStatus `json:"ports"`
 	// Firewall is there for function Firewall alone.
 	Firewall *filter.Status `json:"firewall,omitempty"`
+	// Gateway is there for function EncryptionGateway alone.
+	Gateway *tunnel.Status `json:"encryptionGateway,omitempty"`
 	// CPU counts from StartedAt: a restarted container counts from 0 again.
 	CPU        *cpu.Usage `json:"cpu,omitempty"`
 	CPUProblem string     `json:"cpuProblem,omitempty"`
@@ -171,7 +176,7 @@ func (a *Agent) Status() Status {
 	if a.config != nil {
 		status.Function, status.Name, status.ConfigurationDigest = a.config.Function, a.config.Name, a.config.Digest()
 		status.Ports = a.machine.Ports()
-		status.Firewall = a.machine.Firewall()
+		status.Firewall, status.Gateway = a.machine.Firewall(), a.machine.Gateway()
 	}
 	usage, err := a.meter.Read()
 	if err != nil {

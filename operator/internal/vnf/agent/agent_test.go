@@ -20,11 +20,14 @@ import (
 	"vnfbench.io/operator/internal/vnf/cpu"
 	"vnfbench.io/operator/internal/vnf/filter"
 	"vnfbench.io/operator/internal/vnf/kernel"
+	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 type machine struct{ problem error }
 
 func (m *machine) Check() error { return m.problem }
+
+func (m *machine) Gateway() *tunnel.Status { return nil }
 
 func (m *machine) Firewall() *filter.Status { return nil }
 

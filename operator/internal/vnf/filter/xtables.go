@@ -30,7 +30,7 @@ const (
 	infoSizeAt     = 80
 )
 
-const missingXTables = "the node's kernel has no ip_tables, which backend iptables is; on the node: modprobe -a ip_tables iptable_filter iptable_raw ip6_tables ip6table_filter ip6table_raw xt_conntrack xt_CT, or use backend nftables"
+const missingXTables = "the node's kernel has no ip_tables, which backend iptables is; on the node: modprobe -a ip_tables iptable_filter iptable_raw ip6_tables ip6table_filter ip6table_raw xt_conntrack xt_tcpudp xt_CT, or use backend nftables"
 
 // xtables keeps the rules in x_tables, as the command iptables-legacy does. A
 // table is one block of memory that the kernel takes as a whole; writing it by

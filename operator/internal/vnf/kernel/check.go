@@ -29,6 +29,11 @@ func (f *Function) Check() error {
 			problems = append(problems, err)
 		}
 	}
+	if f.tunnel != nil {
+		if err := f.tunnel.Check(); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	return errors.Join(problems...)
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/filter"
+	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 // Function is one configuration in the process's network namespace.
@@ -31,13 +32,19 @@ type Function struct {
 	log    *slog.Logger
 	// filter is nil where the function is no firewall.
 	filter *filter.Filter
+	// tunnel is nil where the function is no encryption gateway.
+	tunnel tunnel.Tunnel
 }
 
 // New is the function of a checked configuration; it touches nothing yet.
-func New(config *vnf.Config, log *slog.Logger) *Function {
+// A gateway's keys are in the folder of that name.
+func New(config *vnf.Config, keys string, log *slog.Logger) *Function {
 	function := &Function{config: config, log: log}
 	if config.Firewall != nil {
 		function.filter = filter.New(config.Firewall)
+	}
+	if config.Gateway != nil {
+		function.tunnel = tunnel.New(config.Gateway, keys, log)
 	}
 	return function
 }
@@ -45,16 +52,52 @@ func New(config *vnf.Config, log *slog.Logger) *Function {
 // Apply puts the configuration into the kernel. It may be called again, also
 // by another process: what is in place stays as it is.
 func (f *Function) Apply() error {
-	// First, so that nothing passes unfiltered.
+	// First, so that nothing passes unfiltered or in the clear.
 	if err := f.applyFilter(); err != nil {
 		return err
+	}
+	if f.tunnel != nil {
+		if err := f.tunnel.Prepare(); err != nil {
+			return err
+		}
 	}
 	for _, port := range f.config.Ports {
 		if err := f.applyPort(port); err != nil {
 			return fmt.Errorf("port %q: %w", port.Name, err)
 		}
 	}
-	return f.applyBridge()
+	if err := f.applyBridge(); err != nil {
+		return err
+	}
+	return f.applyTunnel()
+}
+
+// applyTunnel makes the tunnel and sees that packets may come out of it: its
+// device has its own switches for forwarding.
+func (f *Function) applyTunnel() error {
+	if f.tunnel == nil {
+		return nil
+	}
+	if err := f.tunnel.Apply(); err != nil {
+		return err
+	}
+	if f.tunnel.Device() == "" {
+		return nil
+	}
+	link, err := netlink.LinkByName(f.tunnel.Device())
+	if err != nil {
+		return fmt.Errorf("looking for the tunnel's interface: %w", err)
+	}
+	return f.applySysctls(vnf.Port{Name: "tunnel"}, link)
+}
+
+// Gateway is the tunnel's state, nil where the function is no gateway.
+func (f *Function) Gateway() *tunnel.Status {
+	if f.tunnel == nil {
+		return nil
+	}
+	status := f.tunnel.Status()
+	return &status
 }
 
 // applyFilter loads a firewall's rules. Doing it again loads them anew, and

@@ -92,7 +92,7 @@ func routerConfig(i, n int) *vnf.Config {
 }
 
 func (c *chain) function(i int) *kernel.Function {
-	return kernel.New(c.configs[i], slog.New(slog.NewJSONHandler(io.Discard, nil)))
+	return kernel.New(c.configs[i], "", slog.New(slog.NewJSONHandler(io.Discard, nil)))
 }
 
 func (c *chain) apply(t *testing.T) {

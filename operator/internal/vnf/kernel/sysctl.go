@@ -21,7 +21,7 @@ const procSys = "/proc/sys"
 // tuning CNI plugin before, and nothing can be written.
 func (f *Function) applySysctls(port vnf.Port, link netlink.Link) error {
 	iface := link.Attrs().Name
-	for _, sysctl := range vnf.Sysctls(f.config.Families()) {
+	for _, sysctl := range f.config.Sysctls() {
 		value, err := readSysctl(sysctl, iface)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (f *Function) applySysctls(port vnf.Port, link netlink.Link) error {
 // checkSysctls joins an error for each parameter that is wrong.
 func (f *Function) checkSysctls(iface string) error {
 	var problems []error
-	for _, sysctl := range vnf.Sysctls(f.config.Families()) {
+	for _, sysctl := range f.config.Sysctls() {
 		value, err := readSysctl(sysctl, iface)
 		if err == nil && value != sysctl.Value {
 			err = sysctlError(sysctl, iface, value, "")

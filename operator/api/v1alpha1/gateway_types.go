@@ -1,0 +1,51 @@
+package v1alpha1
+
+// EncryptionProtocol is what a gateway speaks to its peer.
+// +kubebuilder:validation:Enum=WireGuard;IPsec
+type EncryptionProtocol string
+
+const (
+	// ProtocolWireGuard is the kernel's, or else wireguard-go.
+	ProtocolWireGuard EncryptionProtocol = "WireGuard"
+	// ProtocolIPsec is the kernel's ESP in tunnel mode with AES-256-GCM and keys
+	// agreed on before.
+	ProtocolIPsec EncryptionProtocol = "IPsec"
+)
+
+// EncryptionImplementation is what encrypts.
+// +kubebuilder:validation:Enum=Auto;Kernel;Userspace
+type EncryptionImplementation string
+
+const (
+	// EncryptionAuto is the kernel's where it has one, else user space.
+	EncryptionAuto EncryptionImplementation = "Auto"
+	// EncryptionKernel is the kernel's alone.
+	EncryptionKernel EncryptionImplementation = "Kernel"
+	// EncryptionUserspace is a program's.
+	EncryptionUserspace EncryptionImplementation = "Userspace"
+)
+
+// EncryptionGateway sets a gateway. Two of them stand face to face in a chain:
+// what is between them is encrypted, what comes in and goes out is not.
+// +kubebuilder:validation:XValidation:rule="self.protocol != 'IPsec' || self.implementation != 'Userspace'",message="IPsec is the kernel's: use implementation Auto or Kernel, or protocol WireGuard",fieldPath=".implementation"
+// +kubebuilder:validation:XValidation:rule="!has(self.threads) || (self.protocol == 'WireGuard' && self.implementation == 'Userspace')",message="only WireGuard in user space can be bound to a number of threads: leave threads out, or set protocol WireGuard and implementation Userspace",fieldPath=".threads"
+type EncryptionGateway struct {
+	// protocol is WireGuard or IPsec (ESP in tunnel mode, AES-256-GCM). Default
+	// WireGuard. Both gateways of a pair have the same.
+	// +optional
+	// +kubebuilder:default=WireGuard
+	Protocol EncryptionProtocol `json:"protocol,omitempty"`
+
+	// implementation is Auto (the node's kernel where it has WireGuard, else user
+	// space), Kernel or Userspace. Default Auto. IPsec is the kernel's always.
+	// +optional
+	// +kubebuilder:default=Auto
+	Implementation EncryptionImplementation `json:"implementation,omitempty"`
+
+	// threads that may encrypt at a time, with implementation Userspace alone: a
+	// kernel spreads the work over its CPUs by itself. Absent: one for each CPU.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Threads *int32 `json:"threads,omitempty"`
+}

@@ -1,0 +1,129 @@
+package chain
+
+import (
+	"crypto/ecdh"
+	"encoding/base64"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// KeysSecret has the keys of all encryption gateways of a run, new ones from a
+// source of random bytes every time; nil where the chain has no gateway. It is
+// the one object that does not follow from the plan.
+func KeysSecret(p *plan.Plan, random io.Reader) (*corev1.Secret, error) {
+	pairs := p.Pairs()
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	data := map[string][]byte{}
+	for _, pair := range pairs {
+		keys := wireGuardKeys
+		if pair[0].Config.Gateway.Protocol == vnf.ProtocolIPsec {
+			keys = ipsecKeys
+		}
+		west, east, err := keys(random)
+		if err != nil {
+			return nil, fmt.Errorf("making keys for %q and %q: %w", pair[0].Name, pair[1].Name, err)
+		}
+		for i, files := range []map[string][]byte{west, east} {
+			for file, key := range files {
+				data[keyOf(pair[i].Name, file)] = base64.StdEncoding.AppendEncode(nil, key)
+			}
+		}
+	}
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metadata(p, p.Names().Keys, ComponentFunction),
+		Immutable:  new(true),
+		Type:       corev1.SecretTypeOpaque,
+		Data:       data,
+	}, nil
+}
+
+// keyOf is the name of a function's key in the run's Secret. Functions' names
+// have no dot.
+func keyOf(function, file string) string { return function + "." + file }
+
+// KeyItems are the keys of one function in the run's Secret and the files that
+// they become; none where the function has no keys. Nobody gets another's.
+func KeyItems(function plan.Function) []corev1.KeyToPath {
+	if function.Config.Gateway == nil {
+		return nil
+	}
+	var items []corev1.KeyToPath
+	files := function.Config.Gateway.Keys
+	for _, file := range []string{files.Private, files.PeerPublic, files.Preshared, files.Out, files.In} {
+		if file != "" {
+			items = append(items, corev1.KeyToPath{Key: keyOf(function.Name, file), Path: file})
+		}
+	}
+	return items
+}
+
+func wireGuardKeys(random io.Reader) (west, east map[string][]byte, err error) {
+	var pair [2]*ecdh.PrivateKey
+	for i := range pair {
+		if pair[i], err = ecdh.X25519().GenerateKey(random); err != nil {
+			return nil, nil, err
+		}
+	}
+	preshared, err := readBytes(random, 32)
+	if err != nil {
+		return nil, nil, err
+	}
+	files := func(own, peer *ecdh.PrivateKey) map[string][]byte {
+		return map[string][]byte{vnf.KeyPrivate: own.Bytes(), vnf.KeyPeerPublic: peer.PublicKey().Bytes(), vnf.KeyPreshared: preshared}
+	}
+	return files(pair[0], pair[1]), files(pair[1], pair[0]), nil
+}
+
+func ipsecKeys(random io.Reader) (west, east map[string][]byte, err error) {
+	eastward, err := readBytes(random, vnf.IPsecKeyBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	westward, err := readBytes(random, vnf.IPsecKeyBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	return map[string][]byte{vnf.KeyOut: eastward, vnf.KeyIn: westward}, map[string][]byte{vnf.KeyOut: westward, vnf.KeyIn: eastward}, nil
+}
+
+func readBytes(random io.Reader, number int) ([]byte, error) {
+	bytes := make([]byte, number)
+	_, err := io.ReadFull(random, bytes)
+	return bytes, err
+}
+
+// addGateway mounts into a gateway's pod what it needs beside its
+// configuration: its own keys, and for WireGuard in user space the node's TUN
+// device.
+func addGateway(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
+	gateway := function.Config.Gateway
+	if gateway == nil {
+		return
+	}
+	const keys, tun, tunDevice = "keys", "tun", "/dev/net/tun"
+	container := &pod.Containers[0]
+	mode := int32(0o400)
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: keys, VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys, Items: KeyItems(function), DefaultMode: &mode},
+	}})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: keys, MountPath: vnf.DefaultKeys, ReadOnly: true})
+	if gateway.Implementation == vnf.ImplementationKernel {
+		return
+	}
+	// The kernel's TUN device is the same file for everybody; which interface
+	// it makes, and in which network namespace, follows from who opens it. The
+	// type keeps the kubelet from making a folder where the node has none.
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: tun, VolumeSource: corev1.VolumeSource{
+		HostPath: &corev1.HostPathVolumeSource{Path: tunDevice, Type: new(corev1.HostPathCharDev)},
+	}})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: tun, MountPath: tunDevice})
+}

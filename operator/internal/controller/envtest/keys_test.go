@@ -1,0 +1,54 @@
+package envtest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// TestGatewayKeys: the keys are the run's, live as long as its chain, and are
+// in no other object.
+func TestGatewayKeys(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("gateways", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Chain = []v1alpha1.NetworkFunction{
+			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
+		}
+	})
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys}}
+	l.Eventually(func() error { return l.get(secret) }).Should(Succeed())
+	l.Expect(metav1.IsControlledBy(secret, run)).To(BeTrue())
+	l.Expect(secret.Data).To(HaveLen(6))
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+
+	var configMaps corev1.ConfigMapList
+	l.Expect(cluster.List(l.ctx, &configMaps, client.InNamespace(l.namespace))).To(Succeed())
+	l.Expect(l.get(run)).To(Succeed())
+	for _, object := range append(objectsIn(configMaps), any(run)) {
+		text, err := json.Marshal(object)
+		l.Expect(err).NotTo(HaveOccurred())
+		for name, key := range secret.Data {
+			if strings.Contains(string(text), string(key)) {
+				t.Errorf("%s is in %T", name, object)
+			}
+		}
+	}
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(secret)) }).Should(BeTrue())
+}
+
+func objectsIn(list corev1.ConfigMapList) (objects []any) {
+	for i := range list.Items {
+		objects = append(objects, &list.Items[i])
+	}
+	return objects
+}

@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+const (
+	// wireGuardPort is the UDP port of both gateways.
+	wireGuardPort = 51820
+	// firstSPI begins above those that are reserved (RFC 4303 section 2.1).
+	firstSPI = 0x1000
+	// userspaceMemoryBytes is what WireGuard in user space needs beside the
+	// function's own memory: its queues hold packets in buffers of 64 KiB, and
+	// fill when more comes than it encrypts, which is what a search tries.
+	userspaceMemoryBytes = 448 << 20
+)
+
+// isGateway says that a function is one end of a tunnel.
+func isGateway(function v1alpha1.NetworkFunction) bool {
+	return function.Function == v1alpha1.FunctionEncryptionGateway
+}
+
+// hasTunnel says that the segment before the function at an index is between
+// the two gateways of a pair. Admission leaves only pairs, so every second
+// gateway is the eastern one.
+func hasTunnel(chain []v1alpha1.NetworkFunction, index int) bool {
+	if index <= 0 || index >= len(chain) || !isGateway(chain[index-1]) || !isGateway(chain[index]) {
+		return false
+	}
+	before := 0
+	for _, function := range chain[:index] {
+		if isGateway(function) {
+			before++
+		}
+	}
+	return before%2 == 1
+}
+
+func gatewayOf(function v1alpha1.NetworkFunction) v1alpha1.EncryptionGateway {
+	spec := v1alpha1.EncryptionGateway{}
+	if function.EncryptionGateway != nil {
+		spec = *function.EncryptionGateway
+	}
+	spec.Protocol = cmp.Or(spec.Protocol, v1alpha1.ProtocolWireGuard)
+	spec.Implementation = cmp.Or(spec.Implementation, v1alpha1.EncryptionAuto)
+	if spec.Protocol == v1alpha1.ProtocolIPsec {
+		spec.Implementation = v1alpha1.EncryptionKernel
+	}
+	return spec
+}
+
+// widenTunnels gives the ports between two gateways the MTU that a tunnelled
+// packet needs, where the run does not name one: so a frame that fits the
+// testbed's ports passes the tunnel in one piece.
+func widenTunnels(in Input, segments []Segment) {
+	chain := in.Run.Spec.Chain
+	for i := range chain {
+		if !hasTunnel(chain, i) {
+			continue
+		}
+		west, east := chain[i-1], chain[i]
+		outside := max(mtuOf(west.West, in.Testbed), mtuOf(east.East, in.Testbed))
+		wide := min(outside+vnf.TunnelOverheadBytes(string(gatewayOf(east).Protocol)), vnf.MaximumMTUBytes)
+		if west.East.MTUBytes == nil {
+			segments[i].West.MTUBytes = wide
+		}
+		if east.West.MTUBytes == nil {
+			segments[i].East.MTUBytes = wide
+		}
+	}
+}
+
+// tunnelMTU is the largest packet that passes a tunnel in one piece.
+func tunnelMTU(segment Segment, protocol v1alpha1.EncryptionProtocol) int {
+	return min(segment.West.MTUBytes, segment.East.MTUBytes) - vnf.TunnelOverheadBytes(string(protocol))
+}
+
+// checkTunnels wants every frame to pass in one piece, and IPv6 to pass at all.
+func checkTunnels(in Input, segments []Segment) error {
+	chain := in.Run.Spec.Chain
+	for i := range chain {
+		if !hasTunnel(chain, i) {
+			continue
+		}
+		protocol := gatewayOf(chain[i]).Protocol
+		mtu, overhead := tunnelMTU(segments[i], protocol), vnf.TunnelOverheadBytes(string(protocol))
+		fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.chain", chain[i-1].Name, chain[i].Name)
+		if mtu < minimumMTUBytes {
+			return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minimumMTUBytes+overhead),
+				"between the gateways %q and %q packets of %d bytes fit into %s, but IPv6 asks every link for %d bytes (RFC 8200 section 5)",
+				chain[i-1].Name, chain[i].Name, mtu, protocol, minimumMTUBytes)
+		}
+		for _, size := range frameSizes(in.Run.Spec.Traffic) {
+			if size <= mtu+headerBytes {
+				continue
+			}
+			return fail(v1alpha1.ReasonFrameTooLarge,
+				fmt.Sprintf("lower the size in the run's spec.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
+				"frames of %d bytes do not fit the %s tunnel between %q and %q, which adds up to %d bytes to a packet: frames of at most %d bytes pass",
+				size, protocol, chain[i-1].Name, chain[i].Name, overhead, mtu+headerBytes)
+		}
+	}
+	return nil
+}
+
+// frameSizes are all that the run sends, those of mixes too.
+func frameSizes(traffic v1alpha1.Traffic) []int {
+	var sizes []int
+	for _, size := range traffic.Sizes() {
+		sizes = append(sizes, int(size))
+	}
+	for _, mix := range mixesOf(traffic) {
+		for _, frame := range mix.Frames {
+			sizes = append(sizes, frame.FrameBytes)
+		}
+	}
+	return sizes
+}
+
+// tunnelOf is a gateway's end of its tunnel; nil for any other function. Keys
+// are files that the plan only names.
+func tunnelOf(in Input, index int, segments []Segment) *vnf.Gateway {
+	chain := in.Run.Spec.Chain
+	if !isGateway(chain[index]) {
+		return nil
+	}
+	spec := gatewayOf(chain[index])
+	segment, port, eastern := index+1, InterfaceEast, false
+	if hasTunnel(chain, index) {
+		segment, port, eastern = index, InterfaceWest, true
+	}
+	west, east := onSegment(segment, hostWest).ipv4.Addr(), onSegment(segment, hostEast).ipv4.Addr()
+	gateway := &vnf.Gateway{
+		Protocol: string(spec.Protocol), Implementation: string(spec.Implementation), Port: port,
+		Local: west, Peer: east, LocalNetworks: stubWest.both(), RemoteNetworks: stubEast.both(),
+		TunnelMTUBytes: tunnelMTU(segments[segment], spec.Protocol),
+	}
+	if spec.Threads != nil {
+		gateway.Threads = int(*spec.Threads)
+	}
+	if spec.Protocol == v1alpha1.ProtocolIPsec {
+		gateway.SPIOut, gateway.SPIIn = uint32(firstSPI+2*segment), uint32(firstSPI+2*segment+1)
+		gateway.Keys = vnf.KeyFiles{Out: vnf.KeyOut, In: vnf.KeyIn}
+	} else {
+		gateway.ListenPort = wireGuardPort
+		gateway.Keys = vnf.KeyFiles{Private: vnf.KeyPrivate, PeerPublic: vnf.KeyPeerPublic, Preshared: vnf.KeyPreshared}
+	}
+	if eastern {
+		gateway.Local, gateway.Peer = gateway.Peer, gateway.Local
+		gateway.LocalNetworks, gateway.RemoteNetworks = gateway.RemoteNetworks, gateway.LocalNetworks
+		gateway.SPIOut, gateway.SPIIn = gateway.SPIIn, gateway.SPIOut
+	}
+	return gateway
+}
+
+// withoutRoutes takes the routes of a port away: what lies beyond a WireGuard
+// tunnel is reached by its own device. IPsec's policies need them.
+func withoutRoutes(config *vnf.Config) {
+	if config.Gateway == nil || config.Gateway.Protocol != vnf.ProtocolWireGuard {
+		return
+	}
+	var kept []vnf.Route
+	for _, route := range config.Routes {
+		if route.Port != config.Gateway.Port {
+			kept = append(kept, route)
+		}
+	}
+	config.Routes = kept
+}
+
+// Pairs are the gateways' pairs of a plan, the western one first.
+func (p *Plan) Pairs() [][2]Function {
+	var pairs [][2]Function
+	for i, function := range p.Functions {
+		if function.Config.Gateway != nil && function.Config.Gateway.Port == InterfaceEast && i+1 < len(p.Functions) {
+			pairs = append(pairs, [2]Function{function, p.Functions[i+1]})
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,194 @@
+package vnf
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+)
+
+// FunctionEncryptionGateway encrypts what it sends to its peer, and decrypts
+// what comes from there.
+const FunctionEncryptionGateway = "EncryptionGateway"
+
+// DefaultKeys is the folder that a pod mounts its keys in.
+const DefaultKeys = "/etc/vnf/keys"
+
+// What gateways speak to each other.
+const (
+	ProtocolWireGuard = "WireGuard"
+	ProtocolIPsec     = "IPsec"
+)
+
+// Implementations of WireGuard. IPsec is the kernel's always.
+const (
+	ImplementationAuto      = "Auto"
+	ImplementationKernel    = "Kernel"
+	ImplementationUserspace = "Userspace"
+)
+
+// Bytes that a protocol adds at most to an IP packet, with an outer IPv4 header
+// (20 bytes), so that no frame need be fragmented.
+const (
+	// WireGuardOverheadBytes: UDP 8, message header 16, tag 16. Padding to 16
+	// bytes never goes beyond the tunnel's MTU.
+	WireGuardOverheadBytes = 20 + 8 + 16 + 16
+	// IPsecOverheadBytes: ESP's SPI and sequence number 8, initialization vector
+	// 8, padding to 4 bytes at most 3, pad length and next header 2, tag 16
+	// (RFC 4303, RFC 4106).
+	IPsecOverheadBytes = 20 + 8 + 8 + 3 + 2 + 16
+)
+
+// IPsecKeyBytes is a key of AES-256 and the salt behind it (RFC 4106 section 8.1).
+const IPsecKeyBytes = 32 + 4
+
+// Gateway is the tunnel of an encryption gateway. Keys are files; the
+// configuration has only their names.
+type Gateway struct {
+	// Protocol is "WireGuard" or "IPsec" (ESP in tunnel mode, AES-256-GCM).
+	Protocol string `json:"protocol"`
+	// Implementation is "Auto" (the kernel's where it has one), "Kernel" or
+	// "Userspace"; with IPsec "Kernel".
+	Implementation string `json:"implementation"`
+	// Threads bound what user-space WireGuard uses of the processors; 0 is one
+	// for each CPU.
+	Threads int `json:"threads,omitempty"`
+	// Port is the name of the port towards the peer.
+	Port string `json:"port"`
+	// Local and Peer are the tunnel's outer IPv4 addresses, on that port's network.
+	Local netip.Addr `json:"local"`
+	Peer  netip.Addr `json:"peer"`
+	// LocalNetworks are on this side of the tunnel, RemoteNetworks beyond it.
+	LocalNetworks  []netip.Prefix `json:"localNetworks"`
+	RemoteNetworks []netip.Prefix `json:"remoteNetworks"`
+	// TunnelMTUBytes is the largest IP packet that goes into the tunnel.
+	TunnelMTUBytes int `json:"tunnelMTUBytes"`
+
+	// ListenPort is WireGuard's UDP port, the peer's too.
+	ListenPort int `json:"listenPort,omitempty"`
+	// SPIOut and SPIIn name IPsec's two associations; the peer has them the other way round.
+	SPIOut uint32 `json:"spiOut,omitempty"`
+	SPIIn  uint32 `json:"spiIn,omitempty"`
+	// Keys are the names of the files in the folder of keys.
+	Keys KeyFiles `json:"keys"`
+}
+
+// KeyFiles are names of files, each with one key in Base64 and nothing else.
+type KeyFiles struct {
+	// Private, PeerPublic and Preshared are WireGuard's.
+	Private    string `json:"private,omitempty"`
+	PeerPublic string `json:"peerPublic,omitempty"`
+	Preshared  string `json:"preshared,omitempty"`
+	// Out and In are IPsec's: a key of AES-256 and its salt, for each direction.
+	Out string `json:"out,omitempty"`
+	In  string `json:"in,omitempty"`
+}
+
+// Names of the key files that the operator makes.
+const (
+	KeyPrivate    = "private"
+	KeyPeerPublic = "peer-public"
+	KeyPreshared  = "psk"
+	KeyOut        = "key-out"
+	KeyIn         = "key-in"
+)
+
+// TunnelOverheadBytes is what a protocol adds at most to a packet.
+func TunnelOverheadBytes(protocol string) int {
+	if protocol == ProtocolIPsec {
+		return IPsecOverheadBytes
+	}
+	return WireGuardOverheadBytes
+}
+
+func (c *Config) validateGateway() error {
+	g := c.Gateway
+	for _, err := range []error{
+		oneOf("protocol", g.Protocol, ProtocolWireGuard, ProtocolIPsec),
+		oneOf("implementation", g.Implementation, ImplementationAuto, ImplementationKernel, ImplementationUserspace),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if g.Protocol == ProtocolIPsec && g.Implementation != ImplementationKernel {
+		return fmt.Errorf("implementation: IPsec is the kernel's, want %q", ImplementationKernel)
+	}
+	if g.Threads < 0 || g.Threads > 0 && g.Implementation != ImplementationUserspace {
+		return fmt.Errorf("threads: %d, but only WireGuard in user space can be bound; leave it out, or set implementation to %q", g.Threads, ImplementationUserspace)
+	}
+	var tunnelPort *Port
+	for i := range c.Ports {
+		if c.Ports[i].Name == g.Port {
+			tunnelPort = &c.Ports[i]
+		}
+	}
+	if tunnelPort == nil {
+		return fmt.Errorf("port: no port is called %q", g.Port)
+	}
+	if err := g.validateAddresses(c, tunnelPort); err != nil {
+		return err
+	}
+	if least := g.TunnelMTUBytes + TunnelOverheadBytes(g.Protocol); g.TunnelMTUBytes < minMTUBytes || least > tunnelPort.MTUBytes {
+		return fmt.Errorf("tunnelMTUBytes: %d is not between %d and %d, which is what port %q carries less %d bytes of overhead",
+			g.TunnelMTUBytes, minMTUBytes, tunnelPort.MTUBytes-TunnelOverheadBytes(g.Protocol), g.Port, TunnelOverheadBytes(g.Protocol))
+	}
+	return g.validateProtocol()
+}
+
+func (g *Gateway) validateAddresses(c *Config, port *Port) error {
+	if !g.Local.Is4() || !slicesContainAddress(port.Addresses, g.Local) {
+		return fmt.Errorf("local: %q is no IPv4 address of port %q", g.Local, g.Port)
+	}
+	known := false
+	for _, neighbor := range c.Neighbors {
+		known = known || neighbor.Address == g.Peer && neighbor.Port == g.Port
+	}
+	if !g.Peer.Is4() || !known {
+		return fmt.Errorf("peer: %q is no IPv4 neighbour on port %q", g.Peer, g.Port)
+	}
+	for field, networks := range map[string][]netip.Prefix{"localNetworks": g.LocalNetworks, "remoteNetworks": g.RemoteNetworks} {
+		if len(networks) == 0 {
+			return fmt.Errorf("%s: one or more needed", field)
+		}
+		for i, network := range networks {
+			if err := validateNetwork(network); err != nil {
+				return fmt.Errorf("%s[%d]: %w", field, i, err)
+			}
+			if network != network.Masked() {
+				return fmt.Errorf("%s[%d]: %q has host bits, want %q", field, i, network, network.Masked())
+			}
+			if overlapsAny(network, port.Addresses) {
+				return fmt.Errorf("%s[%d]: %q overlaps the network between the gateways", field, i, network)
+			}
+		}
+	}
+	return nil
+}
+
+func (g *Gateway) validateProtocol() error {
+	files := map[string]string{"keys.private": g.Keys.Private, "keys.peerPublic": g.Keys.PeerPublic, "keys.preshared": g.Keys.Preshared}
+	if g.Protocol == ProtocolIPsec {
+		files = map[string]string{"keys.out": g.Keys.Out, "keys.in": g.Keys.In}
+		// 0 to 255 are reserved (RFC 4303 section 2.1).
+		if g.SPIOut < 256 || g.SPIIn < 256 || g.SPIOut == g.SPIIn {
+			return fmt.Errorf("spiOut: %d and spiIn: %d must differ and be at least 256", g.SPIOut, g.SPIIn)
+		}
+	} else if g.ListenPort < 1 || g.ListenPort > maximumPort {
+		return fmt.Errorf("listenPort: %d is no UDP port", g.ListenPort)
+	}
+	for field, name := range files {
+		if name == "" || name != filepath.Base(name) || name == ".." || name == "." {
+			return fmt.Errorf("%s: %q is no name of a file", field, name)
+		}
+	}
+	return nil
+}
+
+func slicesContainAddress(prefixes []netip.Prefix, address netip.Addr) bool {
+	for _, prefix := range prefixes {
+		if prefix.Addr() == address {
+			return true
+		}
+	}
+	return false
+}
