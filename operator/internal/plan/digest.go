@@ -35,6 +35,7 @@ type device struct {
 	Resources      Resources           `json:"resources"`
 	Addresses      [][]netip.Prefix    `json:"addresses"`
 	Routes         []vnf.Route         `json:"routes"`
+	Machine        *Machine            `json:"machine,omitempty"`
 }
 
 type port struct {
@@ -58,6 +59,12 @@ func digest(p *Plan) string {
 			Function: f.Config.Function, Runtime: f.Runtime,
 			WestAttachment: f.WestAttachment, EastAttachment: f.EastAttachment,
 			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes,
+		}
+		if f.Machine != nil {
+			// What becomes of a run that differs touches no figure.
+			machine := *f.Machine
+			machine.OnDifference = ""
+			d.Machine = &machine
 		}
 		for _, port := range f.Config.Ports {
 			d.Addresses = append(d.Addresses, port.Addresses)

@@ -25,7 +25,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkFrames, checkLoads, checkNetworks} {
+	for _, check := range []func(Input) error{checkAttachments, checkFrames, checkLoads, checkNetworks, checkKubeVirt} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -80,16 +80,20 @@ func generatorOf(in Input) Generator {
 
 func functionOf(in Input, index int, segments []Segment) Function {
 	spec := in.Run.Spec.Chain[index]
-	return Function{
+	function := Function{
 		Name:           spec.Name,
 		Runtime:        spec.Runtime,
-		WestAttachment: spec.West.Attachment,
-		EastAttachment: spec.East.Attachment,
+		WestAttachment: spec.EffectiveAttachment(spec.West),
+		EastAttachment: spec.EffectiveAttachment(spec.East),
 		Image:          cmp.Or(spec.Image, in.Defaults.FunctionImage),
 		Resources:      resourcesOf(spec.CPU, defaultFunctionMilliCPU, spec.Memory, defaultFunctionMemory),
 		Tolerations:    in.Testbed.Spec.DeviceUnderTest.Tolerations,
 		Config:         configure(spec, index, segments),
 	}
+	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
+		inMachine(&function, &spec, in.Defaults)
+	}
+	return function
 }
 
 // resourcesOf gives a pod that names its CPU a limit of the same size, so that

@@ -37,6 +37,9 @@ func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memor
 // other pods use at the moment is the scheduler's to judge.
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
 	found, err := matchingNodes(in)
+	if err == nil {
+		found, err = found.forMachines(p.Functions)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +57,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		reason, field, unit, lacking, among = v1alpha1.ReasonInsufficientMemory, "memory", " bytes", memory, found.with(cpu)
 	}
 	return nil, nil, fail(reason,
-		fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
+		fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field, ofMachines(p.Functions, field)),
 		"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
 		lacking.generator, unit, field, lacking.functions, unit, among.largest(lacking.allocatable, unit))
 }

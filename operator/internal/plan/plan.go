@@ -50,6 +50,8 @@ type Input struct {
 	// Networks names the NetworkAttachmentDefinitions of the run's namespace;
 	// nil where the cluster does not know that kind.
 	Networks map[string]bool
+	// KubeVirt says that the cluster knows the kind VirtualMachineInstance.
+	KubeVirt bool
 	Defaults Defaults
 }
 
@@ -59,6 +61,8 @@ type Defaults struct {
 	// where the testbed or the run names no other.
 	TrafficImage  string
 	FunctionImage string
+	// GuestImage is what the reference functions boot from as virtual machines.
+	GuestImage string
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
@@ -145,6 +149,8 @@ type Function struct {
 	Image          string              `json:"image"`
 	Resources      Resources           `json:"resources"`
 	Tolerations    []corev1.Toleration `json:"tolerations,omitempty"`
+	// Machine is the virtual machine that the function runs in; nil for a pod.
+	Machine *Machine `json:"machine,omitempty"`
 	// Config is what the function itself reads.
 	Config vnf.Config `json:"config"`
 }
