@@ -116,11 +116,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"duplicate function":     {run("spec.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.chain[1]", "Duplicate value", "r1"}},
 		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
 		"custom":                 {run("spec.chain", "[{name: f, function: Custom, custom: {containerDisk: a}}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
-		"virtual machine":        {run("spec.chain", "[{name: r, function: Router, runtime: VirtualMachine}]"), []string{"spec.chain[0].runtime", "not implemented yet; use Pod"}},
-		"a guest's port":         {run("spec.chain", "[{name: r, function: Router, west: {attachment: E1000}}]"), []string{"spec.chain[0].west.attachment", "use Veth, SRIOV or HostDevice"}},
 		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},
-		"platform":               {run("spec.chain", "[{name: r, function: Router, platform: {}}]"), []string{"spec.chain[0].platform", "not implemented yet"}},
-		"queues":                 {run("spec.chain", "[{name: r, function: Router, west: {queues: 2}}]"), []string{"spec.chain[0].west.queues", "not implemented yet"}},
 		"firewall on a router":   {run("spec.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.chain[0].firewall", "for function Firewall alone"}},
 		"frame of 63":            {run("spec.traffic", "{frameBytes: [63]}"), []string{"spec.traffic.frameBytes[0]", "greater than or equal to 64"}},
 		"frame of 9019":          {run("spec.traffic", "{frameBytes: [9019]}"), []string{"spec.traffic.frameBytes[0]", "less than or equal to 9018"}},
@@ -241,7 +237,7 @@ func TestDefaults(t *testing.T) {
 	if latency == nil || len(latency.MeasuredLoads()) != 3 || latency.TrialMilliseconds != 5000 {
 		t.Errorf("latency %+v, want three loads", latency)
 	}
-	if run.Spec.Chain[0].Runtime != v1alpha1.RuntimePod || run.Spec.Chain[0].West.Attachment != v1alpha1.AttachmentVeth {
+	if run.Spec.Chain[0].Runtime != v1alpha1.RuntimePod || run.Spec.Chain[0].EffectiveAttachment(run.Spec.Chain[0].West) != v1alpha1.AttachmentVeth {
 		t.Errorf("chain %+v, want a pod with veth ports", run.Spec.Chain[0])
 	}
 

@@ -220,6 +220,13 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Generator *GeneratorReport `json:"generator,omitempty"`
 
+	// chain says what each function turned out to be, in the chain's order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Chain []FunctionReport `json:"chain,omitempty"`
+
 	// results holds one entry for each frame size that has been measured.
 	// +optional
 	// +listType=map

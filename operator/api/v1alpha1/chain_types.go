@@ -51,10 +51,19 @@ const (
 
 // NetworkFunction is one link of the chain.
 // +kubebuilder:validation:XValidation:rule="self.function != 'Custom'",message="function Custom is not implemented yet; use Router, Firewall or EncryptionGateway",fieldPath=".function"
-// +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod'",message="runtime VirtualMachine is not implemented yet; use Pod",fieldPath=".runtime"
-// +kubebuilder:validation:XValidation:rule="self.west.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".west.attachment"
-// +kubebuilder:validation:XValidation:rule="self.east.attachment in ['Veth', 'SRIOV', 'HostDevice']",message="attachments Virtio, E1000, E1000e and RTL8139 are for virtual machines, which are not implemented yet; use Veth, SRIOV or HostDevice",fieldPath=".east.attachment"
-// +kubebuilder:validation:XValidation:rule="!has(self.platform)",message="platform is for virtual machines, which are not implemented yet; leave it out",fieldPath=".platform"
+// +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || self.runtime == 'VirtualMachine'",message="function Custom is a virtual machine; set runtime VirtualMachine",fieldPath=".runtime"
+// +kubebuilder:validation:XValidation:rule="!has(self.west.attachment) || self.runtime == 'Pod' || !(self.west.attachment in ['SRIOV', 'HostDevice'])",message="attachments SRIOV and HostDevice are not implemented yet for runtime VirtualMachine; use runtime Pod, or leave attachment out for the runtime's default",fieldPath=".west.attachment"
+// +kubebuilder:validation:XValidation:rule="!has(self.east.attachment) || self.runtime == 'Pod' || !(self.east.attachment in ['SRIOV', 'HostDevice'])",message="attachments SRIOV and HostDevice are not implemented yet for runtime VirtualMachine; use runtime Pod, or leave attachment out for the runtime's default",fieldPath=".east.attachment"
+// +kubebuilder:validation:XValidation:rule="!has(self.west.attachment) || (self.runtime == 'Pod' ? !(self.west.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139']) : self.west.attachment != 'Veth')",message="attachment Veth is for runtime Pod; Virtio, E1000, E1000e and RTL8139 are for runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".west.attachment"
+// +kubebuilder:validation:XValidation:rule="!has(self.east.attachment) || (self.runtime == 'Pod' ? !(self.east.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139']) : self.east.attachment != 'Veth')",message="attachment Veth is for runtime Pod; Virtio, E1000, E1000e and RTL8139 are for runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".east.attachment"
+// +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".west.queues"
+// +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || (self.runtime == 'VirtualMachine' && (!has(self.east.attachment) || self.east.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".east.queues"
+// +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || self.west.queues == 1 || self.west.queues == (has(self.platform) ? self.platform.vcpus : 1)",message="queues must be 1 or the number of platform.vcpus: KubeVirt gives a port one queue pair for each vCPU, or one in all",fieldPath=".west.queues"
+// +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || self.east.queues == 1 || self.east.queues == (has(self.platform) ? self.platform.vcpus : 1)",message="queues must be 1 or the number of platform.vcpus: KubeVirt gives a port one queue pair for each vCPU, or one in all",fieldPath=".east.queues"
+// +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || (has(self.west.attachment) && self.west.attachment != 'Virtio') || (has(self.east.attachment) && self.east.attachment != 'Virtio') || (has(self.west.queues) ? self.west.queues : (has(self.platform) ? self.platform.vcpus : 1)) == (has(self.east.queues) ? self.east.queues : (has(self.platform) ? self.platform.vcpus : 1))",message="both Virtio ports of a virtual machine have the same queues (absent: one pair for each vCPU), because KubeVirt sets them for the whole machine; give west.queues and east.queues the same number",fieldPath=".east.queues"
+// +kubebuilder:validation:XValidation:rule="self.runtime == 'VirtualMachine' || !has(self.platform)",message="platform is for runtime VirtualMachine; for a pod set cpu and memory",fieldPath=".platform"
+// +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || !has(self.cpu)",message="cpu is for runtime Pod; for a virtual machine set platform.vcpus",fieldPath=".cpu"
+// +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || !has(self.memory)",message="memory is for runtime Pod; for a virtual machine set platform.memory",fieldPath=".memory"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Firewall') || !has(self.firewall)",message="firewall is for function Firewall alone",fieldPath=".firewall"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'EncryptionGateway') || !has(self.encryptionGateway)",message="encryptionGateway is for function EncryptionGateway alone",fieldPath=".encryptionGateway"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Custom') == has(self.custom)",message="custom is required with function Custom, and forbidden with any other",fieldPath=".custom"
@@ -70,12 +79,15 @@ type NetworkFunction struct {
 	// +required
 	Function Function `json:"function,omitempty"`
 
-	// runtime is Pod (the node's kernel) or VirtualMachine. Default Pod, the only one implemented yet.
+	// runtime is Pod (the node's kernel) or VirtualMachine (KubeVirt, which the
+	// cluster must have). Default Pod.
 	// +optional
 	// +kubebuilder:default=Pod
 	Runtime Runtime `json:"runtime,omitempty"`
 
-	// image that runs the function. Absent: the reference functions' image that the operator was installed with.
+	// image that runs the function. Absent: the reference functions' image that
+	// the operator was installed with. For a virtual machine: an image with the
+	// guest's kernel and initial RAM disk, or its disk; see platform.boot.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -86,9 +98,8 @@ type NetworkFunction struct {
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// memory that a function in a pod requests and is limited to. Default 64Mi.
+	// memory that a function in a pod requests and is limited to. Absent: 64Mi.
 	// +optional
-	// +kubebuilder:default="64Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// west is the port towards the chain's beginning.
@@ -113,22 +124,22 @@ type NetworkFunction struct {
 	// +optional
 	Custom *CustomFunction `json:"custom,omitempty"`
 
-	// platform is the virtual machine's shape. Not implemented yet.
+	// platform is the virtual machine's shape. Absent: every default.
 	// +optional
 	Platform *Platform `json:"platform,omitempty"`
 }
 
 // FunctionPort is one port of a function.
-// +kubebuilder:validation:XValidation:rule="!has(self.queues)",message="queues is for virtual machines, which are not implemented yet; leave it out",fieldPath=".queues"
 type FunctionPort struct {
 	// attachment of the port; the testbed must offer it. Both ends of a link
 	// are of one way: SRIOV and HostDevice where the testbed's port is one of the
-	// two, the others on its bridges. Default Veth.
+	// two, the others on its bridges. Absent: Veth for runtime Pod, Virtio for
+	// runtime VirtualMachine.
 	// +optional
-	// +kubebuilder:default=Veth
 	Attachment Attachment `json:"attachment,omitempty"`
 
-	// queues is the number of queue pairs of a virtio or SR-IOV port. Absent: one for each vCPU.
+	// queues is the number of queue pairs of a Virtio port: 1, or as many as
+	// platform.vcpus. Absent: one for each vCPU.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
@@ -166,54 +177,4 @@ type CustomFunction struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=16384
 	UserData string `json:"userData,omitempty"`
-}
-
-// CPUPlacement says whether a virtual machine shares its cores.
-// +kubebuilder:validation:Enum=Shared;Dedicated;DedicatedWithIsolatedEmulator
-type CPUPlacement string
-
-// HugepageSize is a size of page that the node's kernel offers.
-// +kubebuilder:validation:Enum="2Mi";"1Gi"
-type HugepageSize string
-
-// NUMAPolicy says whether the guest sees the node's NUMA layout.
-// +kubebuilder:validation:Enum=None;GuestMappingPassthrough
-type NUMAPolicy string
-
-// Realtime says whether vCPU threads run with real-time priority.
-// +kubebuilder:validation:Enum=Disabled;Enabled
-type Realtime string
-
-// Platform is the shape of a virtual machine.
-type Platform struct {
-	// vcpus of the virtual machine. Default 1.
-	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=256
-	VCPUs int32 `json:"vcpus,omitempty"`
-
-	// memory of the virtual machine. Default 512Mi.
-	// +optional
-	// +kubebuilder:default="512Mi"
-	Memory *resource.Quantity `json:"memory,omitempty"`
-
-	// cpuPlacement is Shared, Dedicated, or DedicatedWithIsolatedEmulator. Default Shared.
-	// +optional
-	// +kubebuilder:default=Shared
-	CPUPlacement CPUPlacement `json:"cpuPlacement,omitempty"`
-
-	// numa is None or GuestMappingPassthrough. Default None.
-	// +optional
-	// +kubebuilder:default=None
-	NUMA NUMAPolicy `json:"numa,omitempty"`
-
-	// hugepages backs the memory with pages of this size. Absent: ordinary pages.
-	// +optional
-	Hugepages HugepageSize `json:"hugepages,omitempty"`
-
-	// realtime is Disabled or Enabled. Default Disabled.
-	// +optional
-	// +kubebuilder:default=Disabled
-	Realtime Realtime `json:"realtime,omitempty"`
 }

@@ -102,6 +102,16 @@ const (
 	ReasonChainNotReady = "ChainNotReady"
 	// ReasonChainFailed: a function that was ready crashed, was evicted, or stopped forwarding.
 	ReasonChainFailed = "ChainFailed"
+	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
+	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
+	// ReasonInsufficientHugepages: no node has the hugepages that the run's virtual machines ask for.
+	ReasonInsufficientHugepages = "InsufficientHugepages"
+	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
+	ReasonMachineRefused = "MachineRefused"
+	// ReasonMachineNotStarted: KubeVirt did not start a virtual machine within startupSeconds, or gave it up.
+	ReasonMachineNotStarted = "MachineNotStarted"
+	// ReasonMachineDiffers: a virtual machine is not as it was asked for, and its platform.onDifference is Fail.
+	ReasonMachineDiffers = "MachineDiffers"
 	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's programs.
 	ReasonCannotLoadBPF = "CannotLoadBPF"
 	// ReasonPortMissing: a traffic port is not in the traffic pod.
@@ -184,6 +194,8 @@ const (
 	WarningLoadNotDerived = "LoadNotDerived"
 	// WarningTaggedFramesMissing: tagged frames were lost or not sent, so their mean is that of fewer streams.
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
+	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.
+	WarningMachineDiffers = "MachineDiffers"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 )

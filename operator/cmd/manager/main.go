@@ -56,7 +56,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, metrics.Registry); err != nil {
+	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, o.namespaces, metrics.Registry); err != nil {
 		return err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {

@@ -70,6 +70,38 @@ var inputs = map[string]func() plan.Input{
 	},
 }
 
+func init() {
+	inputs["machines"] = func() plan.Input {
+		in := plantest.MachineInput(4)
+		in.Defaults.ImagePullSecrets = []string{"registry"}
+		in.Testbed.Spec.DeviceUnderTest.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
+		models := []v1alpha1.Attachment{"", v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139}
+		for i, model := range models {
+			in.Run.Spec.Chain[i].West.Attachment, in.Run.Spec.Chain[i].East.Attachment = model, model
+		}
+		return in
+	}
+	inputs["machine-tuned"] = func() plan.Input {
+		in := plantest.MachineInput(1)
+		node := &in.Nodes[0]
+		node.Labels["cpumanager"], node.Labels["kubevirt.io/realtime"] = "true", ""
+		node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("8")
+		node.Status.Allocatable["hugepages-1Gi"] = resource.MustParse("4Gi")
+		in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{
+			VCPUs: 2, Memory: new(resource.MustParse("2Gi")), CPUPlacement: v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator,
+			NUMA: v1alpha1.NUMAGuestMappingPassthrough, Hugepages: "1Gi", Realtime: v1alpha1.RealtimeEnabled, Boot: v1alpha1.BootDisk,
+		}
+		return in
+	}
+	inputs["machine-beside-pod"] = func() plan.Input {
+		in := plantest.MachineInput(2)
+		in.Run.Spec.Chain[0] = plantest.Router("router-1")
+		in.Run.Spec.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}
+		in.Run.Spec.Chain[1].West.Queues, in.Run.Spec.Chain[1].East.Queues = new(int32(1)), new(int32(1))
+		return in
+	}
+}
+
 func mustMake(t *testing.T, in plan.Input) *plan.Plan {
 	t.Helper()
 	p, err := plan.Make(in)
@@ -92,7 +124,7 @@ func objectsOf(p *plan.Plan) []chain.Object {
 		objects = append(objects, network)
 	}
 	for _, function := range chain.Functions(p) {
-		objects = append(objects, function.ConfigMap, function.Pod)
+		objects = append(objects, function.Objects()...)
 	}
 	return append(objects, chain.MeasurerJob(p))
 }

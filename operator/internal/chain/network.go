@@ -85,6 +85,11 @@ var quietSysctls = map[string]string{
 	"net.ipv6.conf.IFNAME.disable_ipv6":  "1",
 }
 
+// machineSysctls keep the end of a virtual machine's port in its launcher's pod
+// silent. It says nothing of other interfaces: KubeVirt gives the machine's own
+// pod network an IPv6 address where the cluster has them.
+var machineSysctls = map[string]string{"net.ipv6.conf.IFNAME.disable_ipv6": "1"}
+
 // Networks are the NetworkAttachmentDefinitions that the plan needs beside the
 // user's own: one for each port, because ports of one bridge differ in MTU and
 // sysctls.
@@ -147,12 +152,16 @@ func plugins(bridge string, end plan.End, sysctls map[string]string) []any {
 	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
 }
 
-// functionSysctls are what the function itself says that its ports need.
+// functionSysctls are what the function itself says that its ports need. In a
+// virtual machine it sets them itself.
 func functionSysctls(p *plan.Plan, name string) map[string]string {
 	sysctls := map[string]string{}
 	for _, function := range p.Functions {
 		if function.Name != name {
 			continue
+		}
+		if function.IsMachine() {
+			return machineSysctls
 		}
 		for _, sysctl := range function.Config.Sysctls() {
 			sysctls[sysctl.Key] = sysctl.Value

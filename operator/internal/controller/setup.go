@@ -12,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,8 +31,10 @@ import (
 // unstructured, because a cluster may not know them.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, err
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kubevirtv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
 	}
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
@@ -63,8 +67,28 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 	return options, nil
 }
 
+// machineCache makes the cache of runs' virtual machines, beside the manager's
+// own: a kind that the cluster does not know would keep that one from starting.
+func machineCache(mgr ctrl.Manager, namespaces []string) func() (cache.Cache, error) {
+	return func() (cache.Cache, error) {
+		options, err := CacheOptions(namespaces)
+		if err != nil {
+			return nil, err
+		}
+		ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
+		if err != nil {
+			return nil, err
+		}
+		options.ByObject = nil
+		options.DefaultLabelSelector = labels.NewSelector().Add(*ofRun)
+		options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
+		return cache.New(mgr.GetConfig(), options)
+	}
+}
+
 // Setup registers both controllers. Metrics go to the registry.
-func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, registry prometheus.Registerer) error {
+// namespaces are those of CacheOptions.
+func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, namespaces []string, registry prometheus.Registerer) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf); err != nil {
 		return fmt.Errorf("indexing runs by testbed: %w", err)
 	}
@@ -74,8 +98,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
+	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("making a client for consoles: %w", err)
+	}
 	runs := &benchmarkrun.Reconciler{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
+		Machines: &benchmarkrun.Machines{Mapper: mgr.GetRESTMapper(), NewCache: machineCache(mgr, namespaces), Add: mgr.Add},
+		Console:  benchmarkrun.PodConsole{Clientset: clientset},
+		Client:   mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
 		Recorder: mgr.GetEventRecorder("vnfbench"),
 	}
 	if err := runs.SetupWithManager(mgr); err != nil {

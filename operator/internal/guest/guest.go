@@ -76,7 +76,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		if err := loadCiphers(index, config, log); err != nil {
 			log.Warn("loading modules", "problem", err.Error())
 		}
-		function = kernel.New(config, log)
+		function = kernel.New(config, KeysDirectory, log)
 		tell = agent.New(config, function, meter, started, log)
 	}
 	macs := measuredMACs(userData)

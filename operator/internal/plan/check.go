@@ -36,8 +36,8 @@ func checkAttachments(in Input) error {
 			name       string
 			attachment v1alpha1.Attachment
 		}{
-			{InterfaceWest, function.West.Attachment},
-			{InterfaceEast, function.East.Attachment},
+			{InterfaceWest, function.EffectiveAttachment(function.West)},
+			{InterfaceEast, function.EffectiveAttachment(function.East)},
 		} {
 			if slices.Contains(offered, port.attachment) {
 				continue

@@ -53,8 +53,8 @@ func checkLinks(in Input) error {
 		function   string
 		attachment v1alpha1.Attachment
 	}{
-		{InterfaceWest, ports.West, chain[0].Name, chain[0].West.Attachment},
-		{InterfaceEast, ports.East, chain[len(chain)-1].Name, chain[len(chain)-1].East.Attachment},
+		{InterfaceWest, ports.West, chain[0].Name, chain[0].EffectiveAttachment(chain[0].West)},
+		{InterfaceEast, ports.East, chain[len(chain)-1].Name, chain[len(chain)-1].EffectiveAttachment(chain[len(chain)-1].East)},
 	} {
 		theirs, ours := wayOfPort(outer.port), wayOf(outer.attachment)
 		if theirs != wayAny && theirs != ours {
@@ -95,24 +95,25 @@ func checkNIC(in Input, side, function string, attachment v1alpha1.Attachment, p
 
 // checkInnerLink compares the eastern port of a function with the western port of the next.
 func checkInnerLink(in Input, west, east v1alpha1.NetworkFunction) error {
+	ours, theirs := west.EffectiveAttachment(west.East), east.EffectiveAttachment(east.West)
 	for _, end := range []struct {
 		port, function string
 		attachment     v1alpha1.Attachment
-	}{{InterfaceEast, west.Name, west.East.Attachment}, {InterfaceWest, east.Name, east.West.Attachment}} {
+	}{{InterfaceEast, west.Name, ours}, {InterfaceWest, east.Name, theirs}} {
 		if end.attachment == v1alpha1.AttachmentHostDevice {
 			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
 				fmt.Sprintf("use SRIOV or a bridge's attachment for %s of function %q in the run's spec.chain", end.port, end.function),
 				"port %s of function %q is inside of the chain, where a whole NIC leads nowhere", end.port, end.function)
 		}
 	}
-	if wayOf(west.East.Attachment) != wayOf(east.West.Attachment) {
+	if wayOf(ours) != wayOf(theirs) {
 		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
 			fmt.Sprintf("give east of function %q and west of function %q in the run's spec.chain attachments that meet", west.Name, east.Name),
 			"port east of function %q is %s and leads to %s, but port west of function %q is %s and leads to %s",
-			west.Name, west.East.Attachment, wayOf(west.East.Attachment), east.Name, east.West.Attachment, wayOf(east.West.Attachment))
+			west.Name, ours, wayOf(ours), east.Name, theirs, wayOf(theirs))
 	}
 	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
-	if west.East.Attachment == v1alpha1.AttachmentSRIOV && (sriov == nil || sriov.InnerResourceName == "") {
+	if ours == v1alpha1.AttachmentSRIOV && (sriov == nil || sriov.InnerResourceName == "") {
 		return fail(v1alpha1.ReasonResourceMissing,
 			"name the pool in the testbed's spec.deviceUnderTest.sriov.innerResourceName",
 			"functions %q and %q are joined by virtual functions, but testbed %q does not say of which pool", west.Name, east.Name, in.Testbed.Name)
@@ -158,13 +159,13 @@ func joinDevices(in Input, index int, segment *Segment) {
 	last := len(chain)
 	if index == 0 {
 		joinGenerator(segment, &segment.West, ports.West)
-		joinFunction(in, segment, &segment.East, chain[0].West.Attachment, InterfaceWest, ports.West)
+		joinFunction(in, segment, &segment.East, chain[0].EffectiveAttachment(chain[0].West), InterfaceWest, ports.West)
 	}
 	if index == last {
 		joinGenerator(segment, &segment.East, ports.East)
-		joinFunction(in, segment, &segment.West, chain[last-1].East.Attachment, InterfaceEast, ports.East)
+		joinFunction(in, segment, &segment.West, chain[last-1].EffectiveAttachment(chain[last-1].East), InterfaceEast, ports.East)
 	}
-	if index == 0 || index == last || chain[index-1].East.Attachment != v1alpha1.AttachmentSRIOV {
+	if index == 0 || index == last || chain[index-1].EffectiveAttachment(chain[index-1].East) != v1alpha1.AttachmentSRIOV {
 		return
 	}
 	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV

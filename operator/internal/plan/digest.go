@@ -37,6 +37,7 @@ type device struct {
 	Routes         []vnf.Route         `json:"routes"`
 	Firewall       *vnf.Firewall       `json:"firewall,omitempty"`
 	Gateway        *vnf.Gateway        `json:"encryptionGateway,omitempty"`
+	Machine        *Machine            `json:"machine,omitempty"`
 }
 
 type port struct {
@@ -64,6 +65,12 @@ func digest(p *Plan) string {
 			Function: f.Config.Function, Runtime: f.Runtime,
 			WestAttachment: f.WestAttachment, EastAttachment: f.EastAttachment,
 			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes, Firewall: f.Config.Firewall, Gateway: f.Config.Gateway,
+		}
+		if f.Machine != nil {
+			// What becomes of a run that differs touches no figure.
+			machine := *f.Machine
+			machine.OnDifference = ""
+			d.Machine = &machine
 		}
 		for _, port := range f.Config.Ports {
 			d.Addresses = append(d.Addresses, port.Addresses)

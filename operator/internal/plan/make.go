@@ -26,7 +26,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks} {
+	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -88,8 +88,8 @@ func functionOf(in Input, index int, segments []Segment) Function {
 	function := Function{
 		Name:           spec.Name,
 		Runtime:        spec.Runtime,
-		WestAttachment: spec.West.Attachment,
-		EastAttachment: spec.East.Attachment,
+		WestAttachment: spec.EffectiveAttachment(spec.West),
+		EastAttachment: spec.EffectiveAttachment(spec.East),
 		Image:          cmp.Or(spec.Image, in.Defaults.FunctionImage),
 		Resources:      resourcesOf(spec.CPU, defaultFunctionMilliCPU, spec.Memory, defaultFunctionMemory),
 		Tolerations:    in.Testbed.Spec.DeviceUnderTest.Tolerations,
@@ -100,6 +100,9 @@ func functionOf(in Input, index int, segments []Segment) Function {
 	}
 	if gateway := function.Config.Gateway; gateway != nil && gateway.Implementation != vnf.ImplementationKernel {
 		function.Resources.MemoryBytes += userspaceMemoryBytes
+	}
+	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
+		inMachine(&function, &spec, in.Defaults)
 	}
 	return function
 }

@@ -41,11 +41,14 @@ func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memor
 // other pods use at the moment is the scheduler's to judge.
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
 	found, err := matchingNodes(in)
+	if err == nil {
+		found, err = found.forMachines(p.Functions)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	cpu := podNeed("cpu", "m", v1alpha1.ReasonInsufficientCPU, p.Generator.Resources.RequestMilliCPU, milliCPU)
-	memory := podNeed("memory", " bytes", v1alpha1.ReasonInsufficientMemory, p.Generator.Resources.MemoryBytes, memoryBytes)
+	cpu := podNeed("cpu", "m", v1alpha1.ReasonInsufficientCPU, p.Generator.Resources.RequestMilliCPU, milliCPU, p.Functions)
+	memory := podNeed("memory", " bytes", v1alpha1.ReasonInsufficientMemory, p.Generator.Resources.MemoryBytes, memoryBytes, p.Functions)
 	for _, function := range p.Functions {
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
@@ -68,10 +71,10 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	return chosen.generator, chosen.device, nil
 }
 
-func podNeed(field, unit, reason string, generator int64, allocatable func(*corev1.Node) int64) need {
+func podNeed(field, unit, reason string, generator int64, allocatable func(*corev1.Node) int64, functions []Function) need {
 	return need{
 		resource: field, unit: unit, generator: generator, allocatable: allocatable, reason: reason,
-		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
+		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field, ofMachines(functions, field)),
 	}
 }
 

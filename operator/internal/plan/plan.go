@@ -53,7 +53,9 @@ type Input struct {
 	// NetworkResources are the device plugin's resources that some of those
 	// networks give out, by the network's name.
 	NetworkResources map[string]string
-	Defaults         Defaults
+	// KubeVirt says that the cluster knows the kind VirtualMachineInstance.
+	KubeVirt bool
+	Defaults Defaults
 }
 
 // Defaults are what the operator was installed with.
@@ -62,6 +64,8 @@ type Defaults struct {
 	// where the testbed or the run names no other.
 	TrafficImage  string
 	FunctionImage string
+	// GuestImage is what the reference functions boot from as virtual machines.
+	GuestImage string
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
@@ -148,6 +152,8 @@ type Function struct {
 	Image          string              `json:"image"`
 	Resources      Resources           `json:"resources"`
 	Tolerations    []corev1.Toleration `json:"tolerations,omitempty"`
+	// Machine is the virtual machine that the function runs in; nil for a pod.
+	Machine *Machine `json:"machine,omitempty"`
 	// Config is what the function itself reads.
 	Config vnf.Config `json:"config"`
 }

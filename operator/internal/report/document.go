@@ -65,6 +65,8 @@ type Document struct {
 	// QueuePosition is absent when the run does not wait for its testbed.
 	QueuePosition *int32                `json:"queuePosition,omitempty"`
 	Plan          *v1alpha1.PlanSummary `json:"plan,omitempty"`
+	// Chain says what each function turned out to be.
+	Chain []v1alpha1.FunctionReport `json:"chain,omitempty"`
 	// Generator says how the traffic was made, with the generator's own bias.
 	Generator  *v1alpha1.GeneratorReport `json:"generator,omitempty"`
 	Results    []v1alpha1.FrameResult    `json:"results"`
@@ -134,6 +136,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Accepted:      outcome(status.Conditions, v1alpha1.ConditionAccepted),
 		QueuePosition: status.QueuePosition,
 		Plan:          status.Plan,
+		Chain:         status.Chain,
 		Generator:     status.Generator,
 		Results:       orEmpty(status.Results),
 		Acceptance:    orEmpty(status.Acceptance),

@@ -29,6 +29,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		soakSection(doc, l),
 		acceptanceSection(doc),
 		warningSection(doc),
+		chainSection(doc),
 		generatorSection(doc, l),
 		{title: "Deviations from RFC 2544", notes: doc.Deviations},
 	}
@@ -107,7 +108,7 @@ func (d Document) partialCause() string {
 func chain(functions []v1alpha1.NetworkFunction) string {
 	parts := make([]string, len(functions))
 	for i, f := range functions {
-		parts[i] = fmt.Sprintf("%s (%s in a %s, %s/%s)", f.Name, f.Function, f.Runtime, f.West.Attachment, f.East.Attachment)
+		parts[i] = fmt.Sprintf("%s (%s in a %s, %s/%s)", f.Name, f.Function, f.Runtime, f.EffectiveAttachment(f.West), f.EffectiveAttachment(f.East))
 	}
 	return strings.Join(parts, " - ")
 }

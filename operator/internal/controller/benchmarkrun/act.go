@@ -53,7 +53,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	}
 	switch d.action {
 	case actPlan, actLaunchMeasurer, actLaunchChain:
-		if refused := refusal(err); refused != nil {
+		if refused := machineRefusal(err, refusal(err)); refused != nil {
 			return fail(refused), nil
 		}
 	}
@@ -79,9 +79,9 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	if err := r.applyAll(ctx, s, []client.Object{chain.ServiceAccount(made)}); err != nil {
 		return err
 	}
-	for _, pod := range podsOf(made) {
-		if err := r.Client.Create(ctx, pod, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("trying pod %q: %w", pod.Name, err)
+	for _, object := range tried(made) {
+		if err := r.Client.Create(ctx, object, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("trying %T %q: %w", object, object.GetName(), aboutMachine(object, err))
 		}
 	}
 	if err := r.applyAll(ctx, s, networkObjects(made), client.DryRunAll); err != nil {
@@ -99,9 +99,25 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Ob
 		if err := controllerutil.SetControllerReference(s.run, object, r.Client.Scheme()); err != nil {
 			return err
 		}
-		if err := apply.Object(ctx, r.Client, object, options...); err != nil {
-			return err
+		if secret, ok := object.(*corev1.Secret); ok {
+			if err := r.createSecret(ctx, secret); err != nil {
+				return err
+			}
+			continue
 		}
+		if err := apply.Object(ctx, r.Client, object, options...); err != nil {
+			return aboutMachine(object, err)
+		}
+	}
+	return nil
+}
+
+// createSecret makes a secret and does not apply it: the answer to a patch would
+// show any secret of the namespace, so the operator does not hold that verb. One
+// that is there already was made for the same plan.
+func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) error {
+	if err := r.Client.Create(ctx, secret, client.FieldOwner(apply.Owner)); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("making secret %q: %w", secret.Name, err)
 	}
 	return nil
 }
@@ -162,7 +178,7 @@ func admissionRemedy(err error) string {
 	return ""
 }
 
-// stopPods deletes the Job with its pods, and the functions' pods.
+// stopPods deletes the Job with its pods, and the functions' pods and virtual machines.
 func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) && s.run.DeletionTimestamp.IsZero() {
 		// A measurer of later must wait for a chain of later.
@@ -180,9 +196,17 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	if err := r.deleteKeys(ctx, s); err != nil {
 		return err
 	}
+	for i := range s.machines {
+		if !s.machines[i].DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := r.Client.Delete(ctx, &s.machines[i], client.Preconditions{UID: &s.machines[i].UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting virtual machine %q: %w", s.machines[i].Name, err)
+		}
+	}
 	for _, pods := range [][]corev1.Pod{s.functions, s.measurers} {
 		for i := range pods {
-			if !pods[i].DeletionTimestamp.IsZero() {
+			if !pods[i].DeletionTimestamp.IsZero() || s.ofMachine(&pods[i]) {
 				continue
 			}
 			if err := r.Client.Delete(ctx, &pods[i], client.Preconditions{UID: &pods[i].UID}); client.IgnoreNotFound(err) != nil {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -30,13 +31,16 @@ func measurerObjects(p *plan.Plan) []client.Object {
 	return append(objects, chain.ServiceAccount(p), chain.ResultsConfigMap(p), chain.Role(p), chain.RoleBinding(p), chain.MeasurerJob(p))
 }
 
-// functionObjects are the configuration and the pod of each function that has
-// no pod yet, the configuration first.
+// functionObjects are those of each function that does not exist yet, the
+// configuration first.
 func functionObjects(s *scope) []client.Object {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
-		if s.function(s.plan.Functions[i].Name) == nil {
-			objects = append(objects, function.ConfigMap, function.Pod)
+		if s.exists(&s.run.Spec.Chain[i]) {
+			continue
+		}
+		for _, object := range function.Objects() {
+			objects = append(objects, object)
 		}
 	}
 	return objects
@@ -49,9 +53,26 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 	traffic.Namespace, traffic.Name = job.Namespace, job.Name
 	pods := []*corev1.Pod{traffic}
 	for _, function := range chain.Functions(p) {
-		pods = append(pods, function.Pod)
+		if function.Pod != nil {
+			pods = append(pods, function.Pod)
+		}
 	}
 	return pods
+}
+
+// tried are the objects that admission may refuse for good: the run's pods and
+// virtual machines.
+func tried(p *plan.Plan) []client.Object {
+	var objects []client.Object
+	for _, pod := range podsOf(p) {
+		objects = append(objects, pod)
+	}
+	for _, function := range chain.Functions(p) {
+		if function.Machine != nil {
+			objects = append(objects, function.Machine)
+		}
+	}
+	return objects
 }
 
 // leftovers are what the pods needed. Names alone say which objects they are,
@@ -69,6 +90,10 @@ func leftovers(s *scope) []client.Object {
 		objects = append(objects, &corev1.Secret{ObjectMeta: named(s.names.Keys)})
 	}
 	for _, function := range s.run.Spec.Chain {
+		if function.Runtime == v1alpha1.RuntimeVirtualMachine {
+			objects = append(objects, &corev1.Secret{ObjectMeta: named(s.names.Function(function.Name))})
+			continue
+		}
 		objects = append(objects, configMapNamed(s.names.Function(function.Name)))
 	}
 	if s.plan != nil {

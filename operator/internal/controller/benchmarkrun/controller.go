@@ -35,7 +35,10 @@ type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
 	// Reader reads from the API server.
-	Reader   client.Reader
+	Reader client.Reader
+	// Machines reads virtual machines, Console what their guests say.
+	Machines *Machines
+	Console  Console
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Metrics  *Metrics
@@ -46,6 +49,9 @@ type Reconciler struct {
 // What each verb is for: children are applied (create, patch) and torn down
 // (delete); only those that decide a run's course are watched. Roles that let
 // the measurer patch its results cannot be granted without holding that verb.
+// Secrets hold the configuration of functions in virtual machines: they are made
+// and deleted, and cannot be read back. Of logs, only the console of a virtual
+// machine that failed is read.
 //
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns/status,verbs=patch
@@ -61,19 +67,29 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=kubevirt.io,resources=virtualmachineinstances,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create;delete
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete
 
 // SetupWithManager registers the controller. The cache's index
 // queue.IndexTestbed must be there.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	made, err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}).
 		Owns(&batchv1.Job{}).
 		Owns(&corev1.ConfigMap{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(runOfPod)).
 		Watches(&v1alpha1.Testbed{}, handler.EnqueueRequestsFromMapFunc(r.runsOfTestbed)).
-		Complete(r)
+		Build(r)
+	if err != nil {
+		return err
+	}
+	if r.Machines != nil {
+		r.Machines.controller = made
+	}
+	return nil
 }
 
 // runOfPod follows the annotation: a traffic pod's owner is its Job.

@@ -195,6 +195,9 @@ func decideChainStart(s *scope) decision {
 	first := s.functionTrouble()
 	switch {
 	case first == nil:
+		if differs := s.unacceptable(); differs != nil {
+			return fail(differs)
+		}
 		return decision{action: actOpenChain}
 	case first.over(s.now):
 		return fail(&finding{first.reason, withEvents(first.message, s.events)})

@@ -23,7 +23,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readTestbed, r.readPlan, r.readRecords, r.readQueue, r.readInput, r.readEvents,
+		r.readWorkloads, r.readMachines, r.readTestbed, r.readPlan, r.readRecords, r.readQueue, r.readInput, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	}
 	s.input = &plan.Input{
 		Run: s.run, Testbed: s.testbed, Nodes: nodes.Items,
-		Networks: networks, NetworkResources: resources, Defaults: r.Defaults,
+		Networks: networks, NetworkResources: resources, KubeVirt: s.kubeVirt, Defaults: r.Defaults,
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -45,6 +46,13 @@ type scope struct {
 	// measurers and functions are the run's pods, the newest first.
 	measurers []corev1.Pod
 	functions []corev1.Pod
+	// machines are the run's virtual machines; their launchers' pods are among functions.
+	machines []kubevirtv1.VirtualMachineInstance
+	// kubeVirt says that the cluster knows virtual machines; read only where the chain has one.
+	kubeVirt bool
+	// console is what a function's guest said last, by the function's name; read
+	// only where that function ends the run.
+	console map[string]string
 	// events of the object that has not started in time.
 	events []corev1.Event
 }
@@ -55,7 +63,7 @@ func (s *scope) hasFinalizer() bool {
 
 // podsRemain says that something of the run may still use the testbed.
 func (s *scope) podsRemain() bool {
-	return s.job != nil || len(s.measurers) > 0 || len(s.functions) > 0
+	return s.job != nil || len(s.measurers) > 0 || len(s.functions) > 0 || len(s.machines) > 0
 }
 
 // launched says that the results' ConfigMap has been made before.
@@ -90,11 +98,38 @@ func (s *scope) function(name string) *corev1.Pod {
 	return nil
 }
 
-// missingFunctions are the functions of the chain that have no pod.
+// exists says that a function has its pod or its virtual machine.
+func (s *scope) exists(f *v1alpha1.NetworkFunction) bool {
+	if f.Runtime == v1alpha1.RuntimeVirtualMachine {
+		return s.machine(f.Name) != nil
+	}
+	return s.function(f.Name) != nil
+}
+
+// startTrouble is why a function that exists is not ready yet, or nil.
+func (s *scope) startTrouble(f *v1alpha1.NetworkFunction) *trouble {
+	if f.Runtime == v1alpha1.RuntimeVirtualMachine {
+		machine := s.machine(f.Name)
+		return withConsole(diagnoseMachineStart(machine, s.launcher(machine), s.startup()), s.console[f.Name])
+	}
+	return diagnoseStart(s.function(f.Name), s.startup(), v1alpha1.ReasonChainNotReady)
+}
+
+// readyTrouble is why a function that was ready no longer forwards, or nil.
+func (s *scope) readyTrouble(f *v1alpha1.NetworkFunction) *trouble {
+	if f.Runtime == v1alpha1.RuntimeVirtualMachine {
+		machine := s.machine(f.Name)
+		return withConsole(diagnoseMachineReady(f.Name, machine, s.launcher(machine)), s.console[f.Name])
+	}
+	return diagnoseReady(f.Name, s.function(f.Name))
+}
+
+// missingFunctions are the functions of the chain that have no pod and no virtual machine.
 func (s *scope) missingFunctions() []string {
 	var missing []string
-	for _, f := range s.run.Spec.Chain {
-		if s.function(f.Name) == nil {
+	for i := range s.run.Spec.Chain {
+		f := &s.run.Spec.Chain[i]
+		if !s.exists(f) {
 			missing = append(missing, f.Name)
 		}
 	}
@@ -104,8 +139,8 @@ func (s *scope) missingFunctions() []string {
 // brokenFunction says which function of a chain that was ready no longer
 // forwards, and why, or nil.
 func (s *scope) brokenFunction() *trouble {
-	for _, f := range s.run.Spec.Chain {
-		if t := diagnoseReady(f.Name, s.function(f.Name)); t != nil {
+	for i := range s.run.Spec.Chain {
+		if t := s.readyTrouble(&s.run.Spec.Chain[i]); t != nil {
 			return t
 		}
 	}
@@ -116,12 +151,12 @@ func (s *scope) brokenFunction() *trouble {
 // ready, or nil.
 func (s *scope) functionTrouble() *trouble {
 	var first *trouble
-	for _, f := range s.run.Spec.Chain {
-		pod := s.function(f.Name)
-		if pod == nil {
+	for i := range s.run.Spec.Chain {
+		f := &s.run.Spec.Chain[i]
+		if !s.exists(f) {
 			continue
 		}
-		if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && (first == nil || t.at.Before(first.at)) {
+		if t := s.startTrouble(f); t != nil && (first == nil || t.at.Before(first.at)) {
 			first = t
 		}
 	}
@@ -188,14 +223,27 @@ func (s *scope) stuck() client.Object {
 		}
 		return &s.measurers[0]
 	}
-	for _, f := range s.run.Spec.Chain {
-		if pod := s.function(f.Name); pod != nil && !s.records.chainOpen {
-			if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && t.over(s.now) {
-				return pod
+	for i := range s.run.Spec.Chain {
+		if f := &s.run.Spec.Chain[i]; s.exists(f) && !s.records.chainOpen {
+			if t := s.startTrouble(f); t != nil && t.over(s.now) {
+				return s.objectOf(f)
 			}
 		}
 	}
 	return nil
+}
+
+// objectOf is the object of a function that exists whose events say why it does
+// not start: a virtual machine's pod, once there is one.
+func (s *scope) objectOf(f *v1alpha1.NetworkFunction) client.Object {
+	if f.Runtime != v1alpha1.RuntimeVirtualMachine {
+		return s.function(f.Name)
+	}
+	machine := s.machine(f.Name)
+	if pod := s.launcher(machine); pod != nil {
+		return pod
+	}
+	return machine
 }
 
 // verdicts judge the figures by the run's own thresholds.

@@ -103,8 +103,11 @@ func (w *writer) facts() {
 	if w.figures.Frames != nil {
 		w.status.Results, w.status.Summary = w.figures.Frames, w.figures.Summary
 	}
-	if w.figures.Warnings != nil {
-		w.status.Warnings = boundedWarnings(w.figures.Warnings)
+	if w.plan != nil && (w.action == actOpenChain || w.records != nil && w.records.chainOpen || w.failed()) {
+		w.status.Chain = w.reports()
+	}
+	if warnings := w.warnings(); warnings != nil {
+		w.status.Warnings = boundedWarnings(warnings)
 	}
 	if report := w.generator(); report != nil {
 		w.status.Generator = report
@@ -112,6 +115,14 @@ func (w *writer) facts() {
 	if w.finishing() {
 		w.status.CompletionTime = ptr.To(metav1.NewTime(w.now))
 	}
+}
+
+// warnings are doubts about the device and about the figures.
+func (w *writer) warnings() []v1alpha1.Warning {
+	if w.plan == nil {
+		return w.figures.Warnings
+	}
+	return append(machineWarnings(w.plan, w.status.Chain), w.figures.Warnings...)
 }
 
 // generator is what the driver found out, on the chain's path where it has been opened.

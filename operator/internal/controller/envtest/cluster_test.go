@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/ptr"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -37,6 +38,11 @@ type node struct {
 	silent map[string]bool
 	// ends, if set, is how a measurer's pod ends in place of measuring.
 	ends func(*corev1.Pod)
+
+	// machines are what becomes of a virtual machine; absent: it runs and is ready.
+	machine func(*kubevirtv1.VirtualMachineInstance)
+	// kubeVirt says that there are virtual machines to play.
+	kubeVirt bool
 
 	seen      map[types.UID]bool
 	measurers map[types.UID]context.CancelFunc
@@ -85,6 +91,11 @@ func (n *node) step(ctx context.Context) error {
 	for i := range jobs.Items {
 		if err := n.stepJob(ctx, &jobs.Items[i], pods.Items); err != nil {
 			return fmt.Errorf("job %s: %w", jobs.Items[i].Name, err)
+		}
+	}
+	if n.kubeVirt {
+		if err := n.stepMachines(ctx, pods.Items); err != nil {
+			return err
 		}
 	}
 	for i := range pods.Items {

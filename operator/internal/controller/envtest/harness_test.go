@@ -44,9 +44,14 @@ type lab struct {
 	stop      func()
 }
 
-// newLab makes the namespace and starts everything. Labels are the namespace's.
+// newLab is a lab for a test that runs beside others.
 func newLab(t *testing.T, labels map[string]string) *lab {
 	t.Parallel()
+	return startLab(t, labels)
+}
+
+// startLab makes the namespace and starts everything. Labels are the namespace's.
+func startLab(t *testing.T, labels map[string]string) *lab {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "lab-", Labels: labels}}
 	l := &lab{WithT: NewWithT(t), t: t, ctx: context.Background()}
 	l.SetDefaultEventuallyTimeout(patience)
@@ -72,8 +77,8 @@ func (l *lab) startOperator() {
 	})
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
-	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1"}
-	l.Expect(controller.Setup(ctx, mgr, clock.RealClock{}, defaults, prometheus.NewRegistry())).To(Succeed())
+	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1"}
+	l.Expect(controller.Setup(ctx, mgr, clock.RealClock{}, defaults, []string{l.namespace}, prometheus.NewRegistry())).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	l.stop = func() {
@@ -190,7 +195,7 @@ func (l *lab) objects() []string {
 	var found []string
 	for _, list := range []client.ObjectList{
 		&batchv1.JobList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{},
-		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &networkingv1.NetworkPolicyList{}, networks,
+		&corev1.SecretList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &networkingv1.NetworkPolicyList{}, networks,
 	} {
 		if err := cluster.List(l.ctx, list, client.InNamespace(l.namespace)); err != nil {
 			return []string{err.Error()}

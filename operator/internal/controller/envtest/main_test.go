@@ -33,6 +33,9 @@ var (
 	cluster  client.Client
 )
 
+// installKubeVirt brings the kind of KubeVirt that runs need, which the cluster does not know before.
+var installKubeVirt func() error
+
 func TestMain(m *testing.M) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set, so there is no API server to test against: run \"make test\"")
@@ -61,6 +64,10 @@ func run(m *testing.M) int {
 			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
 		}
 	}()
+	installKubeVirt = func() error {
+		_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{"testdata/kubevirt"}, ErrorIfPathMissing: true})
+		return err
+	}
 	config.QPS = -1
 	if err := prepare(); err != nil {
 		fmt.Fprintln(os.Stderr, "preparing the cluster:", err)

@@ -26,6 +26,7 @@ func Input(routers int) plan.Input {
 		Defaults: plan.Defaults{
 			TrafficImage:    "registry.example/traffic:v1",
 			FunctionImage:   "registry.example/vnf:v1",
+			GuestImage:      "registry.example/vnf-guest:v1",
 			ImagePullPolicy: corev1.PullIfNotPresent,
 		},
 	}
@@ -65,6 +66,26 @@ func Router(name string) v1alpha1.NetworkFunction {
 		West:   v1alpha1.FunctionPort{Attachment: v1alpha1.AttachmentVeth},
 		East:   v1alpha1.FunctionPort{Attachment: v1alpha1.AttachmentVeth},
 	}
+}
+
+// MachineInput is a run of a chain of routers in virtual machines, with what
+// KubeVirt brings to the cluster.
+func MachineInput(routers int) plan.Input {
+	in := Input(routers)
+	in.KubeVirt = true
+	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
+	in.Testbed.Spec.DeviceUnderTest.Attachments = []v1alpha1.Attachment{
+		v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139,
+	}
+	for i := range routers {
+		in.Run.Spec.Chain[i] = Machine(in.Run.Spec.Chain[i].Name)
+	}
+	return in
+}
+
+// Machine is a router in a virtual machine with every default.
+func Machine(name string) v1alpha1.NetworkFunction {
+	return v1alpha1.NetworkFunction{Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimeVirtualMachine}
 }
 
 func throughput() *v1alpha1.Throughput {

@@ -1,0 +1,89 @@
+package v1alpha1
+
+// FunctionReport is what a function of the chain turned out to be.
+type FunctionReport struct {
+	// name of the function in the chain.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Name string `json:"name,omitempty"`
+
+	// runtime is Pod or VirtualMachine.
+	// +required
+	Runtime Runtime `json:"runtime,omitempty"`
+
+	// node that the function runs on.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
+
+	// imageID of the function, as the node's container runtime tells it; with a
+	// virtual machine, of the image that it booted from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ImageID string `json:"imageID,omitempty"`
+
+	// virtualMachine is what KubeVirt reports; absent for a pod.
+	// +optional
+	VirtualMachine *VirtualMachineReport `json:"virtualMachine,omitempty"`
+}
+
+// VirtualMachineReport is what KubeVirt reports about a virtual machine: its
+// VirtualMachineInstance's status, and what its spec became at admission.
+type VirtualMachineReport struct {
+	// machineType that QEMU resolved, such as pc-q35-9.2.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	MachineType string `json:"machineType,omitempty"`
+
+	// cpuModel that KubeVirt was asked for: host-model where nothing else is set.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CPUModel string `json:"cpuModel,omitempty"`
+
+	// vcpus that the guest has. Absent: not reported.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	VCPUs int32 `json:"vcpus,omitempty"`
+
+	// memoryBytes that the guest has. Absent: not reported.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MemoryBytes int64 `json:"memoryBytes,omitempty"`
+
+	// launcherImage is KubeVirt's own image in which QEMU runs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	LauncherImage string `json:"launcherImage,omitempty"`
+
+	// ports are the function's ports, west first.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Ports []VirtualPortReport `json:"ports,omitempty"`
+}
+
+// VirtualPortReport is one NIC of a virtual machine.
+type VirtualPortReport struct {
+	// name of the port: west or east.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	Name string `json:"name,omitempty"`
+
+	// model that KubeVirt was asked for, such as virtio or e1000.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Model string `json:"model,omitempty"`
+
+	// mac is the hardware address that KubeVirt reports.
+	// +optional
+	// +kubebuilder:validation:MaxLength=17
+	MAC string `json:"mac,omitempty"`
+
+	// queues is the number of queue pairs. Absent: not reported.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Queues int32 `json:"queues,omitempty"`
+}

@@ -1,0 +1,161 @@
+package v1alpha1
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// CPUPlacement says whether a virtual machine shares its cores.
+// +kubebuilder:validation:Enum=Shared;Dedicated;DedicatedWithIsolatedEmulator
+type CPUPlacement string
+
+const (
+	// CPUPlacementShared lets the node's scheduler place the vCPUs.
+	CPUPlacementShared CPUPlacement = "Shared"
+	// CPUPlacementDedicated gives each vCPU a core of its own.
+	CPUPlacementDedicated CPUPlacement = "Dedicated"
+	// CPUPlacementDedicatedWithIsolatedEmulator gives QEMU's own threads one more core.
+	CPUPlacementDedicatedWithIsolatedEmulator CPUPlacement = "DedicatedWithIsolatedEmulator"
+)
+
+// HugepageSize is a size of page that the node's kernel offers.
+// +kubebuilder:validation:Enum="2Mi";"1Gi"
+type HugepageSize string
+
+// NUMAPolicy says whether the guest sees the node's NUMA layout.
+// +kubebuilder:validation:Enum=None;GuestMappingPassthrough
+type NUMAPolicy string
+
+const (
+	// NUMANone shows the guest one NUMA node.
+	NUMANone NUMAPolicy = "None"
+	// NUMAGuestMappingPassthrough shows the guest the NUMA nodes of its cores.
+	NUMAGuestMappingPassthrough NUMAPolicy = "GuestMappingPassthrough"
+)
+
+// Realtime says whether vCPU threads run with real-time priority.
+// +kubebuilder:validation:Enum=Disabled;Enabled
+type Realtime string
+
+const (
+	// RealtimeDisabled leaves vCPU threads to the ordinary scheduler.
+	RealtimeDisabled Realtime = "Disabled"
+	// RealtimeEnabled gives vCPU threads real-time priority and locks the memory.
+	RealtimeEnabled Realtime = "Enabled"
+)
+
+// Boot is what a virtual machine starts from.
+// +kubebuilder:validation:Enum=Kernel;Disk
+type Boot string
+
+const (
+	// BootKernel starts /boot/vmlinuz and /boot/initrd.img of the image.
+	BootKernel Boot = "Kernel"
+	// BootDisk starts the disk in the image's folder /disk.
+	BootDisk Boot = "Disk"
+)
+
+// OnDifference says what becomes of a run whose virtual machine is not as it was asked for.
+// +kubebuilder:validation:Enum=Warn;Fail
+type OnDifference string
+
+const (
+	// OnDifferenceWarn puts a warning beside the figures.
+	OnDifferenceWarn OnDifference = "Warn"
+	// OnDifferenceFail ends the run before it measures.
+	OnDifferenceFail OnDifference = "Fail"
+)
+
+// Platform is the shape of a virtual machine.
+// +kubebuilder:validation:XValidation:rule="self.numa == 'None' || self.cpuPlacement != 'Shared'",message="numa GuestMappingPassthrough needs dedicated CPUs; set cpuPlacement Dedicated or DedicatedWithIsolatedEmulator",fieldPath=".numa"
+// +kubebuilder:validation:XValidation:rule="self.numa == 'None' || has(self.hugepages)",message="numa GuestMappingPassthrough needs hugepages; set hugepages 2Mi or 1Gi",fieldPath=".numa"
+// +kubebuilder:validation:XValidation:rule="self.realtime == 'Disabled' || self.numa == 'GuestMappingPassthrough'",message="realtime needs the node's NUMA layout, and with it dedicated CPUs and hugepages; set numa GuestMappingPassthrough",fieldPath=".realtime"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).compareTo(quantity('128Mi')) >= 0",message="memory must be at least 128Mi; the reference guest needs that much to boot",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.hugepages) || quantity(string(self.memory)).asInteger() % (self.hugepages == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of the page size in hugepages",fieldPath=".memory"
+type Platform struct {
+	// vcpus of the virtual machine. Default 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	VCPUs int32 `json:"vcpus,omitempty"`
+
+	// memory of the virtual machine, at least 128Mi. Default 512Mi.
+	// +optional
+	// +kubebuilder:default="512Mi"
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// cpuPlacement is Shared, Dedicated (each vCPU has a core of its own), or
+	// DedicatedWithIsolatedEmulator (and QEMU's own threads another). The node
+	// needs the kubelet's static CPU manager for the latter two. Default Shared.
+	// +optional
+	// +kubebuilder:default=Shared
+	CPUPlacement CPUPlacement `json:"cpuPlacement,omitempty"`
+
+	// numa is None, or GuestMappingPassthrough: the guest sees the NUMA nodes of
+	// its cores. The latter needs dedicated CPUs and hugepages. Default None.
+	// +optional
+	// +kubebuilder:default=None
+	NUMA NUMAPolicy `json:"numa,omitempty"`
+
+	// hugepages backs the memory with pages of this size, 2Mi or 1Gi, of which
+	// the node must have enough set aside. Absent: ordinary pages.
+	// +optional
+	Hugepages HugepageSize `json:"hugepages,omitempty"`
+
+	// realtime is Disabled, or Enabled: vCPU threads have real-time priority.
+	// The latter needs numa GuestMappingPassthrough, and a node that KubeVirt
+	// labels as capable of it. Default Disabled.
+	// +optional
+	// +kubebuilder:default=Disabled
+	Realtime Realtime `json:"realtime,omitempty"`
+
+	// boot is Kernel (/boot/vmlinuz and /boot/initrd.img of the image) or Disk
+	// (the disk in the image's folder /disk). Default Kernel.
+	// +optional
+	// +kubebuilder:default=Kernel
+	Boot Boot `json:"boot,omitempty"`
+
+	// onDifference says what becomes of the run when KubeVirt reports another
+	// machine than was asked for (vCPUs, memory, queues, MAC addresses): Warn
+	// puts the warning MachineDiffers beside the figures, Fail ends the run with
+	// that reason before it measures. Default Warn.
+	// +optional
+	// +kubebuilder:default=Warn
+	OnDifference OnDifference `json:"onDifference,omitempty"`
+}
+
+// Dedicated says that each vCPU has a core of its own.
+func (p Platform) Dedicated() bool { return p.CPUPlacement != CPUPlacementShared }
+
+// EffectivePlatform is a virtual machine's shape with every default filled in.
+// Callers may change what they get.
+func (f *NetworkFunction) EffectivePlatform() Platform {
+	var p Platform
+	if f.Platform != nil {
+		p = *f.Platform.DeepCopy()
+	}
+	if p.Memory == nil {
+		p.Memory = new(resource.MustParse("512Mi"))
+	}
+	p.VCPUs = cmp.Or(p.VCPUs, 1)
+	p.CPUPlacement = cmp.Or(p.CPUPlacement, CPUPlacementShared)
+	p.NUMA = cmp.Or(p.NUMA, NUMANone)
+	p.Realtime = cmp.Or(p.Realtime, RealtimeDisabled)
+	p.Boot = cmp.Or(p.Boot, BootKernel)
+	p.OnDifference = cmp.Or(p.OnDifference, OnDifferenceWarn)
+	return p
+}
+
+// EffectiveAttachment is what a port of the function is, where its spec leaves
+// it to the runtime.
+func (f *NetworkFunction) EffectiveAttachment(port FunctionPort) Attachment {
+	switch {
+	case port.Attachment != "":
+		return port.Attachment
+	case f.Runtime == RuntimeVirtualMachine:
+		return AttachmentVirtio
+	}
+	return AttachmentVeth
+}

@@ -1,0 +1,221 @@
+package chain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+)
+
+const (
+	// keyUserData is the key of the secret that KubeVirt gives the guest as NoCloud user data.
+	keyUserData = "userdata"
+
+	// networkManagement is the machine's NIC on the pod network, for the probe
+	// alone; its MAC address is KubeVirt's to choose.
+	networkManagement = "default"
+
+	volumeConfig = "config"
+	volumeDisk   = "disk"
+
+	// Files of the guest's image.
+	guestKernel = "/boot/vmlinuz"
+	guestInitrd = "/boot/initrd.img"
+	// guestArguments make the console that KubeVirt logs the kernel's, with
+	// errors alone, so that the function's own lines are its end.
+	guestArguments = "console=ttyS0 quiet"
+
+	// ContainerConsole is the launcher's container whose log is the guest's console.
+	ContainerConsole = "guest-console-log"
+)
+
+// nicModels are libvirt's names of the attachments; the API has no constants
+// for the emulated ones.
+var nicModels = map[v1alpha1.Attachment]string{
+	v1alpha1.AttachmentVirtio:  kubevirtv1.VirtIO,
+	v1alpha1.AttachmentE1000:   "e1000",
+	v1alpha1.AttachmentE1000e:  "e1000e",
+	v1alpha1.AttachmentRTL8139: "rtl8139",
+}
+
+// NICModel is what KubeVirt calls an attachment.
+func NICModel(attachment v1alpha1.Attachment) string { return nicModels[attachment] }
+
+// machineSecret is the function's configuration as user data. It is a secret,
+// and not part of the machine's spec, because a function's configuration may
+// hold private keys.
+func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metadata(p, p.Names().Function(function.Name), ComponentFunction),
+		Immutable:  new(true),
+		Data:       map[string][]byte{keyUserData: []byte(document(function.Config))},
+	}
+}
+
+// machine is a VirtualMachineInstance and not a VirtualMachine: one that ends
+// must stay as it ended, because figures from before and after a restart do not
+// belong together. KubeVirt puts its labels and annotations on the launcher's
+// pod, so what holds for functions' pods holds for that one.
+func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
+	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
+	shape := function.Machine
+	spec := kubevirtv1.VirtualMachineInstanceSpec{
+		Affinity:                      onNode(p.DeviceNode),
+		Tolerations:                   function.Tolerations,
+		TerminationGracePeriodSeconds: new(int64(functionGrace)),
+		// A machine that moves in the middle of a trial spoils it.
+		EvictionStrategy: new(kubevirtv1.EvictionStrategyNone),
+		Domain: kubevirtv1.DomainSpec{
+			CPU:       machineCPU(shape),
+			Memory:    machineMemory(shape),
+			Resources: machineResources(shape),
+			Devices: kubevirtv1.Devices{
+				Disks:                      []kubevirtv1.Disk{virtioDisk(volumeConfig)},
+				Interfaces:                 machineInterfaces(p, function),
+				NetworkInterfaceMultiQueue: new(shape.Queues > 1),
+				Rng:                        &kubevirtv1.Rng{},
+				AutoattachGraphicsDevice:   new(false),
+				AutoattachMemBalloon:       new(false),
+				AutoattachInputDevice:      new(false),
+				AutoattachSerialConsole:    new(true),
+				LogSerialConsole:           new(true),
+				// No slots for devices that never come.
+				DisableHotplug: true,
+			},
+		},
+		Networks: machineNetworks(p, function),
+		Volumes: []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
+			CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
+		}}},
+		ReadinessProbe: machineProbe(),
+	}
+	boot(p, function, &spec)
+	return &kubevirtv1.VirtualMachineInstance{
+		TypeMeta:   metav1.TypeMeta{APIVersion: kubevirtv1.GroupVersion.String(), Kind: kubevirtv1.VirtualMachineInstanceGroupVersionKind.Kind},
+		ObjectMeta: meta,
+		Spec:       spec,
+	}
+}
+
+// boot sets what the machine starts from. KubeVirt takes one pull secret for an
+// image, so the first counts.
+func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineInstanceSpec) {
+	secret := ""
+	if len(p.ImagePullSecrets) > 0 {
+		secret = p.ImagePullSecrets[0]
+	}
+	if function.Machine.Boot == v1alpha1.BootDisk {
+		spec.Domain.Devices.Disks = append([]kubevirtv1.Disk{virtioDisk(volumeDisk)}, spec.Domain.Devices.Disks...)
+		spec.Volumes = append([]kubevirtv1.Volume{{Name: volumeDisk, VolumeSource: kubevirtv1.VolumeSource{
+			ContainerDisk: &kubevirtv1.ContainerDiskSource{Image: function.Image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: secret},
+		}}}, spec.Volumes...)
+		return
+	}
+	spec.Domain.Firmware = &kubevirtv1.Firmware{KernelBoot: &kubevirtv1.KernelBoot{
+		KernelArgs: guestArguments,
+		Container: &kubevirtv1.KernelBootContainer{
+			Image: function.Image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: secret,
+			KernelPath: guestKernel, InitrdPath: guestInitrd,
+		},
+	}}
+}
+
+func virtioDisk(name string) kubevirtv1.Disk {
+	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: kubevirtv1.DiskBusVirtio}}}
+}
+
+// machineCPU leaves no room for hotplug, which KubeVirt offers by default and
+// which would change the machine's layout.
+func machineCPU(shape *plan.Machine) *kubevirtv1.CPU {
+	cpu := &kubevirtv1.CPU{
+		Sockets: 1, MaxSockets: 1, Cores: uint32(shape.VCPUs), Threads: 1,
+		DedicatedCPUPlacement: shape.Dedicated(),
+		IsolateEmulatorThread: shape.Isolated(),
+	}
+	if shape.NUMA == v1alpha1.NUMAGuestMappingPassthrough {
+		cpu.NUMA = &kubevirtv1.NUMA{GuestMappingPassthrough: &kubevirtv1.NUMAGuestMappingPassthrough{}}
+	}
+	if shape.Realtime == v1alpha1.RealtimeEnabled {
+		cpu.Realtime = &kubevirtv1.Realtime{}
+	}
+	return cpu
+}
+
+func machineMemory(shape *plan.Machine) *kubevirtv1.Memory {
+	memory := resource.NewQuantity(shape.MemoryBytes, resource.BinarySI)
+	m := &kubevirtv1.Memory{Guest: memory, MaxGuest: memory}
+	if shape.Hugepages != "" {
+		m.Hugepages = &kubevirtv1.Hugepages{PageSize: string(shape.Hugepages)}
+	}
+	return m
+}
+
+// machineResources say what would else depend on the cluster's settings. With
+// dedicated CPUs the pod's requests are its limits.
+func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
+	memory := *resource.NewQuantity(shape.MemoryBytes, resource.BinarySI)
+	if shape.Dedicated() {
+		return kubevirtv1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceMemory: memory},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: memory},
+		}
+	}
+	return kubevirtv1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(plan.SharedMilliCPU*int64(shape.VCPUs), resource.DecimalSI),
+		corev1.ResourceMemory: memory,
+	}}
+}
+
+// machineInterfaces are the NICs in the guest's order on the bus: management,
+// west, east. The traffic ports are bound to their networks by a bridge in the
+// launcher's pod, so that the guest has the port's MAC address.
+func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
+	interfaces := []kubevirtv1.Interface{{
+		Name: networkManagement, Model: kubevirtv1.VirtIO,
+		InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Masquerade: &kubevirtv1.InterfaceMasquerade{}},
+		Ports:                  []kubevirtv1.Port{{Name: "http", Protocol: string(corev1.ProtocolTCP), Port: portHTTP}},
+	}}
+	for _, end := range p.PortsOf(function.Name) {
+		interfaces = append(interfaces, kubevirtv1.Interface{
+			Name: end.Interface, Model: NICModel(attachmentOf(function, end)), MacAddress: end.MAC,
+			InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}},
+		})
+	}
+	return interfaces
+}
+
+func attachmentOf(function plan.Function, end plan.End) v1alpha1.Attachment {
+	if end.Interface == plan.InterfaceWest {
+		return function.WestAttachment
+	}
+	return function.EastAttachment
+}
+
+func machineNetworks(p *plan.Plan, function plan.Function) []kubevirtv1.Network {
+	networks := []kubevirtv1.Network{{Name: networkManagement, NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}}}
+	for _, end := range p.PortsOf(function.Name) {
+		networks = append(networks, kubevirtv1.Network{
+			Name:          end.Interface,
+			NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: end.Network}},
+		})
+	}
+	return networks
+}
+
+// machineProbe asks the function as a pod's does.
+func machineProbe() *kubevirtv1.Probe {
+	return &kubevirtv1.Probe{
+		Handler: kubevirtv1.Handler{HTTPGet: &corev1.HTTPGetAction{
+			Path: "/readyz", Port: intstr.FromInt32(portHTTP), Scheme: corev1.URISchemeHTTP,
+		}},
+		PeriodSeconds:    1,
+		TimeoutSeconds:   10,
+		SuccessThreshold: 1,
+		FailureThreshold: 1,
+	}
+}

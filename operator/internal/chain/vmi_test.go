@@ -1,0 +1,90 @@
+package chain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+// expectNetworks: a machine's NICs join networks that exist, west before east,
+// behind the management's.
+func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, known map[string]bool) {
+	t.Helper()
+	var names []string
+	for _, network := range machine.Spec.Networks {
+		names = append(names, network.Name)
+		if network.Multus != nil && !known[network.Multus.NetworkName] {
+			t.Errorf("%s joins %q, which does not exist", machine.Name, network.Multus.NetworkName)
+		}
+	}
+	if !slices.Equal(names, []string{"default", "west", "east"}) {
+		t.Errorf("%s has networks %v", machine.Name, names)
+	}
+	for i, nic := range machine.Spec.Domain.Devices.Interfaces {
+		if nic.Name != names[i] {
+			t.Errorf("NIC %d of %s is %q, its network %q", i, machine.Name, nic.Name, names[i])
+		}
+	}
+}
+
+// TestMachineNICs: models follow the attachments, and the guest finds its ports
+// by the MAC addresses that it is given.
+func TestMachineNICs(t *testing.T) {
+	p := mustMake(t, inputs["machines"]())
+	want := []string{"virtio", "e1000", "e1000e", "rtl8139"}
+	for i, function := range chain.Functions(p) {
+		nics := function.Machine.Spec.Domain.Devices.Interfaces
+		if nics[0].Masquerade == nil || nics[0].MacAddress != "" || nics[0].Model != "virtio" {
+			t.Errorf("the management NIC of %s is %+v", function.Machine.Name, nics[0])
+		}
+		for j, nic := range nics[1:] {
+			if nic.Bridge == nil || nic.Model != want[i] || nic.MacAddress != p.Functions[i].Config.Ports[j].MAC {
+				t.Errorf("NIC %q of %s is %+v, want model %s and MAC %s", nic.Name, function.Machine.Name, nic, want[i], p.Functions[i].Config.Ports[j].MAC)
+			}
+		}
+	}
+}
+
+// TestMachineQueues: KubeVirt's one switch is on exactly where a port has more than one queue.
+func TestMachineQueues(t *testing.T) {
+	for vcpus, queues := range map[int32]int32{1: 1, 2: 2, 4: 1} {
+		in := plantest.MachineInput(1)
+		f := &in.Run.Spec.Chain[0]
+		f.Platform = &v1alpha1.Platform{VCPUs: vcpus}
+		f.West.Queues, f.East.Queues = &queues, &queues
+		machine := chain.Functions(mustMake(t, in))[0].Machine
+		if got := *machine.Spec.Domain.Devices.NetworkInterfaceMultiQueue; got != (queues > 1) {
+			t.Errorf("%d vCPUs, %d queues: multiqueue is %t", vcpus, queues, got)
+		}
+	}
+}
+
+// TestMachineKeepsSecrets: what the function reads stands in the secret alone.
+func TestMachineKeepsSecrets(t *testing.T) {
+	p := mustMake(t, plantest.MachineInput(1))
+	function := chain.Functions(p)[0]
+	text := string(render(t, []chain.Object{function.Machine}))
+	if address := p.Functions[0].Config.Ports[0].Addresses[0].String(); strings.Contains(text, address) {
+		t.Errorf("the machine's own object holds the configuration:\n%s", text)
+	}
+	if function.Machine.Spec.Volumes[0].CloudInitNoCloud.UserDataSecretRef.Name != function.Secret.Name {
+		t.Error("the machine reads another secret")
+	}
+}
+
+// TestMachineStays: nothing moves, restarts or plugs into a machine in the middle of a trial.
+func TestMachineStays(t *testing.T) {
+	spec := chain.Functions(mustMake(t, plantest.MachineInput(1)))[0].Machine.Spec
+	if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || spec.LivenessProbe != nil || !spec.Domain.Devices.DisableHotplug {
+		t.Errorf("eviction strategy %s, liveness probe %v, hotplug off: %t", *spec.EvictionStrategy, spec.LivenessProbe, spec.Domain.Devices.DisableHotplug)
+	}
+	if spec.Domain.CPU.MaxSockets != 1 || spec.Domain.Memory.MaxGuest.Cmp(*spec.Domain.Memory.Guest) != 0 {
+		t.Errorf("the machine can grow: %+v, %+v", spec.Domain.CPU, spec.Domain.Memory)
+	}
+}

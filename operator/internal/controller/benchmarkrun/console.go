@@ -1,0 +1,32 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"vnfbench.io/operator/internal/chain"
+)
+
+// What is read of a console: enough for a kernel's last words.
+const (
+	consoleLines = 6
+	consoleBytes = 16 << 10
+)
+
+// PodConsole reads consoles from the log of the launcher's container that
+// follows them.
+type PodConsole struct{ Clientset kubernetes.Interface }
+
+// Tail is a Console's.
+func (c PodConsole) Tail(ctx context.Context, namespace, pod string) (string, error) {
+	log, err := c.Clientset.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{
+		Container: chain.ContainerConsole, TailLines: new(int64(consoleLines)), LimitBytes: new(int64(consoleBytes)),
+	}).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("reading the log of container %q of pod %q: %w", chain.ContainerConsole, pod, err)
+	}
+	return string(log), nil
+}

@@ -1,0 +1,208 @@
+package benchmarkrun
+
+import (
+	"cmp"
+	"strings"
+	"time"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// containerCompute is the launcher's container in which QEMU runs.
+const containerCompute = "compute"
+
+// diagnoseMachineStart says why a virtual machine is not ready yet, or nil when
+// it is. bound is how long it may take from its creation; launcher is its pod,
+// nil where KubeVirt has made none.
+func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration) *trouble {
+	at := machine.CreationTimestamp.Add(bound)
+	phase := machine.Status.Phase
+	switch {
+	case machineEnded(machine):
+		return &trouble{reason: v1alpha1.ReasonMachineNotStarted,
+			message: sentence("virtual machine %q ended before it was ready: %s", machine.Name, machineEnding(machine, launcher))}
+	case isReady(machine) && machine.DeletionTimestamp.IsZero() && reported(machine):
+		return nil
+	case isReady(machine) && machine.DeletionTimestamp.IsZero():
+		return &trouble{v1alpha1.ReasonMachineNotStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
+	case launcher == nil:
+		return &trouble{v1alpha1.ReasonMachineNotStarted,
+			sentence("virtual machine %q has no pod yet: %s", machine.Name, cmp.Or(unsynchronized(machine), "KubeVirt's virt-controller has not said why; look at its pods")), at}
+	case phase == kubevirtv1.Running:
+		ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
+		return &trouble{v1alpha1.ReasonChainNotReady,
+			sentence("virtual machine %q runs, and the function in it is not ready: %s", machine.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+	}
+	if t := diagnoseLauncher(launcher, at); t != nil {
+		return t
+	}
+	return &trouble{v1alpha1.ReasonMachineNotStarted,
+		sentence("virtual machine %q does not start (phase %s): %s", machine.Name, cmp.Or(string(phase), "unknown"),
+			cmp.Or(unsynchronized(machine), "its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node")), at}
+}
+
+// diagnoseLauncher says why a launcher's pod does not run, or nil. Its init
+// containers end in order, so a container that has ended is no trouble by itself.
+func diagnoseLauncher(pod *corev1.Pod, at time.Time) *trouble {
+	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
+		message := sentence("pod %q finds no node: %s", pod.Name, scheduled.Message)
+		return &trouble{v1alpha1.ReasonUnschedulable, sentence("%s%s", message, schedulingRemedy(scheduled.Message)), at}
+	}
+	if t := diagnoseImage(pod, at); t != nil {
+		return t
+	}
+	if pod.Status.Phase == corev1.PodPending {
+		return &trouble{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waitingContainer(pod), "its containers are not created yet")), at}
+	}
+	return nil
+}
+
+// schedulingRemedies say what a resource is for that a node lacks.
+var schedulingRemedies = []struct{ lacking, remedy string }{
+	{"devices.kubevirt.io/kvm", "the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter"},
+	{"devices.kubevirt.io/vhost-net", "the node offers no /dev/vhost-net: load the kernel module vhost_net there"},
+	{"devices.kubevirt.io/tun", "the node offers no /dev/net/tun: load the kernel module tun there"},
+	{"hugepages-", "set aside more hugepages on the node, or leave out platform.hugepages"},
+	{"Insufficient cpu", "fewer platform.vcpus, or another node"},
+	{"Insufficient memory", "less platform.memory, or another node"},
+	{"node affinity/selector", "the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true"},
+}
+
+// schedulingRemedy is what to do about the scheduler's sentence, or "".
+func schedulingRemedy(message string) string {
+	for _, r := range schedulingRemedies {
+		if strings.Contains(message, r.lacking) {
+			return "; " + r.remedy
+		}
+	}
+	return ""
+}
+
+// diagnoseMachineReady says why a virtual machine that was ready no longer
+// forwards, or nil.
+func diagnoseMachineReady(name string, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *trouble {
+	broken := func(format string, args ...any) *trouble {
+		return &trouble{reason: v1alpha1.ReasonChainFailed, message: sentence("function %q"+format, append([]any{name}, args...)...)}
+	}
+	switch {
+	case machine == nil:
+		return broken(": its virtual machine is gone")
+	case machineEnded(machine):
+		return broken(": its virtual machine ended: %s", machineEnding(machine, launcher))
+	case !machine.DeletionTimestamp.IsZero():
+		return broken(": its virtual machine is being deleted")
+	case isReady(machine):
+		return nil
+	}
+	ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
+	t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its virtual machine says so"))
+	t.at = ready.LastTransitionTime.Add(causePatience)
+	return t
+}
+
+func machineEnded(machine *kubevirtv1.VirtualMachineInstance) bool {
+	return machine.Status.Phase == kubevirtv1.Failed || machine.Status.Phase == kubevirtv1.Succeeded
+}
+
+// machineEnding says how a machine ended, from the pod that it ran in.
+func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) string {
+	how := "phase " + string(machine.Status.Phase)
+	if machine.Status.Reason != "" {
+		how += ", " + machine.Status.Reason
+	}
+	if launcher == nil {
+		return how + ", and its pod is gone"
+	}
+	if launcher.Status.Phase == corev1.PodFailed && launcher.Status.Reason != "" {
+		return how + "; " + launcher.Status.Reason + ": " + launcher.Status.Message
+	}
+	for _, c := range launcher.Status.ContainerStatuses {
+		if end := c.State.Terminated; c.Name == containerCompute && end != nil {
+			how += "; " + ending(c.Name, end)
+		}
+	}
+	return how
+}
+
+func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
+	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
+}
+
+// reported says that KubeVirt has told what the machine became.
+func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
+	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
+		if nic := nicStatus(machine, port); nic == nil || nic.MAC == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// unsynchronized is why KubeVirt could not do what the machine's spec asks, or "".
+func unsynchronized(machine *kubevirtv1.VirtualMachineInstance) string {
+	c := machineCondition(machine, kubevirtv1.VirtualMachineInstanceSynchronized)
+	if c.Status != corev1.ConditionFalse {
+		return ""
+	}
+	return strings.TrimPrefix(c.Reason+": "+c.Message, ": ")
+}
+
+func machineCondition(machine *kubevirtv1.VirtualMachineInstance, kind kubevirtv1.VirtualMachineInstanceConditionType) kubevirtv1.VirtualMachineInstanceCondition {
+	for _, c := range machine.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return kubevirtv1.VirtualMachineInstanceCondition{}
+}
+
+// consoleLimit leaves room for what comes before the console in a message.
+const consoleLimit = 240
+
+// lastLines is the end of a console as one short line: without control
+// sequences, lines joined by " | ".
+func lastLines(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		if line = printable(line); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	joined := strings.Join(kept, " | ")
+	if len(joined) > consoleLimit {
+		joined = "..." + strings.ToValidUTF8(joined[len(joined)-consoleLimit+3:], "")
+	}
+	return joined
+}
+
+// printable drops control characters and a terminal's sequences (ESC [ … letter).
+func printable(line string) string {
+	var b strings.Builder
+	sequence := false
+	for _, r := range line {
+		switch {
+		case r == '\x1b':
+			sequence = true
+		case sequence:
+			sequence = r == '[' || r == ';' || r == '?' || unicode.IsDigit(r)
+		case unicode.IsPrint(r) || r == '\t':
+			b.WriteRune(r)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// withConsole adds what the guest said last.
+func withConsole(t *trouble, console string) *trouble {
+	if t == nil || console == "" {
+		return t
+	}
+	added := *t
+	added.message = bounded(t.message, messageLimit-consoleLimit-len("; its console ends: ")) + "; its console ends: " + console
+	return &added
+}

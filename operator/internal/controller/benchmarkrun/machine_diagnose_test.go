@@ -1,0 +1,188 @@
+package benchmarkrun
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+type machineChange func(*kubevirtv1.VirtualMachineInstance)
+
+// testMachine makes a virtual machine, created at the epoch.
+func testMachine(name string, changes ...machineChange) *kubevirtv1.VirtualMachineInstance {
+	m := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-machine", CreationTimestamp: metav1.NewTime(epoch)}}
+	m.Status.Phase = kubevirtv1.Scheduling
+	for _, change := range changes {
+		change(m)
+	}
+	return m
+}
+
+func phase(p kubevirtv1.VirtualMachineInstancePhase) machineChange {
+	return func(m *kubevirtv1.VirtualMachineInstance) { m.Status.Phase = p }
+}
+
+func says(kind kubevirtv1.VirtualMachineInstanceConditionType, status corev1.ConditionStatus, reason, message string) machineChange {
+	return func(m *kubevirtv1.VirtualMachineInstance) {
+		m.Status.Conditions = append(m.Status.Conditions, kubevirtv1.VirtualMachineInstanceCondition{
+			Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(epoch)})
+	}
+}
+
+func nics(m *kubevirtv1.VirtualMachineInstance) {
+	m.Status.Interfaces = []kubevirtv1.VirtualMachineInstanceNetworkInterface{
+		{Name: "default", MAC: "52:54:00:00:00:01", QueueCount: 1},
+		{Name: "west", MAC: "02:00:00:00:0a:05", QueueCount: 1}, {Name: "east", MAC: "02:00:00:00:0a:06", QueueCount: 1},
+	}
+}
+
+func serves(m *kubevirtv1.VirtualMachineInstance) {
+	phase(kubevirtv1.Running)(m)
+	nics(m)
+	says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")(m)
+}
+
+// initialized is a launcher whose init containers have ended in order.
+func initialized(p *corev1.Pod) {
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "container-disk-binary",
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}}
+}
+
+func computeEnded(code int32, reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Phase = corev1.PodFailed
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "compute",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}}}}
+	}
+}
+
+func TestDiagnoseMachineStart(t *testing.T) {
+	const bound = 5 * time.Minute
+	end := epoch.Add(bound)
+	launcher := func(changes ...func(*corev1.Pod)) *corev1.Pod {
+		return ptr.To(pod("l", append([]func(*corev1.Pod){initialized}, changes...)...))
+	}
+	synchronized := func(reason, message string) machineChange {
+		return says(kubevirtv1.VirtualMachineInstanceSynchronized, corev1.ConditionFalse, reason, message)
+	}
+	tests := map[string]struct {
+		machine  *kubevirtv1.VirtualMachineInstance
+		launcher *corev1.Pod
+		reason   string
+		message  string
+		at       time.Time
+	}{
+		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
+		"ready, NICs not reported": {testMachine("m", says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
+			v1alpha1.ReasonMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
+		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
+		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" has no pod yet: FailedCreate: exceeded quota`, end},
+		"no KVM": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.")), v1alpha1.ReasonUnschedulable,
+			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
+		"no hugepages": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient hugepages-2Mi.")), v1alpha1.ReasonUnschedulable,
+			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
+		"no CPU manager": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
+			`pod "l" finds no node: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
+		"no image": {testMachine("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
+			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullPatience)},
+		"pod not made": {testMachine("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
+			`pod "l" does not start: container "c": CreateContainerConfigError: no secret`, end},
+		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" does not start (phase Scheduled): Synchronizing with the Domain failed.: no NIC model`, end},
+		"virt-handler silent": {testMachine("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" does not start (phase Scheduled): its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node`, end},
+		"never ready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [compute]")), launcher(running),
+			v1alpha1.ReasonChainNotReady, `virtual machine "m" runs, and the function in it is not ready: containers with unready status: [compute]`, end},
+		"died in its boot": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 1`, time.Time{}},
+		"out of memory": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
+		"shut itself down": {testMachine("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonMachineNotStarted,
+			`virtual machine "m" ended before it was ready: phase Succeeded, and its pod is gone`, time.Time{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := diagnoseMachineStart(test.machine, test.launcher, bound)
+			if test.reason == "" {
+				if got != nil {
+					t.Fatalf("got %+v for a healthy machine", got)
+				}
+				return
+			}
+			if got == nil {
+				t.Fatal("no trouble")
+			}
+			if diff := cmp.Diff(*got, trouble{test.reason, test.message, test.at}, cmp.AllowUnexported(trouble{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDiagnoseMachineReady(t *testing.T) {
+	tests := map[string]struct {
+		machine  *kubevirtv1.VirtualMachineInstance
+		launcher *corev1.Pod
+		want     string
+		at       time.Time
+	}{
+		"healthy":     {testMachine("m", serves), nil, "", time.Time{}},
+		"gone":        {nil, nil, `function "f": its virtual machine is gone`, time.Time{}},
+		"deleted":     {testMachine("m", serves, func(m *kubevirtv1.VirtualMachineInstance) { m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }), nil, `function "f": its virtual machine is being deleted`, time.Time{}},
+		"powered off": {testMachine("m", serves, phase(kubevirtv1.Succeeded)), nil, `function "f": its virtual machine ended: phase Succeeded, and its pod is gone`, time.Time{}},
+		"killed":      {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", computeEnded(137, "OOMKilled"))), `function "f": its virtual machine ended: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
+		"evicted":     {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", evicted)), `function "f": its virtual machine ended: phase Failed; Evicted: The node was low on resource: memory.`, time.Time{}},
+		"unready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "GuestNotRunning", "Guest VM is not reported as running")), nil,
+			`function "f" is not ready any more: Guest VM is not reported as running`, epoch.Add(causePatience)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := diagnoseMachineReady("f", test.machine, test.launcher)
+			if test.want == "" {
+				if got != nil {
+					t.Fatalf("got %+v for a healthy machine", got)
+				}
+				return
+			}
+			if got == nil || got.reason != v1alpha1.ReasonChainFailed || got.message != test.want || !got.at.Equal(test.at) {
+				t.Errorf("got %+v, want %q at %s", got, test.want, test.at)
+			}
+		})
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "",
+		"one\r\ntwo\n\n":         "one | two",
+		"\x1b[0;31mred\x1b[0m\n": "red",
+		"a\x00b\tc":              "ab c",
+		strings.Repeat("x", 300): "..." + strings.Repeat("x", consoleLimit-3),
+	} {
+		if got := lastLines(text); got != want {
+			t.Errorf("lastLines(%q) is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestConsoleFitsTheMessage: however long both are, the console's end is there.
+func TestConsoleFitsTheMessage(t *testing.T) {
+	long := &trouble{reason: "r", message: strings.Repeat("m", messageLimit)}
+	got := withConsole(long, lastLines(strings.Repeat("y", 999)+" panic")).message
+	if len(got) > messageLimit || !strings.HasSuffix(got, "panic") {
+		t.Errorf("%d characters, ending %q", len(got), got[len(got)-20:])
+	}
+	if withConsole(nil, "x") != nil || withConsole(long, "") != long {
+		t.Error("something is added to nothing")
+	}
+}

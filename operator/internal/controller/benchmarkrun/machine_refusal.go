@@ -1,0 +1,44 @@
+package benchmarkrun
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// machineError is what the API server or KubeVirt's admission said about a
+// virtual machine.
+type machineError struct {
+	name string
+	err  error
+}
+
+func (e *machineError) Error() string { return fmt.Sprintf("virtual machine %q: %v", e.name, e.err) }
+func (e *machineError) Unwrap() error { return e.err }
+
+// aboutMachine marks an error about an object, where that is a virtual machine.
+func aboutMachine(object client.Object, err error) error {
+	if _, ok := object.(*kubevirtv1.VirtualMachineInstance); ok && err != nil {
+		return &machineError{object.GetName(), err}
+	}
+	return err
+}
+
+// machineRefusal gives a refusal its reason, where it is about a virtual machine.
+func machineRefusal(err error, refused *finding) *finding {
+	var about *machineError
+	switch {
+	case !errors.As(err, &about):
+		return refused
+	case meta.IsNoMatchError(about.err):
+		return found(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster does not know the kind VirtualMachineInstance any more: install KubeVirt")
+	case refused != nil:
+		refused.reason = v1alpha1.ReasonMachineRefused
+	}
+	return refused
+}

@@ -1,0 +1,183 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// machineSyncPatience is how long a reconciliation waits for the first list of
+// virtual machines.
+const machineSyncPatience = 10 * time.Second
+
+// Machines reads the virtual machines of runs. A cluster may not know the kind,
+// and may learn it later: the cache and its watch start when the first run asks
+// and the kind is there.
+type Machines struct {
+	// Mapper knows the cluster's kinds, and looks again for one that it does not know.
+	Mapper meta.RESTMapper
+	// NewCache makes a cache that holds nothing but runs' virtual machines.
+	NewCache func() (cache.Cache, error)
+	// Add starts the cache, and stops it with the manager.
+	Add func(manager.Runnable) error
+
+	controller controller.Controller
+	mutex      sync.Mutex
+	cache      cache.Cache
+}
+
+// reader is nil where the cluster does not know the kind.
+func (m *Machines) reader() (client.Reader, error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.cache != nil {
+		return m.cache, nil
+	}
+	kind := kubevirtv1.VirtualMachineInstanceGroupVersionKind
+	if _, err := m.Mapper.RESTMapping(kind.GroupKind(), kind.Version); meta.IsNoMatchError(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("looking for the kind %s: %w", kind.Kind, err)
+	}
+	made, err := m.NewCache()
+	if err != nil {
+		return nil, fmt.Errorf("making the cache of virtual machines: %w", err)
+	}
+	if err := m.Add(made); err != nil {
+		return nil, fmt.Errorf("starting the cache of virtual machines: %w", err)
+	}
+	enqueue := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, machine *kubevirtv1.VirtualMachineInstance) []reconcile.Request {
+		return runOfPod(ctx, machine)
+	})
+	if err := m.controller.Watch(source.Kind(made, &kubevirtv1.VirtualMachineInstance{}, enqueue)); err != nil {
+		return nil, fmt.Errorf("watching virtual machines: %w", err)
+	}
+	m.cache = made
+	return made, nil
+}
+
+// usesMachines says that a function of the chain is a virtual machine.
+func (s *scope) usesMachines() bool {
+	for i := range s.run.Spec.Chain {
+		if s.run.Spec.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
+			return true
+		}
+	}
+	return false
+}
+
+// readMachines reads the run's virtual machines, where it has any.
+func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
+	if !s.usesMachines() || r.Machines == nil {
+		return nil
+	}
+	reader, err := r.Machines.reader()
+	if err != nil || reader == nil {
+		return err
+	}
+	s.kubeVirt = true
+	ctx, cancel := context.WithTimeout(ctx, machineSyncPatience)
+	defer cancel()
+	var list kubevirtv1.VirtualMachineInstanceList
+	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
+	if err := reader.List(ctx, &list, client.InNamespace(s.run.Namespace), mine); err != nil {
+		return fmt.Errorf("listing the run's virtual machines: %w", err)
+	}
+	s.machines = list.Items
+	return nil
+}
+
+// machine is a function's virtual machine, or nil.
+func (s *scope) machine(function string) *kubevirtv1.VirtualMachineInstance {
+	wanted := s.names.Function(function)
+	for i := range s.machines {
+		if s.machines[i].Name == wanted {
+			return &s.machines[i]
+		}
+	}
+	return nil
+}
+
+// launcher is the newest pod that KubeVirt runs a machine in, or nil.
+func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
+	if machine == nil {
+		return nil
+	}
+	for i := range s.functions {
+		if metav1.IsControlledBy(&s.functions[i], machine) {
+			return &s.functions[i]
+		}
+	}
+	return nil
+}
+
+// launched by KubeVirt: such a pod ends with its machine, which ends it in order.
+func (s *scope) ofMachine(pod *corev1.Pod) bool {
+	for i := range s.machines {
+		if metav1.IsControlledBy(pod, &s.machines[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Console reads the end of a guest's console.
+type Console interface {
+	// Tail is the last lines of the console that a launcher's pod has logged.
+	Tail(ctx context.Context, namespace, pod string) (string, error)
+}
+
+// readConsole reads what a guest said last before the run gives it up. Without
+// it the verdict stands all the same.
+func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
+	name := s.failedMachine()
+	pod := s.launcher(s.machine(name))
+	if pod == nil || r.Console == nil {
+		return nil
+	}
+	text, err := r.Console.Tail(ctx, pod.Namespace, pod.Name)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).V(1).Info("Leaving out the guest's console", "Pod", klog.KObj(pod), "cause", err.Error())
+		return nil
+	}
+	s.console = map[string]string{name: lastLines(text)}
+	return nil
+}
+
+// failedMachine names the function whose virtual machine ends the run now, or "".
+func (s *scope) failedMachine() string {
+	if s.records == nil || s.records.failure != nil || s.records.done {
+		return ""
+	}
+	for i := range s.run.Spec.Chain {
+		f := &s.run.Spec.Chain[i]
+		if f.Runtime != v1alpha1.RuntimeVirtualMachine || s.machine(f.Name) == nil {
+			continue
+		}
+		t := s.startTrouble(f)
+		if s.records.chainOpen {
+			t = s.readyTrouble(f)
+		}
+		if t != nil && t.over(s.now) {
+			return f.Name
+		}
+	}
+	return ""
+}

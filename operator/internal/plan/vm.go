@@ -1,0 +1,235 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// Machine is the virtual machine that a function runs in.
+type Machine struct {
+	VCPUs       int32 `json:"vcpus"`
+	MemoryBytes int64 `json:"memoryBytes"`
+	// Queues is the number of queue pairs of each Virtio port.
+	Queues       int32                 `json:"queues"`
+	CPUPlacement v1alpha1.CPUPlacement `json:"cpuPlacement"`
+	NUMA         v1alpha1.NUMAPolicy   `json:"numa"`
+	Hugepages    v1alpha1.HugepageSize `json:"hugepages,omitempty"`
+	Realtime     v1alpha1.Realtime     `json:"realtime"`
+	Boot         v1alpha1.Boot         `json:"boot"`
+	OnDifference v1alpha1.OnDifference `json:"onDifference,omitempty"`
+}
+
+// Dedicated says that each vCPU has a core of its own.
+func (m *Machine) Dedicated() bool { return m.CPUPlacement != v1alpha1.CPUPlacementShared }
+
+// Isolated says that QEMU's own threads have a core too.
+func (m *Machine) Isolated() bool {
+	return m.CPUPlacement == v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator
+}
+
+// IsMachine says that the function runs in a virtual machine.
+func (f *Function) IsMachine() bool { return f.Machine != nil }
+
+// What KubeVirt requests for a machine's pod beside the guest's own memory:
+// GetMemoryOverhead, the console's and the image's containers of KubeVirt 1.7.
+// A cluster may be set otherwise; the scheduler has the last word.
+const (
+	mebibyte = 1 << 20
+
+	// SharedMilliCPU is what a vCPU requests that shares its core, KubeVirt's own default.
+	SharedMilliCPU = 100
+
+	// pagetableShare of the memory, for the page tables.
+	pagetableShare = 512
+	// launcherBytes are launcher, its monitor, virtlogd, virtqemud and QEMU itself.
+	launcherBytes = (100 + 25 + 25 + 40 + 30) * mebibyte
+	// threadBytes are for each vCPU, and for the thread of the disks.
+	threadBytes = 8 * mebibyte
+	// guaranteedBytes are added where the pod's requests are its limits.
+	guaranteedBytes = 100 * mebibyte
+)
+
+var (
+	consoleAndImage           = Resources{RequestMilliCPU: 5 + 1, MemoryBytes: 36_000_000}
+	consoleAndImageGuaranteed = Resources{RequestMilliCPU: 15 + 10, MemoryBytes: 100_000_000}
+)
+
+// inMachine makes a function a virtual machine's.
+func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
+	platform := spec.EffectivePlatform()
+	f.Machine = &Machine{
+		VCPUs:        platform.VCPUs,
+		MemoryBytes:  platform.Memory.Value(),
+		Queues:       queuesOf(spec, platform),
+		CPUPlacement: platform.CPUPlacement,
+		NUMA:         platform.NUMA,
+		Hugepages:    platform.Hugepages,
+		Realtime:     platform.Realtime,
+		Boot:         platform.Boot,
+		OnDifference: platform.OnDifference,
+	}
+	if spec.Image == "" {
+		f.Image = defaults.GuestImage
+	}
+	f.Resources = f.Machine.requests()
+	for i := range f.Config.Ports {
+		// The guest names its NICs itself: the function finds them by their MAC addresses.
+		f.Config.Ports[i].Interface = ""
+	}
+}
+
+// queuesOf are the queue pairs of the Virtio ports; admission has seen to it
+// that both ports agree.
+func queuesOf(spec *v1alpha1.NetworkFunction, platform v1alpha1.Platform) int32 {
+	for _, port := range []v1alpha1.FunctionPort{spec.West, spec.East} {
+		if port.Queues != nil {
+			return *port.Queues
+		}
+	}
+	return platform.VCPUs
+}
+
+// requests are those of the pod in which KubeVirt runs the machine. Memory of
+// hugepages is counted apart.
+func (m *Machine) requests() Resources {
+	r := Resources{
+		RequestMilliCPU: int64(m.VCPUs) * SharedMilliCPU,
+		MemoryBytes:     m.MemoryBytes/pagetableShare + launcherBytes + (int64(m.VCPUs)+1)*threadBytes,
+	}
+	beside := consoleAndImage
+	if m.Dedicated() {
+		r.RequestMilliCPU = int64(m.VCPUs) * 1000
+		r.MemoryBytes += guaranteedBytes
+		beside = consoleAndImageGuaranteed
+	}
+	if m.Isolated() {
+		r.RequestMilliCPU += 1000
+	}
+	if m.Hugepages == "" {
+		r.MemoryBytes += m.MemoryBytes
+	}
+	r.RequestMilliCPU += beside.RequestMilliCPU
+	r.MemoryBytes += beside.MemoryBytes
+	return r
+}
+
+// checkKubeVirt wants KubeVirt where the chain has a virtual machine.
+func checkKubeVirt(in Input) error {
+	for _, function := range in.Run.Spec.Chain {
+		if function.Runtime == v1alpha1.RuntimeVirtualMachine && !in.KubeVirt {
+			return fail(v1alpha1.ReasonKubeVirtNotInstalled,
+				"install KubeVirt on the cluster and apply the run under a new name, or set the function's runtime to Pod in the run's spec.chain",
+				"function %q is a virtual machine, but the cluster does not know the kind VirtualMachineInstance of kubevirt.io/v1", function.Name)
+		}
+	}
+	return nil
+}
+
+// hugepagesOf is the node's resource of a page size.
+func hugepagesOf(size v1alpha1.HugepageSize) corev1.ResourceName {
+	return corev1.ResourceName(corev1.ResourceHugePagesPrefix + string(size))
+}
+
+// forMachines keeps the nodes on which KubeVirt runs the chain's machines.
+func (c candidates) forMachines(functions []Function) (candidates, error) {
+	labels := machineLabels(functions)
+	if labels == nil {
+		return c, nil
+	}
+	for _, wanted := range labels {
+		c = c.keepDevices(func(n *corev1.Node) bool { return wanted.matches(n) })
+		if len(c.devices) == 0 {
+			return c, fail(v1alpha1.ReasonNoMatchingNode, wanted.remedy,
+				"the chain has a virtual machine, but no node that spec.deviceUnderTest.nodeSelector of the testbed matches has the label %s", wanted)
+		}
+	}
+	pages := map[corev1.ResourceName]int64{}
+	for _, f := range functions {
+		if f.IsMachine() && f.Machine.Hugepages != "" {
+			pages[hugepagesOf(f.Machine.Hugepages)] += f.Machine.MemoryBytes
+		}
+	}
+	for _, size := range []v1alpha1.HugepageSize{"2Mi", "1Gi"} {
+		name := hugepagesOf(size)
+		wanted := pages[name]
+		c = c.keepDevices(func(n *corev1.Node) bool {
+			has := n.Status.Allocatable[name]
+			return wanted <= has.Value()
+		})
+		if len(c.devices) == 0 {
+			return c, fail(v1alpha1.ReasonInsufficientHugepages,
+				"set aside more pages of this size on a node and restart its kubelet, or lower platform.memory or leave out platform.hugepages in the run's spec.chain",
+				"the chain's virtual machines ask for %s of %s, but no node that matches has that much allocatable",
+				resource.NewQuantity(wanted, resource.BinarySI), name)
+		}
+	}
+	return c, nil
+}
+
+// keepDevices keeps the nodes for the functions that match; those for the
+// generator too where both must be one node.
+func (c candidates) keepDevices(match func(*corev1.Node) bool) candidates {
+	drop := func(n *corev1.Node) bool { return !match(n) }
+	c.devices = slices.DeleteFunc(slices.Clone(c.devices), drop)
+	if c.together {
+		c.generators = c.devices
+	}
+	return c
+}
+
+// nodeLabel is one that KubeVirt asks of a machine's node; an empty value means any.
+type nodeLabel struct {
+	// keys are its name in KubeVirt's versions, the oldest first.
+	keys          []string
+	value, remedy string
+}
+
+func (l nodeLabel) String() string { return strings.TrimSuffix(l.keys[0]+"="+l.value, "=") }
+
+func (l nodeLabel) matches(node *corev1.Node) bool {
+	return slices.ContainsFunc(l.keys, func(key string) bool {
+		value, found := node.Labels[key]
+		return found && (l.value == "" || value == l.value)
+	})
+}
+
+// machineLabels are what KubeVirt's scheduling asks of the node of the chain's
+// machines; nil where there is none.
+func machineLabels(functions []Function) []nodeLabel {
+	var machines, dedicated, realtime bool
+	for _, f := range functions {
+		if f.IsMachine() {
+			machines = true
+			dedicated = dedicated || f.Machine.Dedicated()
+			realtime = realtime || f.Machine.Realtime == v1alpha1.RealtimeEnabled
+		}
+	}
+	if !machines {
+		return nil
+	}
+	labels := []nodeLabel{{[]string{kubevirtv1.NodeSchedulable}, "true", "KubeVirt's virt-handler sets it where it runs: look at its pods, and at the placement in the KubeVirt resource"}}
+	if dedicated {
+		labels = append(labels, nodeLabel{[]string{kubevirtv1.DeprecatedCPUManager, kubevirtv1.CPUManager}, "true", "dedicated CPUs need the kubelet's static CPU manager and KubeVirt's feature gate CPUManager; or set platform.cpuPlacement Shared in the run's spec.chain"})
+	}
+	if realtime {
+		labels = append(labels, nodeLabel{[]string{kubevirtv1.RealtimeLabel}, "", "KubeVirt sets it where kernel.sched_rt_runtime_us is -1; or set platform.realtime Disabled in the run's spec.chain"})
+	}
+	return labels
+}
+
+// ofMachines adds to a remedy the field by which virtual machines say what they need.
+func ofMachines(functions []Function, field string) string {
+	if !slices.ContainsFunc(functions, func(f Function) bool { return f.IsMachine() }) {
+		return ""
+	}
+	if field == "cpu" {
+		return " or platform.vcpus"
+	}
+	return " or platform." + field
+}

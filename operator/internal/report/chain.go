@@ -1,0 +1,41 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// chainSection says what each function turned out to be; of a virtual machine
+// more than of a pod.
+func chainSection(doc Document) section {
+	s := section{title: "Chain", columns: []column{
+		left("Function"), left("Runtime"), left("Node"), left("Machine"), left("West"), left("East"), left("Image"),
+	}}
+	for _, f := range doc.Chain {
+		machine, west, east := "", "", ""
+		if vm := f.VirtualMachine; vm != nil {
+			machine = fmt.Sprintf("%s, %d vCPU, %d MiB", cmp.Or(vm.MachineType, "unknown type"), vm.VCPUs, vm.MemoryBytes>>20)
+			west, east = virtualPort(vm.Ports, "west"), virtualPort(vm.Ports, "east")
+		}
+		s.rows = append(s.rows, []string{f.Name, string(f.Runtime), f.Node, machine, west, east, f.ImageID})
+	}
+	return s
+}
+
+// virtualPort is a NIC's model with its queues, where they are known.
+func virtualPort(ports []v1alpha1.VirtualPortReport, name string) string {
+	for _, port := range ports {
+		switch {
+		case port.Name != name:
+		case port.Queues == 0:
+			return port.Model
+		case port.Queues == 1:
+			return port.Model + ", 1 queue"
+		default:
+			return fmt.Sprintf("%s, %d queues", port.Model, port.Queues)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,30 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestChainSection(t *testing.T) {
+	doc := Document{Chain: []v1alpha1.FunctionReport{
+		{Name: "p", Runtime: v1alpha1.RuntimePod, Node: "a", ImageID: "sha256:1"},
+		{Name: "v", Runtime: v1alpha1.RuntimeVirtualMachine, Node: "b", ImageID: "sha256:2", VirtualMachine: &v1alpha1.VirtualMachineReport{
+			MachineType: "pc-q35-9.2", VCPUs: 2, MemoryBytes: 512 << 20,
+			Ports: []v1alpha1.VirtualPortReport{{Name: "west", Model: "virtio", Queues: 2}, {Name: "east", Model: "e1000", Queues: 1}},
+		}},
+		{Name: "w", Runtime: v1alpha1.RuntimeVirtualMachine, VirtualMachine: &v1alpha1.VirtualMachineReport{
+			VCPUs: 1, MemoryBytes: 256 << 20, Ports: []v1alpha1.VirtualPortReport{{Name: "west", Model: "rtl8139"}},
+		}},
+	}}
+	want := [][]string{
+		{"p", "Pod", "a", "", "", "", "sha256:1"},
+		{"v", "VirtualMachine", "b", "pc-q35-9.2, 2 vCPU, 512 MiB", "virtio, 2 queues", "e1000, 1 queue", "sha256:2"},
+		{"w", "VirtualMachine", "", "unknown type, 1 vCPU, 256 MiB", "rtl8139", "", ""},
+	}
+	if diff := cmp.Diff(want, chainSection(doc).rows); diff != "" {
+		t.Error(diff)
+	}
+}
