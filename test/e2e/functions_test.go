@@ -27,11 +27,12 @@ spec:
   measurements:
     warmUpMilliseconds: 100
     throughput:
+      minimumFramesPerSecond: 100
       maximumFramesPerSecond: 20000
       goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 500, durationSumMilliseconds: 500, widthPartsPerMillion: 100000}]
     latency:
       trialMilliseconds: 4000
-      loads: [{name: idle, framesPerSecond: 1000}]
+      loads: [{name: idle, framesPerSecond: 200}]
 `, name, chain)
 }
 
