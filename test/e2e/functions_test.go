@@ -27,16 +27,17 @@ spec:
   measurements:
     warmUpMilliseconds: 100
     throughput:
+      minimumFramesPerSecond: 100
       maximumFramesPerSecond: 20000
       goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 500, durationSumMilliseconds: 500, widthPartsPerMillion: 100000}]
     latency:
       trialMilliseconds: 4000
-      loads: [{name: idle, framesPerSecond: 1000}]
+      loads: [{name: idle, framesPerSecond: 200}]
 `, name, chain)
 }
 
 // functionStatus asks a function's pod for its /status while the run measures.
-func functionStatus(t *testing.T, ns string, enough func(map[string]any) bool) map[string]any {
+func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bool) map[string]any {
 	t.Helper()
 	var last string
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
@@ -49,6 +50,9 @@ func functionStatus(t *testing.T, ns string, enough func(map[string]any) bool) m
 			if code == 0 && json.Unmarshal([]byte(out), &status) == nil && enough(status) {
 				return status
 			}
+		}
+		if finished(getRun(t, ns, run)) {
+			break
 		}
 	}
 	t.Fatalf("no function had the status that was waited for; the last was %s", last)
@@ -71,16 +75,16 @@ func TestFirewall(t *testing.T) {
 			ns := namespace(t)
 			testbed(t, ns)
 			apply(t, ns, functionRun(name, "[{name: fw, function: Firewall, firewall: "+tc.settings+"}]"))
-			functionStatus(t, ns, func(status map[string]any) bool {
+			functionStatus(t, ns, name, func(status map[string]any) bool {
 				firewall, ok := status["firewall"].(map[string]any)
 				if !ok || firewall["rules"] != 1001.0 {
 					return false
 				}
 				entered, matched, known := firewall["enteredPackets"].(float64), firewall["matchPackets"].(float64), firewall["knownFlowPackets"].(float64)
 				if tc.walked {
-					return matched > 1000 && matched <= entered && known == 0
+					return matched > 100 && matched <= entered && known == 0
 				}
-				return known > 1000 && matched > 0 && matched < known/10
+				return known > 100 && matched > 0 && matched < known/10
 			})
 			run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 			for _, result := range run.Status.Results {
@@ -98,9 +102,9 @@ func TestGateways(t *testing.T) {
 	testbed(t, ns)
 	chain := "[{name: west, function: EncryptionGateway, encryptionGateway: {implementation: Userspace}}, {name: east, function: EncryptionGateway}]"
 	apply(t, ns, strings.Replace(functionRun("gateways", chain), "frameBytes: [128]", "frameBytes: [1518]", 1))
-	status := functionStatus(t, ns, func(status map[string]any) bool {
+	status := functionStatus(t, ns, "gateways", func(status map[string]any) bool {
 		gateway, ok := status["encryptionGateway"].(map[string]any)
-		return ok && gateway["encryptedBytes"].(float64) > 1e6 && gateway["decryptedBytes"].(float64) > 1e6
+		return ok && gateway["encryptedBytes"].(float64) > 1e5 && gateway["decryptedBytes"].(float64) > 1e5
 	})
 	if gateway := status["encryptionGateway"].(map[string]any); gateway["protocol"] != "WireGuard" || gateway["tunnelMTUBytes"] != 1500.0 {
 		t.Errorf("the gateway's status is %v", gateway)

@@ -126,6 +126,12 @@ func findAddressError(data []byte) error {
 		Neighbors []struct {
 			Address string `json:"address"`
 		} `json:"neighbors"`
+		Gateway struct {
+			Local          *string  `json:"local"`
+			Peer           *string  `json:"peer"`
+			LocalNetworks  []string `json:"localNetworks"`
+			RemoteNetworks []string `json:"remoteNetworks"`
+		} `json:"encryptionGateway"`
 	}
 	if json.Unmarshal(data, &text) != nil {
 		return nil
@@ -147,6 +153,16 @@ func findAddressError(data []byte) error {
 	}
 	for i, neighbor := range text.Neighbors {
 		parse(new(netip.Addr), neighbor.Address, fmt.Sprintf("neighbors[%d].address", i))
+	}
+	for field, value := range map[string]*string{"local": text.Gateway.Local, "peer": text.Gateway.Peer} {
+		if value != nil {
+			parse(new(netip.Addr), *value, "encryptionGateway."+field)
+		}
+	}
+	for field, values := range map[string][]string{"localNetworks": text.Gateway.LocalNetworks, "remoteNetworks": text.Gateway.RemoteNetworks} {
+		for i, value := range values {
+			parse(new(netip.Prefix), value, fmt.Sprintf("encryptionGateway.%s[%d]", field, i))
+		}
 	}
 	return errors.Join(problems...)
 }

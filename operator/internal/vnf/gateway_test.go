@@ -51,6 +51,23 @@ func TestGatewayRoundTrip(t *testing.T) {
 	}
 }
 
+// TestGatewayAddresses: an address that is none is named by its field.
+func TestGatewayAddresses(t *testing.T) {
+	data, err := json.Marshal(gateway())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		`"local":"198.18.1.1"`:                 "encryptionGateway.local: ",
+		`"remoteNetworks":["198.19.128.0/17"]`: "encryptionGateway.remoteNetworks[0]: ",
+	} {
+		broken := strings.Replace(string(data), from, strings.Replace(from, "198.1", "x98.1", 1), 1)
+		if _, err := vnf.Parse([]byte(broken)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want it to start with %q", err, want)
+		}
+	}
+}
+
 func TestValidateGateway(t *testing.T) {
 	cases := map[string]struct {
 		config func() *vnf.Config
