@@ -214,6 +214,10 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Generator *GeneratorReport `json:"generator,omitempty"`
 
+	// device says what the chain ran on, as its node showed it.
+	// +optional
+	Device *DeviceReport `json:"device,omitempty"`
+
 	// results holds one entry for each frame size that has been measured.
 	// +optional
 	// +listType=map

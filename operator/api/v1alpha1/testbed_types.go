@@ -281,7 +281,26 @@ type DeviceUnderTest struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=7
 	Attachments []Attachment `json:"attachments,omitempty"`
+
+	// observer is Enabled or Disabled. Default Enabled: a pod without privileges,
+	// but with sight of the node's processes (hostPID), reads what the node's
+	// CPUs and its virtual machines did during each trial, and what the node
+	// is. With Disabled these parts of a result are absent.
+	// +optional
+	// +kubebuilder:default=Enabled
+	Observer ObserverMode `json:"observer,omitempty"`
 }
+
+// ObserverMode says whether the device's node is observed.
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type ObserverMode string
+
+const (
+	// ObserverEnabled puts an observer beside the chain.
+	ObserverEnabled ObserverMode = "Enabled"
+	// ObserverDisabled leaves it out.
+	ObserverDisabled ObserverMode = "Disabled"
+)
 
 // TestbedStatus is what the operator found and who holds the testbed.
 type TestbedStatus struct {
@@ -369,6 +388,10 @@ type TestbedNode struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AllocatableMilliCPU int64 `json:"allocatableMilliCPU,omitempty"`
+
+	// fingerprint as the latest run on this node read it. Absent: no run has yet.
+	// +optional
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 }
 
 // Calibration is what the generator reaches port to port without a device.

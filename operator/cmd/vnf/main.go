@@ -30,7 +30,7 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand(), newDeleteBridgesCommand())
+	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand(), newDeleteBridgesCommand(), newObserveCommand())
 	return root
 }
 

@@ -72,6 +72,9 @@ func objectsOf(p *plan.Plan) []chain.Object {
 	for _, function := range chain.Functions(p) {
 		objects = append(objects, function.ConfigMap, function.Pod)
 	}
+	if pod := chain.Observer(p); pod != nil {
+		objects = append(objects, pod)
+	}
 	return append(objects, chain.MeasurerJob(p))
 }
 

@@ -36,6 +36,8 @@ type Names struct {
 	// MeasurerPolicy and FunctionsPolicy are NetworkPolicies.
 	MeasurerPolicy  string
 	FunctionsPolicy string
+	// Observer is a Pod, and the NetworkPolicy beside it.
+	Observer string
 }
 
 // NamesOf are the names of a run's objects.
@@ -56,6 +58,7 @@ func namesOf(run string, uid types.UID) Names {
 		RoleBinding:     base + "-measurer",
 		MeasurerPolicy:  base + "-measurer",
 		FunctionsPolicy: base + "-functions",
+		Observer:        base + "-observer",
 	}
 }
 

@@ -46,6 +46,12 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
 	}
+	others := "the functions"
+	if p.Observer != nil {
+		others = "the functions with their observer"
+		cpu.functions += p.Observer.Resources.RequestMilliCPU
+		memory.functions += p.Observer.Resources.MemoryBytes
+	}
 	if chosen, ok := found.first(cpu, memory); ok {
 		return chosen.generator, chosen.device, nil
 	}
@@ -55,8 +61,8 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	}
 	return nil, nil, fail(reason,
 		fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
-		"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
-		lacking.generator, unit, field, lacking.functions, unit, among.largest(lacking.allocatable, unit))
+		"the traffic pod requests %d%s of %s and %s %d%s in all, but %s",
+		lacking.generator, unit, field, others, lacking.functions, unit, among.largest(lacking.allocatable, unit))
 }
 
 // first is the first pair that has all that is needed.

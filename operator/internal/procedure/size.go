@@ -15,22 +15,30 @@ const (
 // ExpectedBytes is what the records of a measurement take, where the device is
 // quiet and no trial has to be repeated.
 func ExpectedBytes(instr measure.Instructions) int {
-	w := &walk{instr: instr}
 	total := 0
-	for _, ph := range phases(instr) {
-		trials, bytes := 1, recordBytes
-		if k, ok := kindOf(ph.stage); ok {
-			trials = k.trials(w, ph)
-		}
-		switch ph.stage {
-		case measure.StageThroughput:
-			if estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
-				trials = estimate.Trials
-			}
-		case measure.StageBackToBack:
+	eachPhase(instr, func(stage measure.Stage, trials int) {
+		bytes := recordBytes
+		if stage == measure.StageBackToBack {
 			bytes = burstBytes
 		}
 		total += trials * bytes
-	}
+	})
 	return total
+}
+
+// eachPhase tells how many trials each phase takes on a quiet device.
+func eachPhase(instr measure.Instructions, tell func(stage measure.Stage, trials int)) {
+	w := &walk{instr: instr}
+	for _, ph := range phases(instr) {
+		trials := 1
+		if k, ok := kindOf(ph.stage); ok {
+			trials = k.trials(w, ph)
+		}
+		if ph.stage == measure.StageThroughput {
+			if estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
+				trials = estimate.Trials
+			}
+		}
+		tell(ph.stage, trials)
+	}
 }

@@ -31,13 +31,16 @@ func measurerObjects(p *plan.Plan) []client.Object {
 }
 
 // functionObjects are the configuration and the pod of each function that has
-// no pod yet, the configuration first.
+// no pod yet, the configuration first, and the observer where it is missing.
 func functionObjects(s *scope) []client.Object {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
 		if s.function(s.plan.Functions[i].Name) == nil {
 			objects = append(objects, function.ConfigMap, function.Pod)
 		}
+	}
+	if s.observerMissing() {
+		objects = append(objects, chain.Observer(s.plan))
 	}
 	return objects
 }
@@ -51,6 +54,9 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 	for _, function := range chain.Functions(p) {
 		pods = append(pods, function.Pod)
 	}
+	if observer := chain.Observer(p); observer != nil {
+		pods = append(pods, observer)
+	}
 	return pods
 }
 
@@ -61,6 +67,7 @@ func leftovers(s *scope) []client.Object {
 	objects := []client.Object{
 		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.MeasurerPolicy)},
 		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.FunctionsPolicy)},
+		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.Observer)},
 		&rbacv1.RoleBinding{ObjectMeta: named(s.names.RoleBinding)},
 		&rbacv1.Role{ObjectMeta: named(s.names.Role)},
 		&corev1.ServiceAccount{ObjectMeta: named(s.names.ServiceAccount)},

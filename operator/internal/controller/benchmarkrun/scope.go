@@ -112,8 +112,8 @@ func (s *scope) brokenFunction() *trouble {
 	return nil
 }
 
-// functionTrouble is the trouble that ends first among functions that are not
-// ready, or nil.
+// functionTrouble is the trouble that ends first among functions, and their
+// observer, that are not ready, or nil.
 func (s *scope) functionTrouble() *trouble {
 	var first *trouble
 	for _, f := range s.run.Spec.Chain {
@@ -124,6 +124,9 @@ func (s *scope) functionTrouble() *trouble {
 		if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && (first == nil || t.at.Before(first.at)) {
 			first = t
 		}
+	}
+	if t := s.observerTrouble(); t != nil && (first == nil || t.at.Before(first.at)) {
+		first = t
 	}
 	return first
 }
@@ -194,6 +197,9 @@ func (s *scope) stuck() client.Object {
 				return pod
 			}
 		}
+	}
+	if t := s.observerTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
+		return s.observer()
 	}
 	return nil
 }
