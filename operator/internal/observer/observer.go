@@ -65,6 +65,8 @@ type Observer struct {
 	started time.Time
 
 	mu sync.Mutex
+	// looked says that the whole process table has been gone through.
+	looked bool
 	// found are the processes of an earlier look, so that most looks need not
 	// go through every process of the node.
 	found map[string]process

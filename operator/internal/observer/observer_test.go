@@ -93,6 +93,27 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
+// The threads of KubeVirt's QEMU under emulation, by the names that they had in
+// the lab; the first helper has the process's own.
+func TestEmulatedThreads(t *testing.T) {
+	n := newNode(t)
+	n.guest(15509, "libvirt9-tcg.txt", taskTime{user: 760, start: 900}, map[string]taskTime{
+		"15509 qemu-kvm": {user: 14}, "15515 qemu-kvm": {user: 5}, "15516 IO mon_iothread": {user: 8}, "15517 CPU 0/TCG": {user: 729}, "16340 worker": {},
+	})
+	o := New(n.files, []string{"benchmarks_routers-666ff6cc-fn-r1"}, time.Now)
+	s, err := o.Snapshot()
+	if err != nil || len(s.Guests) != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if g := s.Guests[0]; *g.VCPUMilliseconds != 7290 || *g.EmulatorMilliseconds != 310 || g.OtherMilliseconds != nil || g.VhostMilliseconds != nil {
+		t.Errorf("%+v", g)
+	}
+	domains := o.Node().Domains
+	if len(domains) != 1 || len(domains[0].Problems) > 0 || len(domains[0].Threads) != 2 || domains[0].Threads[1].Count != 4 {
+		t.Errorf("%+v", domains)
+	}
+}
+
 // A process that was started again, under whatever number, is found again.
 func TestFindsAgain(t *testing.T) {
 	n := newNode(t)
@@ -149,11 +170,13 @@ func TestDomain(t *testing.T) {
 
 func TestCommandLines(t *testing.T) {
 	for fixture, want := range map[string]measure.Domain{
+		// As KubeVirt 1.7 started it in the lab.
 		"libvirt9-tcg.txt": {
-			Emulator: "qemu-system-x86_64", Accelerator: "tcg", Machine: "pc-q35-7.2", CPUModel: "EPYC-v1", VCPUs: 1, MemoryBacking: "Anonymous",
+			Emulator: "qemu-system-x86_64", Accelerator: "tcg", Machine: "pc-q35-7.2", CPUModel: "EPYC", VCPUs: 1, MemoryBacking: "Anonymous",
 			NICs: []measure.DomainNIC{
-				{Model: "virtio-net-pci-non-transitional", MAC: "02:54:00:00:00:01", Backend: "tap", Queues: 1},
-				{Model: "e1000", MAC: "02:aa:bb:cc:dd:10", Backend: "tap", Queues: 1},
+				{Model: "virtio-net-pci-non-transitional", MAC: "ee:17:94:ad:49:cb", Backend: "tap", Queues: 1},
+				{Model: "e1000", MAC: "2a:29:e2:c9:5a:05", Backend: "tap", Queues: 1},
+				{Model: "e1000", MAC: "2a:29:e2:c9:5a:06", Backend: "tap", Queues: 1},
 			},
 		},
 		"libvirt6-kvm.txt": {

@@ -19,6 +19,7 @@ const millisecondsPerTick = 10
 type process struct {
 	id         int
 	startTicks uint64
+	comm       string
 	// vhosts are a virtual machine's vhost threads where the kernel runs them
 	// beside its process, as it does up to Linux 6.3.
 	vhosts []process
@@ -27,7 +28,7 @@ type process struct {
 // look makes sure that every process it wants is known, and goes through the
 // node's process table where one is not, or is another by now.
 func (o *Observer) look() error {
-	stale := len(o.softirqThreads) == 0
+	stale := !o.looked
 	for _, p := range o.softirqThreads {
 		stale = stale || !o.still(p)
 	}
@@ -52,7 +53,7 @@ func (o *Observer) lookAtAll() error {
 	if err != nil {
 		return fmt.Errorf("listing the node's processes: %w", err)
 	}
-	o.softirqThreads, o.found = nil, map[string]process{}
+	o.looked, o.softirqThreads, o.found = true, nil, map[string]process{}
 	wanted, vhosts := map[string]bool{}, map[string][]process{}
 	for _, name := range o.guests {
 		wanted[name] = true
@@ -68,7 +69,7 @@ func (o *Observer) lookAtAll() error {
 		if err != nil {
 			continue
 		}
-		p := process{id: id, startTicks: stat.startTicks}
+		p := process{id: id, startTicks: stat.startTicks, comm: stat.comm}
 		switch {
 		case strings.HasPrefix(stat.comm, vhostPrefix) && stat.kernelThread():
 			vhosts[stat.comm] = append(vhosts[stat.comm], p)

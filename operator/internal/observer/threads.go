@@ -25,9 +25,10 @@ type thread struct {
 
 // classOf tells what a thread does by its name, as QEMU gives them with
 // debug-threads=on, which libvirt always asks for.
-func classOf(comm string, main bool) string {
+func classOf(comm, main string) string {
 	switch {
-	case main:
+	// The first helper was made before QEMU began to name its threads.
+	case comm == main:
 		return measure.ThreadEmulator
 	case strings.HasPrefix(comm, "CPU ") || strings.HasPrefix(comm, "ALL CPUs/"):
 		return measure.ThreadVCPU
@@ -58,7 +59,7 @@ func threadsOf(root fs.FS, p process) ([]thread, error) {
 		place := path.Join(folder, entry.Name())
 		// Helpers come and go.
 		if stat, err := readStat(root, place+"/stat"); err == nil {
-			found = append(found, thread{stat: stat, class: classOf(stat.comm, entry.Name() == strconv.Itoa(p.id)), folder: place})
+			found = append(found, thread{stat: stat, class: classOf(stat.comm, p.comm), folder: place})
 		}
 	}
 	if len(found) == 0 {

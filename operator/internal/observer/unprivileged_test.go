@@ -116,7 +116,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Fatalf("%s", out.String())
 	}
 	domain := got.Node.Domains[0]
-	if domain.CPUModel != "EPYC-v1" || len(domain.NICs) != 2 || len(domain.Threads) == 0 || len(domain.Threads[0].CPUs) == 0 || len(domain.Threads[0].Scheduling) == 0 {
+	if domain.CPUModel != "EPYC" || len(domain.NICs) != 3 || len(domain.Threads) == 0 || len(domain.Threads[0].CPUs) == 0 || len(domain.Threads[0].Scheduling) == 0 {
 		t.Errorf("%+v", domain)
 	}
 	if got.Node.Machine.Fingerprint == nil || got.Node.Machine.Fingerprint.Kernel == "" {

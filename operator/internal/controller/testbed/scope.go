@@ -133,6 +133,8 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 // fingerprints adds to each node what the latest run on it has read: of the
 // runs that there are, or what the status held before.
 func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNode {
+	runs := slices.Clone(s.runs)
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range nodes {
 		node := &nodes[i]
 		for _, before := range s.testbed.Status.Nodes {
@@ -141,8 +143,8 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 			}
 		}
 		var latest time.Time
-		for j := range s.runs {
-			status := &s.runs[j].Status
+		for j := range runs {
+			status := &runs[j].Status
 			if status.Plan == nil || status.StartTime == nil || status.StartTime.Time.Before(latest) {
 				continue
 			}
