@@ -33,7 +33,7 @@ const (
 	// mostNotes and longestNote bound what a record holds of what is missing.
 	mostNotes, longestNote = 4, 160
 	// mostCounters of a function's own objects are kept.
-	mostCounters = 8
+	mostCounters = 12
 	// tolerance is how much longer than the sending the time between two looks
 	// may be, beside a tenth of it, before it is remarked upon.
 	tolerance = 200 * time.Millisecond

@@ -96,6 +96,7 @@ func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int)
 	if err := json.Unmarshal(text, &out); err != nil {
 		panic(err)
 	}
+	out["encryptionGateway"] = map[string]any{"protocol": "WireGuard", "threads": 2, "failedPackets": 0, "encryptedBytes": uint64(matches) * 1500, "inner": map[string]any{"x": 1}}
 	out["firewall"] = map[string]any{"backend": "nftables", "rules": 25, "matchPackets": matches}
 	return out
 }
@@ -129,7 +130,7 @@ func TestBetween(t *testing.T) {
 				Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(1200)), VhostMilliseconds: new(int64(600))},
 				// Three dropped and three errors.
 				Ports:    []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000, ReceiveDroppedFrames: 6}, {Name: "east", SentFrames: 997}},
-				Counters: map[string]int64{"firewall.matchPackets": 1000},
+				Counters: map[string]int64{"firewall.matchPackets": 1000, "encryptionGateway.encryptedBytes": 1_500_000},
 			},
 		},
 	}

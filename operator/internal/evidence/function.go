@@ -22,9 +22,10 @@ type status struct {
 		Node               []processor `json:"node"`
 	} `json:"cpu"`
 	CPUProblem string `json:"cpuProblem"`
-	// Firewall and Encryption are objects whose numbers are counters or settings.
-	Firewall   map[string]json.RawMessage `json:"firewall"`
-	Encryption map[string]json.RawMessage `json:"encryption"`
+	// Firewall and EncryptionGateway are a function's own objects; their numbers
+	// are counters or settings.
+	Firewall          map[string]json.RawMessage `json:"firewall"`
+	EncryptionGateway map[string]json.RawMessage `json:"encryptionGateway"`
 }
 
 type counters struct {
@@ -114,8 +115,8 @@ func sum(processors []processor) measure.CPUTime {
 func moved(before, after *status) map[string]int64 {
 	out := map[string]int64{}
 	for object, values := range map[string][2]map[string]json.RawMessage{
-		"firewall":   {before.Firewall, after.Firewall},
-		"encryption": {before.Encryption, after.Encryption},
+		"firewall":          {before.Firewall, after.Firewall},
+		"encryptionGateway": {before.EncryptionGateway, after.EncryptionGateway},
 	} {
 		for name, text := range values[1] {
 			now, isNumber := number(text)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -47,7 +48,7 @@ func (s *scope) observerTrouble() *trouble {
 func (s *scope) endpoints() measure.Endpoints {
 	var out measure.Endpoints
 	for _, f := range s.plan.Functions {
-		if address := addressOf(s.function(f.Name), chain.PortStatus); address != "" {
+		if address := addressOf(s.answering(f.Name), chain.PortStatus); address != "" {
 			out.Functions = append(out.Functions, measure.FunctionEndpoint{Name: f.Name, Address: address, Guest: chain.GuestName(s.plan, f)})
 		}
 	}
@@ -55,6 +56,21 @@ func (s *scope) endpoints() measure.Endpoints {
 		out.Observer = addressOf(s.observer(), observer.Port)
 	}
 	return out
+}
+
+// answering is the pod that answers for a function: its own, or the one in which
+// KubeVirt runs its virtual machine and hands its ports on; nil without one.
+func (s *scope) answering(function string) *corev1.Pod {
+	if pod := s.function(function); pod != nil {
+		return pod
+	}
+	for i := range s.functions {
+		owner := metav1.GetControllerOf(&s.functions[i])
+		if owner != nil && owner.Kind == "VirtualMachineInstance" && owner.Name == s.names.Function(function) {
+			return &s.functions[i]
+		}
+	}
+	return nil
 }
 
 // addressOf is "" for a pod without an address.

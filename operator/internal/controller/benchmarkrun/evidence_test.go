@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -30,6 +31,13 @@ func TestEndpoints(t *testing.T) {
 			{Name: "two", Address: "[2001:db8::2]:8080", Guest: s.run.Namespace + "_" + s.names.Function("two")},
 		},
 	}
+	if diff := cmp.Diff(want, s.endpoints()); diff != "" {
+		t.Error(diff)
+	}
+	// KubeVirt's pod of the machine has a name of its own.
+	launcher := &s.functions[1]
+	launcher.Name = "virt-launcher-x"
+	launcher.OwnerReferences = []metav1.OwnerReference{{Kind: "VirtualMachineInstance", Name: s.names.Function("two"), Controller: new(true)}}
 	if diff := cmp.Diff(want, s.endpoints()); diff != "" {
 		t.Error(diff)
 	}
