@@ -37,6 +37,7 @@ func TestDemo(t *testing.T) {
 	if run.Status.Generator == nil || run.Status.Generator.TransmitPath == "" || len(run.Status.Generator.Calibration) != 3 {
 		t.Errorf("generator is %+v, want its transmit path and three calibrations", run.Status.Generator)
 	}
+	checkEvidence(t, run)
 	nothingLeft(t, ns)
 	freed(t, ns)
 

@@ -227,6 +227,10 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
+	// device says what the chain ran on, as its node showed it.
+	// +optional
+	Device *DeviceReport `json:"device,omitempty"`
+
 	// results holds one entry for each frame size that has been measured.
 	// +optional
 	// +listType=map

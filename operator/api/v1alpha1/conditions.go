@@ -186,6 +186,14 @@ const (
 	WarningFrequencyScaling = "FrequencyScaling"
 	// WarningNoCPUIsolation: the generator's CPUs are not isolated from the kernel's scheduler.
 	WarningNoCPUIsolation = "NoCPUIsolation"
+	// WarningDeviceFrequencyScaling: CPUs of the chain's node change their frequency with their load.
+	WarningDeviceFrequencyScaling = "DeviceFrequencyScaling"
+	// WarningDeviceNoCPUIsolation: no CPU of the chain's node is isolated from the kernel's scheduler.
+	WarningDeviceNoCPUIsolation = "DeviceNoCPUIsolation"
+	// WarningDeviceSteal: a hypervisor held back the CPUs of the chain's node in trials that count.
+	WarningDeviceSteal = "DeviceSteal"
+	// WarningEvidenceMissing: what the chain used in trials that count is not known in full.
+	WarningEvidenceMissing = "EvidenceMissing"
 	// WarningSharedCores: the generator has no CPU that the chain may not use too.
 	WarningSharedCores = "SharedCores"
 	// WarningLoadNotReached: a latency load could not be sent in full.

@@ -125,6 +125,10 @@ type GeneratorReport struct {
 	// +listMapKey=frameBytes
 	// +kubebuilder:validation:MaxItems=32
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
+
+	// fingerprint of the node that makes the traffic.
+	// +optional
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 }
 
 // FrameResult holds the results for one frame size, or for one mix of them.
@@ -185,6 +189,12 @@ type FrameResult struct {
 	// +listMapKey=direction
 	// +kubebuilder:validation:MaxItems=2
 	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
+
+	// cpu is what the chain used at each figure. Absent where nobody could be asked.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=24
+	CPU []CPUResult `json:"cpu,omitempty"`
 }
 
 // FirstFrameResult is one direction's first frame.

@@ -295,6 +295,14 @@ type DeviceUnderTest struct {
 	// hostDevices are the whole NICs for the chain's outer ports with attachment HostDevice.
 	// +optional
 	HostDevices *DeviceHostDevices `json:"hostDevices,omitempty"`
+
+	// observer is Enabled or Disabled. Default Enabled: a pod without privileges,
+	// but with sight of the node's processes (hostPID), reads what the node's
+	// CPUs and its virtual machines did during each trial, and what the node
+	// is. With Disabled these parts of a result are absent.
+	// +optional
+	// +kubebuilder:default=Enabled
+	Observer ObserverMode `json:"observer,omitempty"`
 }
 
 // DeviceSRIOV names the pools of virtual functions that functions take from.
@@ -342,6 +350,17 @@ type DeviceHostDevices struct {
 	// +optional
 	East *HostDevicePort `json:"east,omitempty"`
 }
+
+// ObserverMode says whether the device's node is observed.
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type ObserverMode string
+
+const (
+	// ObserverEnabled puts an observer beside the chain.
+	ObserverEnabled ObserverMode = "Enabled"
+	// ObserverDisabled leaves it out.
+	ObserverDisabled ObserverMode = "Disabled"
+)
 
 // TestbedStatus is what the operator found and who holds the testbed.
 type TestbedStatus struct {
@@ -429,6 +448,10 @@ type TestbedNode struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AllocatableMilliCPU int64 `json:"allocatableMilliCPU,omitempty"`
+
+	// fingerprint as the latest run on this node read it. Absent: no run has yet.
+	// +optional
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 }
 
 // Calibration is what the generator reaches port to port without a device.

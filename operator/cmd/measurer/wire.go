@@ -41,21 +41,31 @@ func assemble(o options, log *slog.Logger) (*measurer.Measurer, error) {
 			Measurer: o.podName, UID: o.podUID,
 		},
 		Drivers: drivers{},
-		Machine: readMachine(log),
+		Machine: readMachine(instructions, log),
 		Log:     log,
 	}, nil
 }
 
 // readMachine says how the CPUs are set. No figure depends on it, so what cannot
 // be read is only left out.
-func readMachine(log *slog.Logger) *measure.Machine {
+func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.Machine {
 	cpus, err := machine.Affinity()
 	if err != nil {
 		log.Warn("the CPUs are not known", "error", err.Error())
 		return nil
 	}
 	facts := machine.Read(os.DirFS("/sys"), cpus)
-	log.Info("read the machine", "cpus", facts.CPUs, "onlineCPUs", facts.OnlineCPUs,
+	fingerprint := machine.Fingerprint(os.DirFS("/"))
+	for _, port := range instructions.Chain.Ports {
+		driver, err := machine.PortDriver(port.Interface)
+		if err != nil {
+			log.Warn("the port's driver is not known", "error", err.Error())
+			continue
+		}
+		fingerprint.Ports = append(fingerprint.Ports, driver)
+	}
+	facts.Fingerprint = &fingerprint
+	log.Info("read the machine", "fingerprint", fingerprint.Digest, "cpus", facts.CPUs, "onlineCPUs", facts.OnlineCPUs,
 		"isolatedCPUs", facts.IsolatedCPUs, "scalingGovernors", facts.ScalingGovernors)
 	return &facts
 }

@@ -34,7 +34,7 @@ func newCommand() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand(), newDeleteBridgesCommand(),
-		newInitCommand(), newGuestCommand(), newModprobeCommand())
+		newObserveCommand(), newInitCommand(), newGuestCommand(), newModprobeCommand())
 	return root
 }
 

@@ -284,20 +284,69 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
 	// KubeVirt gives a machine's labels to its launcher's pod.
 	machine := chain.Functions(mustMake(t, plantest.MachineInput(1)))[0].Machine
-	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, chain.Functions(p)[0].Pod.Labels, machine.Labels}
+	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, chain.Functions(p)[0].Pod.Labels, chain.Observer(p).Labels, machine.Labels}
+	selects := func(selector, labels map[string]string) bool {
+		for key, value := range selector {
+			if labels[key] != value {
+				return false
+			}
+		}
+		return true
+	}
 	for i, policy := range chain.NetworkPolicies(p) {
 		for j, labels := range pods {
-			matches := true
-			for key, value := range policy.Spec.PodSelector.MatchLabels {
-				matches = matches && labels[key] == value
-			}
-			if matches != (i == min(j, 1)) {
+			matches := selects(policy.Spec.PodSelector.MatchLabels, labels)
+			if matches != (i == j || i == 1 && j == 3) {
 				t.Errorf("policy %q on pod %v: %t", policy.Name, labels, matches)
 			}
 		}
-		if len(policy.Spec.PolicyTypes) != 2 || policy.Spec.Ingress != nil {
-			t.Errorf("policy %q lets something in", policy.Name)
+		if len(policy.Spec.PolicyTypes) != 2 {
+			t.Errorf("policy %q leaves a way open", policy.Name)
 		}
+		// The measurer alone may ask, on one port, and nobody else may ask anybody.
+		if isMeasurer := i == 0; isMeasurer != (len(policy.Spec.Ingress) == 0) || isMeasurer != (len(policy.Spec.Egress) > 0) {
+			t.Errorf("policy %q: ingress %+v, egress %+v", policy.Name, policy.Spec.Ingress, policy.Spec.Egress)
+		}
+		for _, rule := range policy.Spec.Ingress {
+			if len(rule.From) != 1 || !selects(rule.From[0].PodSelector.MatchLabels, pods[0]) || selects(rule.From[0].PodSelector.MatchLabels, pods[1]) ||
+				len(rule.Ports) != 1 || rule.Ports[0].Port.IntValue() != 8080 {
+				t.Errorf("policy %q lets in %+v", policy.Name, rule)
+			}
+		}
+	}
+	to := chain.NetworkPolicies(p)[0].Spec.Egress[1:]
+	if len(to) != 2 || !selects(to[0].To[0].PodSelector.MatchLabels, pods[1]) || !selects(to[1].To[0].PodSelector.MatchLabels, pods[2]) {
+		t.Errorf("the measurer may reach %+v", to)
+	}
+}
+
+// TestObserver: it sees the node's processes and has no privilege beside.
+func TestObserver(t *testing.T) {
+	in := plantest.Input(1)
+	p := mustMake(t, in)
+	pod := chain.Observer(p)
+	security := pod.Spec.Containers[0].SecurityContext
+	if !pod.Spec.HostPID || pod.Spec.HostNetwork || pod.Spec.HostIPC || len(pod.Spec.Volumes) > 0 || *pod.Spec.AutomountServiceAccountToken ||
+		len(security.Capabilities.Add) > 0 || !slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}) ||
+		!*security.RunAsNonRoot || *security.RunAsUser == 0 || *security.AllowPrivilegeEscalation || !*security.ReadOnlyRootFilesystem ||
+		security.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("%+v %+v", pod.Spec, security)
+	}
+	if slices.Contains(pod.Spec.Containers[0].Command, "--guest") {
+		t.Errorf("%q looks for a virtual machine of a pod", pod.Spec.Containers[0].Command)
+	}
+	p.Functions[0].Runtime = v1alpha1.RuntimeVirtualMachine
+	if want := "benchmarks_" + p.Names().Function("router-1"); !slices.Contains(chain.Observer(p).Spec.Containers[0].Command, want) {
+		t.Errorf("%q does not look for %q", chain.Observer(p).Spec.Containers[0].Command, want)
+	}
+	digest := p.Digest
+	in.Testbed.Spec.DeviceUnderTest.Observer = v1alpha1.ObserverDisabled
+	p = mustMake(t, in)
+	if chain.Observer(p) != nil || len(chain.NetworkPolicies(p)) != 2 {
+		t.Error("a testbed without an observer has one")
+	}
+	if p.Digest != digest {
+		t.Error("the observer makes another experiment of a run")
 	}
 }
 

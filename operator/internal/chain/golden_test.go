@@ -126,6 +126,9 @@ func objectsOf(p *plan.Plan) []chain.Object {
 	for _, function := range chain.Functions(p) {
 		objects = append(objects, function.Objects()...)
 	}
+	if pod := chain.Observer(p); pod != nil {
+		objects = append(objects, pod)
+	}
 	return append(objects, chain.MeasurerJob(p))
 }
 

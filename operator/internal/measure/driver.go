@@ -16,6 +16,14 @@ type Driver interface {
 	Close() error
 }
 
+// Notifier is a Driver that tells when sending is over, while frames may still
+// be under way: what others counted until then belongs to the load.
+type Notifier interface {
+	// NotifySent has sent called once in every trial, behind the last frame and
+	// before the trial settles. It must return at once. nil ends the calls.
+	NotifySent(sent func())
+}
+
 // Description names the driver and what it found out about the ports.
 type Description struct {
 	// Driver is "XDP", "TRex" or "Simulated".

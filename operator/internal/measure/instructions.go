@@ -143,6 +143,8 @@ type Record struct {
 	Repeat  int     `json:"repeat,omitempty"`
 	Trial   Trial   `json:"trial"`
 	Outcome Outcome `json:"outcome"`
+	// Evidence is nil where none was asked for, or there was no room for it.
+	Evidence *Evidence `json:"evidence,omitempty"`
 	// Measurer is the pod that made the trial.
 	Measurer string `json:"measurer,omitempty"`
 }
@@ -214,6 +216,8 @@ type Machine struct {
 	// ScalingGovernors are those of CPUs, each once; none where the kernel does
 	// not scale frequencies, as in most virtual machines.
 	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
+	// Fingerprint is the whole node's; nil where it was not read.
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 }
 
 // FailureState is a Failure as it is stored, and as the measurer leaves it in

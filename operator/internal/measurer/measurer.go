@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/evidence"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 	"vnfbench.io/operator/internal/trialstore"
@@ -35,6 +36,10 @@ type Measurer struct {
 	// driver is open on path; nil before the first trial.
 	driver measure.Driver
 	path   procedure.Path
+	// evidence asks the chain's node and functions; nil where nobody may be asked.
+	evidence *evidence.Collector
+	// evidenceBytes are those of the records so far.
+	evidenceBytes int
 }
 
 const (
@@ -90,13 +95,14 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return err
 		}
 		m.Log.Debug("measuring", "stage", step.Stage, "why", step.Why)
+		conclude := m.watch(ctx, step)
 		outcome, err := m.driver.Measure(ctx, step.Trial)
 		if err != nil {
 			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
 		}
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome),
+			Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome), Evidence: conclude(outcome),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {
@@ -161,4 +167,5 @@ func (m *Measurer) close() {
 		m.Log.Warn("the driver could not be closed", "path", m.path, "error", err.Error())
 	}
 	m.driver, m.path = nil, ""
+	m.forget()
 }

@@ -51,6 +51,9 @@ func (m *Measurer) useChain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the chain's path: %w", err)
 	}
+	if err := m.meet(ctx); err != nil {
+		return err
+	}
 	return m.opened(procedure.PathChain, driver)
 }
 

@@ -15,11 +15,13 @@ import (
 const (
 	defaultGeneratorMilliCPU = 1000
 	defaultFunctionMilliCPU  = 100
+	observerMilliCPU         = 10
 )
 
 var (
 	defaultGeneratorMemory = resource.MustParse("256Mi")
 	defaultFunctionMemory  = resource.MustParse("64Mi")
+	observerMemory         = resource.MustParse("32Mi")
 	defaultAPIServerPorts  = []int32{443, 6443}
 )
 
@@ -45,6 +47,7 @@ func Make(in Input) (*Plan, error) {
 	if len(p.APIServerPorts) == 0 {
 		p.APIServerPorts = defaultAPIServerPorts
 	}
+	p.Observer = observerOf(in)
 	p.Segments, p.Calibration = layOut(in)
 	widenTunnels(in, p.Segments)
 	if err := checkTunnels(in, p.Segments); err != nil {
@@ -80,6 +83,20 @@ func generatorOf(in Input) Generator {
 		Image:       cmp.Or(spec.Image, in.Defaults.TrafficImage),
 		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, defaultGeneratorMemory),
 		Tolerations: spec.Tolerations,
+	}
+}
+
+// observerOf is the pod beside the chain. Its image is the operator's own also
+// where functions have others.
+func observerOf(in Input) *Observer {
+	device := in.Testbed.Spec.DeviceUnderTest
+	if device.Observer == v1alpha1.ObserverDisabled {
+		return nil
+	}
+	return &Observer{
+		Image:       in.Defaults.FunctionImage,
+		Resources:   Resources{RequestMilliCPU: observerMilliCPU, MemoryBytes: observerMemory.Value()},
+		Tolerations: device.Tolerations,
 	}
 }
 

@@ -38,6 +38,8 @@ type Names struct {
 	FunctionsPolicy string
 	// Keys is the Secret with the encryption gateways' keys.
 	Keys string
+	// Observer is a Pod, and the NetworkPolicy beside it.
+	Observer string
 }
 
 // NamesOf are the names of a run's objects.
@@ -59,6 +61,7 @@ func namesOf(run string, uid types.UID) Names {
 		MeasurerPolicy:  base + "-measurer",
 		FunctionsPolicy: base + "-functions",
 		Keys:            base + "-keys",
+		Observer:        base + "-observer",
 	}
 }
 

@@ -53,6 +53,12 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
 	}
+	others := "the functions"
+	if p.Observer != nil {
+		others = "the functions with their observer"
+		cpu.functions += p.Observer.Resources.RequestMilliCPU
+		memory.functions += p.Observer.Resources.MemoryBytes
+	}
 	// One need more at a time: the first that leaves no pair is what lacks.
 	needs := append(deviceNeeds(p), cpu, memory)
 	for i, lacking := range needs {
@@ -64,8 +70,8 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 			among = among.with(met)
 		}
 		return nil, nil, fail(lacking.reason, lacking.remedy,
-			"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
-			lacking.generator, lacking.unit, lacking.resource, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
+			"the traffic pod requests %d%s of %s and %s %d%s in all, but %s",
+			lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
 	}
 	chosen, _ := found.first(needs...)
 	return chosen.generator, chosen.device, nil

@@ -86,7 +86,7 @@ func TestNodes(t *testing.T) {
 			generator: "a", device: "a",
 		},
 		"the first that is large enough": {
-			change:    func(in *plan.Input) { in.Nodes = nodes(has("1099m", "8Gi"), has("4", "319Mi"), has("1100m", "320Mi")) },
+			change:    func(in *plan.Input) { in.Nodes = nodes(has("1109m", "8Gi"), has("4", "351Mi"), has("1110m", "352Mi")) },
 			generator: "c", device: "c",
 		},
 		"two nodes, where networks reach from one to the other": {
@@ -162,13 +162,13 @@ func TestNoNode(t *testing.T) {
 		"too little CPU": {
 			change:  func(in *plan.Input) { in.Nodes = nodes(has("500m", "8Gi"), has("1099m", "1Mi")) },
 			reason:  v1alpha1.ReasonInsufficientCPU,
-			message: []string{"1000m", "100m", `"b"`, "1099m"},
+			message: []string{"1000m", "the functions with their observer 110m", `"b"`, "1099m"},
 			remedy:  "spec.generator.cpu",
 		},
 		"too little memory": {
 			change:  func(in *plan.Input) { in.Nodes = nodes(has("4", "1Mi"), has("4", "2Mi")) },
 			reason:  v1alpha1.ReasonInsufficientMemory,
-			message: []string{"268435456 bytes", "67108864 bytes", `"b"`, "2097152 bytes"},
+			message: []string{"268435456 bytes", "100663296 bytes", `"b"`, "2097152 bytes"},
 			remedy:  "spec.generator.memory",
 		},
 		"too little memory where there is CPU": {

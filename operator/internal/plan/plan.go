@@ -90,6 +90,8 @@ type Plan struct {
 	Generator Generator `json:"generator"`
 	// Functions are in the chain's order, west to east.
 	Functions []Function `json:"functions"`
+	// Observer watches DeviceNode; nil where the testbed has none.
+	Observer *Observer `json:"observer,omitempty"`
 	// Segments join them: one more than there are functions.
 	Segments []Segment `json:"segments"`
 	// Calibration joins the generator to itself; nil where a port is no Bridge.
@@ -138,6 +140,14 @@ type Resources struct {
 
 // Generator is the traffic pod.
 type Generator struct {
+	Image       string              `json:"image"`
+	Resources   Resources           `json:"resources"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+}
+
+// Observer is the pod that tells what the device's node and its virtual
+// machines did. It is no part of the digest: it rests while frames are sent.
+type Observer struct {
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`

@@ -29,13 +29,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 	if m == nil {
 		return d.list
 	}
-	var changing []string
-	for _, governor := range m.ScalingGovernors {
-		if governor != steadyGovernor {
-			changing = append(changing, governor)
-		}
-	}
-	if len(changing) > 0 {
+	if changing := unsteadyGovernors(m); len(changing) > 0 {
 		d.add(v1alpha1.WarningFrequencyScaling, 0,
 			"CPUs of the generator change their frequency with their load (scaling governor %s), so delays depend on what ran before; set the governor to %s.",
 			words(changing), steadyGovernor)

@@ -40,6 +40,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 			out.Frames = append(out.Frames, frame)
 		}
 	}
+	w.addCPU(out.Frames)
 	out.Summary = summary(instr, out.Frames)
 	return out
 }

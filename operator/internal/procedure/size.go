@@ -15,10 +15,22 @@ const (
 // ExpectedBytes is what the records of a measurement take, where the device is
 // quiet and no trial has to be repeated.
 func ExpectedBytes(instr measure.Instructions) int {
-	w := &walk{instr: instr}
 	total := 0
+	eachPhase(instr, func(stage measure.Stage, trials int) {
+		bytes := recordBytes
+		if stage == measure.StageBackToBack {
+			bytes = burstBytes
+		}
+		total += trials * bytes
+	})
+	return total
+}
+
+// eachPhase tells how many trials each phase takes on a quiet device.
+func eachPhase(instr measure.Instructions, tell func(stage measure.Stage, trials int)) {
+	w := &walk{instr: instr}
 	for _, ph := range phases(instr) {
-		trials, bytes := 1, recordBytes
+		trials := 1
 		if k, ok := kindOf(ph.stage); ok {
 			trials = k.trials(w, ph)
 		}
@@ -29,10 +41,7 @@ func ExpectedBytes(instr measure.Instructions) int {
 			}
 		case measure.StageLatency:
 			trials = instr.Latency.Trials()
-		case measure.StageBackToBack:
-			bytes = burstBytes
 		}
-		total += trials * bytes
+		tell(ph.stage, trials)
 	}
-	return total
 }

@@ -68,6 +68,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		w.warnFurther(d, frameBytes)
 		w.warnInvalid(d, frameBytes)
 		w.warnDoubts(d, frameBytes)
+		w.warnEvidence(d, frameBytes)
 	}
 	return d.list
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ var (
 		"percentOfMaximum", "offeredFramesPerSecond",
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
-	}, append(statisticHead(), append([]string{"mix"}, taggedHead...)...)...)
+	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead, cpuHead)...)...)
 	trialHead = append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
@@ -110,7 +111,8 @@ func resultRows(doc Document) []row {
 	rows = append(rows, frameLossRateRows(doc)...)
 	rows = append(rows, backToBackRows(doc)...)
 	rows = append(rows, receiveRateRows(doc)...)
-	return append(rows, soakRows(doc)...)
+	rows = append(rows, soakRows(doc)...)
+	return append(rows, cpuRows(doc)...)
 }
 
 func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {

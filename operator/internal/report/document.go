@@ -68,10 +68,12 @@ type Document struct {
 	// Chain says what each function turned out to be.
 	Chain []v1alpha1.FunctionReport `json:"chain,omitempty"`
 	// Generator says how the traffic was made, with the generator's own bias.
-	Generator  *v1alpha1.GeneratorReport `json:"generator,omitempty"`
-	Results    []v1alpha1.FrameResult    `json:"results"`
-	Acceptance []v1alpha1.Verdict        `json:"acceptance"`
-	Warnings   []v1alpha1.Warning        `json:"warnings"`
+	Generator *v1alpha1.GeneratorReport `json:"generator,omitempty"`
+	// Device says what the chain ran on.
+	Device     *v1alpha1.DeviceReport `json:"device,omitempty"`
+	Results    []v1alpha1.FrameResult `json:"results"`
+	Acceptance []v1alpha1.Verdict     `json:"acceptance"`
+	Warnings   []v1alpha1.Warning     `json:"warnings"`
 	// Deviations from RFC 2544's trials, one sentence each (RFC 9971 asks for them).
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
@@ -138,6 +140,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Plan:          status.Plan,
 		Chain:         status.Chain,
 		Generator:     status.Generator,
+		Device:        status.Device,
 		Results:       orEmpty(status.Results),
 		Acceptance:    orEmpty(status.Acceptance),
 		Warnings:      orEmpty(status.Warnings),

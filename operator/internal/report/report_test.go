@@ -201,6 +201,8 @@ func TestEveryColumnIsFilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc.Results = append(doc.Results, furtherResults()...)
+	plain, _ := fixture(t)
+	doc.Results = append(doc.Results, plain.Status.Results...)
 	for name, tc := range map[string]struct {
 		head []string
 		rows []row

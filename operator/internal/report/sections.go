@@ -27,12 +27,15 @@ func sections(doc Document, opts Options, l letters) []section {
 		backToBackSection(doc, l),
 		receiveRateSection(doc, l),
 		soakSection(doc, l),
+		nodeCPUSection(doc),
+		functionCPUSection(doc),
 		acceptanceSection(doc),
 		warningSection(doc),
 		chainSection(doc),
 		generatorSection(doc, l),
-		{title: "Deviations from RFC 2544", notes: doc.Deviations},
 	}
+	parts = append(parts, platformSections(doc)...)
+	parts = append(parts, section{title: "Deviations from RFC 2544", notes: doc.Deviations})
 	if opts.Trials {
 		parts = append(parts, withRepeats(trialSection(doc, l), doc))
 	}

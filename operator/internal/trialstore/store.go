@@ -140,6 +140,12 @@ func (s *Store) Failure() *measure.FailureState {
 	return &state
 }
 
+// Endpoints are whom the controller lets the measurer ask, known when the chain
+// is ready.
+func (s *Store) Endpoints() measure.Endpoints {
+	return decode[measure.Endpoints](s.known[measure.KeyEndpoints])
+}
+
 func (s *Store) latest(key string) string {
 	if value, ok := s.pending[key]; ok {
 		return value
@@ -153,6 +159,9 @@ func (s *Store) SetProgress(p measure.Progress) error { return s.set(measure.Key
 
 // SetGenerator goes out as SetProgress does.
 func (s *Store) SetGenerator(g measure.GeneratorState) error { return s.set(measure.KeyGenerator, g) }
+
+// SetDevice goes out as SetProgress does.
+func (s *Store) SetDevice(d measure.DeviceState) error { return s.set(measure.KeyDevice, d) }
 
 func (s *Store) set(key string, value any) error {
 	text, err := encode(value)

@@ -81,7 +81,7 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	}
 	for _, object := range tried(made) {
 		if err := r.Client.Create(ctx, object, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("trying %T %q: %w", object, object.GetName(), aboutMachine(object, err))
+			return fmt.Errorf("trying %T %q%s: %w", object, object.GetName(), withoutIt(object), aboutMachine(object, err))
 		}
 	}
 	if err := r.applyAll(ctx, s, networkObjects(made), client.DryRunAll); err != nil {
@@ -92,6 +92,14 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	}
 	s.plan = made
 	return nil
+}
+
+// withoutIt names the way to do without an object, where there is one.
+func withoutIt(object client.Object) string {
+	if object.GetLabels()[v1alpha1.LabelComponent] == chain.ComponentObserver {
+		return ", which a testbed with spec.deviceUnderTest.observer Disabled does without"
+	}
+	return ""
 }
 
 func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Object, options ...client.ApplyOption) error {
@@ -122,18 +130,18 @@ func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) er
 	return nil
 }
 
-// chainOwner is the field manager of the one key of the results that the
+// chainOwner is the field manager of the two keys of the results that the
 // controller writes, so that neither writer touches the other's keys.
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
-// tellChain sets the key that lets the measurer go on to the chain; with "" it
-// is taken back.
+// tellChain sets the key that lets the measurer go on to the chain, and whom it
+// may ask there; with "" both are taken back.
 func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) error {
 	told := configMapNamed(s.names.Results)
 	// The UID forbids that an object is made where there is none any more.
 	told.Namespace, told.UID = s.run.Namespace, s.records.uid
 	if value != "" {
-		told.Data = map[string]string{measure.KeyChain: value}
+		told.Data = map[string]string{measure.KeyChain: value, measure.KeyEndpoints: encodeEndpoints(s.endpoints())}
 	}
 	return apply.Object(ctx, r.Client, told, chainOwner)
 }

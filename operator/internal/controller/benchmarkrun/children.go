@@ -32,7 +32,7 @@ func measurerObjects(p *plan.Plan) []client.Object {
 }
 
 // functionObjects are those of each function that does not exist yet, the
-// configuration first.
+// configuration first, and the observer where it is missing.
 func functionObjects(s *scope) []client.Object {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
@@ -42,6 +42,9 @@ func functionObjects(s *scope) []client.Object {
 		for _, object := range function.Objects() {
 			objects = append(objects, object)
 		}
+	}
+	if s.observerMissing() {
+		objects = append(objects, chain.Observer(s.plan))
 	}
 	return objects
 }
@@ -56,6 +59,9 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 		if function.Pod != nil {
 			pods = append(pods, function.Pod)
 		}
+	}
+	if observer := chain.Observer(p); observer != nil {
+		pods = append(pods, observer)
 	}
 	return pods
 }
@@ -82,6 +88,7 @@ func leftovers(s *scope) []client.Object {
 	objects := []client.Object{
 		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.MeasurerPolicy)},
 		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.FunctionsPolicy)},
+		&networkingv1.NetworkPolicy{ObjectMeta: named(s.names.Observer)},
 		&rbacv1.RoleBinding{ObjectMeta: named(s.names.RoleBinding)},
 		&rbacv1.Role{ObjectMeta: named(s.names.Role)},
 		&corev1.ServiceAccount{ObjectMeta: named(s.names.ServiceAccount)},

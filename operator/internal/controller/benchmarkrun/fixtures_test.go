@@ -193,6 +193,20 @@ func evicted(p *corev1.Pod) {
 
 func measurers(pods ...corev1.Pod) with { return func(s *scope) { s.measurers = pods } }
 
+// observed makes the observer's pod another.
+func observed(change func(*corev1.Pod)) with {
+	return func(s *scope) { s.functions[len(s.functions)-1] = pod(s.names.Observer, change) }
+}
+
+// withObserver is a plan with an observer, whose pod is ready.
+func withObserver(s *scope) {
+	s.plan.Observer = &plan.Observer{}
+	s.functions = append(s.functions, pod(s.names.Observer, ready))
+}
+
+// withoutPod takes the last pod away.
+func withoutPod(s *scope) { s.functions = s.functions[:len(s.functions)-1] }
+
 // functions gives the two functions of the chain a pod each.
 func functions(one, two func(*corev1.Pod)) with {
 	return func(s *scope) {

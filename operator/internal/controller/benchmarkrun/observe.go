@@ -127,7 +127,9 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	}
 	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
 		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
-		machine := procedure.MachineWarnings(s.records.generator, s.plan.GeneratorNode == s.plan.DeviceNode)
+		sameNode := s.plan.GeneratorNode == s.plan.DeviceNode
+		machine := procedure.MachineWarnings(s.records.generator, sameNode)
+		machine = append(machine, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)
 		s.figures.Warnings = append(machine, s.figures.Warnings...)
 	}
 }

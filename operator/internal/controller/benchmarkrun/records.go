@@ -17,6 +17,7 @@ type records struct {
 	holder    *measure.Holder
 	progress  *measure.Progress
 	generator *measure.GeneratorState
+	device    *measure.DeviceState
 	failure   *measure.FailureState
 	done      bool
 	// chainOpen says that the measurer was told that the chain is ready.
@@ -33,6 +34,7 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 		measure.KeyHolder:    &r.holder,
 		measure.KeyProgress:  &r.progress,
 		measure.KeyGenerator: &r.generator,
+		measure.KeyDevice:    &r.device,
 		measure.KeyFailure:   &r.failure,
 	} {
 		if value, found := configMap.Data[key]; found {

@@ -147,8 +147,8 @@ func (s *scope) brokenFunction() *trouble {
 	return nil
 }
 
-// functionTrouble is the trouble that ends first among functions that are not
-// ready, or nil.
+// functionTrouble is the trouble that ends first among functions, and their
+// observer, that are not ready, or nil.
 func (s *scope) functionTrouble() *trouble {
 	var first *trouble
 	for i := range s.run.Spec.Chain {
@@ -159,6 +159,9 @@ func (s *scope) functionTrouble() *trouble {
 		if t := s.startTrouble(f); t != nil && (first == nil || t.at.Before(first.at)) {
 			first = t
 		}
+	}
+	if t := s.observerTrouble(); t != nil && (first == nil || t.at.Before(first.at)) {
+		first = t
 	}
 	return first
 }
@@ -229,6 +232,9 @@ func (s *scope) stuck() client.Object {
 				return s.objectOf(f)
 			}
 		}
+	}
+	if t := s.observerTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
+		return s.observer()
 	}
 	return nil
 }

@@ -112,6 +112,9 @@ func (w *writer) facts() {
 	if report := w.generator(); report != nil {
 		w.status.Generator = report
 	}
+	if device := w.device(); device != nil {
+		w.status.Device = device
+	}
 	if w.finishing() {
 		w.status.CompletionTime = ptr.To(metav1.NewTime(w.now))
 	}
@@ -149,6 +152,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		for _, governor := range first(m.ScalingGovernors, maximumFallbacks) {
 			report.ScalingGovernors = append(report.ScalingGovernors, bounded(governor, 32))
 		}
+		report.Fingerprint = fingerprintOf(m.Fingerprint)
 	}
 	for _, fallback := range first(description.Fallbacks, maximumFallbacks) {
 		report.Fallbacks = append(report.Fallbacks, bounded(fallback, messageLimit))

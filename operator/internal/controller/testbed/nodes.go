@@ -71,8 +71,8 @@ func available(node *corev1.Node, selector map[string]string, tolerations []core
 	return placement.Find(node, selector, tolerations) == nil
 }
 
-// fingerprint is what figures of a node depend on.
-func fingerprint(nodes []corev1.Node) []v1alpha1.TestbedNode {
+// describe is what the cluster knows of the nodes.
+func describe(nodes []corev1.Node) []v1alpha1.TestbedNode {
 	var prints []v1alpha1.TestbedNode
 	for _, n := range nodes[:min(len(nodes), maximumNodes)] {
 		info := n.Status.NodeInfo

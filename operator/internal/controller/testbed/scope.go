@@ -129,3 +129,44 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 	}
 	return latest
 }
+
+// fingerprints adds to each node what the latest run on it has read: of the
+// runs that there are, or what the status held before.
+func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNode {
+	runs := slices.Clone(s.runs)
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range nodes {
+		node := &nodes[i]
+		for _, before := range s.testbed.Status.Nodes {
+			if before.Name == node.Name {
+				node.Fingerprint = before.Fingerprint
+			}
+		}
+		var latest time.Time
+		for j := range runs {
+			status := &runs[j].Status
+			if status.Plan == nil || status.StartTime == nil || status.StartTime.Time.Before(latest) {
+				continue
+			}
+			if found := fingerprintOn(node.Name, status); found != nil {
+				node.Fingerprint, latest = found.DeepCopy(), status.StartTime.Time
+			}
+		}
+		if node.Fingerprint != nil {
+			// They belong to the run and not to the node.
+			node.Fingerprint.Ports = nil
+		}
+	}
+	return nodes
+}
+
+// fingerprintOn is a node's as a run read it, or nil.
+func fingerprintOn(node string, status *v1alpha1.BenchmarkRunStatus) *v1alpha1.Fingerprint {
+	if status.Plan.DeviceNode == node && status.Device != nil && status.Device.Fingerprint != nil {
+		return status.Device.Fingerprint
+	}
+	if status.Plan.GeneratorNode == node && status.Generator != nil {
+		return status.Generator.Fingerprint
+	}
+	return nil
+}

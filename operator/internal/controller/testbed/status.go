@@ -14,7 +14,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	status := *s.testbed.Status.DeepCopy()
 	status.ObservedGeneration = s.testbed.Generation
 	nodes, reason, why := s.matchingNodes()
-	status.Nodes = fingerprint(nodes)
+	status.Nodes = s.fingerprints(describe(nodes))
 	// A run on a testbed that no node matches fails, and says so: it does not wait for somebody to notice.
 	status.ActiveRuns, status.QueuedRuns = s.admit(reason != v1alpha1.ReasonNodesNotReady)
 	status.Calibration = s.calibration()

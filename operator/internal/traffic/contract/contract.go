@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) measure.Driver, options Options) 
 		"refuses what cannot be a trial": s.invalid,
 		"ends on a cancelled context":    s.cancelled,
 		"closes twice":                   s.closes,
+		"tells when all is sent":         s.notifies,
 	} {
 		t.Run(name, test)
 	}
@@ -87,6 +88,29 @@ func (s suite) measure(t *testing.T, d measure.Driver, trial measure.Trial) meas
 func (s suite) describes(t *testing.T) {
 	if got := s.driver(t).Description().Driver; got == "" {
 		t.Error("the description names no driver")
+	}
+}
+
+// notifies is about drivers that can: sending is over when they say so, and the
+// trial is not.
+func (s suite) notifies(t *testing.T) {
+	d := s.driver(t)
+	notifier, ok := d.(measure.Notifier)
+	if !ok {
+		t.Skip("the driver does not tell")
+	}
+	calls := 0
+	notifier.NotifySent(func() { calls++ })
+	for want := 1; want <= 2; want++ {
+		s.measure(t, d, s.trial(100*time.Millisecond))
+		if calls != want {
+			t.Errorf("%d calls in %d trials", calls, want)
+		}
+	}
+	notifier.NotifySent(nil)
+	s.measure(t, d, s.trial(100*time.Millisecond))
+	if calls != 2 {
+		t.Errorf("%d calls when nobody asked", calls-2)
 	}
 }
 

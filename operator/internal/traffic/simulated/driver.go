@@ -48,9 +48,14 @@ type Driver struct {
 	now    time.Duration
 	trials int
 	closed bool
+	// sent is called behind a trial's last frame; nil: nobody asks.
+	sent func()
 }
 
-var _ measure.Driver = (*Driver)(nil)
+var (
+	_ measure.Driver   = (*Driver)(nil)
+	_ measure.Notifier = (*Driver)(nil)
+)
 
 // epoch is where simulated time starts.
 var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -83,6 +88,9 @@ func (d *Driver) Description() measure.Description {
 	return measure.Description{Driver: "Simulated", TransmitPath: "None", ReceiveMode: "None", Threads: 1}
 }
 
+// NotifySent implements measure.Notifier.
+func (d *Driver) NotifySent(sent func()) { d.sent = sent }
+
 // Close implements measure.Driver.
 func (d *Driver) Close() error {
 	d.closed = true
@@ -110,6 +118,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 	for _, direction := range d.cfg.Directions {
 		out.Directions = append(out.Directions, d.direction(trial, direction))
+	}
+	if d.sent != nil {
+		d.sent()
 	}
 	out.Doubts = doubts(out)
 	d.now += total

@@ -96,11 +96,16 @@ type Driver struct {
 	longest int
 	trial   uint16
 	held    held
+	// onSent is called behind a trial's last frame; nil: nobody asks.
+	onSent func()
 	// probing is true while Open looks for a way out.
 	probing bool
 }
 
-var _ measure.Driver = (*Driver)(nil)
+var (
+	_ measure.Driver   = (*Driver)(nil)
+	_ measure.Notifier = (*Driver)(nil)
+)
 
 // Open loads the programs, puts them on the ports and finds the way out.
 func Open(ctx context.Context, config Config) (_ *Driver, err error) {
@@ -125,6 +130,9 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	}
 	return d, nil
 }
+
+// NotifySent implements measure.Notifier.
+func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
 
 // Description tells how the driver transmits and receives.
 func (d *Driver) Description() measure.Description { return d.description }

@@ -47,6 +47,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	if d.onSent != nil {
+		d.onSent()
+	}
 	if err := newPause().wait(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}

@@ -1,0 +1,67 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vnfbench.io/operator/internal/observer"
+)
+
+func newObserveCommand() *cobra.Command {
+	var listen string
+	var guests []string
+	command := &cobra.Command{
+		Use:   "observe",
+		Short: "Tell what the node's kernel shows to everybody about processor time, until SIGTERM",
+		Long: `Tell what the node's kernel shows to everybody: the processor time of the node
+and of the named virtual machines by kind, what the node is, and how the virtual
+machines really run.
+
+It reads /proc and /sys, and needs the node's process table and no privilege.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return observe(ctx, listen, guests, newLogger())
+		},
+	}
+	command.Flags().StringVar(&listen, "listen", fmt.Sprintf(":%d", observer.Port), "address and port of "+observer.PathSnapshot+", "+observer.PathNode+" and /readyz")
+	command.Flags().StringArrayVar(&guests, "guest", nil, "a virtual machine to look for, by libvirt's name; can be repeated")
+	return command
+}
+
+func observe(ctx context.Context, listen string, guests []string, log *slog.Logger) error {
+	o := observer.New(os.DirFS("/"), guests, time.Now)
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           o.Handler(log),
+		ReadHeaderTimeout: 5 * time.Second,
+		WriteTimeout:      10 * time.Second,
+		IdleTimeout:       time.Minute,
+	}
+	defer server.Close()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	log.Info("observing", "listen", listener.Addr().String(), "guests", guests)
+	select {
+	case <-ctx.Done():
+		log.Info("ending")
+		return nil
+	case err := <-served:
+		return fmt.Errorf("serving %q: %w", listen, err)
+	}
+}

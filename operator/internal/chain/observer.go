@@ -1,0 +1,98 @@
+package chain
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/plan"
+)
+
+const (
+	containerObserver = "observer"
+	// observerUser owns nothing on any node.
+	observerUser = 65532
+	// observerStartSeconds is how long it may take to listen.
+	observerStartSeconds = 60
+	// PortStatus is where a function tells its status.
+	PortStatus = portHTTP
+)
+
+// Observer is the pod that tells what the device's node did, or nil where the
+// testbed has none. It lives as long as the chain.
+func Observer(p *plan.Plan) *corev1.Pod {
+	if p.Observer == nil {
+		return nil
+	}
+	return &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metadata(p, p.Names().Observer, ComponentObserver),
+		Spec: corev1.PodSpec{
+			// No figure depends on it, so that it may come back when it ends.
+			RestartPolicy:                 corev1.RestartPolicyAlways,
+			TerminationGracePeriodSeconds: new(int64(functionGrace)),
+			AutomountServiceAccountToken:  new(false),
+			EnableServiceLinks:            new(false),
+			// The threads of the chain's virtual machines are the node's. What
+			// it sees of other processes is what every user of the node may see:
+			// it has no capability to look further. Pod Security's level
+			// "baseline" forbids hostPID.
+			HostPID:          true,
+			Affinity:         onNode(p.DeviceNode),
+			Tolerations:      p.Observer.Tolerations,
+			ImagePullSecrets: pullSecrets(p.ImagePullSecrets),
+			Containers: []corev1.Container{{
+				Name:            containerObserver,
+				Image:           p.Observer.Image,
+				ImagePullPolicy: p.ImagePullPolicy,
+				Command:         observerCommand(p),
+				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: observer.Port, Protocol: corev1.ProtocolTCP}},
+				Resources:       requirements(p.Observer.Resources),
+				SecurityContext: &corev1.SecurityContext{
+					RunAsUser:                new(int64(observerUser)),
+					RunAsGroup:               new(int64(observerUser)),
+					RunAsNonRoot:             new(true),
+					Privileged:               new(false),
+					AllowPrivilegeEscalation: new(false),
+					ReadOnlyRootFilesystem:   new(true),
+					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+					SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+				},
+				// Nobody asks again once it has started, so that no probe runs beside a trial.
+				StartupProbe: &corev1.Probe{
+					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+						Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
+					}},
+					PeriodSeconds:    1,
+					TimeoutSeconds:   10,
+					SuccessThreshold: 1,
+					FailureThreshold: observerStartSeconds,
+				},
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			}},
+		},
+	}
+}
+
+func observerCommand(p *plan.Plan) []string {
+	command := []string{"vnf", "observe", "--listen", fmt.Sprintf(":%d", observer.Port)}
+	for _, function := range p.Functions {
+		if guest := GuestName(p, function); guest != "" {
+			command = append(command, "--guest", guest)
+		}
+	}
+	return command
+}
+
+// GuestName is what libvirt calls a function's virtual machine on its node, by
+// KubeVirt's rule; "" for a pod.
+func GuestName(p *plan.Plan, function plan.Function) string {
+	if function.Runtime != v1alpha1.RuntimeVirtualMachine {
+		return ""
+	}
+	return p.Run.Namespace + "_" + p.Names().Function(function.Name)
+}

@@ -1,0 +1,235 @@
+// Package evidence asks the device's node and the chain's functions what they
+// counted, right before a trial and right behind its last frame, and takes the
+// differences. Addresses go in, and what a trial's record keeps comes out.
+//
+// Nobody is asked while frames are sent. An answer that does not come in time
+// is missing and named: it never fails a trial and never is 0.
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/observer"
+)
+
+const (
+	// patience bounds one look: all are asked at once.
+	patience = 500 * time.Millisecond
+	// nodePatience bounds the one question about what the node is.
+	nodePatience = 5 * time.Second
+	// mostBytes of an answer are read.
+	mostBytes = 256 << 10
+	// mostNotes and longestNote bound what a record holds of what is missing.
+	mostNotes, longestNote = 4, 160
+	// mostCounters of a function's own objects are kept.
+	mostCounters = 12
+	// tolerance is how much longer than the sending the time between two looks
+	// may be, beside a tenth of it, before it is remarked upon.
+	tolerance = 200 * time.Millisecond
+)
+
+// Collector asks the same addresses again and again. One goroutine uses it at a
+// time.
+type Collector struct {
+	endpoints measure.Endpoints
+	client    *http.Client
+}
+
+// New is a collector for a chain that is ready.
+func New(endpoints measure.Endpoints) *Collector {
+	return &Collector{endpoints: endpoints, client: &http.Client{
+		// Pods are asked directly, whatever the environment says about proxies.
+		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
+		// An answer from elsewhere is none.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close ends the connections.
+func (c *Collector) Close() { c.client.CloseIdleConnections() }
+
+// Node asks the observer what the device's node is.
+func (c *Collector) Node(ctx context.Context) measure.DeviceState {
+	if c.endpoints.Observer == "" {
+		return measure.DeviceState{Problems: []string{noObserver}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, nodePatience)
+	defer cancel()
+	var node observer.Node
+	if err := c.get(ctx, c.endpoints.Observer, observer.PathNode, &node); err != nil {
+		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
+	}
+	return measure.DeviceState{Machine: &node.Machine, Domains: node.Domains, Problems: node.Problems}
+}
+
+const noObserver = "the node of the chain is not observed"
+
+// Look is what everybody said at one moment.
+type Look struct {
+	node *observer.Snapshot
+	// functions stand at their endpoint's place; nil did not answer.
+	functions []*status
+	problems  []string
+}
+
+// Look asks everybody at once, and waits for at most half a second.
+func (c *Collector) Look(ctx context.Context) Look {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	look := Look{functions: make([]*status, len(c.endpoints.Functions))}
+	failures := make([]error, len(c.endpoints.Functions)+1)
+	var asked sync.WaitGroup
+	if c.endpoints.Observer != "" {
+		asked.Go(func() {
+			var snapshot observer.Snapshot
+			if err := c.get(ctx, c.endpoints.Observer, observer.PathSnapshot, &snapshot); err != nil {
+				failures[0] = fmt.Errorf("the observer did not answer: %w", err)
+				return
+			}
+			look.node = &snapshot
+		})
+	}
+	for i, function := range c.endpoints.Functions {
+		asked.Go(func() {
+			var answer status
+			if err := c.get(ctx, function.Address, "/status", &answer); err != nil {
+				failures[i+1] = fmt.Errorf("function %s did not answer: %w", function.Name, err)
+				return
+			}
+			look.functions[i] = &answer
+		})
+	}
+	asked.Wait()
+	for _, err := range failures {
+		if err != nil {
+			look.problems = append(look.problems, note("%v", err))
+		}
+	}
+	return look
+}
+
+func (c *Collector) get(ctx context.Context, address, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.client.Do(request)
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return errors.New("it took too long")
+		}
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("it took too long")
+	case err != nil:
+		return err
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("HTTP %d", response.StatusCode)
+	case len(body) > mostBytes:
+		return fmt.Errorf("its answer is longer than %d bytes", mostBytes)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// Between is the difference of two looks around a trial that sent for a time.
+func (c *Collector) Between(before, after Look, sending time.Duration) *measure.Evidence {
+	e := &measure.Evidence{}
+	notes := slices.Concat(before.problems, after.problems)
+	guests := map[string]measure.DomainTime{}
+	switch {
+	case c.endpoints.Observer == "":
+	case before.node == nil || after.node == nil:
+	case !before.node.StartedAt.Equal(after.node.StartedAt):
+		notes = append(notes, "the observer was started again during the trial")
+	default:
+		var more []string
+		guests, more = nodeBetween(e, *before.node, *after.node)
+		notes = append(notes, more...)
+		if window := time.Duration(e.ElapsedMilliseconds) * time.Millisecond; window > sending+sending/10+tolerance {
+			notes = append(notes, note("the node was looked at over %d ms, of which frames were sent in %d ms", window.Milliseconds(), sending.Milliseconds()))
+		}
+	}
+	for i, endpoint := range c.endpoints.Functions {
+		if before.functions[i] == nil || after.functions[i] == nil {
+			continue
+		}
+		if !before.functions[i].StartedAt.Equal(after.functions[i].StartedAt) {
+			notes = append(notes, note("function %s was started again during the trial", endpoint.Name))
+			continue
+		}
+		function, problem := before.functions[i].until(after.functions[i], endpoint)
+		if problem != "" {
+			notes = append(notes, note("function %s: %s", endpoint.Name, problem))
+		}
+		if domain, found := guests[endpoint.Guest]; found && endpoint.Guest != "" {
+			function.Domain = &domain
+		}
+		e.Functions = append(e.Functions, function)
+	}
+	e.Notes = distinct(notes)
+	return e
+}
+
+// nodeBetween fills in the node's part, and returns that of its virtual machines.
+func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[string]measure.DomainTime, []string) {
+	used := after.Node.Minus(before.Node)
+	e.Node, e.CPUs = &used, after.CPUs
+	e.ElapsedMilliseconds = (after.ElapsedNanoseconds - before.ElapsedNanoseconds) / int64(time.Millisecond)
+	if before.SoftirqThreadsMilliseconds != nil && after.SoftirqThreadsMilliseconds != nil {
+		e.SoftirqThreadsMilliseconds = new(max(0, *after.SoftirqThreadsMilliseconds-*before.SoftirqThreadsMilliseconds))
+	}
+	guests, notes := map[string]measure.DomainTime{}, []string{}
+	for _, now := range after.Guests {
+		for _, then := range before.Guests {
+			switch {
+			case now.Name != then.Name:
+			case now.Process != then.Process || now.StartTicks != then.StartTicks:
+				notes = append(notes, note("virtual machine %s was started again during the trial", now.Name))
+			default:
+				guests[now.Name] = now.DomainTime.Minus(then.DomainTime)
+			}
+		}
+	}
+	return guests, notes
+}
+
+// note is a bounded sentence.
+func note(format string, args ...any) string {
+	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	if len(text) > longestNote {
+		text = strings.ToValidUTF8(text[:longestNote-3], "") + "..."
+	}
+	return text
+}
+
+// distinct are the first notes, each once.
+func distinct(notes []string) []string {
+	var kept []string
+	for _, n := range notes {
+		if n = note("%s", n); !slices.Contains(kept, n) && len(kept) < mostNotes {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// sorted are the names of a map in order, the first of them.
+func sorted[V any](values map[string]V, most int) []string {
+	names := slices.Sorted(maps.Keys(values))
+	return names[:min(len(names), most)]
+}

@@ -1,0 +1,256 @@
+//go:build linux
+
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/vnf/agent"
+	"vnfbench.io/operator/internal/vnf/cpu"
+	"vnfbench.io/operator/internal/vnf/kernel"
+)
+
+var started = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// pods answer what they are told to, each at its own address.
+type pods struct {
+	mu      sync.Mutex
+	answers map[string]any
+}
+
+func (p *pods) say(path string, answer any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers[path] = answer
+}
+
+func newPods(t *testing.T) (*pods, string) {
+	p := &pods{answers: map[string]any{}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		answer, found := p.answers[r.URL.Path]
+		p.mu.Unlock()
+		switch answer := answer.(type) {
+		case func(http.ResponseWriter, *http.Request):
+			answer(w, r)
+		case string:
+			fmt.Fprint(w, answer)
+		default:
+			if !found {
+				http.NotFound(w, r)
+				return
+			}
+			if err := json.NewEncoder(w).Encode(answer); err != nil {
+				t.Error(err)
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	return p, strings.TrimPrefix(server.URL, "http://")
+}
+
+func snapshot(elapsed time.Duration, softirq, vhost int64) observer.Snapshot {
+	return observer.Snapshot{
+		StartedAt: started, ElapsedNanoseconds: int64(elapsed), CPUs: 4,
+		Node:                       measure.CPUTime{UserMilliseconds: 100, SoftirqMilliseconds: softirq, IdleMilliseconds: 9000 + elapsed.Milliseconds()},
+		SoftirqThreadsMilliseconds: new(softirq / 10),
+		Guests: []observer.GuestTime{{Name: "benchmarks_fw", Process: 7, StartTicks: 1, DomainTime: measure.DomainTime{
+			VCPUMilliseconds: new(vhost * 2), VhostMilliseconds: new(vhost),
+		}}},
+	}
+}
+
+// answer is a real agent's document, with what a firewall adds.
+func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int) map[string]any {
+	status := agent.Status{
+		Function: "Router", Name: "x", StartedAt: started, Ready: true,
+		Ports: []kernel.PortStatus{
+			{Name: "west", Counters: &kernel.Counters{RxPackets: frames, RxDropped: dropped, RxErrors: dropped, TxPackets: 2}},
+			{Name: "east", Counters: &kernel.Counters{TxPackets: frames - dropped}},
+			{Name: "gone", Problem: "there is none"},
+		},
+		CPU: &cpu.Usage{},
+	}
+	usage := fmt.Sprintf(`{"elapsedNanoseconds":%d,"container":{"userNanoseconds":%[2]d000000,"systemNanoseconds":3000000},"node":[
+		{"processor":0,"softirqNanoseconds":%[2]d000000,"stealNanoseconds":20000000},
+		{"processor":1,"softirqNanoseconds":%[2]d000000,"userNanoseconds":%[2]d000000}]}`, int64(elapsed), softirq)
+	if err := json.Unmarshal([]byte(usage), status.CPU); err != nil {
+		panic(err)
+	}
+	text, err := json.Marshal(status)
+	if err != nil {
+		panic(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(text, &out); err != nil {
+		panic(err)
+	}
+	out["encryptionGateway"] = map[string]any{"protocol": "WireGuard", "threads": 2, "failedPackets": 0, "encryptedBytes": uint64(matches) * 1500, "inner": map[string]any{"x": 1}}
+	out["firewall"] = map[string]any{"backend": "nftables", "rules": 25, "matchPackets": matches}
+	return out
+}
+
+func TestBetween(t *testing.T) {
+	node, observerAddress := newPods(t)
+	pod, podAddress := newPods(t)
+	guest, guestAddress := newPods(t)
+	c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{
+		{Name: "r1", Address: podAddress}, {Name: "fw", Address: guestAddress, Guest: "benchmarks_fw"},
+	}})
+	defer c.Close()
+	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
+	pod.say("/status", answer(10*time.Second, 100, 0, 100, 7))
+	guest.say("/status", answer(20*time.Second, 100, 1, 100, 7))
+	before := c.Look(t.Context())
+	node.say(observer.PathSnapshot, snapshot(11*time.Second, 1400, 640))
+	pod.say("/status", answer(11*time.Second, 1100, 0, 120, 7))
+	guest.say("/status", answer(21010*time.Millisecond, 1100, 4, 500, 1007))
+	got := c.Between(before, c.Look(t.Context()), time.Second)
+	want := &measure.Evidence{
+		ElapsedMilliseconds: 1000, CPUs: 4,
+		Node: &measure.CPUTime{SoftirqMilliseconds: 900, IdleMilliseconds: 1000}, SoftirqThreadsMilliseconds: new(int64(90)),
+		Functions: []measure.FunctionEvidence{
+			{
+				Name: "r1", ElapsedMilliseconds: 1000, Process: &measure.CPUTime{UserMilliseconds: 20},
+				Ports: []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000}, {Name: "east", SentFrames: 1000}},
+			},
+			{
+				Name: "fw", ElapsedMilliseconds: 1010, Guest: &measure.CPUTime{UserMilliseconds: 400, SoftirqMilliseconds: 800},
+				Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(1200)), VhostMilliseconds: new(int64(600))},
+				// Three dropped and three errors.
+				Ports:    []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000, ReceiveDroppedFrames: 6}, {Name: "east", SentFrames: 997}},
+				Counters: map[string]int64{"firewall.matchPackets": 1000, "encryptionGateway.encryptedBytes": 1_500_000},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What does not answer as it should is missing and named; the others are there.
+func TestMissing(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	again := answer(2*time.Second, 200, 0, 100, 0)
+	again["startedAt"] = started.Add(time.Hour)
+	restarted := snapshot(time.Second, 600, 40)
+	restarted.StartedAt = started.Add(time.Hour)
+	replaced := snapshot(11*time.Second, 600, 40)
+	replaced.Guests[0].StartTicks = 99
+	for name, test := range map[string]struct {
+		node, function any
+		note           string
+		noNode, noFunc bool
+	}{
+		"all is well":               {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0)},
+		"the observer hangs":        {node: hang, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer did not answer: it took too long", noNode: true},
+		"the function hangs":        {node: snapshot(11*time.Second, 600, 40), function: hang, note: "function r1 did not answer: it took too long", noFunc: true},
+		"no JSON":                   {node: "<html>", function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer did not answer: invalid character", noNode: true},
+		"an endless answer":         {node: strings.Repeat(" ", mostBytes+1), function: answer(time.Second*2, 200, 0, 100, 0), note: "longer than 262144 bytes", noNode: true},
+		"an error":                  {node: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 500) }, function: again, note: "HTTP 500", noNode: true, noFunc: true},
+		"a redirect":                {node: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", 302) }, function: again, note: "HTTP 302", noNode: true, noFunc: true},
+		"the function started anew": {node: snapshot(11*time.Second, 600, 40), function: again, note: "function r1 was started again", noFunc: true},
+		"the observer started anew": {node: restarted, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer was started again", noNode: true},
+		"the guest started anew":    {node: replaced, function: answer(time.Second*2, 200, 0, 100, 0), note: "virtual machine benchmarks_fw was started again"},
+		"a late look":               {node: snapshot(14*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0), note: "looked at over 4000 ms, of which frames were sent in 1000 ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node, observerAddress := newPods(t)
+			pod, address := newPods(t)
+			c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{{Name: "r1", Address: address}}})
+			defer c.Close()
+			node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
+			pod.say("/status", answer(time.Second, 100, 0, 100, 0))
+			before := c.Look(t.Context())
+			node.say(observer.PathSnapshot, test.node)
+			pod.say("/status", test.function)
+			begun := time.Now()
+			after := c.Look(t.Context())
+			if took := time.Since(begun); took > patience+10*time.Second {
+				t.Errorf("the look took %v", took)
+			}
+			got := c.Between(before, after, time.Second)
+			if (got.Node == nil) != test.noNode || (len(got.Functions) == 0) != test.noFunc {
+				t.Errorf("%+v", got)
+			}
+			if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
+				t.Errorf("notes %q, want %q", notes, test.note)
+			}
+			for _, n := range got.Notes {
+				if len(n) > longestNote || strings.Contains(n, "\n") {
+					t.Errorf("%q", n)
+				}
+			}
+		})
+	}
+}
+
+func TestNode(t *testing.T) {
+	node, address := newPods(t)
+	node.say(observer.PathNode, observer.Node{Machine: measure.Machine{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
+	c := New(measure.Endpoints{Observer: address})
+	defer c.Close()
+	got := c.Node(t.Context())
+	if got.Machine == nil || got.Machine.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
+		t.Errorf("%+v", got)
+	}
+	node.say(observer.PathNode, "nonsense")
+	if got := c.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
+		t.Errorf("%+v", got)
+	}
+	none := New(measure.Endpoints{})
+	if got := none.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := none.Between(none.Look(t.Context()), none.Look(t.Context()), time.Second); got.Node != nil || len(got.Notes) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFit(t *testing.T) {
+	whole := &measure.Evidence{
+		ElapsedMilliseconds: 1000, CPUs: 4, Node: &measure.CPUTime{SoftirqMilliseconds: 900},
+		Functions: []measure.FunctionEvidence{{
+			Name: "fw", ElapsedMilliseconds: 1000, Guest: &measure.CPUTime{SoftirqMilliseconds: 800},
+			Ports:    []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000, ReceiveDroppedFrames: 3}, {Name: "east", SentFrames: 997}},
+			Counters: map[string]int64{"firewall.matchPackets": 1000},
+		}},
+		Notes: []string{"one", "two"},
+	}
+	before, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	forms := map[string]bool{}
+	for most := Bytes(whole); most >= 0; most-- {
+		got := Fit(whole, most)
+		if Bytes(got) > most {
+			t.Fatalf("%d bytes, at most %d were asked for", Bytes(got), most)
+		}
+		if got != nil && (got.Node == nil || got.Shortened != (got != whole)) {
+			t.Errorf("%d: %+v", most, got)
+		}
+		text, _ := json.Marshal(got)
+		if last = string(text); !forms[last] {
+			forms[last] = true
+		}
+	}
+	if len(forms) != 5 || last != "null" {
+		t.Errorf("%d forms, the last %s", len(forms), last)
+	}
+	if after, _ := json.Marshal(whole); string(after) != string(before) {
+		t.Error("the whole evidence was changed")
+	}
+}

@@ -1,0 +1,80 @@
+package measure
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Fingerprint is what figures of a node depend on beside the work it does. All
+// of it can be read without a privilege. A field that is empty could not be
+// read, or the node has no such thing.
+type Fingerprint struct {
+	// Digest is "sha256:" and hexadecimal digits over everything else but Ports:
+	// nodes with equal digests are the same platform.
+	Digest string `json:"digest"`
+	// CPUModel and Microcode are those of the first processor.
+	CPUModel  string `json:"cpuModel,omitempty"`
+	Microcode string `json:"microcode,omitempty"`
+	// CPUs are logical processors online, Cores physical ones, Sockets packages.
+	CPUs    int `json:"cpus,omitempty"`
+	Cores   int `json:"cores,omitempty"`
+	Sockets int `json:"sockets,omitempty"`
+	// SMT is the kernel's word for simultaneous multithreading, such as "on",
+	// "off" or "notsupported".
+	SMT string `json:"smt,omitempty"`
+	// NUMANodes is how many the kernel knows.
+	NUMANodes int `json:"numaNodes,omitempty"`
+	// Kernel is release and version of the running kernel.
+	Kernel string `json:"kernel,omitempty"`
+	// KernelParameters are those of the kernel's command line that bear on
+	// timing, in their order. The others may hold what is nobody's business.
+	KernelParameters []string `json:"kernelParameters,omitempty"`
+	// ScalingDriver sets the CPUs' frequencies, ScalingGovernors decide on them,
+	// each once. Empty in most virtual machines.
+	ScalingDriver    string   `json:"scalingDriver,omitempty"`
+	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
+	// Turbo is "Enabled" or "Disabled".
+	Turbo string `json:"turbo,omitempty"`
+	// IsolatedCPUs and TicklessCPUs are the kernel's lists, such as "2-7".
+	IsolatedCPUs string `json:"isolatedCPUs,omitempty"`
+	TicklessCPUs string `json:"ticklessCPUs,omitempty"`
+	// Mitigations are the kernel's words on each vulnerability of the CPU, by
+	// its name, those left out that do not affect it.
+	Mitigations map[string]string `json:"mitigations,omitempty"`
+	// Hugepages are how many are set aside, by their size in kibibytes ("2048").
+	Hugepages map[string]int `json:"hugepages,omitempty"`
+	// TransparentHugepages is "always", "madvise" or "never".
+	TransparentHugepages string `json:"transparentHugepages,omitempty"`
+	ClockSource          string `json:"clockSource,omitempty"`
+	// Hypervisor says that the node is a virtual machine: the CPU's own flag.
+	Hypervisor bool `json:"hypervisor,omitempty"`
+	// Product is the machine's maker and name by its firmware (DMI).
+	Product string `json:"product,omitempty"`
+	// Ports are the measured ones that the reader has. They belong to the run
+	// and not to the node, so they are no part of the digest.
+	Ports []PortDriver `json:"ports,omitempty"`
+}
+
+// PortDriver is what drives a network interface (ETHTOOL_GDRVINFO).
+type PortDriver struct {
+	Interface string `json:"interface"`
+	Driver    string `json:"driver"`
+	Firmware  string `json:"firmware,omitempty"`
+	// Bus is the device's address, such as "0000:03:00.1".
+	Bus string `json:"bus,omitempty"`
+}
+
+// Sealed is the fingerprint with its digest.
+func (f Fingerprint) Sealed() Fingerprint {
+	bare := f
+	bare.Digest, bare.Ports = "", nil
+	data, err := json.Marshal(bare)
+	if err != nil {
+		// Strings, numbers and maps of them always marshal.
+		panic(err)
+	}
+	sum := sha256.Sum256(data)
+	f.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	return f
+}

@@ -1,0 +1,68 @@
+package measurer
+
+import (
+	"context"
+	"time"
+
+	"vnfbench.io/operator/internal/evidence"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// meet learns whom it may ask about trials on the chain's path, and what the
+// node of the chain is. No figure depends on it.
+func (m *Measurer) meet(ctx context.Context) error {
+	endpoints := m.store.Endpoints()
+	if endpoints.Observer == "" && len(endpoints.Functions) == 0 {
+		return nil
+	}
+	m.evidence = evidence.New(endpoints)
+	m.evidenceBytes = 0
+	for _, record := range m.store.Records() {
+		m.evidenceBytes += evidence.Bytes(record.Evidence)
+	}
+	device := m.evidence.Node(ctx)
+	m.Log.Info("met the chain", "observer", endpoints.Observer, "functions", len(endpoints.Functions),
+		"domains", len(device.Domains), "problems", device.Problems)
+	return m.store.SetDevice(device)
+}
+
+// forget ends the connections to the chain.
+func (m *Measurer) forget() {
+	if m.evidence != nil {
+		m.evidence.Close()
+		m.evidence = nil
+	}
+}
+
+// watch looks at the chain before a trial and behind its last frame. What it
+// returns makes the evidence when the trial has ended, or nil.
+func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.Outcome) *measure.Evidence {
+	room := procedure.EvidenceRoom(m.Instructions, m.evidenceBytes)
+	if m.evidence == nil || step.Path != procedure.PathChain || !procedure.WantsEvidence(step.Stage) || room <= 0 {
+		return func(measure.Outcome) *measure.Evidence { return nil }
+	}
+	collector := m.evidence
+	before := collector.Look(ctx)
+	after := make(chan evidence.Look, 1)
+	notifier, notifies := m.driver.(measure.Notifier)
+	sent := false
+	if notifies {
+		notifier.NotifySent(func() {
+			sent = true
+			// The trial settles meanwhile.
+			go func() { after <- collector.Look(ctx) }()
+		})
+	}
+	return func(outcome measure.Outcome) *measure.Evidence {
+		if notifies {
+			notifier.NotifySent(nil)
+		}
+		if !sent {
+			after <- collector.Look(ctx)
+		}
+		found := evidence.Fit(collector.Between(before, <-after, time.Duration(outcome.SendingNanoseconds)), room)
+		m.evidenceBytes += evidence.Bytes(found)
+		return found
+	}
+}

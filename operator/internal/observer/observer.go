@@ -1,0 +1,146 @@
+// Package observer reads what a node's kernel shows to everybody about the
+// processor time of the node and of the virtual machines on it. The files of
+// /proc go in, counters by kind and the machines' effective settings come out.
+//
+// It needs to see the node's processes and no privilege. What the kernel does
+// not show is absent and named in a problem: never 0.
+package observer
+
+import (
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"vnfbench.io/operator/internal/machine"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// Port that the observer listens on.
+const Port = 8080
+
+// Snapshot is the node's counters at one moment. Only differences of two
+// snapshots of one observer mean anything.
+type Snapshot struct {
+	// StartedAt is the observer's own start: another one counts anew.
+	StartedAt time.Time `json:"startedAt"`
+	// ElapsedNanoseconds since then.
+	ElapsedNanoseconds int64 `json:"elapsedNanoseconds"`
+	// Node is the time of all CPUs, since the node's start.
+	Node measure.CPUTime `json:"node"`
+	// CPUs is how many are online.
+	CPUs int `json:"cpus"`
+	// SoftirqThreads is the part of Node that ran in the kernel's ksoftirqd
+	// threads: softirq work that was put off. Nil where the node shows no kernel threads.
+	SoftirqThreadsMilliseconds *int64 `json:"softirqThreadsMilliseconds,omitempty"`
+	// Guests are the virtual machines that the observer was asked to look for.
+	Guests []GuestTime `json:"guests,omitempty"`
+	// Problems say what is absent and why.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// GuestTime is a virtual machine's processor time by what its threads do.
+type GuestTime struct {
+	Name string `json:"name"`
+	// Process and StartTicks name the process: another one counts anew.
+	Process    int    `json:"process"`
+	StartTicks uint64 `json:"startTicks"`
+	measure.DomainTime
+}
+
+// Node is what does not change while a run goes on.
+type Node struct {
+	Machine measure.Machine  `json:"machine"`
+	Domains []measure.Domain `json:"domains,omitempty"`
+	// Problems say what is absent and why.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// Observer reads one node.
+type Observer struct {
+	// root is the file system, guests the names of the virtual machines to look for.
+	root    fs.FS
+	guests  []string
+	now     func() time.Time
+	started time.Time
+
+	mu sync.Mutex
+	// looked says that the whole process table has been gone through.
+	looked bool
+	// found are the processes of an earlier look, so that most looks need not
+	// go through every process of the node.
+	found map[string]process
+	// softirqThreads are the processes of ksoftirqd.
+	softirqThreads []process
+}
+
+// New is the observer of a node. Its guests are named as libvirt calls them,
+// for KubeVirt "namespace_name".
+func New(root fs.FS, guests []string, now func() time.Time) *Observer {
+	return &Observer{root: root, guests: guests, now: now, started: now(), found: map[string]process{}}
+}
+
+// Snapshot reads the counters. An error means that the node shows nothing at all.
+func (o *Observer) Snapshot() (Snapshot, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := Snapshot{StartedAt: o.started, ElapsedNanoseconds: int64(o.now().Sub(o.started))}
+	var err error
+	if s.Node, s.CPUs, err = readNodeTime(o.root); err != nil {
+		return Snapshot{}, err
+	}
+	if err := o.look(); err != nil {
+		s.Problems = append(s.Problems, err.Error())
+	}
+	if s.SoftirqThreadsMilliseconds = o.softirqTime(); s.SoftirqThreadsMilliseconds == nil {
+		s.Problems = append(s.Problems, noKernelThreads)
+	}
+	for _, name := range o.guests {
+		found, ok := o.found[name]
+		if !ok {
+			s.Problems = append(s.Problems, noProcess(name))
+			continue
+		}
+		time, err := readDomainTime(o.root, found)
+		if err != nil {
+			s.Problems = append(s.Problems, fmt.Sprintf("virtual machine %q: %v", name, err))
+			continue
+		}
+		s.Guests = append(s.Guests, GuestTime{Name: name, Process: found.id, StartTicks: found.startTicks, DomainTime: time})
+	}
+	return s, nil
+}
+
+// Node reads what does not change.
+func (o *Observer) Node() Node {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	node := Node{Machine: machine.ReadNode(o.root)}
+	// vhost threads may have come since the last look.
+	if err := o.lookAtAll(); err != nil {
+		node.Problems = append(node.Problems, err.Error())
+	}
+	if len(o.softirqThreads) == 0 {
+		node.Problems = append(node.Problems, noKernelThreads)
+	}
+	for _, name := range o.guests {
+		found, ok := o.found[name]
+		if !ok {
+			node.Problems = append(node.Problems, noProcess(name))
+			continue
+		}
+		domain, err := readDomain(o.root, name, found)
+		if err != nil {
+			node.Problems = append(node.Problems, fmt.Sprintf("virtual machine %q: %v", name, err))
+			continue
+		}
+		node.Domains = append(node.Domains, domain)
+	}
+	return node
+}
+
+const noKernelThreads = "the node shows no kernel threads, so that neither ksoftirqd nor vhost threads beside QEMU can be counted"
+
+func noProcess(name string) string {
+	return fmt.Sprintf("virtual machine %q: no QEMU process of that name on the node", name)
+}

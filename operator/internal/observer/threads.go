@@ -1,0 +1,181 @@
+package observer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// vhostPrefix is followed by the number of the thread that owns the device.
+const vhostPrefix = "vhost-"
+
+// thread is one thread of a virtual machine.
+type thread struct {
+	stat
+	class string
+	// folder of its files.
+	folder string
+}
+
+// classOf tells what a thread does by its name, as QEMU gives them with
+// debug-threads=on, which libvirt always asks for.
+func classOf(comm, main string) string {
+	switch {
+	// The first helper was made before QEMU began to name its threads.
+	case comm == main:
+		return measure.ThreadEmulator
+	case strings.HasPrefix(comm, "CPU ") || strings.HasPrefix(comm, "ALL CPUs/"):
+		return measure.ThreadVCPU
+	case strings.HasPrefix(comm, vhostPrefix):
+		return measure.ThreadVhost
+	case comm == "IO mon_iothread":
+		// The monitor's own, not one for disks.
+		return measure.ThreadEmulator
+	case strings.HasPrefix(comm, "IO "):
+		return measure.ThreadIO
+	case comm == "worker" || comm == "call_rcu" || strings.HasPrefix(comm, "vnc_worker") || strings.HasPrefix(comm, "SPICE"):
+		return measure.ThreadEmulator
+	}
+	return measure.ThreadOther
+}
+
+// threadsOf are a virtual machine's threads: its process's own, and the vhost
+// threads that the kernel runs beside it. Later kernels than Linux 6.3 make
+// those threads of the process.
+func threadsOf(root fs.FS, p process) ([]thread, error) {
+	folder := path.Join("proc", strconv.Itoa(p.id), "task")
+	entries, err := fs.ReadDir(root, folder)
+	if err != nil {
+		return nil, fmt.Errorf("listing its threads: %w", err)
+	}
+	var found []thread
+	for _, entry := range entries {
+		place := path.Join(folder, entry.Name())
+		// Helpers come and go.
+		if stat, err := readStat(root, place+"/stat"); err == nil {
+			found = append(found, thread{stat: stat, class: classOf(stat.comm, p.comm), folder: place})
+		}
+	}
+	if len(found) == 0 {
+		return nil, errors.New("it has ended")
+	}
+	for _, vhost := range p.vhosts {
+		place := path.Join("proc", strconv.Itoa(vhost.id))
+		if stat, err := readStat(root, place+"/stat"); err == nil && stat.startTicks == vhost.startTicks {
+			found = append(found, thread{stat: stat, class: measure.ThreadVhost, folder: place})
+		}
+	}
+	return found, nil
+}
+
+// readDomainTime adds up a virtual machine's time by class. What the process
+// used and no thread of another class did is the emulator's: so helpers that
+// have ended stay counted.
+func readDomainTime(root fs.FS, p process) (measure.DomainTime, error) {
+	whole, err := readStat(root, path.Join("proc", strconv.Itoa(p.id), "stat"))
+	if err != nil {
+		return measure.DomainTime{}, fmt.Errorf("reading its processor time: %w", err)
+	}
+	threads, err := threadsOf(root, p)
+	if err != nil {
+		return measure.DomainTime{}, err
+	}
+	var out measure.DomainTime
+	add := func(sum **int64, milliseconds int64) {
+		if *sum == nil {
+			*sum = new(int64)
+		}
+		**sum += milliseconds
+	}
+	emulator := whole.milliseconds()
+	for _, t := range threads {
+		switch t.class {
+		case measure.ThreadVCPU:
+			add(&out.VCPUMilliseconds, t.milliseconds())
+			if t.hasGuests {
+				add(&out.GuestMilliseconds, t.guestTicks*millisecondsPerTick)
+			}
+		case measure.ThreadIO:
+			add(&out.IOThreadMilliseconds, t.milliseconds())
+		case measure.ThreadVhost:
+			add(&out.VhostMilliseconds, t.milliseconds())
+		case measure.ThreadOther:
+			add(&out.OtherMilliseconds, t.milliseconds())
+		}
+		if t.class != measure.ThreadEmulator && !t.kernelThread() {
+			emulator -= t.milliseconds()
+		}
+	}
+	out.EmulatorMilliseconds = new(max(0, emulator))
+	return out, nil
+}
+
+// placement sums the threads up by class: where they may run and how they are
+// scheduled.
+func placement(root fs.FS, threads []thread) []measure.DomainThreads {
+	var out []measure.DomainThreads
+	for _, class := range []string{measure.ThreadVCPU, measure.ThreadEmulator, measure.ThreadIO, measure.ThreadVhost, measure.ThreadOther} {
+		sum := measure.DomainThreads{Class: class}
+		for _, t := range threads {
+			if t.class != class {
+				continue
+			}
+			sum.Count++
+			if cpus := statusLine(root, t.folder, "Cpus_allowed_list"); cpus != "" && !slices.Contains(sum.CPUs, cpus) {
+				sum.CPUs = append(sum.CPUs, cpus)
+			}
+			if policy := t.scheduling(); policy != "" && !slices.Contains(sum.Scheduling, policy) {
+				sum.Scheduling = append(sum.Scheduling, policy)
+			}
+		}
+		if sum.Count > 0 {
+			slices.Sort(sum.CPUs)
+			slices.Sort(sum.Scheduling)
+			out = append(out, sum)
+		}
+	}
+	return out
+}
+
+// scheduling is the policy by its name in sched(7), with the priority of
+// real-time ones.
+func (s stat) scheduling() string {
+	if !s.hasPolicy {
+		return ""
+	}
+	switch s.policy {
+	case 0:
+		return "Other"
+	case 1:
+		return fmt.Sprintf("FIFO %d", s.priority)
+	case 2:
+		return fmt.Sprintf("RoundRobin %d", s.priority)
+	case 3:
+		return "Batch"
+	case 5:
+		return "Idle"
+	case 6:
+		return "Deadline"
+	}
+	return fmt.Sprintf("policy %d", s.policy)
+}
+
+// statusLine is a field of /proc/<process>/status, or "".
+func statusLine(root fs.FS, folder, name string) string {
+	text, err := fs.ReadFile(root, folder+"/status")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, found := strings.Cut(line, ":"); found && key == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

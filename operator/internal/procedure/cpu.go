@@ -1,0 +1,228 @@
+package procedure
+
+import (
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// mostCPUFigures and mostFunctionFigures are bounds of the API: what the
+	// chain used at one frame size, and what single functions did in a run.
+	mostCPUFigures      = 24
+	mostFunctionFigures = 256
+	// counterMatchPackets is the firewall's own count of its matching rule.
+	counterMatchPackets = "firewall.matchPackets"
+)
+
+// addCPU puts beside each figure what the chain used in the trials that made it.
+func (w *walk) addCPU(frames []v1alpha1.FrameResult) {
+	functions := 0
+	for i := range frames {
+		for _, group := range w.cpuGroups(int(frames[i].FrameBytes)) {
+			result, found := usedIn(group.records)
+			if !found || len(frames[i].CPU) == mostCPUFigures {
+				continue
+			}
+			result.Figure, result.Name = group.figure, group.name
+			if functions += len(result.Functions); functions > mostFunctionFigures {
+				result.Functions = nil
+			}
+			frames[i].CPU = append(frames[i].CPU, result)
+		}
+	}
+}
+
+// cpuGroup is the trials behind one reported figure, over all repeats.
+type cpuGroup struct {
+	figure  v1alpha1.CPUFigure
+	name    string
+	records []measure.Record
+}
+
+func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
+	var groups []cpuGroup
+	add := func(figure v1alpha1.CPUFigure, name string, records []measure.Record) {
+		for i := range groups {
+			if groups[i].figure == figure && groups[i].name == name {
+				groups[i].records = append(groups[i].records, records...)
+				return
+			}
+		}
+		groups = append(groups, cpuGroup{figure, name, append([]measure.Record(nil), records...)})
+	}
+	for _, p := range w.parts {
+		if p.frameBytes != frameBytes || !p.over || p.skipped {
+			continue
+		}
+		switch p.stage {
+		case measure.StageThroughput:
+			for _, r := range p.results {
+				add(v1alpha1.CPUAtThroughput, r.Goal, p.atLoad(r.LowerBoundFramesPerSecond))
+			}
+		case measure.StageLatency:
+			add(v1alpha1.CPUAtLatency, p.load.Name, []measure.Record{*p.last()})
+		case measure.StageFixedLoad:
+			add(v1alpha1.CPUAtFixedLoad, p.load.Name, p.counted)
+		case measure.StageReceiveRate:
+			add(v1alpha1.CPUAtReceiveRate, "", p.counted)
+		case measure.StageSoak:
+			add(v1alpha1.CPUAtSoak, "", p.counted)
+		}
+	}
+	return groups
+}
+
+// atLoad are the trials that count at a load.
+func (p *part) atLoad(framesPerSecond uint64) []measure.Record {
+	var out []measure.Record
+	for _, r := range p.counted {
+		if framesPerSecond > 0 && r.Trial.IntendedFramesPerSecond == framesPerSecond {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// use adds up processor time and the time in which it was used.
+type use struct{ used, elapsed int64 }
+
+// milliCPU is thousandths of a core, rounded to the nearest.
+func (u use) milliCPU() int64 {
+	if u.elapsed <= 0 {
+		return 0
+	}
+	return (u.used*1000 + u.elapsed/2) / u.elapsed
+}
+
+// sums adds kinds of time up by their names; one that was never known is absent.
+type sums map[string]use
+
+func (s sums) add(kind string, used, elapsed int64) {
+	s[kind] = use{s[kind].used + used, s[kind].elapsed + elapsed}
+}
+
+func (s sums) addKnown(kind string, used *int64, elapsed int64) {
+	if used != nil {
+		s.add(kind, *used, elapsed)
+	}
+}
+
+func (s sums) addTime(t *measure.CPUTime, elapsed int64) {
+	s.add("user", t.UserMilliseconds+t.NiceMilliseconds, elapsed)
+	s.add("system", t.SystemMilliseconds, elapsed)
+	s.add("irq", t.IRQMilliseconds, elapsed)
+	s.add("softirq", t.SoftirqMilliseconds, elapsed)
+	s.add("guest", t.GuestMilliseconds, elapsed)
+	s.add("steal", t.StealMilliseconds, elapsed)
+}
+
+func (s sums) of(kind string) int64 { return s[kind].milliCPU() }
+
+func (s sums) known(kind string) *int64 {
+	if _, found := s[kind]; !found {
+		return nil
+	}
+	return new(s.of(kind))
+}
+
+// usedIn is what the chain used in some trials, of those whose evidence there is.
+func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
+	var out v1alpha1.CPUResult
+	node, cpus := sums{}, 0
+	var functions []*functionSums
+	for _, r := range records {
+		e := r.Evidence
+		if e == nil || e.Node == nil && len(e.Functions) == 0 {
+			continue
+		}
+		out.Trials++
+		if e.Node != nil && e.ElapsedMilliseconds > 0 {
+			cpus = e.CPUs
+			node.addTime(e.Node, e.ElapsedMilliseconds)
+			node.addKnown("threads", e.SoftirqThreadsMilliseconds, e.ElapsedMilliseconds)
+		}
+		for _, f := range e.Functions {
+			functions = addFunction(functions, f, *e)
+		}
+	}
+	if cpus > 0 {
+		out.Node = &v1alpha1.NodeCPU{
+			CPUs: int32(cpus), UserMilliCPU: node.of("user"), SystemMilliCPU: node.of("system"), IRQMilliCPU: node.of("irq"),
+			SoftirqMilliCPU: node.of("softirq"), GuestMilliCPU: node.of("guest"), StealMilliCPU: node.of("steal"),
+			SoftirqThreadsMilliCPU: node.known("threads"),
+		}
+	}
+	for _, f := range functions {
+		out.Functions = append(out.Functions, f.result())
+	}
+	return out, out.Trials > 0
+}
+
+// functionSums adds up what one function used.
+type functionSums struct {
+	name                   string
+	process, guest, domain sums
+	dropped, matched       *int64
+}
+
+func addFunction(all []*functionSums, f measure.FunctionEvidence, e measure.Evidence) []*functionSums {
+	var s *functionSums
+	for _, known := range all {
+		if known.name == f.Name {
+			s = known
+		}
+	}
+	if s == nil {
+		s = &functionSums{name: f.Name, process: sums{}, guest: sums{}, domain: sums{}}
+		all = append(all, s)
+	}
+	if f.Process != nil {
+		s.process.add("process", f.Process.UserMilliseconds+f.Process.SystemMilliseconds, f.ElapsedMilliseconds)
+	}
+	if f.Guest != nil {
+		s.guest.addTime(f.Guest, f.ElapsedMilliseconds)
+	}
+	if d := f.Domain; d != nil {
+		// The node's clock was read together with the domain's.
+		s.domain.addKnown("vcpu", d.VCPUMilliseconds, e.ElapsedMilliseconds)
+		s.domain.addKnown("guest", d.GuestMilliseconds, e.ElapsedMilliseconds)
+		s.domain.addKnown("emulator", d.EmulatorMilliseconds, e.ElapsedMilliseconds)
+		s.domain.addKnown("io", d.IOThreadMilliseconds, e.ElapsedMilliseconds)
+		s.domain.addKnown("vhost", d.VhostMilliseconds, e.ElapsedMilliseconds)
+		s.domain.addKnown("other", d.OtherMilliseconds, e.ElapsedMilliseconds)
+	}
+	// Shortened evidence still has the ports that dropped something.
+	if len(f.Ports) > 0 || e.Shortened {
+		s.dropped = plus(s.dropped, f.DroppedFrames())
+	}
+	if matched, found := f.Counters[counterMatchPackets]; found {
+		s.matched = plus(s.matched, matched)
+	}
+	return all
+}
+
+func plus(sum *int64, n int64) *int64 {
+	if sum == nil {
+		return &n
+	}
+	return new(*sum + n)
+}
+
+func (s *functionSums) result() v1alpha1.FunctionCPU {
+	out := v1alpha1.FunctionCPU{
+		Name: s.name, ProcessMilliCPU: s.process.known("process"), DroppedFrames: s.dropped, MatchedPackets: s.matched,
+	}
+	if len(s.guest) > 0 {
+		out.Guest = &v1alpha1.GuestCPU{
+			UserMilliCPU: s.guest.of("user"), SystemMilliCPU: s.guest.of("system"), IRQMilliCPU: s.guest.of("irq"),
+			SoftirqMilliCPU: s.guest.of("softirq"), StealMilliCPU: s.guest.of("steal"),
+		}
+	}
+	if len(s.domain) > 0 {
+		out.Domain = &v1alpha1.DomainCPU{
+			VCPUMilliCPU: s.domain.known("vcpu"), GuestMilliCPU: s.domain.known("guest"), EmulatorMilliCPU: s.domain.known("emulator"),
+			IOThreadMilliCPU: s.domain.known("io"), VhostMilliCPU: s.domain.known("vhost"), OtherMilliCPU: s.domain.known("other"),
+		}
+	}
+	return out
+}

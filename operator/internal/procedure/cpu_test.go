@@ -1,0 +1,249 @@
+package procedure
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/evidence"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+// seen is evidence of a trial of a second on a node with four CPUs.
+func seen(change func(*measure.Evidence)) *measure.Evidence {
+	e := &measure.Evidence{
+		ElapsedMilliseconds: 1000, CPUs: 4,
+		Node: &measure.CPUTime{UserMilliseconds: 100, NiceMilliseconds: 50, SystemMilliseconds: 20, SoftirqMilliseconds: 900, IdleMilliseconds: 2000},
+		Functions: []measure.FunctionEvidence{{
+			Name: "r1", ElapsedMilliseconds: 1000, Process: &measure.CPUTime{UserMilliseconds: 3, SystemMilliseconds: 2},
+			Ports: []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000, ReceiveDroppedFrames: 4}, {Name: "east", SentFrames: 996}},
+		}},
+	}
+	if change != nil {
+		change(e)
+	}
+	return e
+}
+
+func TestUsedIn(t *testing.T) {
+	guest := func(e *measure.Evidence) {
+		e.ElapsedMilliseconds, e.SoftirqThreadsMilliseconds = 3000, new(int64(30))
+		e.Functions = []measure.FunctionEvidence{{
+			Name: "fw", ElapsedMilliseconds: 2000, Guest: &measure.CPUTime{SoftirqMilliseconds: 1800, StealMilliseconds: 20},
+			Domain:   &measure.DomainTime{VCPUMilliseconds: new(int64(2400)), GuestMilliseconds: new(int64(2100)), VhostMilliseconds: new(int64(1800))},
+			Counters: map[string]int64{counterMatchPackets: 7},
+		}}
+	}
+	for name, test := range map[string]struct {
+		evidence []*measure.Evidence
+		want     v1alpha1.CPUResult
+		found    bool
+	}{
+		"nobody was asked":   {evidence: []*measure.Evidence{nil, nil}},
+		"nobody answered":    {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
+		"no time has passed": {evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.ElapsedMilliseconds, e.Functions = 0, nil })}, want: v1alpha1.CPUResult{Trials: 1}, found: true},
+		// 900 ms of 1000 ms, and 900 of 3000.
+		"two trials of a pod": {
+			evidence: []*measure.Evidence{seen(nil), nil, seen(func(e *measure.Evidence) { e.ElapsedMilliseconds = 3000 })},
+			want: v1alpha1.CPUResult{
+				Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 4, UserMilliCPU: 75, SystemMilliCPU: 10, SoftirqMilliCPU: 450},
+				Functions: []v1alpha1.FunctionCPU{{Name: "r1", ProcessMilliCPU: new(int64(5)), DroppedFrames: new(int64(8))}},
+			},
+			found: true,
+		},
+		"a virtual machine": {
+			evidence: []*measure.Evidence{seen(guest)},
+			want: v1alpha1.CPUResult{
+				Trials: 1, Node: &v1alpha1.NodeCPU{CPUs: 4, UserMilliCPU: 50, SystemMilliCPU: 7, SoftirqMilliCPU: 300, SoftirqThreadsMilliCPU: new(int64(10))},
+				Functions: []v1alpha1.FunctionCPU{{
+					Name: "fw", Guest: &v1alpha1.GuestCPU{SoftirqMilliCPU: 900, StealMilliCPU: 10},
+					Domain:         &v1alpha1.DomainCPU{VCPUMilliCPU: new(int64(800)), GuestMilliCPU: new(int64(700)), VhostMilliCPU: new(int64(600))},
+					MatchedPackets: new(int64(7)),
+				}},
+			},
+			found: true,
+		},
+		"functions alone": {
+			evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.Node, e.CPUs, e.ElapsedMilliseconds = nil, 0, 0 })},
+			want: v1alpha1.CPUResult{Trials: 1, Functions: []v1alpha1.FunctionCPU{
+				{Name: "r1", ProcessMilliCPU: new(int64(5)), DroppedFrames: new(int64(4))},
+			}},
+			found: true,
+		},
+		"shortened where nothing dropped": {
+			evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.Functions[0].Ports, e.Shortened, e.Node = nil, true, nil })},
+			want:     v1alpha1.CPUResult{Trials: 1, Functions: []v1alpha1.FunctionCPU{{Name: "r1", ProcessMilliCPU: new(int64(5)), DroppedFrames: new(int64(0))}}},
+			found:    true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var records []measure.Record
+			for _, e := range test.evidence {
+				records = append(records, measure.Record{Evidence: e})
+			}
+			got, found := usedIn(records)
+			if diff := cmp.Diff(test.want, got); diff != "" || found != test.found {
+				t.Errorf("%t %s", found, diff)
+			}
+		})
+	}
+}
+
+// withEvidence is a whole measurement, with evidence of every trial that wants it.
+func withEvidence(t *testing.T, change func(*measure.Record)) (measure.Instructions, []measure.Record) {
+	t.Helper()
+	instr := instructions()
+	records, err := newBench(simulated.SoftKnee{KneeFramesPerSecond: 400_000, CapacityFramesPerSecond: 500_000, MaxLossRatio: 0.02}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		if WantsEvidence(records[i].Stage) {
+			records[i].Evidence = seen(nil)
+			if change != nil {
+				change(&records[i])
+			}
+		}
+	}
+	return instr, records
+}
+
+// Evidence stands beside every figure and changes none.
+func TestEvidenceBesideFigures(t *testing.T) {
+	instr, records := withEvidence(t, nil)
+	bare := append([]measure.Record(nil), records...)
+	for i := range bare {
+		bare[i].Evidence = nil
+	}
+	got, want := Results(instr, records), Results(instr, bare)
+	for i, frame := range got.Frames {
+		if len(frame.CPU) != len(frame.Throughput)+len(frame.Latency) {
+			t.Errorf("%d bytes: %d uses for %d goals and %d loads", frame.FrameBytes, len(frame.CPU), len(frame.Throughput), len(frame.Latency))
+		}
+		for _, c := range frame.CPU {
+			if c.Node == nil || c.Node.SoftirqMilliCPU != 900 || len(c.Functions) != 1 || c.Trials < 1 {
+				t.Errorf("%+v", c)
+			}
+			if c.Figure == v1alpha1.CPUAtLatency && c.Trials != 1 {
+				t.Errorf("%+v", c)
+			}
+		}
+		got.Frames[i].CPU = nil
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for i := range records {
+		step, err := Next(instr, records[:i])
+		other, otherErr := Next(instr, bare[:i])
+		if diff := cmp.Diff(other, step); diff != "" || err != nil || otherErr != nil {
+			t.Fatalf("behind trial %d: %v %v %s", i, err, otherErr, diff)
+		}
+	}
+}
+
+func TestEvidenceWarnings(t *testing.T) {
+	codes := func(change func(*measure.Record)) string {
+		instr, records := withEvidence(t, change)
+		var found []string
+		for _, w := range Results(instr, records).Warnings {
+			if w.Code == v1alpha1.WarningDeviceSteal || w.Code == v1alpha1.WarningEvidenceMissing {
+				found = append(found, w.Code)
+			}
+		}
+		return strings.Join(found, " ")
+	}
+	sizes := len(instructions().FrameBytes)
+	each := func(code string) string { return strings.TrimSpace(strings.Repeat(code+" ", sizes)) }
+	for name, test := range map[string]struct {
+		change func(*measure.Record)
+		want   string
+	}{
+		"nothing":     {nil, ""},
+		"some steal":  {func(r *measure.Record) { r.Evidence.Node.StealMilliseconds = 20 }, ""},
+		"much steal":  {func(r *measure.Record) { r.Evidence.Node.StealMilliseconds = 30 }, each(v1alpha1.WarningDeviceSteal)},
+		"no answer":   {func(r *measure.Record) { r.Evidence = &measure.Evidence{Notes: []string{"it took too long"}} }, each(v1alpha1.WarningEvidenceMissing)},
+		"not allowed": {func(r *measure.Record) { r.Evidence = nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := codes(test.change); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDeviceWarnings(t *testing.T) {
+	tuned := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
+	plain := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
+	isolated := measure.Machine{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
+	for name, test := range map[string]struct {
+		device    *measure.DeviceState
+		generator measure.Machine
+		sameNode  bool
+		want      string
+	}{
+		"not observed":                    {generator: plain},
+		"not known":                       {device: &measure.DeviceState{}, generator: plain},
+		"tuned":                           {device: &measure.DeviceState{Machine: &tuned}, generator: plain},
+		"plain":                           {device: &measure.DeviceState{Machine: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same plain node":             {device: &measure.DeviceState{Machine: &plain}, generator: plain, sameNode: true},
+		"the same node, generator tuned":  {device: &measure.DeviceState{Machine: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same node, some is isolated": {device: &measure.DeviceState{Machine: &tuned}, generator: isolated, sameNode: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var codes []string
+			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Machine: &test.generator}, test.sameNode) {
+				codes = append(codes, w.Code)
+			}
+			if got := strings.Join(codes, " "); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// However many trials a run makes, evidence leaves room for the records.
+func TestEvidenceRoom(t *testing.T) {
+	instr := instructions()
+	room := EvidenceRoom(instr, 0)
+	if room < evidence.Bytes(seen(nil)) || room > mostRecordEvidence {
+		t.Errorf("%d bytes for a trial of %d", room, evidence.Bytes(seen(nil)))
+	}
+	if got := EvidenceRoom(instr, mostEvidenceBytes); got != 0 {
+		t.Errorf("%d bytes where all is taken", got)
+	}
+	if got := EvidenceRoom(measure.Instructions{}, 0); got != 0 {
+		t.Errorf("%d bytes of nothing", got)
+	}
+	for sizes := 1; sizes <= 32; sizes++ {
+		instr.FrameBytes = nil
+		for i := range sizes {
+			instr.FrameBytes = append(instr.FrameBytes, 64+i)
+		}
+		expected, taken, trials := ExpectedBytes(instr), 0, 0
+		for range 5000 {
+			room := EvidenceRoom(instr, taken)
+			if room == 0 {
+				break
+			}
+			taken += room
+			trials++
+		}
+		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > mostEvidenceBytes {
+			t.Errorf("%d sizes: %d bytes of evidence in %d trials, %d are free", sizes, taken, trials, free)
+		}
+	}
+}
+
+// Records of before have no evidence, and are read as they were.
+func TestRecordsWithoutEvidence(t *testing.T) {
+	text, err := json.Marshal(measure.Record{})
+	if err != nil || strings.Contains(string(text), "evidence") {
+		t.Errorf("%s, %v", text, err)
+	}
+}

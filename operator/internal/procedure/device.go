@@ -1,0 +1,81 @@
+package procedure
+
+import (
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// mostSteal is the share of a node's processor time, in parts per million, that
+// a hypervisor may hold back without a word; the same as of the generator's.
+const mostSteal = 5000
+
+// DeviceWarnings are doubts about the machine that the chain ran on. Where it is
+// the generator's as well, what that one's warnings say already is not said again.
+func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
+	if device == nil || device.Machine == nil {
+		return nil
+	}
+	d := &doubtful{seen: map[string]bool{}}
+	said := map[string]bool{}
+	if sameNode {
+		for _, w := range MachineWarnings(generator, sameNode) {
+			said[w.Code] = true
+		}
+	}
+	m := device.Machine
+	if changing := unsteadyGovernors(m); len(changing) > 0 && !said[v1alpha1.WarningFrequencyScaling] {
+		d.add(v1alpha1.WarningDeviceFrequencyScaling, 0,
+			"CPUs of the chain's node change their frequency with their load (scaling governor %s), so figures depend on what ran before; set the governor to %s.",
+			words(changing), steadyGovernor)
+	}
+	if m.OnlineCPUs > 0 && len(m.IsolatedCPUs) == 0 && !said[v1alpha1.WarningNoCPUIsolation] {
+		d.add(v1alpha1.WarningDeviceNoCPUIsolation, 0,
+			"None of the %s of the chain's node is isolated from the kernel's scheduler, so other work may hold up the chain.",
+			plural(m.OnlineCPUs, "CPU", "CPUs"))
+	}
+	return d.list
+}
+
+func unsteadyGovernors(m *measure.Machine) []string {
+	var changing []string
+	for _, governor := range m.ScalingGovernors {
+		if governor != steadyGovernor {
+			changing = append(changing, governor)
+		}
+	}
+	return changing
+}
+
+// warnEvidence says what the trials of a frame size that count show about the
+// chain's node, and in how many of them something of it is missing.
+func (w *walk) warnEvidence(d *doubtful, frameBytes int) {
+	trials, missing, last := 0, 0, ""
+	stolen, elapsed := int64(0), int64(0)
+	for _, p := range w.parts {
+		if p.frameBytes != frameBytes {
+			continue
+		}
+		for _, r := range p.counted {
+			e := r.Evidence
+			if e == nil || !WantsEvidence(r.Stage) {
+				continue
+			}
+			trials++
+			if len(e.Notes) > 0 {
+				missing, last = missing+1, e.Notes[0]
+			}
+			if e.Node != nil {
+				stolen, elapsed = stolen+e.Node.StealMilliseconds, elapsed+e.ElapsedMilliseconds*int64(e.CPUs)
+			}
+		}
+	}
+	if elapsed > 0 && stolen*1_000_000 > elapsed*mostSteal {
+		d.add(v1alpha1.WarningDeviceSteal, frameBytes,
+			"A hypervisor held back the CPUs of the chain's node for %d ms of the %d ms that they had in trials that count, so the device may do better.",
+			stolen, elapsed)
+	}
+	if missing > 0 {
+		d.add(v1alpha1.WarningEvidenceMissing, frameBytes,
+			"In %d of %d trials that count it is not known in full what the chain used, the last time because %s.", missing, trials, last)
+	}
+}

@@ -1,0 +1,40 @@
+package procedure
+
+import "vnfbench.io/operator/internal/measure"
+
+const (
+	// mostEvidenceBytes is what all evidence of a run may take of its results,
+	// mostRecordEvidence what that of one trial may.
+	mostEvidenceBytes  = 192 << 10
+	mostRecordEvidence = 4 << 10
+)
+
+// WantsEvidence says of which trials evidence is kept: those that become
+// figures, and take long enough for the kernel's counters, which count
+// hundredths of a second.
+func WantsEvidence(stage measure.Stage) bool {
+	switch stage {
+	case measure.StageThroughput, measure.StageLatency, measure.StageFixedLoad, measure.StageFrameLossRate,
+		measure.StageReceiveRate, measure.StageSoak:
+		return true
+	}
+	return false
+}
+
+// EvidenceRoom is how many bytes the next trial's evidence may take, where the
+// trials before it took so many. All of it together takes at most half of what
+// the records leave free, so that it never keeps a run from being measured, and
+// an equal share for each trial that is expected.
+func EvidenceRoom(instr measure.Instructions, taken int) int {
+	trials := 0
+	eachPhase(instr, func(stage measure.Stage, n int) {
+		if WantsEvidence(stage) {
+			trials += n
+		}
+	})
+	if trials == 0 {
+		return 0
+	}
+	all := min((measure.MaximumResultsBytes-ExpectedBytes(instr))/2, mostEvidenceBytes)
+	return max(0, min(all/trials, all-taken, mostRecordEvidence))
+}
