@@ -30,7 +30,7 @@ for what in "$@"; do
       ;;
     debian)
       [ "$(id -u)" = 0 ] || fail "root: the tests make network namespaces and load BPF programs; run with sudo"
-      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux
+      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux nft:nftables
       ;;
     bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
     bench)

@@ -111,7 +111,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	}
 	if p.over = len(p.bursts) >= b.Repeats; p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
-			return chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+			return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	// Rounded to the nanosecond, a load times this duration is the burst's
 	// frames to less than half a frame.
 	p.next = measure.Trial{
-		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), IntendedFramesPerSecond: rate,
+		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), Packet: w.instr.PacketOf(p.frameBytes), IntendedFramesPerSecond: rate,
 		DurationNanoseconds: max(1, int64(math.Round(float64(frames)/float64(rate)*1e9))),
 		SettleNanoseconds:   w.burstSettle().Nanoseconds(),
 	}
