@@ -57,7 +57,8 @@ type ResultSummary struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// framesPerSecond is the goal's throughput, for each direction.
+	// framesPerSecond is the goal's throughput, for each direction; of packets in
+	// fragments, in whole packets.
 	// +optional
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
