@@ -22,6 +22,11 @@ struct signature {
 
 #define SIGNATURE_MAGIC 0x7662
 
+/* That of the packets that are sent in fragments. There the signature is
+ * repeated through all of the payload, so that any fragment, wherever a device
+ * may have cut it, holds one: at each 16 bytes of the payload. */
+#define SIGNATURE_FRAGMENT 0x7664
+
 /* Added to the magic of a trial's tagged frame (RFC 2544 section 26.2). */
 #define SIGNATURE_TAG 1
 
@@ -43,7 +48,13 @@ enum { SOURCE_ADDRESS = 0, DESTINATION_ADDRESS = 1, SOURCE_PORT = 2, DESTINATION
 struct frame_size {
 	__u32 bytes;         /* without the check sequence */
 	__u32 checksum_base; /* sum of all words but the signature's and the flow's */
+	__u32 words_at;      /* of a fragment: where its payload begins ... */
+	__u32 stamp_first;   /* ... and whether with the signature's second half */
 };
+
+/* A fragment's template is one of these. Those in the middle differ in where
+ * the signature's repetition stands, by 8 bytes, if they differ at all. */
+enum { FIRST_FRAGMENT = 0, ODD_FRAGMENT = 1, EVEN_FRAGMENT = 2, LAST_FRAGMENT = 3, FRAGMENT_TEMPLATES = 4 };
 
 struct flow_field {
 	__u32 first;
@@ -68,6 +79,10 @@ struct transmitter {
 	__u32 flows;              /* up to 1: the template's alone */
 	__u32 flow_random;        /* 0: one after the other */
 	__u64 flow_seed;
+	__u32 fragments;          /* of each packet; 0 where frames are whole */
+	__u32 chunk;              /* data bytes of every fragment but the last */
+	__u32 signature_heads;    /* of a packet: how often the signature's first half ... */
+	__u32 signature_stamps;   /* ... and its second half is in it */
 	__u64 tag_at;             /* the first frame due from then on is tagged; NEVER: none (any more) */
 	struct flow_field flow_fields[FLOW_FIELDS];
 	/* Kept by the program. */
@@ -82,6 +97,9 @@ struct transmitter {
 	__u64 idle;               /* runs while this direction has ended */
 	__u64 left_inner;         /* passed the inner veth on to the port */
 	__u64 tagged_due;         /* 0: no frame has been tagged */
+	__u64 packet_sent_at;     /* departure of the packet's first fragment */
+	__u64 fragments_made;
+	__u32 fragment;           /* the next one of the packet that is being sent */
 } PER_DIRECTION;
 
 #define NEVER (~0ULL)
@@ -103,6 +121,8 @@ struct receiver {
 	/* Set before a trial. */
 	__u32 port_ifindex;
 	__u32 key;
+	__u32 chunk;        /* as the transmitter's; 0 where frames are whole */
+	__u32 packet_bytes; /* data of a packet: UDP header and payload */
 	/* Kept by the program. */
 	__u64 received;
 	__u64 bytes;
@@ -116,6 +136,10 @@ struct receiver {
 	__u64 jitter;        /* RFC 3550 A.8, scaled by 16 */
 	struct spread delay;
 	struct spread variation;
+	__u64 fragments;           /* each once */
+	__u64 refragmented;        /* of them, those with other bounds than were sent */
+	__u64 duplicate_fragments;
+	__u64 unknown_fragments;   /* of no packet that is known (any more), or unreadable */
 	/* Frames that are none of this trial's. */
 	__u64 stray;   /* of another trial */
 	__u64 foreign; /* no signature */
@@ -123,6 +147,18 @@ struct receiver {
 
 /* Duplicates are found within this many sequence numbers. */
 #define WINDOW 16384
+
+/* A packet that is under way. The transmitter opens it before the first
+ * fragment leaves, so no two receiving CPUs can both be the first. */
+struct packet {
+	__u64 sequence;
+	__u64 seen;    /* a bit for each fragment */
+	__u64 again;   /* a bit for each that came a second time */
+	__u64 covered; /* bytes of its data */
+};
+
+/* So many packets are known at a time. */
+#define PACKETS 8192
 
 /* Log-linear buckets: one each below 2048 ns, then 1024 for each power of two
  * up to 2^34 ns (17 s), so a bucket is at most 1/1024 of its value wide. */
@@ -141,6 +177,7 @@ struct state {
 	__u8 templates[DIRECTIONS][FRAME_SIZES][TEMPLATE_BYTES];
 	__u8 rounds[DIRECTIONS][ROUND]; /* which size is next */
 	__u64 window[DIRECTIONS][WINDOW];
+	struct packet packets[DIRECTIONS][PACKETS];
 	__u64 histograms[DIRECTIONS][HISTOGRAMS][BUCKETS];
 	__u64 zero; /* always; see cell() */
 };

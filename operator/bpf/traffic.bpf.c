@@ -11,15 +11,19 @@
 #include "flows.h"
 #include "layout.h"
 
+#define MIN_FRAME_BYTES 60
 #define ETHERTYPE_OFFSET 12
 #define ETHERTYPE_IPV4 bpf_htons(0x0800)
 #define ETHERTYPE_IPV6 bpf_htons(0x86dd)
 #define PROTOCOL_UDP 17
 #define IPV4_VERSION_IHL 0x45
 #define IPV4_PAYLOAD_OFFSET 42
+// Fragment offset, "more fragments" and protocol in one word, with the life
+// time between them.
+#define IPV4_WHOLE_MASK bpf_htonl(0x3fff00ff)
+#define IPV4_WHOLE_UDP bpf_htonl(PROTOCOL_UDP)
 #define IPV6_PAYLOAD_OFFSET 62
 #define IPV6_CHECKSUM_OFFSET 60
-#define MIN_FRAME_BYTES 60
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
@@ -308,6 +312,8 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
 	return bpf_redirect(t->redirect_ifindex, 0);
 }
 
+#include "fragments.h"
+
 SEC("xdp")
 int transmit_forward(struct xdp_md *ctx)
 {
@@ -327,13 +333,33 @@ int transmit_both(struct xdp_md *ctx)
 	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible);
 }
 
+SEC("xdp")
+int fragment_forward(struct xdp_md *ctx)
+{
+	return transmit_fragment(ctx, FORWARD);
+}
+
+SEC("xdp")
+int fragment_reverse(struct xdp_md *ctx)
+{
+	return transmit_fragment(ctx, REVERSE);
+}
+
+// fragment_both finishes the packet that it has begun: that direction is
+// eligible since time 0.
+SEC("xdp")
+int fragment_both(struct xdp_md *ctx)
+{
+	return transmit_fragment(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible);
+}
+
 /* ---- receive ---- */
 
-static __always_inline int take(const struct signature *in, void *end, struct signature *out)
+static __always_inline int take(const struct signature *in, void *end, struct signature *out, __u16 magic)
 {
 	/* Keeps the compiler from merging both calls to one variable offset. */
 	barrier_var(in);
-	if ((void *)(in + 1) > end || (in->magic & ~SIGNATURE_TAG) != SIGNATURE_MAGIC)
+	if ((void *)(in + 1) > end || (in->magic & ~SIGNATURE_TAG) != magic)
 		return 0;
 	out->magic = in->magic;
 	out->key = in->key;
@@ -353,10 +379,10 @@ static __always_inline int read_signature(void *data, void *end, struct signatur
 	if (data + IPV4_PAYLOAD_OFFSET + sizeof(*out) > end)
 		return 0;
 	type = *(__u16 *)(data + ETHERTYPE_OFFSET);
-	if (type == ETHERTYPE_IPV4 && byte[14] == IPV4_VERSION_IHL && byte[23] == PROTOCOL_UDP)
-		return take(data + IPV4_PAYLOAD_OFFSET, end, out);
+	if (type == ETHERTYPE_IPV4 && byte[14] == IPV4_VERSION_IHL && (*(__u32 *)(data + 20) & IPV4_WHOLE_MASK) == IPV4_WHOLE_UDP)
+		return take(data + IPV4_PAYLOAD_OFFSET, end, out, SIGNATURE_MAGIC);
 	if (type == ETHERTYPE_IPV6 && byte[20] == PROTOCOL_UDP)
-		return take(data + IPV6_PAYLOAD_OFFSET, end, out);
+		return take(data + IPV6_PAYLOAD_OFFSET, end, out, SIGNATURE_MAGIC);
 	return 0;
 }
 
@@ -422,6 +448,8 @@ static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequ
 		note(&r->variation, direction, HISTOGRAM_VARIATION, change);
 }
 
+#include "reassembly.h"
+
 // receive drops everything: no foreign frame may draw an answer of the stack
 // onto the measured path.
 SEC("xdp.frags")
@@ -436,10 +464,13 @@ int receive(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	r = &shared.receivers[direction];
 	if (!read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
-		add(&r->foreign, 1);
-		return XDP_DROP;
-	}
-	if (s.key != r->key) {
+		if (!r->chunk) {
+			add(&r->foreign, 1);
+			return XDP_DROP;
+		}
+		if (!take_fragment(ctx, r, direction, &s))
+			return XDP_DROP;
+	} else if (s.key != r->key) {
 		add(&r->stray, 1);
 		return XDP_DROP;
 	}
@@ -470,8 +501,10 @@ int pass_on(struct __sk_buff *skb)
 {
 	struct transmitter *t;
 	struct signature s;
+	struct span span;
 
-	if (!read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s))
+	if (!read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s) &&
+	    read_fragment((void *)(long)skb->data, (void *)(long)skb->data_end, &s, &span) != FRAGMENT_READ)
 		return TC_ACT_SHOT;
 	t = &shared.transmitters[s.key & 1];
 	if (s.key != t->key)

@@ -60,10 +60,11 @@ type Criterion struct {
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// frameBytes is the frame size that is meant. Absent: every one.
+	// frameBytes is the frame size that is meant; of a packet in fragments, that
+	// of its results. Absent: every one.
 	// +optional
 	// +kubebuilder:validation:Minimum=64
-	// +kubebuilder:validation:Maximum=9018
+	// +kubebuilder:validation:Maximum=65573
 	FrameBytes *int32 `json:"frameBytes,omitempty"`
 
 	// statistic is what is compared with the threshold: the figure itself, which

@@ -80,6 +80,8 @@ const (
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
 	ReasonFramesAlike = "FramesAlike"
+	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, or makes too many fragments.
+	ReasonPacketNotFragmented = "PacketNotFragmented"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
 	// ReasonLoadsContradict: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
@@ -200,6 +202,8 @@ const (
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
 	WarningLoadNotDerived = "LoadNotDerived"
+	// WarningRefragmented: fragments arrived with other bounds than they were sent with.
+	WarningRefragmented = "Refragmented"
 	// WarningTaggedFramesMissing: tagged frames were lost or not sent, so their mean is that of fewer streams.
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
 	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.

@@ -77,11 +77,15 @@ func (t Traffic) Sizes() []int32 {
 }
 
 // MeasuredFrameBytes are the frameBytes of all results that a run with this
-// traffic has, in their order: its sizes, then its mixes by their mean.
+// traffic has, in their order: its sizes, then its mixes by
+// their mean, then its packets.
 func (t Traffic) MeasuredFrameBytes() []int32 {
 	all := t.Sizes()
 	for _, mix := range t.IMIX {
 		all = append(all, mix.MeanFrameBytes())
+	}
+	for _, packet := range t.Packets {
+		all = append(all, packet.FrameBytes(t.IPFamily))
 	}
 	return all
 }

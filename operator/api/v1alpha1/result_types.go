@@ -57,7 +57,8 @@ type ResultSummary struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// framesPerSecond is the goal's throughput, for each direction.
+	// framesPerSecond is the goal's throughput, for each direction; of packets in
+	// fragments, in whole packets.
 	// +optional
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
@@ -142,6 +143,12 @@ type FrameResult struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Mix string `json:"mix,omitempty"`
+
+	// packet is set where packets were sent in fragments: then all rates, loads
+	// and counts of frames in this entry are those of whole packets, and
+	// frameBytes is the frame that the packet would be in one piece.
+	// +optional
+	Packet *PacketResult `json:"packet,omitempty"`
 
 	// throughput holds one entry for each goal.
 	// +optional
@@ -253,8 +260,13 @@ type ThroughputResult struct {
 	// +required
 	FramesPerSecond int64 `json:"framesPerSecond"`
 
+	// fragmentsPerSecond is framesPerSecond times the packet's fragments: frames on
+	// the wire. Absent without a packet.
+	// +optional
+	FragmentsPerSecond *int64 `json:"fragmentsPerSecond,omitempty"`
+
 	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in
-	// bits; of a mix with the exact mean.
+	// bits; of a mix with the exact mean, of a packet with all its fragments.
 	// +required
 	Layer1BitsPerSecond int64 `json:"layer1BitsPerSecond"`
 
@@ -329,6 +341,15 @@ type DirectionResult struct {
 	// receivedFrames that were distinct.
 	// +required
 	ReceivedFrames int64 `json:"receivedFrames"`
+
+	// sentFragments and receivedFragments count the frames of packets in fragments,
+	// each once. Absent without a packet.
+	// +optional
+	SentFragments *int64 `json:"sentFragments,omitempty"`
+
+	// receivedFragments: see sentFragments.
+	// +optional
+	ReceivedFragments *int64 `json:"receivedFragments,omitempty"`
 
 	// lossPartsPerMillion is lost frames for each million sent.
 	// +required

@@ -478,7 +478,7 @@ type CalibrationFrame struct {
 	// frameBytes is the frame's size with its check sequence, of a mix its mean.
 	// +required
 	// +kubebuilder:validation:Minimum=64
-	// +kubebuilder:validation:Maximum=9018
+	// +kubebuilder:validation:Maximum=65573
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 
 	// maximumFramesPerSecond is the highest rate that arrived, for each direction, both at once.

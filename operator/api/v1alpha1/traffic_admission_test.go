@@ -23,7 +23,7 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		fields map[string]string
 		want   []string
 	}{
-		"no frame":                    {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "name a frame size, a range in frameRanges, or a mix in imix"}},
+		"no frame":                    {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "name a frame size, a range in frameRanges, a mix in imix, or a packet in packets"}},
 		"a range upside down":         {run("spec.traffic", "{frameRanges: [{from: 128, to: 64, step: 1}]}"), []string{"spec.traffic.frameRanges[0].to", "at least from"}},
 		"a range without step":        {run("spec.traffic", "{frameRanges: [{from: 64, to: 128, step: 0}]}"), []string{"spec.traffic.frameRanges[0].step", "greater than or equal to 1"}},
 		"a range of 33 sizes":         {run("spec.traffic", "{frameBytes: [], frameRanges: [{from: 64, to: 96, step: 1}]}"), []string{"spec.traffic.frameRanges", "more than 32 sizes"}},
@@ -44,13 +44,20 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"a mix of one size":           {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "at least 2 items"}},
 		"a mix without weight":        {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
 		"a mix of tiny IPv6":          {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], imix: [{name: SimpleIMIX}]}"), []string{"spec.traffic.imix", "at least 82 bytes"}},
-		"no flow":                     {run("spec.traffic", "{flows: 0}"), []string{"spec.traffic.flows", "greater than or equal to 1"}},
-		"flows above a million":       {run("spec.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.traffic.flows", "less than or equal to 1000000"}},
-		"more flows than ports":       {run("spec.traffic", "{flows: 64513}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
-		"more flows than hosts":       {run("spec.traffic", "{flows: 32767, flowVariation: [SourceAddress]}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
-		"unknown flow field":          {run("spec.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
-		"a flow field twice":          {run("spec.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.traffic.flowVariation[1]", "Duplicate value"}},
-		"unknown flow order":          {run("spec.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.traffic.flowOrder", "Unsupported value", "Random"}},
+		"a packet that fits":          {run("spec.traffic", "{packets: [{payloadBytes: 1000}]}"), []string{"spec.traffic.packets[0].payloadBytes", "greater than or equal to 1024"}},
+		"a packet beyond UDP":         {run("spec.traffic", "{packets: [{payloadBytes: 65508}]}"), []string{"spec.traffic.packets[0].payloadBytes", "less than or equal to 65507"}},
+		"a packet twice":              {run("spec.traffic", "{packets: [{payloadBytes: 4096}, {payloadBytes: 4096}]}"), []string{"spec.traffic.packets[1]", "Duplicate value"}},
+		"packets of many flows":       {run("spec.traffic", "{flows: 2, packets: [{payloadBytes: 4096}]}"), []string{"spec.traffic.packets", "set flows to 1"}},
+		"acceptance of no packet": {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], packets: [{payloadBytes: 4096}]}",
+			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 4142, atLeast: 1}]"),
+			[]string{"spec.acceptance", "over IPv6 + 66"}},
+		"no flow":               {run("spec.traffic", "{flows: 0}"), []string{"spec.traffic.flows", "greater than or equal to 1"}},
+		"flows above a million": {run("spec.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.traffic.flows", "less than or equal to 1000000"}},
+		"more flows than ports": {run("spec.traffic", "{flows: 64513}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
+		"more flows than hosts": {run("spec.traffic", "{flows: 32767, flowVariation: [SourceAddress]}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
+		"unknown flow field":    {run("spec.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
+		"a flow field twice":    {run("spec.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.traffic.flowVariation[1]", "Duplicate value"}},
+		"unknown flow order":    {run("spec.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.traffic.flowOrder", "Unsupported value", "Random"}},
 		"acceptance of no mix's mean": {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
 			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 176, atLeast: 1}]"),
 			[]string{"spec.acceptance", "of a mix, its mean size"}},
@@ -93,7 +100,11 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 func TestTrafficIsAdmitted(t *testing.T) {
 	for name, fields := range map[string]map[string]string{
 		"beside sizes": {"spec.traffic": "{imix: [{name: SimpleIMIX}]}"},
-		"alone":        {"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
+		"a packet alone, judged": {
+			"spec.traffic":    "{frameBytes: [], packets: [{payloadBytes: 65507}, {payloadBytes: 4096}]}",
+			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 65553, atLeast: 1}]",
+		},
+		"alone": {"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
 		"a range, judged": {
 			"spec.traffic":    "{frameBytes: [], frameRanges: [{from: 64, to: 1518, step: 50}], imix: [{name: SimpleIMIX}]}",
 			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 114, atLeast: 1}]",

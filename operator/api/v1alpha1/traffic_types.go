@@ -80,11 +80,12 @@ type FrameRange struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.flows) || !has(self.flowVariation) || self.flowVariation.size() > 1 || self.flows <= (self.flowVariation[0] == 'SourcePort' ? 64512 : self.flowVariation[0] == 'DestinationPort' ? 49151 : self.flowVariation[0] == 'SourceAddress' ? 32766 : 32749)",message="one header field tells that many flows not apart (SourcePort 64512, DestinationPort 49151, SourceAddress 32766, DestinationAddress 32749): lower flows, or name a second field in flowVariation",fieldPath=".flows"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
-// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.frameRanges) && self.frameRanges.size() > 0) || (has(self.imix) && self.imix.size() > 0)",message="there is nothing to send: name a frame size, a range in frameRanges, or a mix in imix",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.frameRanges) && self.frameRanges.size() > 0) || (has(self.imix) && self.imix.size() > 0) || (has(self.packets) && self.packets.size() > 0)",message="there is nothing to send: name a frame size, a range in frameRanges, a mix in imix, or a packet in packets",fieldPath=".frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.imix) || self.imix.all(m, has(m.frames) && m.frames.all(f, f.frameBytes >= 82))",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes, and SimpleIMIX has frames of 64: give a mix with larger frames, or use IPv4",fieldPath=".imix"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.frameRanges) || self.frameRanges.all(r, r.from >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise from or use IPv4",fieldPath=".frameRanges"
-// +kubebuilder:validation:XValidation:rule="!has(self.frameRanges) || (has(self.frameBytes) ? self.frameBytes.size() : 0) + self.frameRanges.map(r, (r.to - r.from) / r.step + 1).sum() + (has(self.imix) ? self.imix.size() : 0) <= 32",message="frameBytes, frameRanges and imix come to more than 32 sizes, which is what a run's status holds: raise a step, or make several runs",fieldPath=".frameRanges"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameRanges) || (has(self.frameBytes) ? self.frameBytes.size() : 0) + self.frameRanges.map(r, (r.to - r.from) / r.step + 1).sum() + (has(self.imix) ? self.imix.size() : 0) + (has(self.packets) ? self.packets.size() : 0) <= 32",message="frameBytes, frameRanges, imix and packets come to more than 32 sizes, which is what a run's status holds: raise a step, or make several runs",fieldPath=".frameRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is for directions Both alone: leave it out, or send in both directions",fieldPath=".reversePercent"
+// +kubebuilder:validation:XValidation:rule="!has(self.packets) || self.packets.size() == 0 || !has(self.flows) || self.flows == 1",message="packets in fragments are of one flow for each direction: set flows to 1, or make a run of its own for packets",fieldPath=".packets"
 type Traffic struct {
 	// kind is UDP or TCP. Default UDP, the only one implemented yet.
 	// +optional
@@ -113,7 +114,7 @@ type Traffic struct {
 
 	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544
 	// section 9), each measured on its own in this order. 64 to 9018 and at most
-	// the testbed's MTU + 18. An empty list leaves frameRanges and imix alone. Default 64, 512, 1518.
+	// the testbed's MTU + 18. An empty list leaves the fields below alone. Default 64, 512, 1518.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={64, 512, 1518}
@@ -136,6 +137,17 @@ type Traffic struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=4
 	IMIX []FrameMix `json:"imix,omitempty"`
+
+	// packets are UDP packets that are too large for a frame and are sent as IP
+	// fragments that fit the path's smallest MTU, each measured like one more
+	// frame size after the others. Loads and rates count whole packets, as do all
+	// figures named frames; a packet counts as received when all its fragments
+	// have arrived. Absent: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=payloadBytes
+	// +kubebuilder:validation:MaxItems=8
+	Packets []Packet `json:"packets,omitempty"`
 
 	// flows is how many UDP flows each direction has, 1 to 1000000. Default 1.
 	// +optional

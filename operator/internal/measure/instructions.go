@@ -18,11 +18,13 @@ type Instructions struct {
 	Calibration *Path `json:"calibration,omitempty"`
 	// StartupSeconds is how long probes may take to come through the chain.
 	StartupSeconds int `json:"startupSeconds"`
-	// FrameBytes are measured one after the other, each a size or the mean of one
-	// of Mixes.
+	// FrameBytes are measured one after the other, each a size, the mean of one of
+	// Mixes, or that of one of Packets.
 	FrameBytes []int `json:"frameBytes"`
 	// Mixes say which of FrameBytes are means.
 	Mixes []Mix `json:"mixes,omitempty"`
+	// Packets say which of FrameBytes are sent in fragments.
+	Packets []Packet `json:"packets,omitempty"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
 	// Repeats is how often each frame size is measured from the start; 0 is 1.

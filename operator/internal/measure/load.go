@@ -2,7 +2,8 @@ package measure
 
 import "math/bits"
 
-// Load is a load of each stream in one of four units; the others are 0.
+// Load is a load of each stream in one of four units; the others are 0. For
+// packets in fragments, FramesPerSecond counts packets.
 type Load struct {
 	FramesPerSecond     uint64 `json:"framesPerSecond,omitempty"`
 	Layer1BitsPerSecond uint64 `json:"layer1BitsPerSecond,omitempty"`
@@ -26,6 +27,9 @@ func (i Instructions) FramesPerSecond(load Load, frameBytes int) uint64 {
 
 // framesOf divides bits per second by the bits of a frame with its overhead.
 func (i Instructions) framesOf(bitsPerSecond uint64, frameBytes, overhead int) uint64 {
+	if p := i.PacketOf(frameBytes); p != nil {
+		return p.bitsInto(bitsPerSecond, overhead)
+	}
 	bytes, frames := frameBytes, 1
 	if m := i.MixOf(frameBytes); m != nil {
 		bytes, frames = m.round()

@@ -71,6 +71,9 @@ type Trial struct {
 	FrameBytes int `json:"frameBytes"`
 	// Mix is nil where all frames have one size.
 	Mix *Mix `json:"mix,omitempty"`
+	// Packet is nil where every frame is a packet of its own. Otherwise the trial's
+	// load and all that is counted are packets, and FrameBytes is Packet's.
+	Packet *Packet `json:"packet,omitempty"`
 	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
 	// each stream, the same for every direction but for a stream's LoadPercent. 0
 	// means as fast as the generator can (RFC 2285's maximum offered load).
@@ -130,6 +133,11 @@ type DirectionOutcome struct {
 	DuplicateFrames uint64 `json:"duplicateFrames"`
 	// ReorderedFrames arrived behind a frame with a higher sequence number (RFC 4737 section 3).
 	ReorderedFrames uint64 `json:"reorderedFrames"`
+	// SentFragments and ReceivedFragments count the frames of packets in
+	// fragments, each once; 0 without a Packet. A packet has arrived when all of
+	// its fragments have.
+	SentFragments     uint64 `json:"sentFragments,omitempty"`
+	ReceivedFragments uint64 `json:"receivedFragments,omitempty"`
 	// FirstFrameNanoseconds is the delay of the frame with sequence number 0, or 0 when it was lost.
 	FirstFrameNanoseconds uint64 `json:"firstFrameNanoseconds,omitempty"`
 	// TaggedFrame is nil where none was asked for, or where the stream ended
@@ -204,6 +212,11 @@ const (
 	DoubtPreempted = "GeneratorPreempted"
 	// DoubtKernelQueue: packets waited too long for a CPU that sends, or were dropped there.
 	DoubtKernelQueue = "KernelQueueFull"
+	// DoubtRefragmented: fragments arrived with other bounds than they were sent
+	// with, so packets are told complete by the number of their bytes.
+	DoubtRefragmented = "Refragmented"
+	// DoubtFragmentsUnknown: fragments arrived that belong to no packet that is known (any more).
+	DoubtFragmentsUnknown = "FragmentsUnknown"
 	// DoubtStretched: the trial took clearly longer than it was asked to.
 	DoubtStretched = "StretchedTrial"
 )

@@ -125,5 +125,8 @@ func (i Instructions) LineRateFramesPerSecond(frameBytes int) uint64 {
 	if m := i.MixOf(frameBytes); m != nil {
 		return m.LineRateFramesPerSecond(i.LinkBitsPerSecond)
 	}
+	if p := i.PacketOf(frameBytes); p != nil {
+		return p.LineRatePacketsPerSecond(i.LinkBitsPerSecond)
+	}
 	return LineRateFramesPerSecond(i.LinkBitsPerSecond, frameBytes)
 }

@@ -78,6 +78,9 @@ func checkFrames(in Input) error {
 			return err
 		}
 	}
+	if err := checkPackets(in); err != nil {
+		return err
+	}
 	return checkMixes(in)
 }
 
@@ -113,7 +116,7 @@ func checkFrame(in Input, field string, size int) error {
 		}
 	}
 	if size > XDPMaximumFrameBytes {
-		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d", field, XDPMaximumFrameBytes),
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d, or send larger packets in fragments with spec.traffic.packets", field, XDPMaximumFrameBytes),
 			"frames of %d bytes are more than the XDP driver can send, which is %d", size, XDPMaximumFrameBytes)
 	}
 	return nil

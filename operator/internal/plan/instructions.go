@@ -49,7 +49,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	for _, size := range spec.Traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
-	instructions.Mixes = mixesOf(spec.Traffic)
+	instructions.Mixes, instructions.Packets = mixesOf(spec.Traffic), packetsOf(in)
 	return instructions
 }
 

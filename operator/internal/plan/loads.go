@@ -32,6 +32,7 @@ func checkLoads(in Input) error {
 	instructions := measure.Instructions{
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
 		Mixes:             mixesOf(traffic),
+		Packets:           packetsOf(in),
 		Throughput:        instructThroughput(in.Run.Spec.Measurements.Throughput),
 		Latency:           instructLatency(in.Run.Spec.Measurements.Latency),
 	}
@@ -113,6 +114,9 @@ func checkLoad(instructions measure.Instructions, size int, load rate) error {
 	if mix := instructions.MixOf(size); mix != nil {
 		field, entry = "imix", mix.Name
 	}
+	if packet := instructions.PacketOf(size); packet != nil {
+		field, entry = "packets", fmt.Sprint(packet.PayloadBytes)
+	}
 	lineRate := instructions.LineRateFramesPerSecond(size)
 	if load.framesPerSecond > lineRate {
 		return fail(v1alpha1.ReasonLoadAboveLineRate,
@@ -130,6 +134,9 @@ func checkLoad(instructions measure.Instructions, size int, load rate) error {
 func named(instructions measure.Instructions, size int) string {
 	if mix := instructions.MixOf(size); mix != nil {
 		return "mix " + mix.Name
+	}
+	if packet := instructions.PacketOf(size); packet != nil {
+		return fmt.Sprintf("packets of %d bytes in %d fragments", packet.PayloadBytes, packet.FragmentCount())
 	}
 	return fmt.Sprintf("%d bytes", size)
 }

@@ -112,7 +112,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	}
 	if p.over = len(p.bursts) >= b.Repeats; p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
-			return chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+			return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
@@ -123,7 +123,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	// frames to less than half a frame.
 	burst := max(1, time.Duration(math.Round(float64(frames)/float64(rate)*1e9)))
 	p.next = measure.Trial{
-		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), IntendedFramesPerSecond: rate,
+		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), Packet: w.instr.PacketOf(p.frameBytes), IntendedFramesPerSecond: rate,
 		DurationNanoseconds: burst.Nanoseconds(),
 		SettleNanoseconds:   w.burstSettle(burst).Nanoseconds(),
 	}

@@ -72,7 +72,7 @@ func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return chainFailed(p.frameBytes, p.load.FramesPerSecond)
+		return w.chainFailed(p.frameBytes, p.load.FramesPerSecond)
 	}
 	p.over = len(p.counted) >= f.Repeats
 	p.left = w.fixedLoadTime(f.Repeats - len(p.counted))

@@ -57,7 +57,7 @@ func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 	// A device that forwards nothing when it is overloaded is a result; one
 	// that forwards nothing at the lowest load is not there.
 	if last := p.last(); nothingReceived(last.Outcome) {
-		return chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+		return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
 	}
 	p.over = true
 	return nil

@@ -97,6 +97,9 @@ func validate(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
 		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
 	}
+	if err := instr.CheckPackets(); err != nil {
+		return fmt.Errorf("%w: %w", ErrInstructions, err)
+	}
 	if err := instr.CheckMixes(); err != nil {
 		return fmt.Errorf("%w: %w", ErrInstructions, err)
 	}
@@ -113,10 +116,14 @@ func validate(instr measure.Instructions) error {
 	return nil
 }
 
-// size names what is measured under frameBytes: "64 bytes", or "mix SimpleIMIX".
+// size names what is measured under frameBytes: "64 bytes", "mix SimpleIMIX" or
+// "packets of 4096 bytes".
 func size(instr measure.Instructions, frameBytes int) string {
 	if mix := instr.MixOf(frameBytes); mix != nil {
 		return "mix " + mix.Name
+	}
+	if packet := instr.PacketOf(frameBytes); packet != nil {
+		return fmt.Sprintf("packets of %d bytes", packet.PayloadBytes)
 	}
 	return fmt.Sprintf("%d bytes", frameBytes)
 }

@@ -52,13 +52,13 @@ func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 	if nothingReceived(p.last().Outcome) {
 		switch {
 		case most.framesPerSecond == aliveFramesPerSecond:
-			return chainFailed(p.frameBytes, aliveFramesPerSecond)
+			return w.chainFailed(p.frameBytes, aliveFramesPerSecond)
 		case low == nil:
 			p.why = "see whether the device still forwards at a low load"
 			p.next = w.trial(p.frameBytes, aliveFramesPerSecond, r.TrialNanoseconds)
 			return nil
 		case nothingReceived(low.Outcome):
-			return chainFailed(p.frameBytes, aliveFramesPerSecond)
+			return w.chainFailed(p.frameBytes, aliveFramesPerSecond)
 		}
 	}
 	p.over = true

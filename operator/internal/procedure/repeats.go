@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -102,6 +103,7 @@ func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes in
 		}
 		rate := int64(math.Floor(mean(rates)))
 		first.FramesPerSecond = rate
+		first.FragmentsPerSecond = fragmentsPerSecond(w.instr, rate, frameBytes)
 		first.Layer1BitsPerSecond = int64(layer1(w.instr, float64(rate), frameBytes))
 		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, frameBytes)))
 		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
@@ -176,6 +178,8 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 		lost += max(0, d.SentFrames-d.ReceivedFrames)
 		out.ReorderedFrames += d.ReorderedFrames
 		out.DuplicateFrames += d.DuplicateFrames
+		out.SentFragments = sumOf(out.SentFragments, d.SentFragments)
+		out.ReceivedFragments = sumOf(out.ReceivedFragments, d.ReceivedFragments)
 	}
 	out.LossPartsPerMillion = lossPartsPerMillion(uint64(lost), uint64(out.SentFrames))
 	out.Latency = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.Latency })
@@ -191,6 +195,14 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 		out.JitterNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds })
 	}
 	return out
+}
+
+// sumOf is nil where neither is there.
+func sumOf(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return new(*a + *b)
 }
 
 func latencyP50(d v1alpha1.DirectionResult) int64 { return d.Latency.P50Nanoseconds }

@@ -32,6 +32,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 		frame := v1alpha1.FrameResult{
 			FrameBytes: int32(frameBytes),
 			Mix:        mixName(instr, frameBytes),
+			Packet:     packetResult(instr, frameBytes),
 			Throughput: w.throughputResults(frameBytes),
 			Latency:    w.latencyResults(frameBytes),
 		}
@@ -52,9 +53,29 @@ func mixName(instr measure.Instructions, frameBytes int) string {
 	return ""
 }
 
+func packetResult(instr measure.Instructions, frameBytes int) *v1alpha1.PacketResult {
+	packet := instr.PacketOf(frameBytes)
+	if packet == nil {
+		return nil
+	}
+	return &v1alpha1.PacketResult{PayloadBytes: int32(packet.PayloadBytes), Fragments: int32(packet.FragmentCount())}
+}
+
+// fragmentsPerSecond is a rate of packets in frames, nil where frames are whole.
+func fragmentsPerSecond(instr measure.Instructions, packetsPerSecond int64, frameBytes int) *int64 {
+	packet := instr.PacketOf(frameBytes)
+	if packet == nil {
+		return nil
+	}
+	return new(packetsPerSecond * int64(packet.FragmentCount()))
+}
+
 func layer1(instr measure.Instructions, framesPerSecond float64, frameBytes int) float64 {
 	if mix := instr.MixOf(frameBytes); mix != nil {
 		return mix.Layer1BitsPerSecond(framesPerSecond)
+	}
+	if packet := instr.PacketOf(frameBytes); packet != nil {
+		return packet.Layer1BitsPerSecond(framesPerSecond)
 	}
 	return measure.Layer1BitsPerSecond(framesPerSecond, frameBytes)
 }
@@ -101,6 +122,7 @@ func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
 			Goal:                      r.Goal,
 			Regularity:                v1alpha1.Irregular,
 			FramesPerSecond:           signed(rate),
+			FragmentsPerSecond:        fragmentsPerSecond(w.instr, signed(rate), frameBytes),
 			Layer1BitsPerSecond:       int64(layer1(w.instr, float64(rate), frameBytes)),
 			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, frameBytes))),
 			LowerBoundFramesPerSecond: signed(r.LowerBoundFramesPerSecond),
@@ -206,6 +228,8 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		first = &delay
 	}
 	return v1alpha1.DirectionResult{
+		SentFragments:                       fragments(d.SentFragments, d),
+		ReceivedFragments:                   fragments(d.ReceivedFragments, d),
 		Direction:                           string(d.Direction),
 		SentFrames:                          signed(d.SentFrames),
 		ReceivedFrames:                      signed(d.ReceivedFrames),
@@ -219,6 +243,14 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		PacketDelayVariationP999Nanoseconds: signed(d.PacketDelayVariationP999()),
 		JitterNanoseconds:                   signed(d.JitterNanoseconds),
 	}
+}
+
+// fragments is nil where frames are whole.
+func fragments(n uint64, d measure.DirectionOutcome) *int64 {
+	if d.SentFragments == 0 {
+		return nil
+	}
+	return new(signed(n))
 }
 
 func delays(d measure.Delays) v1alpha1.Delays {

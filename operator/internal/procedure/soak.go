@@ -65,7 +65,7 @@ func (w *walk) fillSoak(p *part, records []measure.Record) error {
 	}
 	last := p.last().Outcome
 	if nothingReceived(last) {
-		return chainFailed(p.frameBytes, rate)
+		return w.chainFailed(p.frameBytes, rate)
 	}
 	p.over = done >= s.Intervals() || w.tooLossy(last)
 	return nil

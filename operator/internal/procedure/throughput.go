@@ -164,7 +164,7 @@ func (w *walk) fillThroughput(p *part, records []measure.Record) error {
 	least := p.config.MinimumFramesPerSecond
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		if last.Trial.IntendedFramesPerSecond == least {
-			return chainFailed(p.frameBytes, least)
+			return w.chainFailed(p.frameBytes, least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
 		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)

@@ -103,10 +103,14 @@ func nothingReceived(o measure.Outcome) bool {
 	return true
 }
 
-func chainFailed(frameBytes int, framesPerSecond uint64) error {
+func (w *walk) chainFailed(frameBytes int, framesPerSecond uint64) error {
+	err := fmt.Errorf("no frame of %s came through at %d frames/s", size(w.instr, frameBytes), framesPerSecond)
+	if w.instr.PacketOf(frameBytes) != nil {
+		err = fmt.Errorf("none of the %s came through with all its fragments at %d packets/s", size(w.instr, frameBytes), framesPerSecond)
+	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonChainFailed,
-		Err:    fmt.Errorf("no frame of %d bytes came through at %d frames/s", frameBytes, framesPerSecond),
+		Err:    err,
 		Remedy: "look at the logs of the chain's functions",
 	}
 }

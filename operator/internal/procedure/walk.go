@@ -217,7 +217,7 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return chainFailed(p.frameBytes, rate)
+		return w.chainFailed(p.frameBytes, rate)
 	}
 	p.over = len(p.counted) >= latency.Trials()
 	p.left = w.cost(latency.Trials()-len(p.counted), latency.TrialNanoseconds)
@@ -264,7 +264,7 @@ func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
 
 func (w *walk) trial(frameBytes int, framesPerSecond uint64, nanoseconds int64) measure.Trial {
 	return measure.Trial{
-		FrameBytes: frameBytes, Mix: w.instr.MixOf(frameBytes), IntendedFramesPerSecond: framesPerSecond,
+		FrameBytes: frameBytes, Mix: w.instr.MixOf(frameBytes), Packet: w.instr.PacketOf(frameBytes), IntendedFramesPerSecond: framesPerSecond,
 		DurationNanoseconds: nanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
 	}
 }

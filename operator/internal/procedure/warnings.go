@@ -199,7 +199,7 @@ func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
 			}
 		}
 	}
-	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing} {
+	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented} {
 		if counts[code] > 0 {
 			d.add(code, frameBytes, "The generator doubted %d of the %d trials that count, the last because %s.",
 				counts[code], trials, truncate(details[code], 300))
@@ -215,6 +215,8 @@ func remarks(r measure.Record) map[string]string {
 		switch doubt.Code {
 		case measure.DoubtReceiveDrops:
 			code = v1alpha1.WarningGeneratorCeiling
+		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
+			code = v1alpha1.WarningRefragmented
 		case measure.DoubtStretched:
 			code = v1alpha1.WarningStretchedTrials
 		}
@@ -235,6 +237,8 @@ func judgedElsewhere(r measure.Record, code string) bool {
 		return true
 	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
 		return r.Stage == measure.StageThroughput && behind(r)
+	case measure.DoubtFragmentsUnknown:
+		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:
 		return harmless(r.Stage, code) || r.Outcome.LossRatio() == 0
 	}

@@ -28,13 +28,15 @@ var (
 		"percentOfMaximum", "offeredFramesPerSecond",
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
-	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead, cpuHead)...)...)
+	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead,
+		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead)...)...)
 	trialHead = append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
 	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix",
-		"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds")
+		"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds",
+		"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments")
 	taggedHead = []string{
 		"taggedSentFrames", "taggedReceivedFrames", "taggedMinNanoseconds", "taggedMeanNanoseconds", "taggedMaxNanoseconds",
 		"taggedStandardDeviationNanoseconds",
@@ -129,6 +131,10 @@ func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.Throughp
 		r.set("upperBoundFramesPerSecond", *t.UpperBoundFramesPerSecond)
 	}
 	r.set("trials", int64(t.Trials))
+	r.setPacket(frame.Packet)
+	if t.FragmentsPerSecond != nil {
+		r.set("fragmentsPerSecond", *t.FragmentsPerSecond)
+	}
 	r.set("lossPartsPerMillion", t.LossPartsPerMillion)
 	r.setStatistics(t.Statistics)
 	return r
@@ -169,7 +175,19 @@ func latencyRow(doc Document, frame v1alpha1.FrameResult, load v1alpha1.LatencyR
 	}
 	r.setStatistics(d.Statistics)
 	r.setTagged(d.TaggedFrames)
+	r.setPacket(frame.Packet)
+	if d.SentFragments != nil && d.ReceivedFragments != nil {
+		r.set("sentFragments", *d.SentFragments)
+		r.set("receivedFragments", *d.ReceivedFragments)
+	}
 	return r
+}
+
+func (r row) setPacket(p *v1alpha1.PacketResult) {
+	if p != nil {
+		r.set("packetPayloadBytes", int64(p.PayloadBytes))
+		r.set("fragments", int64(p.Fragments))
+	}
 }
 
 // setTagged leaves the delays empty where no tagged frame arrived.
@@ -199,6 +217,9 @@ func trialRows(doc Document) []row {
 		if mix := record.Trial.Mix; mix != nil {
 			r["mix"] = mix.Name
 		}
+		if p := record.Trial.Packet; p != nil {
+			r.set("packetPayloadBytes", int64(p.PayloadBytes))
+		}
 		r.set("durationNanoseconds", record.Trial.DurationNanoseconds)
 		r.set("sendingNanoseconds", record.Outcome.SendingNanoseconds)
 		r.set("totalNanoseconds", record.Outcome.TotalNanoseconds)
@@ -224,6 +245,10 @@ func (r row) setDirection(d measure.DirectionOutcome) {
 	set("ReceivedFrames", d.ReceivedFrames)
 	set("ReorderedFrames", d.ReorderedFrames)
 	set("DuplicateFrames", d.DuplicateFrames)
+	if d.SentFragments > 0 {
+		set("SentFragments", d.SentFragments)
+		set("ReceivedFragments", d.ReceivedFragments)
+	}
 	if t := d.TaggedFrame; t != nil && t.DelayNanoseconds > 0 {
 		set("TaggedFrameNanoseconds", t.DelayNanoseconds)
 	}

@@ -57,6 +57,43 @@ func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) str
 	return "the search ended before it knew"
 }
 
+// packetSection has the frames on the wire of packets in fragments.
+func packetSection(doc Document) section {
+	s := section{title: "Packets in fragments", columns: []column{
+		number("Frame bytes"), number("UDP payload bytes"), number("Fragments"), left("Of"), left("Direction"), number("k packets/s"), number("k fragments/s"),
+		number("Packets sent"), number("Packets received"), number("Fragments sent"), number("Fragments received"),
+	}}
+	for _, frame := range doc.Results {
+		p := frame.Packet
+		if p == nil {
+			continue
+		}
+		row := func(of, direction string, rate int64, counts ...string) {
+			cells := []string{count(frame.FrameBytes), count(p.PayloadBytes), count(p.Fragments), of, direction, kiloFrames(rate), kiloFrames(rate * int64(p.Fragments))}
+			s.rows = append(s.rows, append(cells, counts...))
+		}
+		for _, t := range frame.Throughput {
+			row("throughput "+t.Goal, none, t.FramesPerSecond, none, none, none, none)
+		}
+		for _, load := range frame.Latency {
+			for _, d := range load.Directions {
+				row("load "+load.Load, d.Direction, load.IntendedFramesPerSecond, count(d.SentFrames), count(d.ReceivedFrames), orNothing(d.SentFragments), orNothing(d.ReceivedFragments))
+			}
+		}
+	}
+	if len(s.rows) > 0 {
+		s.notes = []string{"A packet is received when all of its fragments are. In every other table, frames of these entries are whole packets."}
+	}
+	return s
+}
+
+func orNothing(n *int64) string {
+	if n == nil {
+		return none
+	}
+	return count(*n)
+}
+
 func latencySection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "One-way latency", columns: []column{

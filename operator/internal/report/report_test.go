@@ -191,8 +191,10 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	last := &records[len(records)-1]
 	last.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtSteal}}
 	last.Trial.TaggedFrameNanoseconds = 1
+	last.Trial.Packet = &measure.Packet{PayloadBytes: 4096}
 	last.Outcome.Directions = slices.Clone(last.Outcome.Directions)
 	for i := range last.Outcome.Directions {
+		last.Outcome.Directions[i].SentFragments, last.Outcome.Directions[i].ReceivedFragments = 3, 3
 		last.Outcome.Directions[i].TaggedFrame = &measure.TaggedFrame{DueNanoseconds: 1, DelayNanoseconds: 1}
 	}
 	last.Trial.Mix, run.Status.Results[0].Mix = &measure.Mix{Name: "m"}, "m"

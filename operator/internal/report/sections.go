@@ -18,6 +18,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		throughputRepeats(doc),
 		latencySection(doc, l),
 		latencyRepeats(doc, l),
+		packetSection(doc),
 		taggedSection(doc, l),
 		variationSection(doc, l),
 		firstFrameSection(doc, l),

@@ -18,6 +18,10 @@ func trafficFacts(t v1alpha1.Traffic) []fact {
 	for _, mix := range t.IMIX {
 		facts = append(facts, fact{"Mix " + mix.Name, mixInWords(mix)})
 	}
+	for _, packet := range t.Packets {
+		facts = append(facts, fact{fmt.Sprintf("Packet of %d bytes", packet.PayloadBytes),
+			fmt.Sprintf("sent in IP fragments, goes by %d frame bytes; its loads, rates and counts are those of whole packets", packet.FrameBytes(t.IPFamily))})
+	}
 	return facts
 }
 
@@ -31,16 +35,27 @@ func mixInWords(mix v1alpha1.FrameMix) string {
 	return fmt.Sprintf("%s, evenly spread, %d bytes in the mean", strings.Join(parts, ", "), mix.MeanFrameBytes())
 }
 
-// frameName is the size of a result's frames, with the name of their mix.
+// frameName is the size of a result's frames, with the name of their mix or
+// the payload of their packet.
 func frameName(frame v1alpha1.FrameResult) string {
+	if p := frame.Packet; p != nil {
+		return packetName(frame.FrameBytes, p.PayloadBytes)
+	}
 	if frame.Mix == "" {
 		return count(frame.FrameBytes)
 	}
 	return fmt.Sprintf("%s %d", frame.Mix, frame.FrameBytes)
 }
 
+func packetName[T, U ~int | ~int32](frameBytes T, payloadBytes U) string {
+	return fmt.Sprintf("packet %d %d", payloadBytes, frameBytes)
+}
+
 // sentName is the same of a trial.
 func sentName(trial measure.Trial) string {
+	if p := trial.Packet; p != nil {
+		return packetName(trial.FrameBytes, p.PayloadBytes)
+	}
 	if trial.Mix == nil {
 		return count(trial.FrameBytes)
 	}

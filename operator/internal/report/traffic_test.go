@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 func TestTrafficFacts(t *testing.T) {
@@ -20,12 +21,24 @@ func TestTrafficFacts(t *testing.T) {
 			[]fact{{"Flows", "9 of each direction, told apart by SourcePort and SourceAddress, in random order from seed 7"}}},
 		"a mix": {v1alpha1.Traffic{IMIX: []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}},
 			[]fact{{"Mix SimpleIMIX", "7 of 64 bytes, 4 of 594 bytes, 1 of 1518 bytes, evenly spread, 362 bytes in the mean"}}},
+		"a packet": {v1alpha1.Traffic{IPFamily: v1alpha1.FamilyIPv6, Packets: []v1alpha1.Packet{{PayloadBytes: 4096}}},
+			[]fact{{"Packet of 4096 bytes", "sent in IP fragments, goes by 4162 frame bytes; its loads, rates and counts are those of whole packets"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, trafficFacts(c.traffic), cmp.AllowUnexported(fact{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestPacketsAreNamed(t *testing.T) {
+	frame := v1alpha1.FrameResult{FrameBytes: 4142, Packet: &v1alpha1.PacketResult{PayloadBytes: 4096, Fragments: 3}}
+	trial := measure.Trial{FrameBytes: 4142, Packet: &measure.Packet{PayloadBytes: 4096}}
+	for _, got := range []string{frameName(frame), sentName(trial)} {
+		if got != "packet 4096 4142" {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 

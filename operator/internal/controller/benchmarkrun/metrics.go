@@ -75,7 +75,7 @@ type Gauges struct {
 
 var (
 	throughputDescription = prometheus.NewDesc("vnfbench_run_throughput_frames_per_second",
-		"Conditional throughput that a finished BenchmarkRun found, for each direction.",
+		"Conditional throughput that a finished BenchmarkRun found, for each direction; of packets in fragments, in whole packets.",
 		[]string{"namespace", "run", "goal", "frame_bytes"}, nil)
 	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
 		"BenchmarkRuns that wait for a Testbed.", []string{"namespace", "testbed"}, nil)

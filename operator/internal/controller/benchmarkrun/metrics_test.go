@@ -49,7 +49,7 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 	testbed.Status.QueuedRuns = 2
 	gauges := &Gauges{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended, going, testbed).Build()}
 	want := `
-# HELP vnfbench_run_throughput_frames_per_second Conditional throughput that a finished BenchmarkRun found, for each direction.
+# HELP vnfbench_run_throughput_frames_per_second Conditional throughput that a finished BenchmarkRun found, for each direction; of packets in fragments, in whole packets.
 # TYPE vnfbench_run_throughput_frames_per_second gauge
 vnfbench_run_throughput_frames_per_second{frame_bytes="64",goal="NDR",namespace="lab",run="run"} 123456
 # HELP vnfbench_testbed_queue_length BenchmarkRuns that wait for a Testbed.

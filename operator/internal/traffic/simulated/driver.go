@@ -107,6 +107,8 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, errors.New("the driver is closed")
 	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
 		return measure.Outcome{}, fmt.Errorf("a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
+	case trial.Packet != nil && trial.Packet.Check() != nil:
+		return measure.Outcome{}, trial.Packet.Check()
 	case trial.TaggedFrameNanoseconds < 0 || trial.TaggedFrameNanoseconds >= trial.DurationNanoseconds:
 		return measure.Outcome{}, fmt.Errorf("a frame tagged after %v of a trial of %v", time.Duration(trial.TaggedFrameNanoseconds), trial.Duration())
 	}
@@ -149,6 +151,10 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) mea
 	})
 	lost := uint64(math.Round(min(max(answer.LossRatio, 0), 1) * float64(out.SentFrames)))
 	out.ReceivedFrames = out.SentFrames - lost
+	if p := trial.Packet; p != nil {
+		out.SentFragments = out.SentFrames * uint64(p.FragmentCount())
+		out.ReceivedFragments = out.ReceivedFrames * uint64(p.FragmentCount())
+	}
 	if out.ReceivedFrames > 0 {
 		d.delays(&out, rate, answer.CapacityFramesPerSecond)
 	}

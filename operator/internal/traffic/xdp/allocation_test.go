@@ -14,11 +14,15 @@ import (
 func TestNoAllocationWhileSending(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4()})
-	for name, rate := range map[string]uint64{"at a set load": 20_000, "flat out": 0} {
+	const window = 200 * time.Millisecond
+	for name, trial := range map[string]measure.Trial{
+		"at a set load": trialOf(64, 20_000, window), "flat out": trialOf(64, 0, window),
+		"packets in fragments": packetTrial(16_384, 4, 1500, 2000, window),
+	} {
 		t.Run(name, func(t *testing.T) {
 			least, frames := uint64(math.MaxUint64), uint64(0)
 			for attempt := 0; attempt < 8 && (least > 0 || frames < 100); attempt++ {
-				allocated := allocationsWhileSending(t, d, trialOf(64, rate, 200*time.Millisecond))
+				allocated := allocationsWhileSending(t, d, trial)
 				least, frames = min(least, allocated), max(frames, d.state.Transmitters[0].Made)
 			}
 			if least != 0 || frames < 100 {

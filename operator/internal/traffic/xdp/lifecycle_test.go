@@ -92,8 +92,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 					programs = append(programs, id)
 				}
 			}
-			if len(programs) != 5 {
-				t.Fatalf("%d programs are loaded, want 5", len(programs))
+			if len(programs) != 8 {
+				t.Fatalf("%d programs are loaded, want 8", len(programs))
 			}
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
@@ -231,6 +231,7 @@ func TestInPod(t *testing.T) {
 			FrameBytes: 64, IntendedFramesPerSecond: 1000,
 			DurationNanoseconds: int64(100 * time.Millisecond), SettleNanoseconds: int64(50 * time.Millisecond),
 		}))
+		checkWhole(t, run(t, d, packetTrial(8192, 4, 1500, 100, 100*time.Millisecond)))
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,9 @@ import "vnfbench.io/operator/internal/measure"
 // framesOf are the sizes that a trial sends, the largest one among them, and
 // the order in which they follow; one size has no order.
 func framesOf(trial measure.Trial) (sizes []int, round []int) {
+	if trial.Packet != nil {
+		return trial.Packet.FragmentFrameBytes(), nil
+	}
 	if trial.Mix == nil {
 		return []int{trial.FrameBytes}, nil
 	}
@@ -16,6 +19,11 @@ func framesOf(trial measure.Trial) (sizes []int, round []int) {
 
 // sizesOf are a trial's smallest and largest frame.
 func sizesOf(trial measure.Trial) (smallest, largest int, err error) {
+	if trial.Packet != nil {
+		if err := trial.Packet.Check(); err != nil {
+			return 0, 0, err
+		}
+	}
 	if trial.Mix != nil {
 		if err := trial.Mix.Check(); err != nil {
 			return 0, 0, err
@@ -32,6 +40,9 @@ func sizesOf(trial measure.Trial) (smallest, largest int, err error) {
 // putTemplates writes one template for each of the trial's sizes into the
 // programs' memory and returns that of the largest, which every buffer is made for.
 func (d *Driver) putTemplates(direction int, s measure.Stream, trial measure.Trial) (largest template, err error) {
+	if trial.Packet != nil {
+		return d.putFragments(direction, s, *trial.Packet), nil
+	}
 	sizes, round := framesOf(trial)
 	for n, size := range sizes {
 		made, err := newTemplate(s, size)

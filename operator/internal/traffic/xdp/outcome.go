@@ -61,11 +61,17 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 		if trial.IntendedFramesPerSecond == 0 || d.probing {
 			share = 0
 		}
+		sent, fragments := d.sent(i, seen), uint64(0)
+		if trial.Packet != nil {
+			sent, fragments = d.sentPackets(i, seen)
+		}
 		outcome.Directions = append(outcome.Directions, measure.DirectionOutcome{
 			Direction:             s.Direction,
 			LoadPercent:           share,
 			IntendedFrames:        intendedFrames(trial, d.rateOf(s, trial)),
-			SentFrames:            d.sent(i, seen),
+			SentFrames:            sent,
+			SentFragments:         fragments,
+			ReceivedFragments:     r.Fragments,
 			ReceivedFrames:        r.Received,
 			DuplicateFrames:       r.Duplicates,
 			ReorderedFrames:       r.Reordered,
@@ -142,6 +148,17 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 		if direction.SentFrames < t.Made {
 			doubt(measure.DoubtTransmitDrops, false,
 				"%s: %d of %d frames were made but did not leave %s; they do not count as sent", direction.Direction, t.Made-direction.SentFrames, t.Made, out)
+		}
+		if n := d.state.Receivers[i].Refragmented; n > 0 {
+			doubt(measure.DoubtRefragmented, false,
+				"%s: %d of %d fragments arrived with other bounds than they were sent with, so packets are told whole by their bytes alone, and a fragment that came twice may stand for one that is missing",
+				direction.Direction, n, direction.ReceivedFragments)
+		}
+		if n := d.state.Receivers[i].UnknownFragments; n > 0 {
+			// Without loss they cannot have been this trial's.
+			doubt(measure.DoubtFragmentsUnknown, direction.LostFrames() > 0,
+				"%s: %d fragments arrived that were too short to tell, or more than %d packets late; %d of %d packets are missing",
+				direction.Direction, n, len(d.state.Packets[i]), direction.LostFrames(), direction.SentFrames)
 		}
 		if n := direction.UnsentFrames(); n > 0 {
 			doubt(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent", direction.Direction, n, direction.IntendedFrames)

@@ -16,6 +16,19 @@ func taggedTrial() measure.Trial {
 	return trial
 }
 
+// runTagged measures again where a very busy machine kept the trial from
+// reaching its tagged frame.
+func runTagged(t *testing.T, d *Driver) measure.DirectionOutcome {
+	t.Helper()
+	for range 5 {
+		if o := run(t, d, taggedTrial()).Directions[0]; o.TaggedFrame != nil {
+			return o
+		}
+	}
+	t.Fatal("no trial reached its tagged frame")
+	return measure.DirectionOutcome{}
+}
+
 // TestTaggedFrameByItself has the device hold back the tagged frame's time
 // stamp by a second, and no other's: its delay must be that frame's own, and
 // exactly one frame may bear the tag.
@@ -33,13 +46,13 @@ func TestTaggedFrameByItself(t *testing.T) {
 		}
 		send(frame)
 	})
-	o := run(t, d, taggedTrial()).Directions[0]
+	o := runTagged(t, d)
 	mutex.Lock()
 	defer mutex.Unlock()
 	if len(tagged) != 1 || tagged[0] != 100 {
 		t.Fatalf("frames %v bear the tag, want 100", tagged)
 	}
-	if o.TaggedFrame == nil || o.TaggedFrame.DueNanoseconds != int64(100*time.Millisecond) {
+	if o.TaggedFrame.DueNanoseconds != int64(100*time.Millisecond) {
 		t.Fatalf("tagged frame %+v, want one that was due after 100 ms", o.TaggedFrame)
 	}
 	if got := o.TaggedFrame.DelayNanoseconds; got != o.Latency.MaxNanoseconds || got < held {
@@ -57,8 +70,8 @@ func TestTaggedFrameLost(t *testing.T) {
 			send(frame)
 		}
 	})
-	o := run(t, d, taggedTrial()).Directions[0]
-	if o.TaggedFrame == nil || o.TaggedFrame.DelayNanoseconds != 0 {
+	o := runTagged(t, d)
+	if o.TaggedFrame.DelayNanoseconds != 0 {
 		t.Errorf("tagged frame %+v, want one that was lost", o.TaggedFrame)
 	}
 	if o.LostFrames() != 1 {

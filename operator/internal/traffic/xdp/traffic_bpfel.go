@@ -23,27 +23,43 @@ type trafficFrameSize struct {
 	_            structs.HostLayout
 	Bytes        uint32
 	ChecksumBase uint32
+	WordsAt      uint32
+	StampFirst   uint32
+}
+
+type trafficPacket struct {
+	_        structs.HostLayout
+	Sequence uint64
+	Seen     uint64
+	Again    uint64
+	Covered  uint64
 }
 
 type trafficReceiver struct {
-	_            structs.HostLayout
-	PortIfindex  uint32
-	Key          uint32
-	Received     uint64
-	Bytes        uint64
-	Duplicates   uint64
-	Reordered    uint64
-	BeyondWindow uint64
-	FirstDelay   uint64
-	TaggedDelay  uint64
-	NextSequence uint64
-	LastArrival  uint64
-	Jitter       uint64
-	Delay        trafficSpread
-	Variation    trafficSpread
-	Stray        uint64
-	Foreign      uint64
-	_            [88]byte
+	_                  structs.HostLayout
+	PortIfindex        uint32
+	Key                uint32
+	Chunk              uint32
+	PacketBytes        uint32
+	Received           uint64
+	Bytes              uint64
+	Duplicates         uint64
+	Reordered          uint64
+	BeyondWindow       uint64
+	FirstDelay         uint64
+	TaggedDelay        uint64
+	NextSequence       uint64
+	LastArrival        uint64
+	Jitter             uint64
+	Delay              trafficSpread
+	Variation          trafficSpread
+	Fragments          uint64
+	Refragmented       uint64
+	DuplicateFragments uint64
+	UnknownFragments   uint64
+	Stray              uint64
+	Foreign            uint64
+	_                  [48]byte
 }
 
 type trafficSpread struct {
@@ -62,6 +78,7 @@ type trafficState struct {
 	Templates    [2][8][4096]uint8
 	Rounds       [2][800]uint8
 	Window       [2][16384]uint64
+	Packets      [2][8192]trafficPacket
 	Histograms   [2][3][25600]uint64
 	Zero         uint64
 	_            [56]byte
@@ -85,6 +102,10 @@ type trafficTransmitter struct {
 	Flows           uint32
 	FlowRandom      uint32
 	FlowSeed        uint64
+	Fragments       uint32
+	Chunk           uint32
+	SignatureHeads  uint32
+	SignatureStamps uint32
 	TagAt           uint64
 	FlowFields      [4]trafficFlowField
 	Due             uint64
@@ -98,13 +119,19 @@ type trafficTransmitter struct {
 	Idle            uint64
 	LeftInner       uint64
 	TaggedDue       uint64
-	_               [32]byte
+	PacketSentAt    uint64
+	FragmentsMade   uint64
+	Fragment        uint32
+	_               [124]byte
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	trafficProgFragmentBoth    = "fragment_both"
+	trafficProgFragmentForward = "fragment_forward"
+	trafficProgFragmentReverse = "fragment_reverse"
 	trafficProgPassOn          = "pass_on"
 	trafficProgReceive         = "receive"
 	trafficProgTransmitBoth    = "transmit_both"
@@ -156,6 +183,9 @@ type trafficSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type trafficProgramSpecs struct {
+	FragmentBoth    *ebpf.ProgramSpec `ebpf:"fragment_both"`
+	FragmentForward *ebpf.ProgramSpec `ebpf:"fragment_forward"`
+	FragmentReverse *ebpf.ProgramSpec `ebpf:"fragment_reverse"`
 	PassOn          *ebpf.ProgramSpec `ebpf:"pass_on"`
 	Receive         *ebpf.ProgramSpec `ebpf:"receive"`
 	TransmitBoth    *ebpf.ProgramSpec `ebpf:"transmit_both"`
@@ -215,6 +245,9 @@ type trafficVariables struct {
 //
 // It can be passed to loadTrafficObjects or ebpf.CollectionSpec.LoadAndAssign.
 type trafficPrograms struct {
+	FragmentBoth    *ebpf.Program `ebpf:"fragment_both"`
+	FragmentForward *ebpf.Program `ebpf:"fragment_forward"`
+	FragmentReverse *ebpf.Program `ebpf:"fragment_reverse"`
 	PassOn          *ebpf.Program `ebpf:"pass_on"`
 	Receive         *ebpf.Program `ebpf:"receive"`
 	TransmitBoth    *ebpf.Program `ebpf:"transmit_both"`
@@ -224,6 +257,9 @@ type trafficPrograms struct {
 
 func (p *trafficPrograms) Close() error {
 	return _TrafficClose(
+		p.FragmentBoth,
+		p.FragmentForward,
+		p.FragmentReverse,
 		p.PassOn,
 		p.Receive,
 		p.TransmitBoth,

@@ -112,7 +112,15 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 	}
 	smallest, largest, err := sizesOf(trial)
 	if err != nil {
-		return invalid(ReasonInvalidTrial, "correct the mix", "%w", err)
+		return invalid(ReasonInvalidTrial, "correct the mix or the packet", "%w", err)
+	}
+	for _, s := range d.streams {
+		if s == nil || trial.Packet == nil {
+			continue
+		}
+		if err := checkPacket(*s, trial); err != nil {
+			return invalid(ReasonInvalidTrial, "correct the packet", "%w", err)
+		}
 	}
 	if smallest < least {
 		return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
@@ -219,9 +227,20 @@ func batchFor(framesPerSecond uint64) uint32 {
 	return 1
 }
 
+// framesEach is how many frames leave for each that is counted.
+func framesEach(trial measure.Trial) uint64 {
+	if trial.Packet == nil {
+		return 1
+	}
+	return uint64(trial.Packet.FragmentCount())
+}
+
 // senders shares the streams out among the threads.
 func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
-	names := [2]string{trafficProgTransmitForward, trafficProgTransmitReverse}
+	names, both := [2]string{trafficProgTransmitForward, trafficProgTransmitReverse}, trafficProgTransmitBoth
+	if trial.Packet != nil {
+		names, both = [2]string{trafficProgFragmentForward, trafficProgFragmentReverse}, trafficProgFragmentBoth
+	}
 	var all []*sender
 	for i, s := range d.streams {
 		if s != nil {
@@ -233,12 +252,12 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	}
 	if len(all) > len(d.cpus) {
 		all = all[:1]
-		all[0].program = d.collection.Programs[trafficProgTransmitBoth].FD()
+		all[0].program = d.collection.Programs[both].FD()
 	}
 	var rates []uint64
 	for _, s := range d.streams {
 		if s != nil {
-			rates = append(rates, d.rateOf(s, trial))
+			rates = append(rates, d.rateOf(s, trial)*framesEach(trial))
 		}
 	}
 	if len(all) < len(rates) {

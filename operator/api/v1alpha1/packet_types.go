@@ -1,0 +1,38 @@
+package v1alpha1
+
+// Packet is a UDP packet that is sent in fragments.
+type Packet struct {
+	// payloadBytes of UDP. With the headers of UDP and IP it must be more than
+	// the path's MTU; what fits a frame belongs to frameBytes.
+	// +required
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=65507
+	PayloadBytes int32 `json:"payloadBytes,omitempty"`
+}
+
+// What a packet's frame would have beside its UDP payload, in one piece:
+// Ethernet II, IP, UDP and the check sequence.
+const (
+	packetOverIPv4Bytes = 46
+	packetOverIPv6Bytes = 66
+)
+
+// FrameBytes is the frame that the packet would be in one piece: the frameBytes
+// by which its results go.
+func (p Packet) FrameBytes(family IPFamily) int32 {
+	if family == FamilyIPv6 {
+		return p.PayloadBytes + packetOverIPv6Bytes
+	}
+	return p.PayloadBytes + packetOverIPv4Bytes
+}
+
+// PacketResult says how a packet was sent.
+type PacketResult struct {
+	// payloadBytes of UDP.
+	// +required
+	PayloadBytes int32 `json:"payloadBytes,omitempty"`
+
+	// fragments of each packet, one in a frame.
+	// +required
+	Fragments int32 `json:"fragments,omitempty"`
+}

@@ -1,0 +1,158 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Packet is a UDP packet that is too large for one frame and is sent as the
+// fragments of IP (RFC 791 section 2.3, RFC 8200 section 4.5). Where a trial
+// has one, whatever is called a frame in its load, its counts and its delays is
+// such a packet; what is on the wire is called a fragment.
+type Packet struct {
+	// PayloadBytes of UDP, up to MaximumPacketPayloadBytes.
+	PayloadBytes int `json:"payloadBytes"`
+	// IPVersion is 4 or 6.
+	IPVersion int `json:"ipVersion"`
+	// MTUBytes is what each fragment's IP packet fits.
+	MTUBytes int `json:"mtuBytes"`
+}
+
+const (
+	// MaximumPacketPayloadBytes is the most that UDP carries over IPv4.
+	MaximumPacketPayloadBytes = 65_507
+	// MaximumFragments is the most that a packet can have, so that a driver can
+	// mark each in one word.
+	MaximumFragments = 64
+
+	ethernetHeaderBytes = 14
+	udpHeaderBytes      = 8
+	ipv4HeaderBytes     = 20
+	ipv6HeaderBytes     = 40
+	// ipv6FragmentHeaderBytes come behind the IPv6 header of a fragment.
+	ipv6FragmentHeaderBytes = 8
+	// leastFragmentBytes of data are in every fragment, so that it has room for a
+	// driver's signature wherever it begins, and fills the smallest frame.
+	leastFragmentBytes = 32
+)
+
+// Check says why a packet cannot be sent in fragments.
+func (p Packet) Check() error {
+	switch {
+	case p.IPVersion != 4 && p.IPVersion != 6:
+		return fmt.Errorf("a packet of IP version %d", p.IPVersion)
+	case p.PayloadBytes < 1 || p.PayloadBytes > MaximumPacketPayloadBytes:
+		return fmt.Errorf("a packet of %d bytes of UDP payload: there can be 1 to %d", p.PayloadBytes, MaximumPacketPayloadBytes)
+	case p.MTUBytes < p.headerBytes()+2*leastFragmentBytes:
+		return fmt.Errorf("fragments of an MTU of %d bytes", p.MTUBytes)
+	case p.FragmentCount() < 2:
+		return fmt.Errorf("a packet of %d bytes of UDP payload fits one frame with an MTU of %d bytes", p.PayloadBytes, p.MTUBytes)
+	case p.FragmentCount() > MaximumFragments:
+		return fmt.Errorf("a packet of %d bytes of UDP payload makes %d fragments with an MTU of %d bytes: there can be %d",
+			p.PayloadBytes, p.FragmentCount(), p.MTUBytes, MaximumFragments)
+	}
+	return nil
+}
+
+// headerBytes are those of IP in each fragment.
+func (p Packet) headerBytes() int {
+	if p.IPVersion == 6 {
+		return ipv6HeaderBytes + ipv6FragmentHeaderBytes
+	}
+	return ipv4HeaderBytes
+}
+
+// FrameBytes is the frame that the packet would be in one piece, check sequence
+// included: its key among the sizes, and no other's, because no port carries it.
+func (p Packet) FrameBytes() int {
+	ip := ipv4HeaderBytes
+	if p.IPVersion == 6 {
+		ip = ipv6HeaderBytes
+	}
+	return ethernetHeaderBytes + ip + p.DataBytes() + FrameCheckSequenceBytes
+}
+
+// DataBytes is what the fragments share out: UDP header and payload.
+func (p Packet) DataBytes() int { return udpHeaderBytes + p.PayloadBytes }
+
+// ChunkBytes of the data are in every fragment but the last: as many eights as
+// the MTU lets, or a few less where the last one would be too small. A device
+// that reassembles and fragments again for the same size finds the same bounds.
+func (p Packet) ChunkBytes() int {
+	chunk := (p.MTUBytes - p.headerBytes()) / 8 * 8
+	for chunk > leastFragmentBytes {
+		if last := p.DataBytes() % chunk; last == 0 || last >= leastFragmentBytes {
+			break
+		}
+		chunk -= 8
+	}
+	return chunk
+}
+
+// FragmentCount is how many fragments, each a frame, make the packet.
+func (p Packet) FragmentCount() int {
+	return (p.DataBytes() + p.ChunkBytes() - 1) / p.ChunkBytes()
+}
+
+// FragmentFrameBytes are the sizes of the fragments' frames, check sequence included.
+func (p Packet) FragmentFrameBytes() []int {
+	var sizes []int
+	for rest := p.DataBytes(); rest > 0; rest -= p.ChunkBytes() {
+		sizes = append(sizes, ethernetHeaderBytes+p.headerBytes()+min(rest, p.ChunkBytes())+FrameCheckSequenceBytes)
+	}
+	return sizes
+}
+
+// onWire is what a packet is there: its frames and their bytes.
+func (p Packet) onWire() (bytes, frames int) {
+	for _, size := range p.FragmentFrameBytes() {
+		bytes += size
+		frames++
+	}
+	return bytes, frames
+}
+
+// LineRatePacketsPerSecond is the most packets that a link can carry.
+func (p Packet) LineRatePacketsPerSecond(linkBitsPerSecond uint64) uint64 {
+	return p.bitsInto(linkBitsPerSecond, FrameOverheadBytes)
+}
+
+// Layer1BitsPerSecond is the packets' rate on the wire, with preamble and gap of
+// every fragment.
+func (p Packet) Layer1BitsPerSecond(packetsPerSecond float64) float64 {
+	bytes, frames := p.onWire()
+	return packetsPerSecond * float64(bytes+frames*FrameOverheadBytes) * 8
+}
+
+// bitsInto is how many packets go into bits per second with an overhead for each frame.
+func (p Packet) bitsInto(bitsPerSecond uint64, overhead int) uint64 {
+	bytes, frames := p.onWire()
+	return bitsPerSecond / (uint64(bytes+frames*overhead) * 8)
+}
+
+// PacketOf is the packet that goes by this size, nil where it is a frame's.
+func (i Instructions) PacketOf(frameBytes int) *Packet {
+	for n := range i.Packets {
+		if i.Packets[n].FrameBytes() == frameBytes {
+			return &i.Packets[n]
+		}
+	}
+	return nil
+}
+
+// CheckPackets wants each packet to be one that can be sent and to be among
+// FrameBytes, and no mix to go by its size.
+func (i Instructions) CheckPackets() error {
+	for n, p := range i.Packets {
+		if err := p.Check(); err != nil {
+			return err
+		}
+		if !slices.Contains(i.FrameBytes, p.FrameBytes()) {
+			return fmt.Errorf("the packet of %d bytes of UDP payload is none of what is measured", p.PayloadBytes)
+		}
+		if i.PacketOf(p.FrameBytes()) != &i.Packets[n] || i.MixOf(p.FrameBytes()) != nil {
+			return fmt.Errorf("a packet of %d bytes of UDP payload is there twice, or as a mix", p.PayloadBytes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// packetsOf are the traffic's packets with the MTU that every port of the path
+// and the driver carry: no device on it has to make fragments of its own.
+func packetsOf(in Input) []measure.Packet {
+	version := 4
+	if in.Run.Spec.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
+		version = 6
+	}
+	mtu := min(int(in.Testbed.Spec.Ports.MTUBytes), XDPMaximumFrameBytes-headerBytes)
+	for _, function := range in.Run.Spec.Chain {
+		mtu = min(mtu, mtuOf(function.West, in.Testbed), mtuOf(function.East, in.Testbed))
+	}
+	var packets []measure.Packet
+	for _, packet := range in.Run.Spec.Traffic.Packets {
+		packets = append(packets, measure.Packet{PayloadBytes: int(packet.PayloadBytes), IPVersion: version, MTUBytes: mtu})
+	}
+	return packets
+}
+
+func checkPackets(in Input) error {
+	for _, packet := range packetsOf(in) {
+		if err := packet.Check(); err != nil {
+			return fail(v1alpha1.ReasonPacketNotFragmented,
+				fmt.Sprintf("correct the run's spec.traffic.packets; what fits a frame belongs to spec.traffic.frameBytes, here as %d", packet.FrameBytes()),
+				"%w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+func TestPacketsInInstructions(t *testing.T) {
+	for family, want := range map[v1alpha1.IPFamily][]measure.Packet{
+		v1alpha1.FamilyIPv4: {{PayloadBytes: 4096, IPVersion: 4, MTUBytes: 1400}, {PayloadBytes: 65507, IPVersion: 4, MTUBytes: 1400}},
+		v1alpha1.FamilyIPv6: {{PayloadBytes: 4096, IPVersion: 6, MTUBytes: 1400}, {PayloadBytes: 65507, IPVersion: 6, MTUBytes: 1400}},
+	} {
+		in := plantest.Input(1)
+		traffic := &in.Run.Spec.Traffic
+		traffic.IPFamily, traffic.FrameBytes = family, []int32{512}
+		traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}, {PayloadBytes: 65507}}
+		// The narrowest port sets the fragments' size.
+		in.Run.Spec.Chain[0].East.MTUBytes = new(int32(1400))
+		instructions := mustMake(t, in).Instructions
+		if diff := cmp.Diff(want, instructions.Packets); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", family, diff)
+		}
+		sizes := []int{512, want[0].FrameBytes(), want[1].FrameBytes()}
+		if diff := cmp.Diff(sizes, instructions.FrameBytes); diff != "" {
+			t.Errorf("%s sizes (-want +got):\n%s", family, diff)
+		}
+	}
+}
+
+// On jumbo ports fragments are as large as the driver's frames.
+func TestPacketsOnJumboPorts(t *testing.T) {
+	in := plantest.Input(1)
+	in.Testbed.Spec.Ports.MTUBytes = 9000
+	in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 8192}}
+	got := mustMake(t, in).Instructions.Packets[0]
+	for _, size := range got.FragmentFrameBytes() {
+		if size > plan.XDPMaximumFrameBytes {
+			t.Errorf("a fragment of %d bytes, the driver sends %d", size, plan.XDPMaximumFrameBytes)
+		}
+	}
+	if got.FragmentCount() != 3 {
+		t.Errorf("%d fragments", got.FragmentCount())
+	}
+}
+
+// A frame beyond the driver's largest is refused with the limit, though its ports carry it.
+func TestJumboFramesBeyondTheDriver(t *testing.T) {
+	in := plantest.Input(1)
+	in.Testbed.Spec.Ports.MTUBytes = 9000
+	in.Run.Spec.Traffic.FrameBytes = []int32{3412}
+	mustMake(t, in)
+	in.Run.Spec.Traffic.FrameBytes = []int32{3413}
+	_, err := plan.Make(in)
+	if measure.ReasonOf(err) != v1alpha1.ReasonFrameTooLarge {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"3412", "spec.traffic.frameBytes", "spec.traffic.packets"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("does not say %q: %v", want, err)
+		}
+	}
+}
+
+func TestPacketsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		payload int32
+		load    int64
+		reason  string
+		want    string
+	}{
+		"fits a frame":    {payload: 1472, reason: v1alpha1.ReasonPacketNotFragmented, want: "here as 1518"},
+		"above line rate": {payload: 65507, load: 30_000, reason: v1alpha1.ReasonLoadAboveLineRate, want: "leave 65507 out of spec.traffic.packets"},
+	} {
+		in := plantest.Input(1)
+		in.Run.Spec.Traffic.FrameBytes = []int32{512}
+		in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: c.payload}}
+		if c.load > 0 {
+			in.Run.Spec.Measurements.Latency.Loads[0].FramesPerSecond = &c.load
+		}
+		_, err := plan.Make(in)
+		if measure.ReasonOf(err) != c.reason || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want reason %s and %q", name, err, c.reason, c.want)
+		}
+	}
+}

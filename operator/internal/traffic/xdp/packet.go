@@ -1,0 +1,156 @@
+package xdp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	ipv6FragmentBytes = 8
+	protocolFragment  = 44
+)
+
+// fragment is the template of some of a packet's fragments.
+type fragment struct {
+	frame []byte
+	// wordsAt is where the repetition of the signature begins, and stampFirst
+	// that it does so with the second half.
+	wordsAt    int
+	stampFirst bool
+	// checksumBase is, over IPv4, the sum of the header's words but for
+	// identification, place and checksum; over IPv6, in the first fragment, that
+	// of all that the packet's UDP checksum covers but for the signatures.
+	checksumBase uint32
+}
+
+// fragmentsOf are a packet's templates by layout.h's FIRST_FRAGMENT and so on;
+// those of which the packet has none are empty.
+func fragmentsOf(s measure.Stream, p measure.Packet) (templates [4]fragment) {
+	last := p.FragmentCount() - 1
+	templates[0], templates[3] = newFragment(s, p, 0), newFragment(s, p, last)
+	for n := 1; n < min(last, 3); n++ {
+		templates[2-n%2] = newFragment(s, p, n)
+	}
+	return templates
+}
+
+// newFragment is the fragment with number n, without what the program fills in.
+func newFragment(s measure.Stream, p measure.Packet, n int) fragment {
+	offset := n * p.ChunkBytes()
+	data := min(p.ChunkBytes(), p.DataBytes()-offset)
+	header := ipv4Bytes
+	if p.IPVersion == 6 {
+		header = ipv6Bytes + ipv6FragmentBytes
+	}
+	f := fragment{frame: make([]byte, ethernetBytes+header+data), wordsAt: ethernetBytes + header, stampFirst: (offset/8)%2 == 0}
+	source, _ := net.ParseMAC(s.SourceMAC)
+	destination, _ := net.ParseMAC(s.DestinationMAC)
+	copy(f.frame[0:], destination)
+	copy(f.frame[6:], source)
+	ip := f.frame[ethernetBytes:]
+	if n == 0 {
+		// The signatures begin behind the UDP header.
+		f.wordsAt, f.stampFirst = f.wordsAt+udpBytes, false
+		putUDP(ip[header:], s)
+		binary.BigEndian.PutUint16(ip[header+4:], uint16(p.DataBytes()))
+	}
+	if p.IPVersion == 6 {
+		f.checksumBase = putIPv6Fragment(f.frame, s, p)
+	} else {
+		f.checksumBase = putIPv4Fragment(f.frame, s)
+	}
+	return f
+}
+
+func putIPv4Fragment(frame []byte, s measure.Stream) (checksumBase uint32) {
+	binary.BigEndian.PutUint16(frame[12:], etherTypeIPv4)
+	ip := frame[ethernetBytes:]
+	ip[0] = 0x45
+	binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
+	ip[8], ip[9] = hopLimit, protocolUDP
+	source, destination := s.SourceAddress.Unmap().As4(), s.DestinationAddress.Unmap().As4()
+	copy(ip[12:], source[:])
+	copy(ip[16:], destination[:])
+	return uint32(fold(sumWords(0, ip[:ipv4Bytes])))
+}
+
+func putIPv6Fragment(frame []byte, s measure.Stream, p measure.Packet) (checksumBase uint32) {
+	binary.BigEndian.PutUint16(frame[12:], etherTypeIPv6)
+	ip := frame[ethernetBytes:]
+	ip[0] = 0x60
+	binary.BigEndian.PutUint16(ip[4:], uint16(len(ip)-ipv6Bytes))
+	ip[6], ip[7] = protocolFragment, hopLimit
+	ip[ipv6Bytes] = protocolUDP
+	source, destination := s.SourceAddress.As16(), s.DestinationAddress.As16()
+	copy(ip[8:], source[:])
+	copy(ip[24:], destination[:])
+
+	// The pseudo-header (RFC 8200 section 8.1) has the whole packet's length.
+	pseudo := make([]byte, 8)
+	binary.BigEndian.PutUint32(pseudo, uint32(p.DataBytes()))
+	pseudo[7] = protocolUDP
+	sum := sumWords(0, ip[8:ipv6Bytes])
+	sum = sumWords(sum, pseudo)
+	return uint32(fold(sumWords(sum, ip[ipv6Bytes+ipv6FragmentBytes:][:udpBytes])))
+}
+
+// checkPacket says why a stream cannot carry a packet.
+func checkPacket(s measure.Stream, trial measure.Trial) error {
+	p := trial.Packet
+	if err := p.Check(); err != nil {
+		return err
+	}
+	switch {
+	case trial.Mix != nil:
+		return fmt.Errorf("a trial of packets in fragments has no mix of sizes")
+	case s.SourceAddress.Unmap().Is4() != (p.IPVersion == 4):
+		return fmt.Errorf("stream %s: its addresses are not those of IP version %d", s.Direction, p.IPVersion)
+	case s.Flows != nil && s.Flows.Count > 1:
+		return fmt.Errorf("stream %s: packets in fragments are of one flow", s.Direction)
+	}
+	return nil
+}
+
+// putFragments writes a packet's templates into the programs' memory and returns
+// the largest, which every buffer is made for.
+func (d *Driver) putFragments(direction int, s measure.Stream, p measure.Packet) template {
+	all := fragmentsOf(s, p)
+	for slot, f := range all {
+		size := trafficFrameSize{Bytes: uint32(len(f.frame)), ChecksumBase: f.checksumBase, WordsAt: uint32(f.wordsAt)}
+		if f.stampFirst {
+			size.StampFirst = 1
+		}
+		d.state.Sizes[direction][slot] = size
+		place := &d.state.Templates[direction][slot]
+		clear(place[:])
+		copy(place[:], f.frame)
+	}
+	words := p.PayloadBytes / (signatureBytes / 2)
+	t := &d.state.Transmitters[direction]
+	t.Fragments, t.Chunk = uint32(p.FragmentCount()), uint32(p.ChunkBytes())
+	t.SignatureHeads, t.SignatureStamps = uint32(words+1)/2, uint32(words)/2
+	r := &d.state.Receivers[direction]
+	r.Chunk, r.PacketBytes = t.Chunk, uint32(p.DataBytes())
+	if p.IPVersion == 6 {
+		t.IsIpv6 = 1
+	}
+	return template{frame: all[0].frame}
+}
+
+// sentPackets are the packets of which every fragment was handed to the port
+// and none refused. Of more that were refused than packets were made, each is
+// taken for one of another packet: rather too few count as sent than that the
+// device be blamed for them. What arrived was sent in any case.
+func (d *Driver) sentPackets(i int, seen watched) (packets, fragments uint64) {
+	t := &d.state.Transmitters[i]
+	fragments = t.FragmentsMade
+	if d.description.TransmitPath == InnerVeth {
+		fragments = t.LeftInner
+	}
+	fragments -= min(fragments, seen.ports[i].sendDrops)
+	packets = t.Made - min(t.Made, t.FragmentsMade-min(t.FragmentsMade, fragments))
+	return max(packets, d.state.Receivers[i].Received), fragments
+}
