@@ -32,6 +32,9 @@ const (
 	mostBytes = 256 << 10
 	// mostNotes and longestNote bound what a record holds of what is missing.
 	mostNotes, longestNote = 4, 160
+	// mostMisses in a row, and a pod is not asked any more: waiting for one that is
+	// out of reach would cost a second of every trial.
+	mostMisses = 6
 	// mostCounters of a function's own objects are kept.
 	mostCounters = 12
 	// tolerance is how much longer than the sending the time between two looks
@@ -44,11 +47,13 @@ const (
 type Collector struct {
 	endpoints measure.Endpoints
 	client    *http.Client
+	// misses in a row, of the observer and then of each function.
+	misses []int
 }
 
 // New is a collector for a chain that is ready.
 func New(endpoints measure.Endpoints) *Collector {
-	return &Collector{endpoints: endpoints, client: &http.Client{
+	return &Collector{endpoints: endpoints, misses: make([]int, len(endpoints.Functions)+1), client: &http.Client{
 		// Pods are asked directly, whatever the environment says about proxies.
 		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 		// An answer from elsewhere is none.
@@ -93,21 +98,17 @@ func (c *Collector) Look(ctx context.Context) Look {
 	if c.endpoints.Observer != "" {
 		asked.Go(func() {
 			var snapshot observer.Snapshot
-			if err := c.get(ctx, c.endpoints.Observer, observer.PathSnapshot, &snapshot); err != nil {
-				failures[0] = fmt.Errorf("the observer did not answer: %w", err)
-				return
+			if failures[0] = c.ask(ctx, 0, "the observer", c.endpoints.Observer, observer.PathSnapshot, &snapshot); failures[0] == nil {
+				look.node = &snapshot
 			}
-			look.node = &snapshot
 		})
 	}
 	for i, function := range c.endpoints.Functions {
 		asked.Go(func() {
 			var answer status
-			if err := c.get(ctx, function.Address, "/status", &answer); err != nil {
-				failures[i+1] = fmt.Errorf("function %s did not answer: %w", function.Name, err)
-				return
+			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, "/status", &answer); failures[i+1] == nil {
+				look.functions[i] = &answer
 			}
-			look.functions[i] = &answer
 		})
 	}
 	asked.Wait()
@@ -117,6 +118,19 @@ func (c *Collector) Look(ctx context.Context) Look {
 		}
 	}
 	return look
+}
+
+// ask asks one of those that are counted in misses.
+func (c *Collector) ask(ctx context.Context, place int, who, address, path string, into any) error {
+	if c.misses[place] >= mostMisses {
+		return fmt.Errorf("%s is not asked any more: it did not answer %d times in a row", who, mostMisses)
+	}
+	if err := c.get(ctx, address, path, into); err != nil {
+		c.misses[place]++
+		return fmt.Errorf("%s did not answer: %w", who, err)
+	}
+	c.misses[place] = 0
+	return nil
 }
 
 func (c *Collector) get(ctx context.Context, address, path string, into any) error {

@@ -196,6 +196,37 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// A pod that is out of reach does not slow down every trial, and one that is only
+// late at times is asked again.
+func TestGivesUp(t *testing.T) {
+	node, address := newPods(t)
+	c := New(measure.Endpoints{Observer: address})
+	defer c.Close()
+	asked := 0
+	fails := func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+	}
+	node.say(observer.PathSnapshot, fails)
+	for range mostMisses - 1 {
+		c.Look(t.Context())
+	}
+	node.say(observer.PathSnapshot, snapshot(time.Second, 1, 1))
+	if look := c.Look(t.Context()); look.node == nil {
+		t.Errorf("%+v", look)
+	}
+	node.say(observer.PathSnapshot, fails)
+	asked = 0
+	for range 3 * mostMisses {
+		if look := c.Look(t.Context()); look.node != nil || len(look.problems) != 1 {
+			t.Errorf("%+v", look)
+		}
+	}
+	if asked != mostMisses || !strings.Contains(c.Look(t.Context()).problems[0], "not asked any more") {
+		t.Errorf("asked %d times, want %d", asked, mostMisses)
+	}
+}
+
 func TestNode(t *testing.T) {
 	node, address := newPods(t)
 	node.say(observer.PathNode, observer.Node{Machine: measure.Machine{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
