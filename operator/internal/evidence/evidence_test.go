@@ -105,7 +105,7 @@ func TestBetween(t *testing.T) {
 	node, observerAddress := newPods(t)
 	pod, podAddress := newPods(t)
 	guest, guestAddress := newPods(t)
-	c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{
 		{Name: "r1", Address: podAddress}, {Name: "fw", Address: guestAddress, Guest: "benchmarks_fw"},
 	}})
 	defer c.Close()
@@ -168,7 +168,7 @@ func TestMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node, observerAddress := newPods(t)
 			pod, address := newPods(t)
-			c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{{Name: "r1", Address: address}}})
+			c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "r1", Address: address}}})
 			defer c.Close()
 			node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 			pod.say("/status", answer(time.Second, 100, 0, 100, 0))
@@ -200,7 +200,7 @@ func TestMissing(t *testing.T) {
 // late at times is asked again.
 func TestGivesUp(t *testing.T) {
 	node, address := newPods(t)
-	c := New(measure.Endpoints{Observer: address})
+	c := New(measure.Sources{Observer: address})
 	defer c.Close()
 	asked := 0
 	fails := func(w http.ResponseWriter, _ *http.Request) {
@@ -230,7 +230,7 @@ func TestGivesUp(t *testing.T) {
 func TestNode(t *testing.T) {
 	node, address := newPods(t)
 	node.say(observer.PathNode, observer.Node{Machine: measure.Machine{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
-	c := New(measure.Endpoints{Observer: address})
+	c := New(measure.Sources{Observer: address})
 	defer c.Close()
 	got := c.Node(t.Context())
 	if got.Machine == nil || got.Machine.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
@@ -240,7 +240,7 @@ func TestNode(t *testing.T) {
 	if got := c.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
-	none := New(measure.Endpoints{})
+	none := New(measure.Sources{})
 	if got := none.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
