@@ -140,10 +140,10 @@ func (s *Store) Failure() *measure.FailureState {
 	return &state
 }
 
-// Endpoints are whom the controller lets the measurer ask, known when the chain
+// Sources are whom the controller lets the measurer ask, known when the chain
 // is ready.
-func (s *Store) Endpoints() measure.Endpoints {
-	return decode[measure.Endpoints](s.known[measure.KeyEndpoints])
+func (s *Store) Sources() measure.Sources {
+	return decode[measure.Sources](s.known[measure.KeySources])
 }
 
 func (s *Store) latest(key string) string {

@@ -141,7 +141,7 @@ func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) erro
 	// The UID forbids that an object is made where there is none any more.
 	told.Namespace, told.UID = s.run.Namespace, s.records.uid
 	if value != "" {
-		told.Data = map[string]string{measure.KeyChain: value, measure.KeyEndpoints: encodeEndpoints(s.endpoints())}
+		told.Data = map[string]string{measure.KeyChain: value, measure.KeySources: encodeSources(s.sources())}
 	}
 	return apply.Object(ctx, r.Client, told, chainOwner)
 }
