@@ -142,6 +142,10 @@ func TestVirtualMachineKilled(t *testing.T) {
 	})
 	kill(t, ns, "function")
 	ends(t, ns, "killed", metav1.ConditionFalse, v1alpha1.ReasonChainFailed)
+	// KubeVirt takes a minute to believe that a launcher is gone which could not say so.
+	until(t, ns, "killed", waitForGuest, "released", func(run *v1alpha1.BenchmarkRun) bool {
+		return condition(run, v1alpha1.ConditionAdmitted).Reason == v1alpha1.ReasonReleased
+	})
 	nothingLeft(t, ns)
 	noMachines(t, ns)
 }

@@ -38,9 +38,9 @@ func TestMachineRefusal(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := aboutMachine(test.object, test.err)
-			if err != nil {
-				err = fmt.Errorf("trying: %w", err)
+			var err error
+			if test.err != nil {
+				err = fmt.Errorf("trying %w", aboutObject(test.object, test.err))
 			}
 			got := ""
 			if f := machineRefusal(err, refusal(err)); f != nil {
