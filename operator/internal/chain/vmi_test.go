@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -86,5 +87,23 @@ func TestMachineStays(t *testing.T) {
 	}
 	if spec.Domain.CPU.MaxSockets != 1 || spec.Domain.Memory.MaxGuest.Cmp(*spec.Domain.Memory.Guest) != 0 {
 		t.Errorf("the machine can grow: %+v, %+v", spec.Domain.CPU, spec.Domain.Memory)
+	}
+}
+
+// TestMachineNetworks: the launcher's pod forwards nothing itself, and its own
+// pod network keeps its addresses.
+func TestMachineNetworks(t *testing.T) {
+	p := mustMake(t, plantest.MachineInput(1))
+	for _, network := range chain.Networks(p) {
+		if network.GetLabels()[v1alpha1.LabelComponent] != chain.ComponentFunction {
+			continue
+		}
+		config, _, err := unstructured.NestedString(network.Object, "spec", "config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(config, `"sysctl":{"net.ipv6.conf.IFNAME.disable_ipv6":"1"}`) {
+			t.Errorf("network %q sets %s", network.GetName(), config)
+		}
 	}
 }

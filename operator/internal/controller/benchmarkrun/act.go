@@ -81,7 +81,7 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	}
 	for _, object := range tried(made) {
 		if err := r.Client.Create(ctx, object, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("trying %T %q%s: %w", object, object.GetName(), withoutIt(object), aboutMachine(object, err))
+			return fmt.Errorf("trying %w", aboutObject(object, err))
 		}
 	}
 	if err := r.applyAll(ctx, s, networkObjects(made), client.DryRunAll); err != nil {
@@ -114,7 +114,7 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Ob
 			continue
 		}
 		if err := apply.Object(ctx, r.Client, object, options...); err != nil {
-			return aboutMachine(object, err)
+			return aboutObject(object, err)
 		}
 	}
 	return nil

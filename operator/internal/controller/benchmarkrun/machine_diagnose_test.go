@@ -167,7 +167,8 @@ func TestLastLines(t *testing.T) {
 		"one\r\ntwo\n\n":         "one | two",
 		"\x1b[0;31mred\x1b[0m\n": "red",
 		"a\x00b\tc":              "ab c",
-		strings.Repeat("x", 300): "..." + strings.Repeat("x", consoleLimit-3),
+		strings.Repeat("x", 200) + "\n" + strings.Repeat("y", 230): strings.Repeat("y", 230),
+		strings.Repeat("x", 300):                                   "..." + strings.Repeat("x", consoleLimit-3),
 	} {
 		if got := lastLines(text); got != want {
 			t.Errorf("lastLines(%q) is %q, want %q", text, got, want)

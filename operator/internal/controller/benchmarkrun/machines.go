@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
 )
 
 // machineSyncPatience is how long a reconciliation waits for the first list of
@@ -163,7 +164,7 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 
 // failedMachine names the function whose virtual machine ends the run now, or "".
 func (s *scope) failedMachine() string {
-	if s.records == nil || s.records.failure != nil || s.records.done {
+	if s.records == nil || s.records.failure != nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return ""
 	}
 	for i := range s.run.Spec.Chain {
