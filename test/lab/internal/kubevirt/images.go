@@ -144,6 +144,11 @@ func (i ingredients) node(ctx context.Context, work, tag string, kvm bool) (imag
 	}
 	spec.Files = i.programs("virt-handler", "virt-chroot", "virt-launcher", "virt-launcher-monitor",
 		"virt-probe", "virt-freezer", "virt-tail")
+	for _, program := range spec.Files {
+		if err := checkLibrary(program.Source, i.tree); err != nil {
+			return image.Spec{}, err
+		}
+	}
 	if err := i.nodeFiles(work, kvm); err != nil {
 		return image.Spec{}, err
 	}
