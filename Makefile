@@ -63,29 +63,32 @@ $(LAB): $(LAB_FILES)
 
 ##@ Build
 .PHONY: build images push install uninstall plugin
-build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
+build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench ## Build the kubectl plugin into bin/.
 
-$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
+$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
 	@test/prerequisites.sh go
 	@mkdir -p $(BIN)
 	cd operator && $(GO_BUILD) -ldflags '-s -w' -o $@ ./cmd/$*
 
 images: $(LAB) build ## Build the image archives into bin/images.
+	@test/prerequisites.sh iperf
 	@mkdir -p $(BIN)/images
+	@test/program-files.sh iperf3 > $(BIN)/iperf3.files
 	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
 	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
-	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(BIN)/vnf:/usr/local/bin/vnf
+	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(BIN)/vnf:/usr/local/bin/vnf && \
+	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files)
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@tag=$$(test/image-tag.sh); for name in manager measurer vnf; do \
+	@tag=$$(test/image-tag.sh); for name in manager measurer vnf endpoint; do \
 	  $(CRANE) push $(BIN)/images/$$name.tar $(REGISTRY)/vnfbench/$$name:$$tag; done; echo "tag $$tag"
 
 install: lab-up images $(HELM) ## Install the chart into the lab, with images built from this tree.
-	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar
+	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar $(BIN)/images/endpoint.tar
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \

@@ -4,6 +4,7 @@
 #   go      a Go toolchain
 #   debian  packages and rights that the tests need
 #   bpf     the compiler that makes the BPF objects
+#   iperf   iperf3, which goes into the image of the ends of TCP connections
 #   bench   what benchmarks compare with
 set -euo pipefail
 fail() { echo "missing: $*" >&2; exit 1; }
@@ -30,9 +31,10 @@ for what in "$@"; do
       ;;
     debian)
       [ "$(id -u)" = 0 ] || fail "root: the tests make network namespaces and load BPF programs; run with sudo"
-      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux
+      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux iperf3:iperf3
       ;;
     bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
+    iperf) install iperf3:iperf3 ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

@@ -10,6 +10,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.fixedLoad) || self.acceptance.all(a, !has(a.load) || self.measurements.fixedLoad.profiles.all(p, p.name != a.load || (has(a.frameBytes) && a.frameBytes == p.frameBytes)))",message="a criterion on a profile of measurements.fixedLoad needs the profile's frameBytes",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || has(self.measurements.backToBack) || self.acceptance.all(a, a.metric != 'BackToBackFrames')",message="a criterion on BackToBackFrames needs measurements.backToBack",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || has(self.measurements.receiveRate) || self.acceptance.all(a, a.metric != 'ReceiveRateFramesPerSecond')",message="a criterion on ReceiveRateFramesPerSecond needs measurements.receiveRate",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !a.metric.startsWith('TCP') || (has(self.measurements.tcp) && (!has(a.streams) || a.streams in self.measurements.tcp.streams)))",message="a criterion on a TCP metric needs measurements.tcp, and one of its streams: measure tcp with that number, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.soak) || self.acceptance.all(a, !has(a.load) || a.load != 'soak' || (has(a.frameBytes) && a.frameBytes == self.measurements.soak.frameBytes && a.metric in ['LossPartsPerMillion', 'LatencyMeanNanoseconds', 'LatencyP99Nanoseconds', 'LatencyMaxNanoseconds', 'JitterNanoseconds']))",message="a criterion on the load soak needs the soak's frameBytes, and one of the metrics LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, LatencyMaxNanoseconds and JitterNanoseconds",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.soak) || self.measurements.soak.frameBytes in self.traffic.frameBytes",message="measurements.soak has a frame size that traffic.frameBytes does not have: add the size",fieldPath=".measurements.soak"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.soak) || self.measurements.soak.durationSeconds < self.deadlineSeconds",message="the soak alone takes as long as the whole run may: raise deadlineSeconds, or lower measurements.soak.durationSeconds",fieldPath=".deadlineSeconds"
@@ -220,6 +221,10 @@ type BenchmarkRunStatus struct {
 	// +listMapKey=frameBytes
 	// +kubebuilder:validation:MaxItems=32
 	Results []FrameResult `json:"results,omitempty"`
+
+	// tcp is what measurements.tcp found.
+	// +optional
+	TCP *TCPResult `json:"tcp,omitempty"`
 
 	// acceptance holds one verdict for each criterion and figure.
 	// +optional

@@ -22,6 +22,7 @@ import (
 const (
 	ComponentMeasurer = "measurer"
 	ComponentFunction = "function"
+	ComponentEndpoint = "endpoint"
 	ComponentCleanup  = "cleanup"
 )
 

@@ -12,12 +12,18 @@ import (
 // NetworkPolicies close the pods' own network; traffic ports are no part of it
 // and not touched. Nothing may come in: what the kubelet asks comes from the
 // pod's own node, which policies always let pass. The functions may reach
-// nothing, the measurer the API server alone.
+// nothing, the measurer the API server alone; the ends of TCP connections are
+// reached by the measurer and reach nothing.
 func NetworkPolicies(p *plan.Plan) []*networkingv1.NetworkPolicy {
-	return []*networkingv1.NetworkPolicy{
-		policy(p, p.Names().MeasurerPolicy, ComponentMeasurer, []networkingv1.NetworkPolicyEgressRule{{Ports: apiServerPorts(p)}}),
+	measurer := []networkingv1.NetworkPolicyEgressRule{{Ports: apiServerPorts(p)}}
+	policies := []*networkingv1.NetworkPolicy{
+		policy(p, p.Names().MeasurerPolicy, ComponentMeasurer, append(measurer, endpointsEgress(p)...)),
 		policy(p, p.Names().FunctionsPolicy, ComponentFunction, nil),
 	}
+	if len(p.Endpoints) > 0 {
+		policies = append(policies, endpointsPolicy(p))
+	}
+	return policies
 }
 
 // apiServerPorts stand for the API server, because policies see its own

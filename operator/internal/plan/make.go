@@ -48,6 +48,7 @@ func Make(in Input) (*Plan, error) {
 	for i := range run.Spec.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
+	addEndpoints(in, p)
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err
@@ -60,6 +61,11 @@ func Make(in Input) (*Plan, error) {
 	}
 	p.Digest = digest(p)
 	p.Instructions.Digest = p.Digest
+	for _, end := range p.Endpoints {
+		if err := end.Config.Validate(); err != nil {
+			return nil, fmt.Errorf("configuring the %s end: %w", end.Config.Name, err)
+		}
+	}
 	for _, function := range p.Functions {
 		// The checks above leave nothing that a function could refuse.
 		if err := function.Config.Validate(); err != nil {

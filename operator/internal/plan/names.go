@@ -36,6 +36,7 @@ type Names struct {
 	// MeasurerPolicy and FunctionsPolicy are NetworkPolicies.
 	MeasurerPolicy  string
 	FunctionsPolicy string
+	EndpointsPolicy string
 }
 
 // NamesOf are the names of a run's objects.
@@ -56,11 +57,16 @@ func namesOf(run string, uid types.UID) Names {
 		RoleBinding:     base + "-measurer",
 		MeasurerPolicy:  base + "-measurer",
 		FunctionsPolicy: base + "-functions",
+		EndpointsPolicy: base + "-endpoints",
 	}
 }
 
 // Function is the name of a function's Pod, and of the ConfigMap beside it.
 func (n Names) Function(function string) string { return n.Base + "-fn-" + function }
+
+// Endpoint is the name of the Pod at an end of the TCP connections, west or
+// east, and of the ConfigMap beside it.
+func (n Names) Endpoint(end string) string { return n.Base + "-tcp-" + end }
 
 // network is a NetworkAttachmentDefinition's: one for each end of each segment.
 func (n Names) network(segment, end string) string { return n.Base + "-net-" + segment + "-" + end }

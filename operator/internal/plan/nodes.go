@@ -42,6 +42,10 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	}
 	cpu := need{generator: p.Generator.Resources.RequestMilliCPU, allocatable: milliCPU}
 	memory := need{generator: p.Generator.Resources.MemoryBytes, allocatable: memoryBytes}
+	for _, end := range p.Endpoints {
+		cpu.generator += end.Resources.RequestMilliCPU
+		memory.generator += end.Resources.MemoryBytes
+	}
 	for _, function := range p.Functions {
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
@@ -55,8 +59,16 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	}
 	return nil, nil, fail(reason,
 		fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field),
-		"the traffic pod requests %d%s of %s and the functions %d%s in all, but %s",
-		lacking.generator, unit, field, lacking.functions, unit, among.largest(lacking.allocatable, unit))
+		"the traffic pod%s requests %d%s of %s and the functions %d%s in all, but %s",
+		endsToo(p), lacking.generator, unit, field, lacking.functions, unit, among.largest(lacking.allocatable, unit))
+}
+
+// endsToo names the pods that stand beside the traffic pod, where there are some.
+func endsToo(p *Plan) string {
+	if len(p.Endpoints) == 0 {
+		return ""
+	}
+	return " with the ends of the TCP connections"
 }
 
 // first is the first pair that has all that is needed.

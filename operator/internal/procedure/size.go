@@ -27,6 +27,8 @@ func ExpectedBytes(instr measure.Instructions) int {
 			if estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
 				trials = estimate.Trials
 			}
+		case measure.StageTCP:
+			bytes = tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
 		case measure.StageBackToBack:
 			bytes = burstBytes
 		}

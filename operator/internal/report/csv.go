@@ -27,12 +27,12 @@ var (
 		"percentOfMaximum", "offeredFramesPerSecond",
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
-	}, append(statisticHead(), "mix")...)
-	trialHead = append(append([]string{
+	}, append(append(statisticHead(), "mix"), tcpHead()...)...)
+	trialHead = append(append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
-	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix")
+	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix"), tcpTrialHead()...)
 )
 
 func directionHead(prefix string) []string {
@@ -105,7 +105,8 @@ func resultRows(doc Document) []row {
 	rows = append(rows, frameLossRateRows(doc)...)
 	rows = append(rows, backToBackRows(doc)...)
 	rows = append(rows, receiveRateRows(doc)...)
-	return append(rows, soakRows(doc)...)
+	rows = append(rows, soakRows(doc)...)
+	return append(rows, tcpRows(doc)...)
 }
 
 func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {
@@ -187,6 +188,7 @@ func trialRows(doc Document) []row {
 		for _, d := range record.Outcome.Directions {
 			r.setDirection(d)
 		}
+		r.setTCP(record.Trial, record.Outcome)
 		rows = append(rows, r)
 	}
 	return rows

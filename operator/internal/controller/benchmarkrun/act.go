@@ -104,18 +104,25 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Ob
 	return nil
 }
 
-// chainOwner is the field manager of the one key of the results that the
+// chainOwner is the field manager of the keys of the results that the
 // controller writes, so that neither writer touches the other's keys.
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
-// tellChain sets the key that lets the measurer go on to the chain; with "" it
-// is taken back.
+// tellChain sets the key that lets the measurer go on to the chain, and tells it
+// where the ends of TCP connections are; with "" both are taken back.
 func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) error {
 	told := configMapNamed(s.names.Results)
 	// The UID forbids that an object is made where there is none any more.
 	told.Namespace, told.UID = s.run.Namespace, s.records.uid
 	if value != "" {
 		told.Data = map[string]string{measure.KeyChain: value}
+		ends, err := s.whereEndpoints()
+		if err != nil {
+			return err
+		}
+		if ends != "" {
+			told.Data[measure.KeyEndpoints] = ends
+		}
 	}
 	return apply.Object(ctx, r.Client, told, chainOwner)
 }

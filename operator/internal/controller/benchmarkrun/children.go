@@ -30,13 +30,18 @@ func measurerObjects(p *plan.Plan) []client.Object {
 	return append(objects, chain.ServiceAccount(p), chain.ResultsConfigMap(p), chain.Role(p), chain.RoleBinding(p), chain.MeasurerJob(p))
 }
 
-// functionObjects are the configuration and the pod of each function that has
-// no pod yet, the configuration first.
+// functionObjects are the configuration and the pod of each function, and of
+// each end of TCP connections, that has no pod yet, the configuration first.
 func functionObjects(s *scope) []client.Object {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
 		if s.function(s.plan.Functions[i].Name) == nil {
 			objects = append(objects, function.ConfigMap, function.Pod)
+		}
+	}
+	for i, end := range chain.Endpoints(s.plan) {
+		if s.pod(s.names.Endpoint(s.plan.Endpoints[i].Config.Name)) == nil {
+			objects = append(objects, end.ConfigMap, end.Pod)
 		}
 	}
 	return objects
@@ -50,6 +55,9 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 	pods := []*corev1.Pod{traffic}
 	for _, function := range chain.Functions(p) {
 		pods = append(pods, function.Pod)
+	}
+	for _, end := range chain.Endpoints(p) {
+		pods = append(pods, end.Pod)
 	}
 	return pods
 }
@@ -68,6 +76,7 @@ func leftovers(s *scope) []client.Object {
 	for _, function := range s.run.Spec.Chain {
 		objects = append(objects, configMapNamed(s.names.Function(function.Name)))
 	}
+	objects = append(objects, endpointLeftovers(s)...)
 	if s.plan != nil {
 		objects = append(objects, networkObjects(s.plan)...)
 	}

@@ -80,8 +80,10 @@ func (s *scope) startup() time.Duration {
 }
 
 // function is the newest pod of a function, or nil.
-func (s *scope) function(name string) *corev1.Pod {
-	wanted := s.names.Function(name)
+func (s *scope) function(name string) *corev1.Pod { return s.pod(s.names.Function(name)) }
+
+// pod is the newest of a name among functions and ends of TCP connections, or nil.
+func (s *scope) pod(wanted string) *corev1.Pod {
 	for i := range s.functions {
 		if s.functions[i].Name == wanted {
 			return &s.functions[i]
@@ -90,12 +92,18 @@ func (s *scope) function(name string) *corev1.Pod {
 	return nil
 }
 
-// missingFunctions are the functions of the chain that have no pod.
+// missingFunctions are the functions of the chain, and the ends of TCP
+// connections, that have no pod.
 func (s *scope) missingFunctions() []string {
 	var missing []string
 	for _, f := range s.run.Spec.Chain {
 		if s.function(f.Name) == nil {
 			missing = append(missing, f.Name)
+		}
+	}
+	for _, end := range s.endpoints() {
+		if s.pod(s.names.Endpoint(end)) == nil {
+			missing = append(missing, end)
 		}
 	}
 	return missing
@@ -109,15 +117,15 @@ func (s *scope) brokenFunction() *trouble {
 			return t
 		}
 	}
-	return nil
+	return s.brokenEndpoint()
 }
 
 // functionTrouble is the trouble that ends first among functions that are not
 // ready, or nil.
 func (s *scope) functionTrouble() *trouble {
 	var first *trouble
-	for _, f := range s.run.Spec.Chain {
-		pod := s.function(f.Name)
+	for _, name := range s.chainPods() {
+		pod := s.pod(name)
 		if pod == nil {
 			continue
 		}
@@ -188,8 +196,8 @@ func (s *scope) stuck() client.Object {
 		}
 		return &s.measurers[0]
 	}
-	for _, f := range s.run.Spec.Chain {
-		if pod := s.function(f.Name); pod != nil && !s.records.chainOpen {
+	for _, name := range s.chainPods() {
+		if pod := s.pod(name); pod != nil && !s.records.chainOpen {
 			if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && t.over(s.now) {
 				return pod
 			}
@@ -200,7 +208,8 @@ func (s *scope) stuck() client.Object {
 
 // verdicts judge the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
-	return acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
+	verdicts := acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
+	return append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Acceptance, s.run.Spec.Measurements.TCP, s.figures.TCP)...)
 }
 
 // verdict is the outcome of a run that was measured.

@@ -103,6 +103,9 @@ func (w *writer) facts() {
 	if w.figures.Frames != nil {
 		w.status.Results, w.status.Summary = w.figures.Frames, w.figures.Summary
 	}
+	if w.figures.TCP != nil {
+		w.status.TCP = w.figures.TCP
+	}
 	if w.figures.Warnings != nil {
 		w.status.Warnings = boundedWarnings(w.figures.Warnings)
 	}

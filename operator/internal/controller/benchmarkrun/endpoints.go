@@ -1,0 +1,83 @@
+package benchmarkrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/endpoint"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// endpoints are the ends of TCP connections that the run has, by name.
+func (s *scope) endpoints() []string {
+	if s.run.Spec.Measurements.TCP == nil {
+		return nil
+	}
+	return []string{measure.EndWest, measure.EndEast}
+}
+
+// chainPods are the names of all pods that must be ready before the chain is.
+func (s *scope) chainPods() []string {
+	var names []string
+	for _, f := range s.run.Spec.Chain {
+		names = append(names, s.names.Function(f.Name))
+	}
+	for _, end := range s.endpoints() {
+		names = append(names, s.names.Endpoint(end))
+	}
+	return names
+}
+
+// brokenEndpoint says which end was ready and is not any more, and why, or nil.
+func (s *scope) brokenEndpoint() *trouble {
+	for _, end := range s.endpoints() {
+		if t := diagnoseLost(fmt.Sprintf("the %s end of the TCP connections", end), v1alpha1.ReasonEndpointFailed, s.pod(s.names.Endpoint(end))); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// whereEndpoints is the value of measure.KeyEndpoints: the addresses that the
+// pods have on the pod network, "" where the run has no ends.
+func (s *scope) whereEndpoints() (string, error) {
+	var at measure.Endpoints
+	for _, end := range s.endpoints() {
+		into := &at.West
+		if end == measure.EndEast {
+			into = &at.East
+		}
+		pod := s.pod(s.names.Endpoint(end))
+		if pod == nil {
+			return "", fmt.Errorf("the %s end of the TCP connections has no pod", end)
+		}
+		address, err := netip.ParseAddr(pod.Status.PodIP)
+		if err != nil {
+			return "", fmt.Errorf("pod %q has no address on the pod network: %w", pod.Name, err)
+		}
+		*into = netip.AddrPortFrom(address, endpoint.AgentPort)
+	}
+	if !at.West.IsValid() {
+		return "", nil
+	}
+	text, err := json.Marshal(at)
+	return string(text), err
+}
+
+// endpointLeftovers are what the ends' pods needed.
+func endpointLeftovers(s *scope) []client.Object {
+	if len(s.endpoints()) == 0 {
+		return nil
+	}
+	objects := []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: s.names.EndpointsPolicy}}}
+	for _, end := range s.endpoints() {
+		objects = append(objects, configMapNamed(s.names.Endpoint(end)))
+	}
+	return objects
+}
