@@ -81,3 +81,18 @@ func endpointLeftovers(s *scope) []client.Object {
 	}
 	return objects
 }
+
+// tcpHeadline is the goodput of the first number of connections, in the slower direction.
+func tcpHeadline(result *v1alpha1.TCPResult) string {
+	if result == nil || len(result.Streams) == 0 || len(result.Streams[0].Directions) == 0 {
+		return ""
+	}
+	first := result.Streams[0]
+	slower := first.Directions[0]
+	for _, d := range first.Directions {
+		if d.GoodputBitsPerSecond < slower.GoodputBitsPerSecond {
+			slower = d
+		}
+	}
+	return fmt.Sprintf("TCP goodput of streams %d in direction %s is %d bits/s; ", first.Streams, slower.Direction, slower.GoodputBitsPerSecond)
+}
