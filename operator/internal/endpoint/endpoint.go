@@ -109,6 +109,17 @@ func (c *Config) onLink(address netip.Addr) bool {
 	return false
 }
 
+// leadsTo says that one of the routes through the chain leads to an address: an
+// agent sends nowhere else, whoever asks it.
+func (c *Config) leadsTo(address netip.Addr) bool {
+	for _, route := range c.Routes {
+		if route.Destination.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
 func reserved(network netip.Prefix) bool {
 	for _, allowed := range benchmark {
 		if network.IsValid() && allowed.Contains(network.Addr()) && network.Bits() >= allowed.Bits() {

@@ -65,12 +65,14 @@ func client() Client {
 // What comes over the network becomes arguments of a program only in its place.
 func TestChecks(t *testing.T) {
 	config := good()
+	config.Routes = append(config.Routes, Route{netip.MustParsePrefix("2001:2:0:9000::/64"), netip.MustParseAddr("2001:2::2")})
 	if err := client().Check(&config); err != nil {
 		t.Error(err)
 	}
 	for field, spoil := range map[string]func(*Client){
 		"address":           func(c *Client) { c.Address = netip.MustParseAddr("198.18.255.1") },
-		"server":            func(c *Client) { c.Server = netip.MustParseAddr("2001:2::1") },
+		"server: \"2001":    func(c *Client) { c.Server = netip.MustParseAddr("2001:2:0:9000::1") },
+		"server: \"10":      func(c *Client) { c.Server = netip.MustParseAddr("10.0.0.1") },
 		"port":              func(c *Client) { c.Port = 22 },
 		"streams":           func(c *Client) { c.Streams = 129 },
 		"durationSeconds":   func(c *Client) { c.DurationSeconds = 4000 },

@@ -69,8 +69,8 @@ func (r Client) Check(c *Config) error {
 	switch {
 	case !c.owns(r.Address):
 		return fmt.Errorf("address: %q is none of this machine's", r.Address)
-	case !r.Server.IsValid() || r.Server.Is4() != r.Address.Is4():
-		return fmt.Errorf("server: %q is not of the family of %q", r.Server, r.Address)
+	case !c.leadsTo(r.Server) || r.Server.Is4() != r.Address.Is4():
+		return fmt.Errorf("server: %q is not behind the chain as seen from %q", r.Server, r.Address)
 	case r.Port < 1024:
 		return fmt.Errorf("port: %d is below 1024", r.Port)
 	case r.Streams < 1 || r.Streams > MaximumStreams:

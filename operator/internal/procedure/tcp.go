@@ -185,6 +185,18 @@ func roundTripTime(group []measure.TCPDirectionOutcome) *v1alpha1.TCPRoundTripTi
 	return out
 }
 
+// threads is how many of the connections the ends' iperf3 serves at once: it has
+// one thread before 3.16, and from then on one for each connection.
+func threads(ends []v1alpha1.TCPEnd, streams int) int {
+	for _, end := range ends {
+		var major, minor int
+		if n, _ := fmt.Sscanf(end.Tool, "iperf %d.%d", &major, &minor); n < 2 || major < 3 || major == 3 && minor < 16 {
+			return 1
+		}
+	}
+	return streams
+}
+
 // warnTCP names what bounds the figures beside the device.
 func (w *walk) warnTCP(d *doubtful) {
 	result := w.tcpResult()
@@ -197,7 +209,7 @@ func (w *walk) warnTCP(d *doubtful) {
 			if direction.ReceiverCPUPartsPerMillion > used {
 				end, used = "receiver", direction.ReceiverCPUPartsPerMillion
 			}
-			if used >= wholeCPU {
+			if used >= wholeCPU*int64(threads(result.Ends, int(s.Streams))) {
 				d.add(v1alpha1.WarningEndpointCeiling, 0,
 					"With %d TCP connections in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
 					s.Streams, direction.Direction, end, used/10_000)

@@ -186,3 +186,12 @@ func TestTCPRecordSize(t *testing.T) {
 		t.Errorf("a record takes %d bytes, %d are expected at most (%v)", len(text), most, err)
 	}
 }
+
+// One thread is at its limit with one CPU, several with as many.
+func TestThreads(t *testing.T) {
+	for tool, want := range map[string]int{"iperf 3.12": 1, "iperf 3.9": 1, "iperf 3.16": 4, "iperf 3.18+": 4, "": 1, "other": 1} {
+		if got := threads([]v1alpha1.TCPEnd{{Tool: "iperf 3.17"}, {Tool: tool}}, 4); got != want {
+			t.Errorf("%q: %d threads, want %d", tool, got, want)
+		}
+	}
+}

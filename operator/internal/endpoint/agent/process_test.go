@@ -83,7 +83,8 @@ func agentWith(t *testing.T, script string) *Agent {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	config := &endpoint.Config{Name: "west", Interface: "vnfbench-none", Addresses: []netip.Prefix{netip.MustParsePrefix("198.18.255.254/32")}}
+	config := &endpoint.Config{Name: "west", Interface: "vnfbench-none", Addresses: []netip.Prefix{netip.MustParsePrefix("198.18.255.254/32")},
+		Routes: []endpoint.Route{{Destination: netip.MustParsePrefix("198.19.128.0/17")}}}
 	a := &Agent{config: config, port: Port{config}, program: program, log: slog.New(slog.DiscardHandler), running: map[uint16]*process{}}
 	t.Cleanup(a.stopAll)
 	return a
