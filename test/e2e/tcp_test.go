@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -71,4 +72,16 @@ func TestTCPEndIsKilled(t *testing.T) {
 	ends(t, ns, "killed", metav1.ConditionFalse, v1alpha1.ReasonEndpointFailed)
 	nothingLeft(t, ns)
 	freed(t, ns)
+}
+
+// TestTCPSettingIsRefused: what the kernel refuses is told with its field.
+func TestTCPSettingIsRefused(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	apply(t, ns, shortRun("refused", "  measurements: {tcp: {congestionControl: nosuch, durationSeconds: 1}}\n"))
+	run := ends(t, ns, "refused", metav1.ConditionFalse, v1alpha1.ReasonTCPSettingRefused)
+	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, "measurements.tcp.congestionControl") {
+		t.Errorf("the message does not name the field: %s", message)
+	}
+	nothingLeft(t, ns)
 }

@@ -91,7 +91,10 @@ func tcpValue(criterion v1alpha1.Criterion, d v1alpha1.TCPDirectionResult) (int6
 
 // Subject names what a verdict is about: "64 bytes", "4 TCP connections".
 func Subject(verdict v1alpha1.Verdict) string {
-	if verdict.Streams > 0 {
+	switch {
+	case verdict.Streams == 1:
+		return "1 TCP connection"
+	case verdict.Streams > 1:
 		return fmt.Sprintf("%d TCP connections", verdict.Streams)
 	}
 	return fmt.Sprintf("%d bytes", verdict.FrameBytes)

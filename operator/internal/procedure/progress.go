@@ -109,7 +109,7 @@ func (w *walk) stage() string {
 	case measure.StageWarmUp:
 		return "warm-up, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	case measure.StageTCP:
-		return fmt.Sprintf("TCP, %d connections%s", p.streams, w.ofRepeat(p.phase))
+		return connections(p.streams) + w.ofRepeat(p.phase)
 	case measure.StageThroughput:
 		return "throughput, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	}

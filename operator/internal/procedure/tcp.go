@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -36,6 +37,14 @@ func tcpPhases(instr measure.Instructions) []phase {
 
 // tcpLoad is what a record of so many connections has as its load.
 func tcpLoad(streams int) string { return fmt.Sprintf("streams-%d", streams) }
+
+// connections is a number of them, for sentences.
+func connections(n int) string {
+	if n == 1 {
+		return "1 TCP connection"
+	}
+	return fmt.Sprintf("%d TCP connections", n)
+}
 
 func validateTCP(t *measure.TCPInstructions) error {
 	switch {
@@ -75,13 +84,13 @@ func (w *walk) fillTCP(p *part, records []measure.Record) error {
 	p.counted, p.over = records, true
 	outcome := p.last().Outcome.TCP
 	if len(records) > 1 || outcome == nil || len(outcome.Directions) != len(t.Directions) {
-		return fmt.Errorf("%w: record %d is not one trial of %d TCP connections", ErrRecords, p.last().Index, p.streams)
+		return fmt.Errorf("%w: record %d is not one trial of %s", ErrRecords, p.last().Index, connections(p.streams))
 	}
 	for _, d := range outcome.Directions {
 		if d.ReceivedBytes == 0 {
 			return &measure.Failure{
 				Reason: v1alpha1.ReasonChainFailed,
-				Err:    fmt.Errorf("no data of %d TCP connections came through in direction %s", p.streams, d.Direction),
+				Err:    fmt.Errorf("no data of %s came through in direction %s", connections(p.streams), d.Direction),
 				Remedy: "look at the logs of the chain's functions",
 			}
 		}
@@ -211,17 +220,20 @@ func (w *walk) warnTCP(d *doubtful) {
 			}
 			if used >= wholeCPU*int64(threads(result.Ends, int(s.Streams))) {
 				d.add(v1alpha1.WarningEndpointCeiling, 0,
-					"With %d TCP connections in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
-					s.Streams, direction.Direction, end, used/10_000)
+					"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
+					connections(int(s.Streams)), direction.Direction, end, used/10_000)
 			}
 		}
 	}
+	var segmenting []string
 	for _, end := range result.Ends {
-		for _, offload := range end.Offloads {
-			if offload == "TSO" {
-				d.add(v1alpha1.WarningSegmentationOffload, 0,
-					"The port of the %s end has TSO on: on a path without a wire, packets of up to 64 KiB pass the chain whole, so goodput says little about its rate of frames.", end.Name)
-			}
+		if slices.Contains(end.Offloads, "TSO") {
+			segmenting = append(segmenting, end.Name)
 		}
+	}
+	if len(segmenting) > 0 {
+		d.add(v1alpha1.WarningSegmentationOffload, 0,
+			"TSO is on at the TCP port in the %s: on a path without a wire, packets of up to 64 KiB pass the chain whole, so goodput says little about its rate of frames.",
+			words(segmenting))
 	}
 }

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
@@ -25,6 +27,8 @@ func tcp(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run.Status.Results, run.Status.Summary = nil, nil
 	run.Status.TCP = tcpResults()
 	run.Status.Acceptance = acceptance.EvaluateTCP(run.Spec.Acceptance, run.Spec.Measurements.TCP, run.Status.TCP)
+	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
+	run.Status.Generator, run.Status.Warnings = nil, []v1alpha1.Warning{{Code: v1alpha1.WarningEndpointCeiling, Message: "An end may be the limit."}}
 	return run, tcpRecords()
 }
 
@@ -62,7 +66,7 @@ func tcpRecords() []measure.Record {
 			}
 		}
 		records = append(records, measure.Record{
-			Index: i, Stage: measure.StageTCP, Load: "streams", Measurer: "m",
+			Index: i, Stage: measure.StageTCP, Load: fmt.Sprintf("streams-%d", streams), Measurer: "m",
 			Trial: measure.Trial{DurationNanoseconds: 1e10, TCP: &measure.TCPTrial{Streams: streams}},
 			Outcome: measure.Outcome{
 				StartedAt: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC), SendingNanoseconds: 1e10, TotalNanoseconds: 12e9,
