@@ -146,6 +146,16 @@ func (s *Store) Sources() measure.Sources {
 	return decode[measure.Sources](s.known[measure.KeySources])
 }
 
+// Endpoints are where the controller has said that the ends of TCP connections
+// are, together with the chain's readiness; nil where it has not.
+func (s *Store) Endpoints() *measure.Endpoints {
+	if s.known[measure.KeyEndpoints] == "" {
+		return nil
+	}
+	ends := decode[measure.Endpoints](s.known[measure.KeyEndpoints])
+	return &ends
+}
+
 func (s *Store) latest(key string) string {
 	if value, ok := s.pending[key]; ok {
 		return value

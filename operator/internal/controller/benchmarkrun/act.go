@@ -130,18 +130,26 @@ func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) er
 	return nil
 }
 
-// chainOwner is the field manager of the two keys of the results that the
+// chainOwner is the field manager of the keys of the results that the
 // controller writes, so that neither writer touches the other's keys.
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
 // tellChain sets the key that lets the measurer go on to the chain, and whom it
-// may ask there; with "" both are taken back.
+// may ask there and where the ends of TCP connections are; with "" all are taken
+// back.
 func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) error {
 	told := configMapNamed(s.names.Results)
 	// The UID forbids that an object is made where there is none any more.
 	told.Namespace, told.UID = s.run.Namespace, s.records.uid
 	if value != "" {
 		told.Data = map[string]string{measure.KeyChain: value, measure.KeySources: encodeSources(s.sources())}
+		ends, err := s.whereEndpoints()
+		if err != nil {
+			return err
+		}
+		if ends != "" {
+			told.Data[measure.KeyEndpoints] = ends
+		}
 	}
 	return apply.Object(ctx, r.Client, told, chainOwner)
 }
