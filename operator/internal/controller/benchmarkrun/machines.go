@@ -129,7 +129,8 @@ func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod
 	return nil
 }
 
-// launched by KubeVirt: such a pod ends with its machine, which ends it in order.
+// ofMachine says that a pod is a machine's launcher: KubeVirt ends it with the
+// machine, and in order.
 func (s *scope) ofMachine(pod *corev1.Pod) bool {
 	for i := range s.machines {
 		if metav1.IsControlledBy(pod, &s.machines[i]) {
