@@ -212,6 +212,8 @@ const (
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
 	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.
 	WarningMachineDiffers = "MachineDiffers"
+	// WarningUserspaceEncryption: a gateway's kernel has no WireGuard, so a program encrypted.
+	WarningUserspaceEncryption = "UserspaceEncryption"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.

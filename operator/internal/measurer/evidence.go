@@ -21,9 +21,9 @@ func (m *Measurer) meet(ctx context.Context) error {
 	for _, record := range m.store.Records() {
 		m.evidenceBytes += evidence.Bytes(record.Evidence)
 	}
-	device := m.evidence.Node(ctx)
+	device := m.evidence.Device(ctx)
 	m.Log.Info("met the chain", "observer", sources.Observer, "functions", len(sources.Functions),
-		"domains", len(device.Domains), "problems", device.Problems)
+		"answered", len(device.Functions), "domains", len(device.Domains), "problems", device.Problems)
 	return m.store.SetDevice(device)
 }
 

@@ -128,7 +128,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return append(machineWarnings(w.plan, w.status.Chain), w.figures.Warnings...)
+	return slices.Concat(machineWarnings(w.plan, w.status.Chain), gatewayWarnings(w.plan, w.status.Chain), w.figures.Warnings)
 }
 
 // generator is what the driver found out, on the chain's path where it has been opened.
