@@ -102,10 +102,33 @@ type FunctionCPU struct {
 	// +optional
 	DroppedFrames *int64 `json:"droppedFrames,omitempty"`
 
-	// matchedPackets are those that the firewall's matching rule counted in these
-	// trials. Absent: the function is no firewall, or counted none.
+	// firewall is what the function's rules counted in these trials. Absent: it is
+	// no firewall, or counted nothing.
 	// +optional
-	MatchedPackets *int64 `json:"matchedPackets,omitempty"`
+	Firewall *FirewallCounts `json:"firewall,omitempty"`
+}
+
+// FirewallCounts are packets that a firewall's rules counted, beside the frames
+// that the generator sent meanwhile.
+type FirewallCounts struct {
+	// sentFrames that the generator sent in these trials, both directions, each
+	// fragment for itself. Absent with TCP, whose frames nobody counts.
+	// +optional
+	SentFrames *int64 `json:"sentFrames,omitempty"`
+	// enteredPackets came to the first rule.
+	// +required
+	EnteredPackets int64 `json:"enteredPackets"`
+	// matchedPackets met the rule that the traffic matches, behind all rules
+	// before it.
+	// +required
+	MatchedPackets int64 `json:"matchedPackets"`
+	// unmatchedPackets came past the last rule.
+	// +required
+	UnmatchedPackets int64 `json:"unmatchedPackets"`
+	// knownFlowPackets did not walk the rules, because connection tracking knew
+	// their flow.
+	// +required
+	KnownFlowPackets int64 `json:"knownFlowPackets"`
 }
 
 // GuestCPU is the use inside of a virtual machine by kind.

@@ -67,7 +67,7 @@ func functionCPUSection(doc Document) section {
 		number("Frame bytes"), left("At"), left("Function"), number("Process"),
 		number("Guest: user"), number("Guest: system"), number("Guest: interrupt"), number("Guest: softirq"), number("Guest: steal"),
 		number("Node: vCPUs"), number("of it in the guest"), number("Node: emulator"), number("Node: I/O threads"), number("Node: vhost"),
-		number("Dropped frames"), number("Matched packets"),
+		number("Dropped frames"),
 	}}
 	eachCPU(doc, func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult) {
 		for _, f := range c.Functions {
@@ -83,10 +83,44 @@ func functionCPUSection(doc Document) section {
 			}
 			row = append(row, coresIfKnown(d.VCPUMilliCPU), coresIfKnown(d.GuestMilliCPU), coresIfKnown(d.EmulatorMilliCPU),
 				coresIfKnown(d.IOThreadMilliCPU), coresIfKnown(d.VhostMilliCPU))
-			s.rows = append(s.rows, append(row, countIfKnown(f.DroppedFrames), countIfKnown(f.MatchedPackets)))
+			s.rows = append(s.rows, append(row, countIfKnown(f.DroppedFrames)))
 		}
 	})
 	return withoutEmptyColumns(s)
+}
+
+// firewallSection shows that rules were walked: what the kernel holds, and what
+// its own counters say beside what was sent.
+func firewallSection(doc Document) section {
+	s := section{title: "Rules walked in each firewall", columns: []column{
+		number("Frame bytes"), left("At"), left("Function"), number("Rules"), number("Frames sent"), number("Entered the walk"),
+		number("Met the match rule"), number("Came past the last"), number("Known flow, no walk"),
+	}}
+	eachCPU(doc, func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult) {
+		for _, f := range c.Functions {
+			if w := f.Firewall; w != nil {
+				s.rows = append(s.rows, []string{
+					count(frame.FrameBytes), figureName(c), f.Name, rulesOf(doc.Chain, f.Name), countIfKnown(w.SentFrames), count(w.EnteredPackets),
+					count(w.MatchedPackets), count(w.UnmatchedPackets), count(w.KnownFlowPackets),
+				})
+			}
+		}
+	})
+	if len(s.rows) > 0 {
+		s.notes = []string{"Rules are counted in the kernel after they were loaded; packets by the rules' own counters, right before and right behind the trials. " +
+			"A packet that entered met one rule after the other up to the one that it matched."}
+	}
+	return s
+}
+
+// rulesOf is how many rules a function's kernel held, where it said so.
+func rulesOf(chain []v1alpha1.FunctionReport, name string) string {
+	for _, f := range chain {
+		if f.Name == name && f.Firewall != nil {
+			return count(f.Firewall.Rules)
+		}
+	}
+	return none
 }
 
 // withoutEmptyColumns leaves out what no row knows: a chain of pods has no guests.
@@ -203,6 +237,9 @@ func domainSection(d v1alpha1.DomainReport) section {
 // or of the node where function is empty.
 var cpuHead = []string{"function", "cpuKind", "milliCPU", "droppedFrames", "matchedPackets"}
 
+// firewallHead are further counters of a function's row of counters.
+var firewallHead = []string{"enteredPackets", "unmatchedPackets", "knownFlowPackets"}
+
 func cpuRows(doc Document) []row {
 	var rows []row
 	eachCPU(doc, func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult) {
@@ -241,19 +278,30 @@ func cpuRows(doc Document) []row {
 				add(f.Name, "vhost", d.VhostMilliCPU)
 				add(f.Name, "other", d.OtherMilliCPU)
 			}
-			if f.DroppedFrames != nil || f.MatchedPackets != nil {
+			if f.DroppedFrames != nil || f.Firewall != nil {
 				r := cpuRow(doc, frame, c, f.Name, "Counters")
 				if f.DroppedFrames != nil {
 					r.set("droppedFrames", *f.DroppedFrames)
 				}
-				if f.MatchedPackets != nil {
-					r.set("matchedPackets", *f.MatchedPackets)
-				}
+				r.setFirewall(f.Firewall)
 				rows = append(rows, r)
 			}
 		}
 	})
 	return rows
+}
+
+func (r row) setFirewall(w *v1alpha1.FirewallCounts) {
+	if w == nil {
+		return
+	}
+	if w.SentFrames != nil {
+		r.set("sentFrames", *w.SentFrames)
+	}
+	r.set("enteredPackets", w.EnteredPackets)
+	r.set("matchedPackets", w.MatchedPackets)
+	r.set("unmatchedPackets", w.UnmatchedPackets)
+	r.set("knownFlowPackets", w.KnownFlowPackets)
 }
 
 // cpuRow begins a row of a figure such as latencyCPU or throughputCounters.
