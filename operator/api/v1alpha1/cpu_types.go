@@ -1,7 +1,7 @@
 package v1alpha1
 
 // CPUFigure says which kind of figure a CPU use stands beside.
-// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak
+// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak;TCP
 type CPUFigure string
 
 // What a CPU use stands beside.
@@ -11,6 +11,7 @@ const (
 	CPUAtFixedLoad   CPUFigure = "FixedLoad"
 	CPUAtReceiveRate CPUFigure = "ReceiveRate"
 	CPUAtSoak        CPUFigure = "Soak"
+	CPUAtTCP         CPUFigure = "TCP"
 )
 
 // CPUResult is what the device's node and the functions used at one reported
@@ -18,11 +19,11 @@ const (
 // right before the trial and one right behind its last frame. Of several trials
 // it is that of all of them together.
 type CPUResult struct {
-	// figure is Throughput, Latency, FixedLoad, ReceiveRate or Soak.
+	// figure is Throughput, Latency, FixedLoad, ReceiveRate, Soak or TCP.
 	// +required
 	Figure CPUFigure `json:"figure,omitempty"`
 
-	// name of the goal, load or profile. Absent with ReceiveRate and Soak.
+	// name of the goal, load or profile. Absent with ReceiveRate, Soak and TCP.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Name string `json:"name,omitempty"`

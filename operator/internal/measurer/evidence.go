@@ -35,6 +35,15 @@ func (m *Measurer) forget() {
 	}
 }
 
+// sendingTime is how long a chain carried a trial's traffic: with TCP, the time
+// that does not count included.
+func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
+	if trial.TCP != nil {
+		return time.Duration(outcome.TotalNanoseconds) - trial.Settle()
+	}
+	return time.Duration(outcome.SendingNanoseconds)
+}
+
 // watch looks at the chain before a trial and behind its last frame. What it
 // returns makes the evidence when the trial has ended, or nil.
 func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.Outcome) *measure.Evidence {
@@ -61,7 +70,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 		if !sent {
 			after <- collector.Look(ctx)
 		}
-		found := evidence.Fit(collector.Between(before, <-after, time.Duration(outcome.SendingNanoseconds)), room)
+		found := evidence.Fit(collector.Between(before, <-after, sendingTime(step.Trial, outcome)), room)
 		m.evidenceBytes += evidence.Bytes(found)
 		return found
 	}

@@ -71,6 +71,8 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		w.warnEvidence(d, frameBytes)
 	}
 	w.warnTCP(d)
+	// Trials of TCP have no frame size.
+	w.warnEvidence(d, 0)
 	return d.list
 }
 
