@@ -212,7 +212,7 @@ type TestbedPort struct {
 	// +optional
 	SRIOV *SRIOVPort `json:"sriov,omitempty"`
 
-	// hostDevice names a host's interface, with attachment HostDevice.
+	// hostDevice names a whole NIC of the node, with attachment HostDevice.
 	// +optional
 	HostDevice *HostDevicePort `json:"hostDevice,omitempty"`
 }
