@@ -87,6 +87,7 @@ func TestFirewall(t *testing.T) {
 				return known > 100 && matched > 0 && matched < known/10
 			})
 			run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+			checkWalk(t, run, tc.walked)
 			for _, result := range run.Status.Results {
 				checkResult(t, result, 1, 1)
 			}
@@ -122,6 +123,7 @@ func TestGateways(t *testing.T) {
 		}
 	}
 	run := ends(t, ns, "gateways", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	checkEncryption(t, run)
 	for _, result := range run.Status.Results {
 		checkResult(t, result, 1, 1)
 	}
