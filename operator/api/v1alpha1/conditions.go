@@ -80,7 +80,8 @@ const (
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
 	ReasonFramesAlike = "FramesAlike"
-	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, or makes too many fragments.
+	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, makes too
+	// many fragments, or would leave by a port with a VLAN tag.
 	ReasonPacketNotFragmented = "PacketNotFragmented"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"

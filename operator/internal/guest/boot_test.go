@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -267,6 +268,54 @@ func TestBoot(t *testing.T) {
 			m.requirePowerOff(t)
 		})
 	}
+}
+
+// TestBootWithVLAN: the guest's kernel has 802.1Q, so this is where a function's
+// tagged port carries packets.
+func TestBootWithVLAN(t *testing.T) {
+	dir := files(t)
+	const west = `"name": "west", `
+	m := start(t, strings.Replace(userData, west, west+`"vlan": 100, `, 1), "virtio-net-pci", "virtio-net-pci",
+		"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet")
+	m.await(t, http.StatusOK)
+	for _, family := range [][2]string{{"198.18.0.1", "198.18.1.2"}, {"2001:2::1", "2001:2:0:1::2"}} {
+		packet := netnstest.Packet{
+			SourceMAC: generatorWest, DestinationMAC: routerWest,
+			Source:      netip.AddrPortFrom(netip.MustParseAddr(family[0]), 1024),
+			Destination: netip.AddrPortFrom(netip.MustParseAddr(family[1]), 9),
+		}
+		// Packets with another payload for each tag, until one has come through.
+		for attempt, came := 1, false; !came; attempt++ {
+			for payload, tag := range map[string][]byte{"right": {0x81, 0, 0, 100}, "wrong": {0x81, 0, 0, 101}, "none!": nil} {
+				packet.Payload = payload
+				frame, err := packet.Frame()
+				if err != nil {
+					t.Fatal(err)
+				}
+				tagged := slices.Insert(frame, 12, tag...)
+				if _, err := m.west.connection.WriteToUnix(tagged, m.west.guest); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for {
+				got, _, err := m.east.receive(500 * time.Millisecond)
+				if errors.Is(err, os.ErrDeadlineExceeded) && (came || attempt < 20) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("nothing arrived: %v", err)
+				}
+				if got.Source.Addr() != packet.Source.Addr() { // of the other family, and late
+					continue
+				}
+				if got.Payload != "right" {
+					t.Errorf("a packet whose tag is %q was forwarded", got.Payload)
+				}
+				came = true
+			}
+		}
+	}
+	m.requirePowerOff(t)
 }
 
 // requireForwarding sends packets from west until one arrives in the east: a

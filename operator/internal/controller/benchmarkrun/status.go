@@ -150,6 +150,10 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		Threads:      int32(description.Threads),
 		Calibration:  w.figures.Calibration,
 	}
+	if w.plan != nil {
+		ports := w.plan.Instructions.Chain.Ports
+		report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
+	}
 	if m := w.records.generator.Machine; m != nil {
 		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))
 		for _, governor := range first(m.ScalingGovernors, maximumFallbacks) {

@@ -177,6 +177,19 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 }
 
+func TestTagsInTheStatus(t *testing.T) {
+	s := newScope(launched, withRecords(done), functions(ready, ready), withRecords(func(r *records) {
+		r.generator = &measure.GeneratorState{Chain: &measure.Description{Driver: "XDP"}}
+	}))
+	tagged := *s.plan
+	tagged.Instructions.Chain.Ports[0].VLAN = 100
+	s.plan = &tagged
+	g := summarize(s, decide(s)).Generator
+	if g == nil || g.WestVLAN != 100 || g.EastVLAN != 0 {
+		t.Errorf("the generator's report is %+v", g)
+	}
+}
+
 func TestHeadline(t *testing.T) {
 	rate, delay := int64(126404), int64(4818)
 	tests := map[string]struct {
