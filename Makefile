@@ -135,7 +135,7 @@ test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers a
 test-lab-units: ## Unit tests of the lab.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 
-test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
+test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases, and compare both.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
 
 test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
