@@ -1,5 +1,6 @@
-// Package config checks that config/default gives the objects that the chart
-// gives with its defaults, so that neither falls behind the other.
+// Package config checks config/: that config/default gives the objects that the
+// chart gives with its defaults, so that neither falls behind the other, and that
+// Flux and Argo CD can read config/gitops.
 package config
 
 import (
