@@ -41,7 +41,7 @@ help: ## List the targets.
 demo: ## Bring up the lab, install the operator, measure a router, show the result.
 	@test/demo.sh
 
-test: prerequisites test-go test-lab-units test-chart test-terraform verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
@@ -135,7 +135,7 @@ test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers a
 test-lab-units: ## Unit tests of the lab.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 
-test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
+test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases, and compare both.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
 
 test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
@@ -155,6 +155,12 @@ bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one co
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/prerequisites.sh go
 	@test/search/bench.sh -seeds $(SEEDS)
+
+##@ Documentation
+.PHONY: docs-site
+docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no list and a link that leads nowhere fail.
+	@test/prerequisites.sh docs
+	@test/docs-site.sh
 
 ##@ Generated files
 .PHONY: generate verify

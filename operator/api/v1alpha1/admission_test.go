@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -301,8 +302,12 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	if err != nil || len(further) == 0 {
 		t.Fatalf("found %d samples in folders: %v", len(further), err)
 	}
-	for _, file := range append(files, further...) {
-		if name := filepath.Base(file); name == "kustomization.yaml" || name == "policies.yaml" {
+	git, err := filepath.Glob("../../../config/gitops/bench/*/*.yaml")
+	if err != nil || len(git) < 3 {
+		t.Fatalf("found %d objects for GitOps: %v", len(git), err)
+	}
+	for _, file := range slices.Concat(files, further, git) {
+		if name := filepath.Base(file); name == "kustomization.yaml" || name == "policies.yaml" || name == "namespace.yaml" {
 			continue
 		}
 		text, err := os.ReadFile(file)
