@@ -2,6 +2,14 @@ terraform {
   required_version = ">= 1.9"
 
   required_providers {
+    helm = {
+      source  = "hashicorp/helm"
+      version = "~> 3.1.2"
+    }
+    kubernetes = {
+      source  = "hashicorp/kubernetes"
+      version = "~> 3.2.1"
+    }
     matchbox = {
       source  = "poseidon/matchbox"
       version = "~> 0.5.4"
