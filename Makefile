@@ -140,8 +140,9 @@ test-lab-units: ## Unit tests of the lab.
 test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
 
-test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
-	@cd test/terraform && go vet ./... && go test -count=1 -v ./...
+test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
+	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
+	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -v ./...
 
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
@@ -180,6 +181,5 @@ $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
-$(TOOLS)/tflint-%: ; @test/install-tool.sh $@ github.com/terraform-linters/tflint@$*
 # Its version is pinned in the module, which the name here repeats.
 $(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

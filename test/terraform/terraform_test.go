@@ -29,6 +29,8 @@ const (
 	variableSchemas = "VNFBENCH_TERRAFORM_SCHEMAS"
 	// variableTerraform names the program; absent, terraform or tofu of PATH.
 	variableTerraform = "VNFBENCH_TERRAFORM"
+	// variableLint names tflint; absent, tflint of PATH.
+	variableLint = "VNFBENCH_TFLINT"
 	// patience bounds each call of Terraform.
 	patience = 3 * time.Minute
 )
@@ -411,4 +413,41 @@ func TestAddons(t *testing.T) {
 		}
 		checkGolden(t, "addon-"+name+".yaml", carried[name])
 	}
+}
+
+// TestLint runs tflint with the rules that it brings itself over every module
+// and root.
+func TestLint(t *testing.T) {
+	path := os.Getenv(variableLint)
+	if path == "" {
+		path, _ = exec.LookPath("tflint")
+	}
+	if path == "" {
+		t.Skip("TFLINT WAS NOT RUN: it is not installed, and could not be built; " + variableLint + " may name it")
+	}
+	rules, err := filepath.Abs(filepath.Join(source, ".tflint.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint := func(folder string) ([]byte, error) {
+		command := exec.Command(path, "--config", rules, "--format", "compact")
+		command.Dir = folder
+		return command.CombinedOutput()
+	}
+	for _, folder := range folders(t) {
+		t.Run(folder, func(t *testing.T) {
+			if output, err := lint(filepath.Join(source, folder)); err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+		})
+	}
+	t.Run("finds what is wrong", func(t *testing.T) {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "main.tf"), []byte("variable \"unused\" {}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if output, err := lint(folder); err == nil || !bytes.Contains(output, []byte("terraform_unused_declarations")) {
+			t.Errorf("a variable that nothing uses was accepted: %v\n%s", err, output)
+		}
+	})
 }
