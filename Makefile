@@ -14,6 +14,8 @@ KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 HELM := $(TOOLS)/helm-v3.22.0
 CRANE := $(TOOLS)/crane-v0.20.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
+TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
+TFLINT := $(TOOLS)/tflint-v0.64.0
 
 # Binaries are static, so that their images need nothing else, and free of
 # paths, so that equal sources give equal images.
@@ -138,8 +140,9 @@ test-lab-units: ## Unit tests of the lab.
 test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases, and compare both.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
 
-test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
-	@cd test/terraform && go vet ./... && go test -count=1 -v ./...
+test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
+	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
+	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -v ./...
 
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
@@ -164,7 +167,7 @@ docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no lis
 
 ##@ Generated files
 .PHONY: generate verify
-generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
+generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
 	@test/prerequisites.sh go bpf
 	cd operator && $(CONTROLLER_GEN) object paths=./api/...
 	cd operator && $(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=../config/crd/bases
@@ -173,6 +176,7 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Make CRDs, RBAC, deep copies, BPF
 	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --renderer=markdown --output-path=../docs/reference/api.md
+	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/terraform-docs.sh
 
 verify: ## Fail when generated files or formatting are not what their sources give.
 	@test/verify.sh
@@ -183,3 +187,5 @@ $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
+# Its version is pinned in the module, which the name here repeats.
+$(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && go build -trimpath -o $@ github.com/terraform-docs/terraform-docs
