@@ -76,6 +76,9 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		if err := loadCiphers(index, config, log); err != nil {
 			log.Warn("loading modules", "problem", err.Error())
 		}
+		if err := loadTunnel(index, config); err != nil {
+			log.Warn("loading modules", "problem", err.Error())
+		}
 		function = kernel.New(config, KeysDirectory, log)
 		tell = agent.New(config, function, meter, started, log)
 	}
@@ -139,6 +142,17 @@ func loadCiphers(index *modules.Index, config *vnf.Config, log *slog.Logger) err
 	return err
 }
 
+// loadTunnel loads the driver of TUN devices for WireGuard in user space: the
+// file that it is opened by is made when it is loaded.
+func loadTunnel(index *modules.Index, config *vnf.Config) error {
+	gateway := config.Gateway
+	if gateway == nil || gateway.Protocol != vnf.ProtocolWireGuard || gateway.Implementation == vnf.ImplementationKernel {
+		return nil
+	}
+	_, err := index.Load("tun")
+	return err
+}
+
 // configure reads the configuration. Without one, the problem says why, and
 // userData is what was read.
 func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *vnf.Config, problem error) {
@@ -149,6 +163,11 @@ func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *
 	config, err = vnf.Parse(userData)
 	if err != nil {
 		return userData, nil, fmt.Errorf("user-data: %w", err)
+	}
+	if config.Gateway != nil {
+		if err := awaitKeys(ctx, log); err != nil {
+			return userData, nil, err
+		}
 	}
 	return userData, config, nil
 }
