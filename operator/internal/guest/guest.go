@@ -76,7 +76,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		if err := loadCiphers(index, config, log); err != nil {
 			log.Warn("loading modules", "problem", err.Error())
 		}
-		if err := loadTunnel(index, config); err != nil {
+		if err := loadFunction(index, config); err != nil {
 			log.Warn("loading modules", "problem", err.Error())
 		}
 		function = kernel.New(config, KeysDirectory, log)
@@ -142,15 +142,33 @@ func loadCiphers(index *modules.Index, config *vnf.Config, log *slog.Logger) err
 	return err
 }
 
-// loadTunnel loads the driver of TUN devices for WireGuard in user space: the
-// file that it is opened by is made when it is loaded.
-func loadTunnel(index *modules.Index, config *vnf.Config) error {
-	gateway := config.Gateway
-	if gateway == nil || gateway.Protocol != vnf.ProtocolWireGuard || gateway.Implementation == vnf.ImplementationKernel {
-		return nil
+// loadFunction loads what the kernel does not ask for itself.
+func loadFunction(index *modules.Index, config *vnf.Config) error {
+	var problems []error
+	for _, name := range unasked(config) {
+		if _, err := index.Load(name); err != nil {
+			problems = append(problems, err)
+		}
 	}
-	_, err := index.Load("tun")
-	return err
+	return errors.Join(problems...)
+}
+
+// unasked are the modules that a function needs and whose absence the kernel
+// only tells: the file of TUN devices is made when their driver is loaded,
+// x_tables answers nobody before it is there, and br_netfilter has nothing that
+// asks for it.
+func unasked(config *vnf.Config) []string {
+	var names []string
+	if g := config.Gateway; g != nil && g.Protocol == vnf.ProtocolWireGuard && g.Implementation != vnf.ImplementationKernel {
+		names = append(names, "tun")
+	}
+	if f := config.Firewall; f != nil && f.Backend == vnf.BackendIptables && f.Mode != vnf.ModeNone {
+		names = append(names, "ip_tables", "ip6_tables")
+		if f.Forwarding == vnf.ForwardingBridged {
+			names = append(names, "br_netfilter")
+		}
+	}
+	return names
 }
 
 // configure reads the configuration. Without one, the problem says why, and
