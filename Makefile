@@ -34,12 +34,15 @@ KUBEVIRT_TESTS ?= KubeVirt
 SEEDS ?= 40
 
 ##@ Start here
-.PHONY: help demo test e2e e2e-kubevirt
+.PHONY: help demo demo-vm test e2e e2e-kubevirt
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Bring up the lab, install the operator, measure a router, show the result.
 	@test/demo.sh
+
+demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
+	@test/demo-vm.sh
 
 test: prerequisites test-go test-lab-units test-chart test-terraform verify ## Run every test that needs no cluster.
 
