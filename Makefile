@@ -36,12 +36,15 @@ KUBEVIRT_TESTS ?= KubeVirt
 SEEDS ?= 40
 
 ##@ Start here
-.PHONY: help demo test e2e e2e-kubevirt
+.PHONY: help demo demo-vm test e2e e2e-kubevirt
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Bring up the lab, install the operator, measure a router, show the result.
 	@test/demo.sh
+
+demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
+	@test/demo-vm.sh
 
 test: prerequisites test-go test-lab-units test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
@@ -99,13 +102,9 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
 	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files)
 
-guest-image: $(BIN)/images/vnf-guest.tar ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
-
-# Only when the binaries changed: plain `make images` does not make it.
-$(BIN)/images/vnf-guest.tar: $(LAB) $(BIN)/manager $(BIN)/measurer $(foreach file,$(VNF_IMAGE_FILES),$(firstword $(subst :, ,$(file))))
+guest-image: images ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
 	@test/prerequisites.sh guest
-	@mkdir -p $(BIN)/images
-	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $@ --dir $(BIN)/guest $(VNF_IMAGE_FILES)
+	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
@@ -116,8 +115,8 @@ push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbenc
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
 
-install: lab-up images $(HELM) ## Install the chart into the lab, with images built from this tree.
-	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar $(BIN)/images/endpoint.tar
+install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
+	@$(LAB) load $(foreach name,manager measurer vnf endpoint $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \

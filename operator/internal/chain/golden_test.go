@@ -101,6 +101,7 @@ func init() {
 		}
 		return in
 	}
+	inputs["gateway-machines"] = gatewayMachines
 	inputs["machine-tuned"] = func() plan.Input {
 		in := plantest.MachineInput(1)
 		node := &in.Nodes[0]
