@@ -115,7 +115,6 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"chain of nine":          {run("spec.chain", router(9)), []string{"spec.chain", "at most 8 items"}},
 		"duplicate function":     {run("spec.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.chain[1]", "Duplicate value", "r1"}},
 		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
-		"custom":                 {run("spec.chain", "[{name: f, function: Custom, custom: {containerDisk: a}}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
 		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},
 		"firewall on a router":   {run("spec.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.chain[0].firewall", "for function Firewall alone"}},
 		"frame of 63":            {run("spec.traffic", "{frameBytes: [63]}"), []string{"spec.traffic.frameBytes[0]", "greater than or equal to 64"}},

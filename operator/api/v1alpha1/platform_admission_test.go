@@ -37,7 +37,6 @@ func TestMachinesAreRefusedWithFieldAndRemedy(t *testing.T) {
 		"half a page":                {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
 		"an odd number of bytes":     {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
 		"no vCPU":                    {machine(", platform: {vcpus: 0}"), []string{"spec.chain[0].platform.vcpus", "greater than or equal to 1"}},
-		"custom machine":             {"[{name: r, function: Custom, runtime: VirtualMachine, custom: {containerDisk: x}}]", []string{"spec.chain[0].function", "not implemented yet"}},
 		"unknown boot":               {machine(", platform: {boot: Network}"), []string{"spec.chain[0].platform.boot", "Unsupported value"}},
 		"unknown answer to a change": {machine(", platform: {onDifference: Ignore}"), []string{"spec.chain[0].platform.onDifference", "Unsupported value"}},
 	}

@@ -125,8 +125,10 @@ func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineI
 	}}
 }
 
-func virtioDisk(name string) kubevirtv1.Disk {
-	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: kubevirtv1.DiskBusVirtio}}}
+func virtioDisk(name string) kubevirtv1.Disk { return diskOn(kubevirtv1.DiskBusVirtio, name) }
+
+func diskOn(bus kubevirtv1.DiskBus, name string) kubevirtv1.Disk {
+	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: bus}}}
 }
 
 // machineCPU leaves no room for hotplug, which KubeVirt offers by default and

@@ -23,7 +23,12 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 			t.Errorf("%s joins %q, which does not exist", machine.Name, network.Multus.NetworkName)
 		}
 	}
-	if !slices.Equal(names, []string{"default", "west", "east"}) {
+	ordered := slices.Equal(names, []string{"default", "west", "east"})
+	if strings.HasSuffix(machine.Name, "-fn-silent") {
+		// The user's own machine asks for no management NIC, and another order.
+		ordered = slices.Equal(names, []string{"east", "west"})
+	}
+	if !ordered {
 		t.Errorf("%s has networks %v", machine.Name, names)
 	}
 	for i, nic := range machine.Spec.Domain.Devices.Interfaces {

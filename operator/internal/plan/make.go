@@ -56,6 +56,9 @@ func Make(in Input) (*Plan, error) {
 	for i := range run.Spec.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
+	if err := checkSeeds(in, p.Functions); err != nil {
+		return nil, err
+	}
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err
@@ -69,6 +72,9 @@ func Make(in Input) (*Plan, error) {
 	p.Digest = digest(p)
 	p.Instructions.Digest = p.Digest
 	for _, function := range p.Functions {
+		if function.IsCustom() {
+			continue
+		}
 		// The checks above leave nothing that a function could refuse.
 		if err := function.Config.Validate(); err != nil {
 			return nil, fmt.Errorf("configuring function %q: %w", function.Name, err)

@@ -88,6 +88,13 @@ func Machine(name string) v1alpha1.NetworkFunction {
 	return v1alpha1.NetworkFunction{Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimeVirtualMachine}
 }
 
+// Custom is the user's own machine with every default.
+func Custom(name string, custom v1alpha1.CustomFunction) v1alpha1.NetworkFunction {
+	f := Machine(name)
+	f.Function, f.Custom = v1alpha1.FunctionCustom, &custom
+	return f
+}
+
 func throughput() *v1alpha1.Throughput {
 	goal := func(name string, loss int32) v1alpha1.Goal {
 		return v1alpha1.Goal{
