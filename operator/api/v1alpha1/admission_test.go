@@ -174,6 +174,11 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: no pool":         {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
 		"testbed: pool's name":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
 		"testbed: no NIC":          {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
+		"testbed: a nameless NIC":  {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
+		"testbed: a NIC's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
+		"testbed: a pod's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
+		"testbed: a group's MAC":   {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
+		"testbed: a bare resource": {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
 		"testbed: PCI address":     {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
 		"testbed: no pool named":   {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
 		"testbed: stray VLAN":      {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
@@ -297,7 +302,7 @@ func TestSamplesAreAdmitted(t *testing.T) {
 		t.Fatalf("found %d samples in folders: %v", len(further), err)
 	}
 	for _, file := range append(files, further...) {
-		if name := filepath.Base(file); name == "kustomization.yaml" || name == "policies.yaml" {
+		if name := filepath.Base(file); name == "kustomization.yaml" || strings.HasPrefix(name, "policies") {
 			continue
 		}
 		text, err := os.ReadFile(file)

@@ -18,27 +18,26 @@ func TestMachinesAreRefusedWithFieldAndRemedy(t *testing.T) {
 		chain string
 		want  []string
 	}{
-		"SR-IOV port":                {machine(", west: {attachment: SRIOV}"), []string{"spec.chain[0].west.attachment", "SRIOV and HostDevice are not implemented yet"}},
-		"host device":                {machine(", east: {attachment: HostDevice}"), []string{"spec.chain[0].east.attachment", "SRIOV and HostDevice are not implemented yet"}},
-		"Veth in a machine":          {machine(", west: {attachment: Veth}"), []string{"spec.chain[0].west.attachment", "Veth is for runtime Pod"}},
-		"E1000 in a pod":             {pod(", east: {attachment: E1000}"), []string{"spec.chain[0].east.attachment", "are for runtime VirtualMachine"}},
-		"platform of a pod":          {pod(", platform: {}"), []string{"spec.chain[0].platform", "for a pod set cpu and memory"}},
-		"cpu of a machine":           {machine(", cpu: 1"), []string{"spec.chain[0].cpu", "set platform.vcpus"}},
-		"memory of a machine":        {machine(", memory: 1Gi"), []string{"spec.chain[0].memory", "set platform.memory"}},
-		"queues of a pod":            {pod(", west: {queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
-		"queues of an emulated NIC":  {machine(", west: {attachment: E1000, queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
-		"queues without vCPUs":       {machine(", west: {queues: 2}, east: {queues: 2}"), []string{"spec.chain[0].west.queues", "1 or the number of platform.vcpus"}},
-		"fewer queues than vCPUs":    {machine(", platform: {vcpus: 4}, west: {queues: 2}, east: {queues: 2}"), []string{"spec.chain[0].east.queues", "1 or the number of platform.vcpus"}},
-		"queues of one port":         {machine(", platform: {vcpus: 4}, west: {queues: 1}"), []string{"spec.chain[0].east.queues", "the same number"}},
-		"NUMA with shared CPUs":      {machine(", platform: {numa: GuestMappingPassthrough, hugepages: 2Mi}"), []string{"spec.chain[0].platform.numa", "set cpuPlacement Dedicated"}},
-		"NUMA without hugepages":     {machine(", platform: {numa: GuestMappingPassthrough, cpuPlacement: Dedicated}"), []string{"spec.chain[0].platform.numa", "set hugepages"}},
-		"real time without NUMA":     {machine(", platform: {realtime: Enabled, cpuPlacement: Dedicated, hugepages: 2Mi}"), []string{"spec.chain[0].platform.realtime", "set numa GuestMappingPassthrough"}},
-		"too little memory":          {machine(", platform: {memory: 64Mi}"), []string{"spec.chain[0].platform.memory", "at least 128Mi"}},
-		"half a page":                {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
-		"an odd number of bytes":     {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
-		"no vCPU":                    {machine(", platform: {vcpus: 0}"), []string{"spec.chain[0].platform.vcpus", "greater than or equal to 1"}},
-		"unknown boot":               {machine(", platform: {boot: Network}"), []string{"spec.chain[0].platform.boot", "Unsupported value"}},
-		"unknown answer to a change": {machine(", platform: {onDifference: Ignore}"), []string{"spec.chain[0].platform.onDifference", "Unsupported value"}},
+		"queues of a virtual function": {machine(", west: {attachment: SRIOV, queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"Veth in a machine":            {machine(", west: {attachment: Veth}"), []string{"spec.chain[0].west.attachment", "Veth is for runtime Pod"}},
+		"E1000 in a pod":               {pod(", east: {attachment: E1000}"), []string{"spec.chain[0].east.attachment", "are for runtime VirtualMachine"}},
+		"platform of a pod":            {pod(", platform: {}"), []string{"spec.chain[0].platform", "for a pod set cpu and memory"}},
+		"cpu of a machine":             {machine(", cpu: 1"), []string{"spec.chain[0].cpu", "set platform.vcpus"}},
+		"memory of a machine":          {machine(", memory: 1Gi"), []string{"spec.chain[0].memory", "set platform.memory"}},
+		"queues of a pod":              {pod(", west: {queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"queues of an emulated NIC":    {machine(", west: {attachment: E1000, queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"queues without vCPUs":         {machine(", west: {queues: 2}, east: {queues: 2}"), []string{"spec.chain[0].west.queues", "1 or the number of platform.vcpus"}},
+		"fewer queues than vCPUs":      {machine(", platform: {vcpus: 4}, west: {queues: 2}, east: {queues: 2}"), []string{"spec.chain[0].east.queues", "1 or the number of platform.vcpus"}},
+		"queues of one port":           {machine(", platform: {vcpus: 4}, west: {queues: 1}"), []string{"spec.chain[0].east.queues", "the same number"}},
+		"NUMA with shared CPUs":        {machine(", platform: {numa: GuestMappingPassthrough, hugepages: 2Mi}"), []string{"spec.chain[0].platform.numa", "set cpuPlacement Dedicated"}},
+		"NUMA without hugepages":       {machine(", platform: {numa: GuestMappingPassthrough, cpuPlacement: Dedicated}"), []string{"spec.chain[0].platform.numa", "set hugepages"}},
+		"real time without NUMA":       {machine(", platform: {realtime: Enabled, cpuPlacement: Dedicated, hugepages: 2Mi}"), []string{"spec.chain[0].platform.realtime", "set numa GuestMappingPassthrough"}},
+		"too little memory":            {machine(", platform: {memory: 64Mi}"), []string{"spec.chain[0].platform.memory", "at least 128Mi"}},
+		"half a page":                  {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
+		"an odd number of bytes":       {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
+		"no vCPU":                      {machine(", platform: {vcpus: 0}"), []string{"spec.chain[0].platform.vcpus", "greater than or equal to 1"}},
+		"unknown boot":                 {machine(", platform: {boot: Network}"), []string{"spec.chain[0].platform.boot", "Unsupported value"}},
+		"unknown answer to a change":   {machine(", platform: {onDifference: Ignore}"), []string{"spec.chain[0].platform.onDifference", "Unsupported value"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -57,14 +56,17 @@ func TestMachinesAreRefusedWithFieldAndRemedy(t *testing.T) {
 
 func TestMachinesAreAdmitted(t *testing.T) {
 	for name, fields := range map[string]string{
-		"plain":           "",
-		"emulated NICs":   ", west: {attachment: E1000}, east: {attachment: RTL8139}",
-		"mixed NICs":      ", platform: {vcpus: 2}, west: {queues: 2}, east: {attachment: E1000e}",
-		"one queue":       ", platform: {vcpus: 4}, west: {queues: 1}, east: {queues: 1}",
-		"queues by vCPUs": ", platform: {vcpus: 4}, west: {queues: 4}",
-		"tuned":           ", platform: {vcpus: 4, memory: 2Gi, cpuPlacement: DedicatedWithIsolatedEmulator, numa: GuestMappingPassthrough, hugepages: 1Gi, realtime: Enabled, onDifference: Fail}",
-		"bytes":           ", platform: {memory: 268435456}",
-		"from a disk":     ", image: example/guest:1, platform: {boot: Disk}",
+		"plain":             "",
+		"emulated NICs":     ", west: {attachment: E1000}, east: {attachment: RTL8139}",
+		"mixed NICs":        ", platform: {vcpus: 2}, west: {queues: 2}, east: {attachment: E1000e}",
+		"one queue":         ", platform: {vcpus: 4}, west: {queues: 1}, east: {queues: 1}",
+		"queues by vCPUs":   ", platform: {vcpus: 4}, west: {queues: 4}",
+		"tuned":             ", platform: {vcpus: 4, memory: 2Gi, cpuPlacement: DedicatedWithIsolatedEmulator, numa: GuestMappingPassthrough, hugepages: 1Gi, realtime: Enabled, onDifference: Fail}",
+		"bytes":             ", platform: {memory: 268435456}",
+		"virtual functions": ", west: {attachment: SRIOV}, east: {attachment: SRIOV}",
+		"whole NICs":        ", west: {attachment: HostDevice}, east: {attachment: HostDevice}",
+		"one of each":       ", platform: {vcpus: 2}, west: {attachment: SRIOV}, east: {queues: 1}",
+		"from a disk":       ", image: example/guest:1, platform: {boot: Disk}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain := "[{name: r, function: Router, runtime: VirtualMachine" + fields + "}]"

@@ -39,7 +39,7 @@ var inputs = map[string]func() plan.Input{
 		in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
 		in.Testbed.Spec.Ports.East = plantest.HostDevicePort("0000:03:00.1")
 		in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
-			West: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.1"},
+			West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 		}
 		return in
 	},
@@ -94,6 +94,8 @@ func init() {
 		return in
 	}
 	inputs["custom"] = custom
+	inputs["machines-sriov"] = func() plan.Input { return plantest.MachineSRIOV(2) }
+	inputs["machine-host-devices"] = plantest.MachineHostDevices
 	inputs["machine-beside-pod"] = func() plan.Input {
 		in := plantest.MachineInput(2)
 		in.Run.Spec.Chain[0] = plantest.Router("router-1")

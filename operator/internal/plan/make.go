@@ -59,6 +59,9 @@ func Make(in Input) (*Plan, error) {
 	if err := checkSeeds(in, p.Functions); err != nil {
 		return nil, err
 	}
+	if err := checkPools(p); err != nil {
+		return nil, err
+	}
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err

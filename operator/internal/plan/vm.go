@@ -85,6 +85,9 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 		f.Image = spec.Custom.ContainerDisk
 	}
 	f.Resources = f.Machine.requests()
+	if f.hasDevices() {
+		f.Resources.MemoryBytes += vfioBytes
+	}
 	for i := range f.Config.Ports {
 		// The guest names its NICs itself: the function finds them by their MAC addresses.
 		f.Config.Ports[i].Interface = ""

@@ -10,6 +10,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -133,9 +134,13 @@ func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported says that KubeVirt has told what the machine became.
+// reported says that KubeVirt has told what the machine became. Of devices of
+// the node that its guest has, it knows nothing without an agent in there.
 func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
+		if model := chain.ModelOf(machine, port); model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
+			continue
+		}
 		if nic := nicStatus(machine, port); nic == nil || nic.MAC == "" {
 			return false
 		}

@@ -251,3 +251,26 @@ func TestCustomIsAskedNothing(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestReported: KubeVirt is not waited for to tell what it cannot know.
+func TestReported(t *testing.T) {
+	bridged := kubevirtv1.Interface{Name: "west", Model: "virtio", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}}}
+	virtual := kubevirtv1.Interface{Name: "east", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}}}
+	west := []kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "west", MAC: "02:00:00:00:0a:05"}}
+	for name, test := range map[string]struct {
+		interfaces []kubevirtv1.Interface
+		devices    []kubevirtv1.HostDevice
+		status     []kubevirtv1.VirtualMachineInstanceNetworkInterface
+		want       bool
+	}{
+		"nothing said of a bridged port": {[]kubevirtv1.Interface{bridged, virtual}, nil, nil, false},
+		"all that can be said":           {[]kubevirtv1.Interface{bridged, virtual}, nil, west, true},
+		"virtual function, whole NIC":    {[]kubevirtv1.Interface{virtual}, []kubevirtv1.HostDevice{{Name: "west"}}, nil, true},
+	} {
+		m := testMachine("m")
+		m.Spec.Domain.Devices.Interfaces, m.Spec.Domain.Devices.HostDevices, m.Status.Interfaces = test.interfaces, test.devices, test.status
+		if got := reported(m); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
