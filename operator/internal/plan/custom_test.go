@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/placeholder"
@@ -151,5 +152,22 @@ func TestPlaceholdersAreDocumented(t *testing.T) {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("the page does not name %s", name)
 		}
+	}
+}
+
+// TestSampleIsFilled: the sample's user data has placeholders, and none that is wrong.
+func TestSampleIsFilled(t *testing.T) {
+	text, err := os.ReadFile("../../../config/samples/custom-vyos.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sample v1alpha1.BenchmarkRun
+	if err := yaml.UnmarshalStrict(text, &sample); err != nil {
+		t.Fatal(err)
+	}
+	custom := sample.Spec.Chain[0].Custom
+	userData, _, err := mustMake(t, customInput(*custom)).Functions[1].Seed(custom)
+	if err != nil || strings.Contains(userData, "{{") || !strings.Contains(userData, "eth1 address '198.18.1.2/24'") {
+		t.Errorf("%v:\n%s", err, userData)
 	}
 }
