@@ -116,7 +116,6 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"chain of nine":          {run("spec.chain", router(9)), []string{"spec.chain", "at most 8 items"}},
 		"duplicate function":     {run("spec.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.chain[1]", "Duplicate value", "r1"}},
 		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
-		"custom":                 {run("spec.chain", "[{name: f, function: Custom, custom: {containerDisk: a}}]"), []string{"spec.chain[0].function", "not implemented yet; use Router"}},
 		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},
 		"firewall on a router":   {run("spec.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.chain[0].firewall", "for function Firewall alone"}},
 		"frame of 63":            {run("spec.traffic", "{frameBytes: [63]}"), []string{"spec.traffic.frameBytes[0]", "greater than or equal to 64"}},
@@ -176,6 +175,11 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: no pool":         {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
 		"testbed: pool's name":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
 		"testbed: no NIC":          {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
+		"testbed: a nameless NIC":  {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
+		"testbed: a NIC's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
+		"testbed: a pod's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
+		"testbed: a group's MAC":   {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
+		"testbed: a bare resource": {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
 		"testbed: PCI address":     {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
 		"testbed: no pool named":   {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
 		"testbed: stray VLAN":      {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
@@ -307,7 +311,7 @@ func TestSamplesAreAdmitted(t *testing.T) {
 		t.Fatalf("found %d objects for GitOps: %v", len(git), err)
 	}
 	for _, file := range slices.Concat(files, further, git) {
-		if name := filepath.Base(file); name == "kustomization.yaml" || name == "policies.yaml" || name == "namespace.yaml" {
+		if name := filepath.Base(file); name == "kustomization.yaml" || strings.HasPrefix(name, "policies") || name == "namespace.yaml" {
 			continue
 		}
 		text, err := os.ReadFile(file)

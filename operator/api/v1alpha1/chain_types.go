@@ -50,10 +50,7 @@ const (
 )
 
 // NetworkFunction is one link of the chain.
-// +kubebuilder:validation:XValidation:rule="self.function != 'Custom'",message="function Custom is not implemented yet; use Router, Firewall or EncryptionGateway",fieldPath=".function"
 // +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || self.runtime == 'VirtualMachine'",message="function Custom is a virtual machine; set runtime VirtualMachine",fieldPath=".runtime"
-// +kubebuilder:validation:XValidation:rule="!has(self.west.attachment) || self.runtime == 'Pod' || !(self.west.attachment in ['SRIOV', 'HostDevice'])",message="attachments SRIOV and HostDevice are not implemented yet for runtime VirtualMachine; use runtime Pod, or leave attachment out for the runtime's default",fieldPath=".west.attachment"
-// +kubebuilder:validation:XValidation:rule="!has(self.east.attachment) || self.runtime == 'Pod' || !(self.east.attachment in ['SRIOV', 'HostDevice'])",message="attachments SRIOV and HostDevice are not implemented yet for runtime VirtualMachine; use runtime Pod, or leave attachment out for the runtime's default",fieldPath=".east.attachment"
 // +kubebuilder:validation:XValidation:rule="!has(self.west.attachment) || (self.runtime == 'Pod' ? !(self.west.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139']) : self.west.attachment != 'Veth')",message="attachment Veth is for runtime Pod; Virtio, E1000, E1000e and RTL8139 are for runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".west.attachment"
 // +kubebuilder:validation:XValidation:rule="!has(self.east.attachment) || (self.runtime == 'Pod' ? !(self.east.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139']) : self.east.attachment != 'Veth')",message="attachment Veth is for runtime Pod; Virtio, E1000, E1000e and RTL8139 are for runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".east.attachment"
 // +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".west.queues"
@@ -67,6 +64,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Firewall') || !has(self.firewall)",message="firewall is for function Firewall alone",fieldPath=".firewall"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'EncryptionGateway') || !has(self.encryptionGateway)",message="encryptionGateway is for function EncryptionGateway alone",fieldPath=".encryptionGateway"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Custom') == has(self.custom)",message="custom is required with function Custom, and forbidden with any other",fieldPath=".custom"
+// +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || !has(self.image)",message="image is for the reference functions; name the disk of function Custom in custom.containerDisk",fieldPath=".image"
 type NetworkFunction struct {
 	// name of the function, unique in the chain: lower case letters, digits and '-', at most 20 characters.
 	// +required
@@ -75,7 +73,8 @@ type NetworkFunction struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// function is Router, Firewall, EncryptionGateway or Custom. Custom is not implemented yet.
+	// function is Router, Firewall, EncryptionGateway, or Custom: the user's own
+	// virtual machine.
 	// +required
 	Function Function `json:"function,omitempty"`
 
@@ -120,7 +119,8 @@ type NetworkFunction struct {
 	// +optional
 	EncryptionGateway *EncryptionGateway `json:"encryptionGateway,omitempty"`
 
-	// custom sets function Custom. Not implemented yet.
+	// custom sets function Custom, which needs runtime VirtualMachine. Of the
+	// platform, boot does not apply: such a machine starts from its disk.
 	// +optional
 	Custom *CustomFunction `json:"custom,omitempty"`
 
@@ -150,31 +150,4 @@ type FunctionPort struct {
 	// +kubebuilder:validation:Minimum=1280
 	// +kubebuilder:validation:Maximum=9000
 	MTUBytes *int32 `json:"mtuBytes,omitempty"`
-}
-
-// CustomFunction is the user's own virtual machine: exactly one disk.
-// +kubebuilder:validation:XValidation:rule="[has(self.containerDisk), has(self.persistentVolumeClaim), has(self.dataVolume)].filter(x, x).size() == 1",message="exactly one of containerDisk, persistentVolumeClaim and dataVolume is required"
-type CustomFunction struct {
-	// containerDisk is an image that holds the disk.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	ContainerDisk string `json:"containerDisk,omitempty"`
-
-	// persistentVolumeClaim is the name of a claim that holds the disk.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
-
-	// dataVolume is the name of a DataVolume that holds the disk.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	DataVolume string `json:"dataVolume,omitempty"`
-
-	// userData is cloud-init user data with placeholders for the addresses that the plan chose.
-	// +optional
-	// +kubebuilder:validation:MaxLength=16384
-	UserData string `json:"userData,omitempty"`
 }

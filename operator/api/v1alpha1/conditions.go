@@ -111,6 +111,8 @@ const (
 	ReasonInsufficientHugepages = "InsufficientHugepages"
 	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
 	ReasonMachineRefused = "MachineRefused"
+	// ReasonInvalidPlaceholder: user data or network data of a function Custom has a placeholder that is none.
+	ReasonInvalidPlaceholder = "InvalidPlaceholder"
 	// ReasonMachineNotStarted: KubeVirt did not start a virtual machine within startupSeconds, or gave it up.
 	ReasonMachineNotStarted = "MachineNotStarted"
 	// ReasonMachineDiffers: a virtual machine is not as it was asked for, and its platform.onDifference is Fail.

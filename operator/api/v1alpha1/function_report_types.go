@@ -125,7 +125,8 @@ type VirtualPortReport struct {
 	// +kubebuilder:validation:MaxLength=15
 	Name string `json:"name,omitempty"`
 
-	// model that KubeVirt was asked for, such as virtio or e1000.
+	// model that KubeVirt was asked for, such as virtio or e1000; sriov and
+	// hostdev are devices of the node.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Model string `json:"model,omitempty"`

@@ -362,11 +362,44 @@ type DeviceSRIOV struct {
 type DeviceHostDevices struct {
 	// west is the NIC of the chain's first port.
 	// +optional
-	West *HostDevicePort `json:"west,omitempty"`
+	West *DeviceHostDevice `json:"west,omitempty"`
 
 	// east is the NIC of the chain's last port.
 	// +optional
-	East *HostDevicePort `json:"east,omitempty"`
+	East *DeviceHostDevice `json:"east,omitempty"`
+}
+
+// DeviceHostDevice names a whole NIC of the device's node: for a function in a
+// pod by its PCI address, for one in a virtual machine by KubeVirt's resource
+// and its own MAC address.
+// +kubebuilder:validation:XValidation:rule="has(self.pciAddress) || has(self.resourceName)",message="name the NIC by pciAddress for functions in pods, or by resourceName and macAddress for virtual machines"
+// +kubebuilder:validation:XValidation:rule="!has(self.resourceName) || has(self.macAddress)",message="macAddress is required with resourceName: the guest finds its ports by their MAC addresses",fieldPath=".macAddress"
+// +kubebuilder:validation:XValidation:rule="has(self.resourceName) || !has(self.macAddress)",message="macAddress is for virtual machines, which need resourceName too; a pod's NIC is given a MAC address",fieldPath=".macAddress"
+type DeviceHostDevice struct {
+	// pciAddress is that of the NIC, such as "0000:03:00.1", for functions in
+	// pods. It says nothing about the node: nodeSelector must match the one that
+	// has the NIC.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`
+	// +kubebuilder:validation:MaxLength=12
+	PCIAddress string `json:"pciAddress,omitempty"`
+
+	// resourceName is KubeVirt's for the NIC, for functions in virtual machines:
+	// that of spec.configuration.permittedHostDevices.pciHostDevices in the
+	// KubeVirt resource, such as "vnfbench.io/dut-west". The machine takes one of it.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="resourceName is a prefix and a name, such as vnfbench.io/dut-west"
+	ResourceName string `json:"resourceName,omitempty"`
+
+	// macAddress is the NIC's own, such as "3c:fd:fe:00:00:01", by which the guest
+	// and the machines beside it know the port. Nothing can give a NIC another
+	// one before the guest has it.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
+	// +kubebuilder:validation:MaxLength=17
+	MACAddress string `json:"macAddress,omitempty"`
 }
 
 // ObserverMode says whether the device's node is observed.

@@ -117,6 +117,10 @@ func TestFunctionConfiguration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, function := range chain.Functions(mustMake(t, input())) {
 				var text []byte
+				if function.Machine != nil && function.Secret == nil {
+					// The user's own machine: see TestSeed.
+					continue
+				}
 				if function.Machine != nil {
 					text = function.Secret.Data["userdata"]
 				} else {

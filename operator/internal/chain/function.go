@@ -23,13 +23,17 @@ const (
 type Function struct {
 	ConfigMap *corev1.ConfigMap
 	Pod       *corev1.Pod
-	// Machine and Secret are there in place of the others with runtime VirtualMachine.
+	// Machine and Secret are there in place of the others with runtime
+	// VirtualMachine. The Secret of a function Custom is Seed's to make.
 	Secret  *corev1.Secret
 	Machine *kubevirtv1.VirtualMachineInstance
 }
 
 // Objects are the function's, what the others need first.
 func (f Function) Objects() []Object {
+	if f.Machine != nil && f.Secret == nil {
+		return []Object{f.Machine}
+	}
 	if f.Machine != nil {
 		return []Object{f.Secret, f.Machine}
 	}
@@ -40,6 +44,10 @@ func (f Function) Objects() []Object {
 func Functions(p *plan.Plan) []Function {
 	functions := make([]Function, 0, len(p.Functions))
 	for _, function := range p.Functions {
+		if function.IsCustom() {
+			functions = append(functions, Function{Machine: customMachine(p, function)})
+			continue
+		}
 		if function.IsMachine() {
 			functions = append(functions, Function{Secret: machineSecret(p, function), Machine: machine(p, function)})
 			continue

@@ -39,7 +39,7 @@ var inputs = map[string]func() plan.Input{
 		in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
 		in.Testbed.Spec.Ports.East = plantest.HostDevicePort("0000:03:00.1")
 		in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
-			West: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.1"},
+			West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 		}
 		return in
 	},
@@ -114,6 +114,9 @@ func init() {
 		}
 		return in
 	}
+	inputs["custom"] = custom
+	inputs["machines-sriov"] = func() plan.Input { return plantest.MachineSRIOV(2) }
+	inputs["machine-host-devices"] = plantest.MachineHostDevices
 	inputs["machine-beside-pod"] = func() plan.Input {
 		in := plantest.MachineInput(2)
 		in.Run.Spec.Chain[0] = plantest.Router("router-1")
@@ -121,6 +124,31 @@ func init() {
 		in.Run.Spec.Chain[1].West.Queues, in.Run.Spec.Chain[1].East.Queues = new(int32(1)), new(int32(1))
 		return in
 	}
+}
+
+// custom is three users' own machines: a disk image with user data, a claim with
+// a secret and network data, and a DataVolume with nothing but itself.
+func custom() plan.Input {
+	in := plantest.MachineInput(3)
+	in.Defaults.ImagePullSecrets = []string{"registry"}
+	in.Run.Spec.Chain = []v1alpha1.NetworkFunction{
+		plantest.Custom("vyos", v1alpha1.CustomFunction{
+			ContainerDisk: "registry.example/vyos:1", ImagePullSecret: "vendor", ImagePullPolicy: corev1.PullAlways,
+			UserData:  "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address {{ .West.AddressIPv4 }}\n",
+			Readiness: &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessTCP, Port: 22, BootSeconds: 60},
+		}),
+		plantest.Custom("firewall", v1alpha1.CustomFunction{
+			PersistentVolumeClaim: "firewall", UserDataSecretRef: &v1alpha1.UserDataSecretReference{Name: "firewall-seed"},
+			NetworkData: "version: 2 # {{ .East.MAC }}\n", CloudInit: v1alpha1.CloudInitConfigDrive,
+			Firmware: v1alpha1.FirmwareEFISecureBoot, MachineType: "q35", DiskBus: v1alpha1.DiskBusSATA,
+			Readiness: &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessHTTP, Port: 443, Path: "/login"},
+		}),
+		plantest.Custom("silent", v1alpha1.CustomFunction{
+			DataVolume: "silent", Firmware: v1alpha1.FirmwareEFI, DiskBus: v1alpha1.DiskBusSCSI,
+			ManagementNIC: v1alpha1.ManagementNICNone, InterfaceOrder: v1alpha1.InterfaceOrderEastWest,
+		}),
+	}
+	return in
 }
 
 func mustMake(t *testing.T, in plan.Input) *plan.Plan {

@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -97,7 +99,7 @@ func Networks(p *plan.Plan) []*unstructured.Unstructured {
 	var networks []*unstructured.Unstructured
 	for _, segment := range segmentsOf(p) {
 		for _, end := range []plan.End{segment.West, segment.East} {
-			if !end.Existing {
+			if !end.Existing && !end.PassedThrough() {
 				networks = append(networks, network(p, segment.Bridge, end))
 			}
 		}
@@ -126,7 +128,7 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 	config := configurationList{
 		CNIVersion: cniVersion,
 		Name:       end.Network,
-		Plugins:    plugins(bridge, end, sysctls),
+		Plugins:    plugins(bridge, end, sysctls, ofMachine(p, end.Function)),
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(NetworkAttachmentDefinition)
@@ -142,19 +144,27 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 	return object
 }
 
-// plugins make one port.
-func plugins(bridge string, end plan.End, sysctls map[string]string) []any {
+// plugins make one port. A machine's virtual function has no interface in the
+// launcher's pod that could be tuned: its guest sets the MTU.
+func plugins(bridge string, end plan.End, sysctls map[string]string, machine bool) []any {
 	mac := map[string]bool{"mac": true}
 	tuning := tuningPlugin{Type: "tuning", Sysctl: sysctls}
 	switch {
 	case end.PCIAddress != "":
 		tuning.MTU, tuning.Capabilities = end.MTUBytes, mac
 		return []any{hostDevicePlugin{Type: "host-device", PCIBusID: end.PCIAddress}, tuning}
+	case end.ResourceName != "" && machine:
+		return []any{sriovPlugin{Type: "sriov", VLAN: end.VLAN, Capabilities: mac}}
 	case end.ResourceName != "":
 		tuning.MTU = end.MTUBytes
 		return []any{sriovPlugin{Type: "sriov", VLAN: end.VLAN, Capabilities: mac}, tuning}
 	}
 	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
+}
+
+// ofMachine says that a function is a virtual machine.
+func ofMachine(p *plan.Plan, name string) bool {
+	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsMachine() })
 }
 
 // functionSysctls are what the function itself says that its ports need. In a

@@ -37,6 +37,12 @@ const (
 	ContainerConsole = "guest-console-log"
 )
 
+// What a port is called that is no model of QEMU's.
+const (
+	modelSRIOV      = "sriov"
+	modelHostDevice = "hostdev"
+)
+
 // nicModels are libvirt's names of the attachments; the API has no constants
 // for the emulated ones.
 var nicModels = map[v1alpha1.Attachment]string{
@@ -44,6 +50,9 @@ var nicModels = map[v1alpha1.Attachment]string{
 	v1alpha1.AttachmentE1000:   "e1000",
 	v1alpha1.AttachmentE1000e:  "e1000e",
 	v1alpha1.AttachmentRTL8139: "rtl8139",
+
+	v1alpha1.AttachmentSRIOV:      modelSRIOV,
+	v1alpha1.AttachmentHostDevice: modelHostDevice,
 }
 
 // NICModel is what KubeVirt calls an attachment.
@@ -81,6 +90,7 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 			Devices: kubevirtv1.Devices{
 				Disks:                      []kubevirtv1.Disk{virtioDisk(volumeConfig)},
 				Interfaces:                 machineInterfaces(p, function),
+				HostDevices:                machineDevices(p, function),
 				NetworkInterfaceMultiQueue: new(shape.Queues > 1),
 				Rng:                        &kubevirtv1.Rng{},
 				AutoattachGraphicsDevice:   new(false),
@@ -135,8 +145,10 @@ func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineI
 	}}
 }
 
-func virtioDisk(name string) kubevirtv1.Disk {
-	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: kubevirtv1.DiskBusVirtio}}}
+func virtioDisk(name string) kubevirtv1.Disk { return diskOn(kubevirtv1.DiskBusVirtio, name) }
+
+func diskOn(bus kubevirtv1.DiskBus, name string) kubevirtv1.Disk {
+	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: bus}}}
 }
 
 // machineCPU leaves no room for hotplug, which KubeVirt offers by default and
@@ -183,7 +195,9 @@ func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
 
 // machineInterfaces are the NICs in the guest's order on the bus: management,
 // west, east. The traffic ports are bound to their networks by a bridge in the
-// launcher's pod, so that the guest has the port's MAC address.
+// launcher's pod, so that the guest has the port's MAC address; or they are
+// virtual functions of the node, of which KubeVirt itself requests what the
+// network's annotation names.
 func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
 	interfaces := []kubevirtv1.Interface{{
 		Name: networkManagement, Model: kubevirtv1.VirtIO,
@@ -191,6 +205,16 @@ func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interf
 		Ports:                  []kubevirtv1.Port{{Name: "http", Protocol: string(corev1.ProtocolTCP), Port: portHTTP}},
 	}}
 	for _, end := range p.PortsOf(function.Name) {
+		if end.PassedThrough() {
+			continue
+		}
+		if attachmentOf(function, end) == v1alpha1.AttachmentSRIOV {
+			interfaces = append(interfaces, kubevirtv1.Interface{
+				Name: end.Interface, MacAddress: end.MAC,
+				InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}},
+			})
+			continue
+		}
 		interfaces = append(interfaces, kubevirtv1.Interface{
 			Name: end.Interface, Model: NICModel(attachmentOf(function, end)), MacAddress: end.MAC,
 			InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}},
@@ -209,12 +233,46 @@ func attachmentOf(function plan.Function, end plan.End) v1alpha1.Attachment {
 func machineNetworks(p *plan.Plan, function plan.Function) []kubevirtv1.Network {
 	networks := []kubevirtv1.Network{{Name: networkManagement, NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}}}
 	for _, end := range p.PortsOf(function.Name) {
+		if end.PassedThrough() {
+			continue
+		}
 		networks = append(networks, kubevirtv1.Network{
 			Name:          end.Interface,
 			NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: end.Network}},
 		})
 	}
 	return networks
+}
+
+// machineDevices are whole NICs, west before east.
+func machineDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevice {
+	var devices []kubevirtv1.HostDevice
+	for _, end := range p.PortsOf(function.Name) {
+		if end.PassedThrough() {
+			devices = append(devices, kubevirtv1.HostDevice{Name: end.Interface, DeviceName: end.ResourceName})
+		}
+	}
+	return devices
+}
+
+// ModelOf is what KubeVirt was asked for as a port: a model of QEMU's, or a
+// device of the node; "" where there is no such port.
+func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
+	for _, nic := range machine.Spec.Domain.Devices.Interfaces {
+		switch {
+		case nic.Name != port:
+		case nic.SRIOV != nil:
+			return modelSRIOV
+		default:
+			return nic.Model
+		}
+	}
+	for _, device := range machine.Spec.Domain.Devices.HostDevices {
+		if device.Name == port {
+			return modelHostDevice
+		}
+	}
+	return ""
 }
 
 // machineProbe asks the function as a pod's does.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
@@ -24,7 +25,16 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 			t.Errorf("%s joins %q, which does not exist", machine.Name, network.Multus.NetworkName)
 		}
 	}
-	if !slices.Equal(names, []string{"default", "west", "east"}) {
+	ordered := slices.Equal(names, []string{"default", "west", "east"})
+	if strings.HasSuffix(machine.Name, "-fn-silent") {
+		// The user's own machine asks for no management NIC, and another order.
+		ordered = slices.Equal(names, []string{"east", "west"})
+	}
+	if len(machine.Spec.Domain.Devices.HostDevices) == 2 {
+		// Whole NICs join no network.
+		ordered = slices.Equal(names, []string{"default"})
+	}
+	if !ordered {
 		t.Errorf("%s has networks %v", machine.Name, names)
 	}
 	for i, nic := range machine.Spec.Domain.Devices.Interfaces {
@@ -105,5 +115,41 @@ func TestMachineNetworks(t *testing.T) {
 		if !strings.Contains(config, `"sysctl":{"net.ipv6.conf.IFNAME.disable_ipv6":"1"}`) {
 			t.Errorf("network %q sets %s", network.GetName(), config)
 		}
+	}
+}
+
+// TestMachineDevices: virtual functions come by their network, whole NICs by
+// KubeVirt's resource; no model is set for either.
+func TestMachineDevices(t *testing.T) {
+	p := mustMake(t, plantest.MachineSRIOV(1))
+	machine := chain.Functions(p)[0].Machine
+	for i, nic := range machine.Spec.Domain.Devices.Interfaces[1:] {
+		if nic.SRIOV == nil || nic.Bridge != nil || nic.Model != "" || nic.MacAddress != p.Functions[0].Config.Ports[i].MAC {
+			t.Errorf("%+v", nic)
+		}
+		if got := chain.ModelOf(machine, nic.Name); got != chain.NICModel(v1alpha1.AttachmentSRIOV) {
+			t.Errorf("port %s is called %q", nic.Name, got)
+		}
+	}
+	for _, network := range chain.Networks(p) {
+		text, _, err := unstructured.NestedString(network.Object, "spec", "config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		isMachines := network.GetLabels()[v1alpha1.LabelComponent] == chain.ComponentFunction
+		if strings.Contains(text, "tuning") == isMachines {
+			t.Errorf("%s: %s", network.GetName(), text)
+		}
+		if network.GetAnnotations()[chain.AnnotationResource] == "" {
+			t.Errorf("%s names no resource for KubeVirt", network.GetName())
+		}
+	}
+	machine = chain.Functions(mustMake(t, plantest.MachineHostDevices()))[0].Machine
+	want := []kubevirtv1.HostDevice{{Name: "west", DeviceName: "vnfbench.io/dut-nic"}, {Name: "east", DeviceName: "vnfbench.io/dut-nic"}}
+	if diff := cmp.Diff(want, machine.Spec.Domain.Devices.HostDevices); diff != "" || len(machine.Spec.Networks) != 1 {
+		t.Errorf("networks %+v; devices (-want +got):\n%s", machine.Spec.Networks, diff)
+	}
+	if chain.ModelOf(machine, "west") != chain.NICModel(v1alpha1.AttachmentHostDevice) || chain.ModelOf(machine, "north") != "" {
+		t.Errorf("models %q and %q", chain.ModelOf(machine, "west"), chain.ModelOf(machine, "north"))
 	}
 }

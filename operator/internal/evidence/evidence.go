@@ -129,6 +129,9 @@ func (c *Collector) Look(ctx context.Context) Look {
 		})
 	}
 	for i, function := range c.sources.Functions {
+		if function.Address == "" {
+			continue
+		}
 		asked.Go(func() {
 			var answer status
 			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, pathStatus, &answer); failures[i+1] == nil {
@@ -204,6 +207,10 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 		}
 	}
 	for i, source := range c.sources.Functions {
+		if domain, found := guests[source.Guest]; found && source.Address == "" {
+			// What its hypervisor used is all that is known of it.
+			e.Functions = append(e.Functions, measure.FunctionEvidence{Name: source.Name, ElapsedMilliseconds: e.ElapsedMilliseconds, Domain: &domain})
+		}
 		if before.functions[i] == nil || after.functions[i] == nil {
 			continue
 		}

@@ -142,6 +142,25 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// TestSilentFunction: a user's own machine is asked nothing and missed by nobody;
+// what its hypervisor used is known all the same.
+func TestSilentFunction(t *testing.T) {
+	node, observerAddress := newPods(t)
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}})
+	defer c.Close()
+	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
+	before := c.Look(t.Context())
+	node.say(observer.PathSnapshot, snapshot(11*time.Second, 1400, 640))
+	got := c.Between(before, c.Look(t.Context()), time.Second)
+	want := []measure.FunctionEvidence{{
+		Name: "own", ElapsedMilliseconds: 1000,
+		Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(1200)), VhostMilliseconds: new(int64(600))},
+	}}
+	if diff := cmp.Diff(want, got.Functions); diff != "" || len(got.Notes) > 0 {
+		t.Errorf("notes %q; functions (-want +got):\n%s", got.Notes, diff)
+	}
+}
+
 // What does not answer as it should is missing and named; the others are there.
 func TestMissing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }

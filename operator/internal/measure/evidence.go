@@ -245,8 +245,8 @@ type Sources struct {
 // FunctionSource is where a function tells its status.
 type FunctionSource struct {
 	Name string `json:"name"`
-	// Address is "address:port".
-	Address string `json:"address"`
+	// Address is "address:port"; empty for a function that tells nothing itself.
+	Address string `json:"address,omitempty"`
 	// Guest is the name of the virtual machine that the function is, as the
 	// observer knows it; empty for a pod.
 	Guest string `json:"guest,omitempty"`

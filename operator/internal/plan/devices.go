@@ -51,10 +51,11 @@ func checkLinks(in Input) error {
 		side       string
 		port       v1alpha1.TestbedPort
 		function   string
+		runtime    v1alpha1.Runtime
 		attachment v1alpha1.Attachment
 	}{
-		{InterfaceWest, ports.West, chain[0].Name, chain[0].EffectiveAttachment(chain[0].West)},
-		{InterfaceEast, ports.East, chain[len(chain)-1].Name, chain[len(chain)-1].EffectiveAttachment(chain[len(chain)-1].East)},
+		{InterfaceWest, ports.West, chain[0].Name, chain[0].Runtime, chain[0].EffectiveAttachment(chain[0].West)},
+		{InterfaceEast, ports.East, chain[len(chain)-1].Name, chain[len(chain)-1].Runtime, chain[len(chain)-1].EffectiveAttachment(chain[len(chain)-1].East)},
 	} {
 		theirs, ours := wayOfPort(outer.port), wayOf(outer.attachment)
 		if theirs != wayAny && theirs != ours {
@@ -63,7 +64,11 @@ func checkLinks(in Input) error {
 				"the testbed's port %s is %s and leads to %s, but port %s of function %q is %s and leads to %s",
 				outer.side, outer.port.Attachment, theirs, outer.side, outer.function, outer.attachment, ours)
 		}
-		if err := checkNIC(in, outer.side, outer.function, outer.attachment, outer.port); err != nil {
+		check := checkNIC
+		if outer.runtime == v1alpha1.RuntimeVirtualMachine {
+			check = checkMachineNIC
+		}
+		if err := check(in, outer.side, outer.function, outer.attachment, outer.port); err != nil {
 			return err
 		}
 	}
@@ -75,7 +80,7 @@ func checkLinks(in Input) error {
 	return nil
 }
 
-// checkNIC wants the NIC of a function's outer port.
+// checkNIC wants the NIC of the outer port of a function in a pod.
 func checkNIC(in Input, side, function string, attachment v1alpha1.Attachment, port v1alpha1.TestbedPort) error {
 	if port.Attachment == v1alpha1.PortNetworkAttachmentDefinition {
 		return nil
@@ -85,9 +90,9 @@ func checkNIC(in Input, side, function string, attachment v1alpha1.Attachment, p
 		return fail(v1alpha1.ReasonResourceMissing,
 			fmt.Sprintf("name the pool in the testbed's spec.deviceUnderTest.sriov.%sResourceName", side),
 			"port %s of function %q takes a virtual function, but testbed %q does not say of which pool", side, function, in.Testbed.Name)
-	case attachment == v1alpha1.AttachmentHostDevice && outerDevice(in, side) == nil:
+	case attachment == v1alpha1.AttachmentHostDevice && outerDevice(in, side).PCIAddress == "":
 		return fail(v1alpha1.ReasonResourceMissing,
-			fmt.Sprintf("name the NIC in the testbed's spec.deviceUnderTest.hostDevices.%s", side),
+			fmt.Sprintf("name the NIC in the testbed's spec.deviceUnderTest.hostDevices.%s.pciAddress", side),
 			"port %s of function %q takes a whole NIC, but testbed %q does not say which", side, function, in.Testbed.Name)
 	}
 	return nil
@@ -140,16 +145,21 @@ func outerPool(in Input, side string) string {
 	return named
 }
 
-// outerDevice is the NIC of the chain's first or last port, or nil.
-func outerDevice(in Input, side string) *v1alpha1.HostDevicePort {
+// outerDevice is the NIC of the chain's first or last port; the empty one where
+// the testbed names none.
+func outerDevice(in Input, side string) v1alpha1.DeviceHostDevice {
 	devices := in.Testbed.Spec.DeviceUnderTest.HostDevices
-	switch {
-	case devices == nil:
-		return nil
-	case side == InterfaceWest:
-		return devices.West
+	if devices == nil {
+		return v1alpha1.DeviceHostDevice{}
 	}
-	return devices.East
+	device := devices.East
+	if side == InterfaceWest {
+		device = devices.West
+	}
+	if device == nil {
+		return v1alpha1.DeviceHostDevice{}
+	}
+	return *device
 }
 
 // joinDevices gives the ends of a segment their NICs in place of a bridge,
@@ -159,11 +169,11 @@ func joinDevices(in Input, index int, segment *Segment) {
 	last := len(chain)
 	if index == 0 {
 		joinGenerator(segment, &segment.West, ports.West)
-		joinFunction(in, segment, &segment.East, chain[0].EffectiveAttachment(chain[0].West), InterfaceWest, ports.West)
+		joinFunction(in, segment, &segment.East, chain[0], chain[0].EffectiveAttachment(chain[0].West), InterfaceWest, ports.West)
 	}
 	if index == last {
 		joinGenerator(segment, &segment.East, ports.East)
-		joinFunction(in, segment, &segment.West, chain[last-1].EffectiveAttachment(chain[last-1].East), InterfaceEast, ports.East)
+		joinFunction(in, segment, &segment.West, chain[last-1], chain[last-1].EffectiveAttachment(chain[last-1].East), InterfaceEast, ports.East)
 	}
 	if index == 0 || index == last || chain[index-1].EffectiveAttachment(chain[index-1].East) != v1alpha1.AttachmentSRIOV {
 		return
@@ -190,7 +200,7 @@ func joinGenerator(segment *Segment, end *End, port v1alpha1.TestbedPort) {
 	}
 }
 
-func joinFunction(in Input, segment *Segment, end *End, attachment v1alpha1.Attachment, side string, port v1alpha1.TestbedPort) {
+func joinFunction(in Input, segment *Segment, end *End, function v1alpha1.NetworkFunction, attachment v1alpha1.Attachment, side string, port v1alpha1.TestbedPort) {
 	if port.Attachment == v1alpha1.PortNetworkAttachmentDefinition {
 		return
 	}
@@ -203,6 +213,10 @@ func joinFunction(in Input, segment *Segment, end *End, attachment v1alpha1.Atta
 		}
 	case v1alpha1.AttachmentHostDevice:
 		segment.Bridge = ""
+		if function.Runtime == v1alpha1.RuntimeVirtualMachine {
+			giveToMachine(end, outerDevice(in, side))
+			return
+		}
 		end.PCIAddress = outerDevice(in, side).PCIAddress
 	}
 }
@@ -227,11 +241,12 @@ func deviceNeeds(p *Plan) []need {
 			functions[name] += number
 		}
 	}
-	return resourceNeeds(generator, functions)
+	return resourceNeeds(generator, functions, p.Segments)
 }
 
-// resourceNeeds are numbers of device plugins' resources as needs, by name.
-func resourceNeeds(generator, functions map[string]int64) []need {
+// resourceNeeds are numbers of device plugins' resources as needs, by name;
+// segments tell which of them are KubeVirt's.
+func resourceNeeds(generator, functions map[string]int64, segments []Segment) []need {
 	all := maps.Clone(generator)
 	maps.Copy(all, functions)
 	var needs []need
@@ -243,8 +258,20 @@ func resourceNeeds(generator, functions map[string]int64) []need {
 				return quantity.Value()
 			},
 			reason: v1alpha1.ReasonResourceMissing,
-			remedy: fmt.Sprintf("let a device plugin offer more of %s on a node that the testbed's selectors match (with the SR-IOV network operator: numVfs of a SriovNetworkNodePolicy), or correct the name in the testbed", name),
+			remedy: fmt.Sprintf("let a device plugin offer more of %s on a node that the testbed's selectors match (%s), or correct the name in the testbed", name, offering(segments, name)),
 		})
 	}
 	return needs
+}
+
+// offering says where the number of a resource is set.
+func offering(segments []Segment, resource string) string {
+	for _, segment := range segments {
+		for _, end := range []End{segment.West, segment.East} {
+			if end.ResourceName == resource && end.PassedThrough() {
+				return "KubeVirt's: bind the NICs to vfio-pci, and list them in spec.configuration.permittedHostDevices of the KubeVirt resource"
+			}
+		}
+	}
+	return "with the SR-IOV network operator: numVfs of a SriovNetworkNodePolicy"
 }

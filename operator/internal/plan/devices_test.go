@@ -74,7 +74,7 @@ func TestWholeNICs(t *testing.T) {
 	in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
 	in.Testbed.Spec.Ports.East = plantest.HostDevicePort("0000:03:00.1")
 	in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
-		West: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.1"},
+		West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 	}
 	got, bridges := nicsOf(mustMake(t, in))
 	want := []nic{{"", "", "0000:03:00.0", 0}, {"router-1", "", "0000:05:00.0", 0}, {"router-1", "", "0000:05:00.1", 0}, {"", "", "0000:03:00.1", 0}}

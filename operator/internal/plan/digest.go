@@ -79,6 +79,7 @@ func digest(p *Plan) string {
 			// What becomes of a run that differs touches no figure.
 			machine := *f.Machine
 			machine.OnDifference = ""
+			machine.Custom = machine.Custom.withoutCourse()
 			d.Machine = &machine
 		}
 		for _, port := range f.Config.Ports {

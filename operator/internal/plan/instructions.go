@@ -28,7 +28,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		// behind the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
-		StartupSeconds:    int(spec.StartupSeconds),
+		StartupSeconds:    int(spec.StartupSeconds) + bootSeconds(p.Functions),
 		WarmUpNanoseconds: nanoseconds(defaultWarmUpMilliseconds),
 		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),
 		Throughput:        instructThroughput(spec.Measurements.Throughput),

@@ -57,6 +57,12 @@ func Make(in Input) (*Plan, error) {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
 	addEndpoints(in, p)
+	if err := checkSeeds(in, p.Functions); err != nil {
+		return nil, err
+	}
+	if err := checkPools(p); err != nil {
+		return nil, err
+	}
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err
@@ -75,6 +81,9 @@ func Make(in Input) (*Plan, error) {
 		}
 	}
 	for _, function := range p.Functions {
+		if function.IsCustom() {
+			continue
+		}
 		// The checks above leave nothing that a function could refuse.
 		if err := function.Config.Validate(); err != nil {
 			return nil, fmt.Errorf("configuring function %q: %w", function.Name, err)

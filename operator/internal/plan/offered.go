@@ -38,12 +38,12 @@ func testbedNeeds(testbed *v1alpha1.Testbed) []need {
 		if port.SRIOV != nil {
 			generator[port.SRIOV.ResourceName]++
 		}
-		if pool := outerPool(in, side); pool != "" && outerDevice(in, side) == nil {
+		if pool := outerPool(in, side); pool != "" && outerDevice(in, side) == (v1alpha1.DeviceHostDevice{}) {
 			functions[pool]++
 		}
 	}
 	if sriov := spec.DeviceUnderTest.SRIOV; sriov != nil && sriov.InnerResourceName != "" {
 		functions[sriov.InnerResourceName] += 2
 	}
-	return resourceNeeds(generator, functions)
+	return resourceNeeds(generator, functions, nil)
 }

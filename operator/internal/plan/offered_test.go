@@ -29,7 +29,7 @@ func TestMissingResource(t *testing.T) {
 	}
 	bridge := v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge}
 	whole := func(side string) *v1alpha1.DeviceHostDevices {
-		nic := &v1alpha1.HostDevicePort{PCIAddress: "0000:03:00.0"}
+		nic := &v1alpha1.DeviceHostDevice{PCIAddress: "0000:03:00.0"}
 		if side == "both" {
 			return &v1alpha1.DeviceHostDevices{West: nic, East: nic}
 		}

@@ -188,7 +188,8 @@ type End struct {
 	Interface string `json:"interface"`
 	MAC       string `json:"mac"`
 	MTUBytes  int    `json:"mtuBytes"`
-	// Network is the NetworkAttachmentDefinition that the port joins.
+	// Network is the NetworkAttachmentDefinition that the port joins; empty for a
+	// whole NIC of a virtual machine.
 	Network string `json:"network"`
 	// Existing says that the network is the user's and not made for the run.
 	Existing bool `json:"existing,omitempty"`

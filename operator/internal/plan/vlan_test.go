@@ -64,7 +64,7 @@ func TestTags(t *testing.T) {
 			in.Run.Spec.Chain[0].East.Attachment, in.Run.Spec.Chain[1].West.Attachment = v1alpha1.AttachmentVeth, v1alpha1.AttachmentVeth
 			in.Testbed.Spec.DeviceUnderTest.Attachments = append(in.Testbed.Spec.DeviceUnderTest.Attachments, v1alpha1.AttachmentVeth)
 			in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
-				West: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.HostDevicePort{PCIAddress: "0000:05:00.1"},
+				West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 			}
 		}, tags{Ends: []int{100, 100, 0, 0, 0, 0}, NICs: []int{0, 0, 0, 0, 0, 0}}},
 		// The function's virtual function has its tag from its NIC.

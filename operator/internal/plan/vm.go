@@ -23,6 +23,8 @@ type Machine struct {
 	Realtime     v1alpha1.Realtime     `json:"realtime"`
 	Boot         v1alpha1.Boot         `json:"boot"`
 	OnDifference v1alpha1.OnDifference `json:"onDifference,omitempty"`
+	// Custom is the user's own machine; nil for a reference function.
+	Custom *Custom `json:"custom,omitempty"`
 }
 
 // Dedicated says that each vCPU has a core of its own.
@@ -77,7 +79,15 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 	if spec.Image == "" {
 		f.Image = defaults.GuestImage
 	}
+	if spec.Custom != nil {
+		f.Machine.Boot = v1alpha1.BootDisk
+		f.Machine.Custom = customOf(spec.Custom.Effective())
+		f.Image = spec.Custom.ContainerDisk
+	}
 	f.Resources = f.Machine.requests()
+	if f.hasDevices() {
+		f.Resources.MemoryBytes += vfioBytes
+	}
 	for i := range f.Config.Ports {
 		// The guest names its NICs itself: the function finds them by their MAC addresses.
 		f.Config.Ports[i].Interface = ""

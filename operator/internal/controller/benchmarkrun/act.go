@@ -39,9 +39,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actLaunchMeasurer:
 		err = r.applyAll(ctx, s, measurerObjects(s.plan))
 	case actLaunchChain:
-		if err = r.createKeys(ctx, s); err == nil {
-			err = r.applyAll(ctx, s, functionObjects(s))
-		}
+		err = r.launchChain(ctx, s)
 	case actOpenChain:
 		err = r.tellChain(ctx, s, measure.ChainReady)
 	case actStopPods:
@@ -92,6 +90,17 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	}
 	s.plan = made
 	return nil
+}
+
+func (r *Reconciler) launchChain(ctx context.Context, s *scope) error {
+	objects, err := functionObjects(s)
+	if err != nil {
+		return err
+	}
+	if err := r.createKeys(ctx, s); err != nil {
+		return err
+	}
+	return r.applyAll(ctx, s, objects)
 }
 
 // withoutIt names the way to do without an object, where there is one.

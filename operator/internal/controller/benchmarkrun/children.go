@@ -34,11 +34,19 @@ func measurerObjects(p *plan.Plan) []client.Object {
 // functionObjects are those of each function, and of each end of TCP connections,
 // that does not exist yet, the configuration first, and the observer where it is
 // missing.
-func functionObjects(s *scope) []client.Object {
+func functionObjects(s *scope) ([]client.Object, error) {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
-		if s.exists(&s.run.Spec.Chain[i]) {
+		spec := &s.run.Spec.Chain[i]
+		if s.exists(spec) {
 			continue
+		}
+		if spec.Custom != nil {
+			seed, err := chain.Seed(s.plan, &s.plan.Functions[i], spec.Custom)
+			if err != nil {
+				return nil, err
+			}
+			function.Secret = seed
 		}
 		for _, object := range function.Objects() {
 			objects = append(objects, object)
@@ -52,7 +60,7 @@ func functionObjects(s *scope) []client.Object {
 			objects = append(objects, end.ConfigMap, end.Pod)
 		}
 	}
-	return objects
+	return objects, nil
 }
 
 // podsOf are the pods that the plan comes to, the measurer's by its Job's template.

@@ -158,7 +158,7 @@ func decideMeasuring(s *scope) decision {
 	case broken != nil && !broken.over(s.now):
 		return decision{action: actWait, after: broken.at.Sub(s.now)}
 	case failure != nil && !(broken != nil && isAboutChain[failure.Reason]):
-		return fail(found(failure.Reason, "%s", failure.Message))
+		return fail(found(failure.Reason, "%s", s.withGuest(failure.Reason, failure.Message)))
 	case broken != nil:
 		return fail(&finding{broken.reason, broken.message})
 	case s.records.done && s.records.chainOpen:

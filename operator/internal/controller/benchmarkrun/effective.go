@@ -94,7 +94,8 @@ func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance,
 		vm.MemoryBytes = memory.GuestCurrent.Value()
 	}
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
-		nic := v1alpha1.VirtualPortReport{Name: port, Model: modelOf(machine, port)}
+		// KubeVirt reports no model in a machine's status: this is what it admitted.
+		nic := v1alpha1.VirtualPortReport{Name: port, Model: bounded(chain.ModelOf(machine, port), 32)}
 		if status := nicStatus(machine, port); status != nil {
 			nic.MAC, nic.Queues = strings.ToLower(bounded(status.MAC, 17)), status.QueueCount
 		}
@@ -119,17 +120,6 @@ func guestImageOf(launcher *corev1.Pod, image string) string {
 			if status.Name == c.Name {
 				return bounded(status.ImageID, 512)
 			}
-		}
-	}
-	return ""
-}
-
-// modelOf is a NIC's model as KubeVirt admitted it. KubeVirt reports no model
-// in a machine's status.
-func modelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
-	for _, nic := range machine.Spec.Domain.Devices.Interfaces {
-		if nic.Name == port {
-			return bounded(nic.Model, 32)
 		}
 	}
 	return ""

@@ -47,7 +47,12 @@ func (s *scope) observerTrouble() *trouble {
 // out itself: it has no right to see a pod.
 func (s *scope) sources() measure.Sources {
 	var out measure.Sources
-	for _, f := range s.plan.Functions {
+	for i, f := range s.plan.Functions {
+		if s.plan.Functions[i].IsCustom() {
+			// Nothing of ours is in it that could answer; the observer sees its QEMU.
+			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Guest: chain.GuestName(s.plan, f)})
+			continue
+		}
 		if address := addressOf(s.answering(f.Name), chain.PortStatus); address != "" {
 			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Address: address, Guest: chain.GuestName(s.plan, f)})
 		}

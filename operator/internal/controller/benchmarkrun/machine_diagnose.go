@@ -11,6 +11,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -137,14 +138,43 @@ func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported says that KubeVirt has told what the machine became.
+// reported says that KubeVirt has told what the machine became. Of devices of
+// the node that its guest has, it knows nothing without an agent in there.
 func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
+		if model := chain.ModelOf(machine, port); model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
+			continue
+		}
 		if nic := nicStatus(machine, port); nic == nil || nic.MAC == "" {
 			return false
 		}
 	}
 	return true
+}
+
+// booting is the trouble of a machine that has started and has not run for as
+// long as its user says that it boots, or nil. Such a trouble is never over: it
+// is none any more at the time that it names.
+func booting(machine *kubevirtv1.VirtualMachineInstance, boot time.Duration, now time.Time) *trouble {
+	if boot == 0 || machine == nil {
+		return nil
+	}
+	until := runningSince(machine).Add(boot)
+	if !now.Before(until) {
+		return nil
+	}
+	return &trouble{v1alpha1.ReasonChainNotReady,
+		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", machine.Name, boot), until}
+}
+
+// runningSince is when the machine came into its phase Running.
+func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
+	for _, transition := range machine.Status.PhaseTransitionTimestamps {
+		if transition.Phase == kubevirtv1.Running {
+			return transition.PhaseTransitionTimestamp.Time
+		}
+	}
+	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).LastTransitionTime.Time
 }
 
 // unsynchronized is why KubeVirt could not do what the machine's spec asks, or "".
@@ -211,6 +241,15 @@ func withConsole(t *trouble, console string) *trouble {
 		return t
 	}
 	added := *t
-	added.message = bounded(t.message, messageLimit-consoleLimit-len("; its console ends: ")) + "; its console ends: " + console
+	added.message = besideConsole(t.message, "its console", console)
 	return &added
+}
+
+// besideConsole is a message with the end of a console of whom it speaks.
+func besideConsole(message, whose, console string) string {
+	if console == "" {
+		return message
+	}
+	words := "; " + whose + " ends: "
+	return bounded(message, messageLimit-consoleLimit-len(words)) + words + console
 }

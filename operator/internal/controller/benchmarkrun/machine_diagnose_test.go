@@ -12,6 +12,8 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
 )
 
 type machineChange func(*kubevirtv1.VirtualMachineInstance)
@@ -185,5 +187,91 @@ func TestConsoleFitsTheMessage(t *testing.T) {
 	}
 	if withConsole(nil, "x") != nil || withConsole(long, "") != long {
 		t.Error("something is added to nothing")
+	}
+}
+
+// TestBooting: a machine that runs has the time that its user gave it, and none more.
+func TestBooting(t *testing.T) {
+	ran := func(m *kubevirtv1.VirtualMachineInstance) {
+		serves(m)
+		m.Status.PhaseTransitionTimestamps = []kubevirtv1.VirtualMachineInstancePhaseTransitionTimestamp{
+			{Phase: kubevirtv1.Scheduling, PhaseTransitionTimestamp: metav1.NewTime(epoch)},
+			{Phase: kubevirtv1.Running, PhaseTransitionTimestamp: metav1.NewTime(epoch.Add(20 * time.Second))},
+		}
+	}
+	machine, boot := testMachine("m", ran), 60*time.Second
+	for _, now := range []time.Duration{20 * time.Second, 79 * time.Second} {
+		got := booting(machine, boot, epoch.Add(now))
+		if got == nil || got.at != epoch.Add(80*time.Second) || got.over(epoch.Add(now)) || !strings.Contains(got.message, "bootSeconds gives it 1m0s") {
+			t.Errorf("after %s: %+v", now, got)
+		}
+	}
+	if got := booting(machine, boot, epoch.Add(80*time.Second)); got != nil {
+		t.Errorf("when its time is over: %+v", got)
+	}
+	if got := booting(testMachine("m", serves), boot, epoch.Add(59*time.Second)); got == nil {
+		t.Error("a machine without a history of phases does not wait")
+	}
+	if got := booting(machine, 0, epoch); got != nil {
+		t.Errorf("without bootSeconds: %+v", got)
+	}
+}
+
+// TestSilentMachine: where no probe frame gets through a user's own machine, the
+// verdict has its console's end.
+func TestSilentMachine(t *testing.T) {
+	own := func(s *scope) {
+		s.run.Spec.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
+			Custom: &v1alpha1.CustomFunction{ContainerDisk: "x"}}
+		machine := testMachine(s.names.Function("two"), serves)
+		s.machines = []kubevirtv1.VirtualMachineInstance{*machine}
+	}
+	s := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), own)
+	if name := s.failedMachine(); name != "two" {
+		t.Fatalf("the console of %q is read", name)
+	}
+	s.console = map[string]string{"two": "two login"}
+	got := decide(s)
+	if got.outcome == nil || got.outcome.reason != v1alpha1.ReasonNoPathThroughChain ||
+		got.outcome.message != `the measurer says why; the console of "two" ends: two login` {
+		t.Errorf("%+v", got.outcome)
+	}
+	other := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready), own)
+	if name := other.failedMachine(); name != "" {
+		t.Errorf("the console of %q is read for a failure of the generator", name)
+	}
+}
+
+// TestCustomIsAskedNothing: nothing in it could answer, so nobody is missing.
+func TestCustomIsAskedNothing(t *testing.T) {
+	s := newScope(launched)
+	s.plan.Run.Namespace = "lab"
+	s.plan.Functions = []plan.Function{{Name: "two", Runtime: v1alpha1.RuntimeVirtualMachine, Machine: &plan.Machine{Custom: &plan.Custom{}}}}
+	want := []measure.FunctionSource{{Name: "two", Guest: "lab_" + s.plan.Names().Function("two")}}
+	if diff := cmp.Diff(want, s.sources().Functions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReported: KubeVirt is not waited for to tell what it cannot know.
+func TestReported(t *testing.T) {
+	bridged := kubevirtv1.Interface{Name: "west", Model: "virtio", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}}}
+	virtual := kubevirtv1.Interface{Name: "east", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}}}
+	west := []kubevirtv1.VirtualMachineInstanceNetworkInterface{{Name: "west", MAC: "02:00:00:00:0a:05"}}
+	for name, test := range map[string]struct {
+		interfaces []kubevirtv1.Interface
+		devices    []kubevirtv1.HostDevice
+		status     []kubevirtv1.VirtualMachineInstanceNetworkInterface
+		want       bool
+	}{
+		"nothing said of a bridged port": {[]kubevirtv1.Interface{bridged, virtual}, nil, nil, false},
+		"all that can be said":           {[]kubevirtv1.Interface{bridged, virtual}, nil, west, true},
+		"virtual function, whole NIC":    {[]kubevirtv1.Interface{virtual}, []kubevirtv1.HostDevice{{Name: "west"}}, nil, true},
+	} {
+		m := testMachine("m")
+		m.Spec.Domain.Devices.Interfaces, m.Spec.Domain.Devices.HostDevices, m.Status.Interfaces = test.interfaces, test.devices, test.status
+		if got := reported(m); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

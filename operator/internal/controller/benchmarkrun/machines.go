@@ -165,8 +165,11 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 
 // failedMachine names the function whose virtual machine ends the run now, or "".
 func (s *scope) failedMachine() string {
-	if s.records == nil || s.records.failure != nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
+	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return ""
+	}
+	if failure := s.records.failure; failure != nil {
+		return s.silentMachine(failure.Reason)
 	}
 	for i := range s.run.Spec.Chain {
 		f := &s.run.Spec.Chain[i]
@@ -182,4 +185,24 @@ func (s *scope) failedMachine() string {
 		}
 	}
 	return ""
+}
+
+// silentMachine names the first user's own machine of a chain that no probe
+// frame got through, or "". Nothing in it can say why, but its console may.
+func (s *scope) silentMachine(reason string) string {
+	if reason != v1alpha1.ReasonNoPathThroughChain {
+		return ""
+	}
+	for i := range s.run.Spec.Chain {
+		if f := &s.run.Spec.Chain[i]; f.Function == v1alpha1.FunctionCustom {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// withGuest adds to the measurer's own failure what a silent machine said last.
+func (s *scope) withGuest(reason, message string) string {
+	name := s.silentMachine(reason)
+	return besideConsole(message, fmt.Sprintf("the console of %q", name), s.console[name])
 }

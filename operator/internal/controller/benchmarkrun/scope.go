@@ -112,9 +112,21 @@ func (s *scope) exists(f *v1alpha1.NetworkFunction) bool {
 func (s *scope) startTrouble(f *v1alpha1.NetworkFunction) *trouble {
 	if f.Runtime == v1alpha1.RuntimeVirtualMachine {
 		machine := s.machine(f.Name)
-		return withConsole(diagnoseMachineStart(machine, s.launcher(machine), s.startup()), s.console[f.Name])
+		if t := diagnoseMachineStart(machine, s.launcher(machine), s.startup()); t != nil {
+			return withConsole(t, s.console[f.Name])
+		}
+		return booting(machine, bootOf(f), s.now)
 	}
 	return diagnoseStart(s.function(f.Name), s.startup(), v1alpha1.ReasonChainNotReady)
+}
+
+// bootOf is how long a machine must have run at least; 0 for one that says
+// itself when it is ready.
+func bootOf(f *v1alpha1.NetworkFunction) time.Duration {
+	if f.Custom == nil || f.Custom.Readiness == nil {
+		return 0
+	}
+	return time.Duration(f.Custom.Readiness.BootSeconds) * time.Second
 }
 
 // readyTrouble is why a function that was ready no longer forwards, or nil.

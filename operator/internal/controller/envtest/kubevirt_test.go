@@ -71,8 +71,9 @@ func makeLauncher(ctx context.Context, machine *kubevirtv1.VirtualMachineInstanc
 		Namespace: machine.Namespace, Name: "virt-launcher-" + machine.Name + "-" + rand.String(5),
 		Labels: maps.Clone(machine.Labels), Annotations: maps.Clone(machine.Annotations),
 	}}
-	pod.Spec.Containers = []corev1.Container{
-		{Name: "compute", Image: "launcher:1"}, {Name: "kernel-boot", Image: machine.Spec.Domain.Firmware.KernelBoot.Container.Image},
+	pod.Spec.Containers = []corev1.Container{{Name: "compute", Image: "launcher:1"}}
+	if boot := machine.Spec.Domain.Firmware.KernelBoot; boot != nil {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "kernel-boot", Image: boot.Container.Image})
 	}
 	if err := controllerutil.SetControllerReference(machine, pod, cluster.Scheme()); err != nil {
 		return err
@@ -221,6 +222,29 @@ func TestVirtualMachines(t *testing.T) {
 				f.Platform = &v1alpha1.Platform{OnDifference: v1alpha1.OnDifferenceFail}
 			}))
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/MachineDiffers")
+			l.expectNothingLeft(run)
+		},
+		"the user's own": func(l *lab) {
+			l.node.set(func(n *node) { n.silent[pathChain] = true })
+			run := l.run("run", inMachine(func(f *v1alpha1.NetworkFunction) {
+				f.Function, f.Image = v1alpha1.FunctionCustom, ""
+				f.Custom = &v1alpha1.CustomFunction{ContainerDisk: "example/vyos:1", UserData: "west {{ .West.AddressIPv4 }}"}
+			}))
+			l.expect(run, v1alpha1.ConditionChainReady, "True/ChainReady")
+			machine, seed := l.theMachine(), &corev1.Secret{}
+			name := machine.Spec.Volumes[1].CloudInitNoCloud.UserDataSecretRef.Name
+			l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: name}, seed)).To(Succeed())
+			l.Expect(string(seed.Data["userdata"])).To(Equal("west 198.18.0.2/24"))
+			l.Expect(metav1.IsControlledBy(seed, run)).To(BeTrue())
+			l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+			l.Eventually(l.objects).Should(BeEmpty())
+		},
+		"a placeholder that is none": func(l *lab) {
+			run := l.run("run", inMachine(func(f *v1alpha1.NetworkFunction) {
+				f.Function, f.Image = v1alpha1.FunctionCustom, ""
+				f.Custom = &v1alpha1.CustomFunction{ContainerDisk: "example/vyos:1", UserData: "{{ .West.Address }}"}
+			}))
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/InvalidPlaceholder")
 			l.expectNothingLeft(run)
 		},
 		"suspended and deleted": func(l *lab) {

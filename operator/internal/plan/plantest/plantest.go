@@ -89,6 +89,13 @@ func Machine(name string) v1alpha1.NetworkFunction {
 	return v1alpha1.NetworkFunction{Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimeVirtualMachine}
 }
 
+// Custom is the user's own machine with every default.
+func Custom(name string, custom v1alpha1.CustomFunction) v1alpha1.NetworkFunction {
+	f := Machine(name)
+	f.Function, f.Custom = v1alpha1.FunctionCustom, &custom
+	return f
+}
+
 func throughput() *v1alpha1.Throughput {
 	goal := func(name string, loss int32) v1alpha1.Goal {
 		return v1alpha1.Goal{
@@ -194,6 +201,45 @@ func SRIOV(routers int) plan.Input {
 	Offer(&device, "openshift.io/dut_inner", 8)
 	in.Nodes = []corev1.Node{device, generator}
 	return in
+}
+
+// MachineSRIOV is SRIOV with virtual machines in place of the pods.
+func MachineSRIOV(routers int) plan.Input {
+	in := SRIOV(routers)
+	InMachines(&in)
+	return in
+}
+
+// MachineHostDevices is a run of one router in a virtual machine whose ports are
+// whole NICs, generator and device on two nodes.
+func MachineHostDevices() plan.Input {
+	in := Input(1)
+	Attach(&in, v1alpha1.AttachmentHostDevice)
+	in.Testbed.Spec.Ports.West = HostDevicePort("0000:03:00.0")
+	in.Testbed.Spec.Ports.East = HostDevicePort("0000:03:00.1")
+	in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+		West: &v1alpha1.DeviceHostDevice{ResourceName: "vnfbench.io/dut-nic", MACAddress: "3C:FD:FE:00:00:01"},
+		East: &v1alpha1.DeviceHostDevice{ResourceName: "vnfbench.io/dut-nic", MACAddress: "3c:fd:fe:00:00:02"},
+	}
+	generator, device := Node("generator"), Node("device")
+	Offer(&device, "vnfbench.io/dut-nic", 2)
+	in.Nodes = []corev1.Node{device, generator}
+	InMachines(&in)
+	return in
+}
+
+// InMachines makes virtual machines of the chain's pods, and brings KubeVirt to
+// every node.
+func InMachines(in *plan.Input) {
+	in.KubeVirt = true
+	for i := range in.Nodes {
+		in.Nodes[i].Labels["kubevirt.io/schedulable"] = "true"
+	}
+	for i := range in.Run.Spec.Chain {
+		pod := in.Run.Spec.Chain[i]
+		in.Run.Spec.Chain[i] = Machine(pod.Name)
+		in.Run.Spec.Chain[i].West, in.Run.Spec.Chain[i].East = pod.West, pod.East
+	}
 }
 
 // Node is ready, has 4 CPUs and 8 GiB, and a label with its name.

@@ -1,0 +1,71 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func customChain(custom string) string {
+	return "[{name: own, function: Custom, runtime: VirtualMachine, custom: {" + custom + "}}]"
+}
+
+func TestCustomIsAdmitted(t *testing.T) {
+	for name, custom := range map[string]string{
+		"a disk image":         "containerDisk: example/vyos:1",
+		"from a registry":      "containerDisk: example/vyos:1, imagePullSecret: registry, imagePullPolicy: Always",
+		"a claim":              "persistentVolumeClaim: vyos",
+		"a data volume":        "dataVolume: vyos",
+		"user data":            "containerDisk: x, userData: '#cloud-config', networkData: 'version: 2', cloudInit: ConfigDrive",
+		"a secret":             "containerDisk: x, userDataSecretRef: {name: seed}, networkData: 'version: 2'",
+		"the whole shape":      "containerDisk: x, firmware: EFISecureBoot, machineType: pc-q35-9.2, diskBus: SATA, managementNIC: None, interfaceOrder: EastWest",
+		"a minimum boot":       "containerDisk: x, readiness: {bootSeconds: 90}",
+		"no NIC, but patience": "containerDisk: x, managementNIC: None, readiness: {bootSeconds: 90}",
+		"asked over HTTP":      "containerDisk: x, readiness: {kind: HTTP, port: 443, path: /login}",
+		"asked over TCP":       "containerDisk: x, readiness: {kind: TCP, port: 22, bootSeconds: 10}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := create(object(t, goodRun, map[string]string{"spec.chain": customChain(custom)})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCustomIsRefusedWithFieldAndRemedy(t *testing.T) {
+	tests := map[string]struct {
+		chain string
+		want  []string
+	}{
+		"in a pod":            {"[{name: own, function: Custom, custom: {containerDisk: x}}]", []string{"spec.chain[0].runtime", "set runtime VirtualMachine"}},
+		"nothing said":        {"[{name: own, function: Custom, runtime: VirtualMachine}]", []string{"spec.chain[0].custom", "custom is required"}},
+		"of another function": {"[{name: own, function: Router, runtime: VirtualMachine, custom: {containerDisk: x}}]", []string{"spec.chain[0].custom", "forbidden with any other"}},
+		"an image":            {"[{name: own, function: Custom, runtime: VirtualMachine, image: x, custom: {containerDisk: x}}]", []string{"spec.chain[0].image", "custom.containerDisk"}},
+		"no disk":             {customChain("diskBus: SATA"), []string{"spec.chain[0].custom", "exactly one of"}},
+		"two disks":           {customChain("containerDisk: x, dataVolume: z"), []string{"spec.chain[0].custom", "exactly one of"}},
+		"a claim's secret":    {customChain("persistentVolumeClaim: x, imagePullSecret: z"), []string{"spec.chain[0].custom.imagePullSecret", "containerDisk alone"}},
+		"a claim's policy":    {customChain("persistentVolumeClaim: x, imagePullPolicy: Always"), []string{"spec.chain[0].custom.imagePullPolicy", "containerDisk alone"}},
+		"an unknown policy":   {customChain("containerDisk: x, imagePullPolicy: Sometimes"), []string{"spec.chain[0].custom.imagePullPolicy", "Unsupported value"}},
+		"user data twice":     {customChain("containerDisk: x, userData: x, userDataSecretRef: {name: z}"), []string{"spec.chain[0].custom.userDataSecretRef", "not both"}},
+		"a seed of nothing":   {customChain("containerDisk: x, cloudInit: NoCloud"), []string{"spec.chain[0].custom.cloudInit", "leave cloudInit out"}},
+		"a secret of no name": {customChain("containerDisk: x, userDataSecretRef: {}"), []string{"spec.chain[0].custom.userDataSecretRef.name", "Required"}},
+		"nobody to ask":       {customChain("containerDisk: x, managementNIC: None, readiness: {kind: TCP, port: 22}"), []string{"spec.chain[0].custom.readiness", "set managementNIC First"}},
+		"no port":             {customChain("containerDisk: x, readiness: {kind: HTTP}"), []string{"spec.chain[0].custom.readiness.port", "port is required"}},
+		"a port of nothing":   {customChain("containerDisk: x, readiness: {port: 22}"), []string{"spec.chain[0].custom.readiness.port", "forbidden with Probe"}},
+		"a path of TCP":       {customChain("containerDisk: x, readiness: {kind: TCP, port: 22, path: /}"), []string{"spec.chain[0].custom.readiness.path", "HTTP alone"}},
+		"unknown firmware":    {customChain("containerDisk: x, firmware: Coreboot"), []string{"spec.chain[0].custom.firmware", "Unsupported value"}},
+		"a machine's options": {customChain("containerDisk: x, machineType: 'q35,usb=on'"), []string{"spec.chain[0].custom.machineType", "should match"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := create(object(t, goodRun, map[string]string{"spec.chain": test.chain}))
+			if err == nil {
+				t.Fatal("it was admitted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want it to say %q", err, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,240 @@
+package v1alpha1
+
+import (
+	"cmp"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// CloudInit is how a guest is given its user data.
+// +kubebuilder:validation:Enum=NoCloud;ConfigDrive
+type CloudInit string
+
+const (
+	// CloudInitNoCloud is a disk with the label "cidata".
+	CloudInitNoCloud CloudInit = "NoCloud"
+	// CloudInitConfigDrive is OpenStack's disk with the label "config-2".
+	CloudInitConfigDrive CloudInit = "ConfigDrive"
+)
+
+// Firmware is what starts a virtual machine.
+// +kubebuilder:validation:Enum=BIOS;EFI;EFISecureBoot
+type Firmware string
+
+const (
+	// FirmwareBIOS is SeaBIOS.
+	FirmwareBIOS Firmware = "BIOS"
+	// FirmwareEFI is OVMF without Secure Boot.
+	FirmwareEFI Firmware = "EFI"
+	// FirmwareEFISecureBoot is OVMF with Secure Boot, which needs system management mode.
+	FirmwareEFISecureBoot Firmware = "EFISecureBoot"
+)
+
+// DiskBus is what a virtual machine's disks are attached to.
+// +kubebuilder:validation:Enum=Virtio;SATA;SCSI
+type DiskBus string
+
+const (
+	// DiskBusVirtio needs a paravirtual driver in the guest.
+	DiskBusVirtio DiskBus = "Virtio"
+	// DiskBusSATA is an emulated AHCI controller.
+	DiskBusSATA DiskBus = "SATA"
+	// DiskBusSCSI is a virtio-scsi controller.
+	DiskBusSCSI DiskBus = "SCSI"
+)
+
+// ManagementNIC says whether a virtual machine has a NIC on the pod network.
+// +kubebuilder:validation:Enum=First;None
+type ManagementNIC string
+
+const (
+	// ManagementNICFirst puts it before the traffic ports.
+	ManagementNICFirst ManagementNIC = "First"
+	// ManagementNICNone leaves it out.
+	ManagementNICNone ManagementNIC = "None"
+)
+
+// InterfaceOrder is the order of the traffic ports on the guest's bus.
+// +kubebuilder:validation:Enum=WestEast;EastWest
+type InterfaceOrder string
+
+const (
+	// InterfaceOrderWestEast puts west before east.
+	InterfaceOrderWestEast InterfaceOrder = "WestEast"
+	// InterfaceOrderEastWest puts east before west.
+	InterfaceOrderEastWest InterfaceOrder = "EastWest"
+)
+
+// ReadinessKind is what tells that a user's virtual machine has started.
+// +kubebuilder:validation:Enum=Probe;HTTP;TCP
+type ReadinessKind string
+
+const (
+	// ReadinessProbe leaves it to the generator's probe frames.
+	ReadinessProbe ReadinessKind = "Probe"
+	// ReadinessHTTP asks over HTTP on the management NIC.
+	ReadinessHTTP ReadinessKind = "HTTP"
+	// ReadinessTCP opens a TCP connection on the management NIC.
+	ReadinessTCP ReadinessKind = "TCP"
+)
+
+// CustomFunction is the user's own virtual machine: exactly one disk, and what
+// the guest is told.
+// +kubebuilder:validation:XValidation:rule="[has(self.containerDisk), has(self.persistentVolumeClaim), has(self.dataVolume)].filter(x, x).size() == 1",message="exactly one of containerDisk, persistentVolumeClaim and dataVolume is required"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullSecret)",message="imagePullSecret is for containerDisk alone; leave it out",fieldPath=".imagePullSecret"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullPolicy)",message="imagePullPolicy is for containerDisk alone; leave it out",fieldPath=".imagePullPolicy"
+// +kubebuilder:validation:XValidation:rule="!has(self.userData) || !has(self.userDataSecretRef)",message="give userData or userDataSecretRef, not both",fieldPath=".userDataSecretRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.cloudInit) || has(self.userData) || has(self.userDataSecretRef) || has(self.networkData)",message="cloudInit says how the guest gets userData, userDataSecretRef or networkData; give one of them, or leave cloudInit out",fieldPath=".cloudInit"
+// +kubebuilder:validation:XValidation:rule="!has(self.managementNIC) || self.managementNIC == 'First' || !has(self.readiness) || !has(self.readiness.kind) || self.readiness.kind == 'Probe'",message="readiness HTTP and TCP ask on the management NIC; set managementNIC First, or readiness.kind Probe",fieldPath=".readiness"
+type CustomFunction struct {
+	// containerDisk is an image that holds the disk in its folder /disk.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	ContainerDisk string `json:"containerDisk,omitempty"`
+
+	// imagePullSecret names the Secret for containerDisk's registry. Absent: the
+	// operator's first.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ImagePullSecret string `json:"imagePullSecret,omitempty"`
+
+	// imagePullPolicy of containerDisk. Absent: the operator's.
+	// +optional
+	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
+	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+
+	// persistentVolumeClaim is the name of a claim that holds the disk. The
+	// guest writes to a layer above it that ends with the run: the claim stays
+	// as it is.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
+
+	// dataVolume is the name of a DataVolume that holds the disk; KubeVirt waits
+	// until it is filled. The guest writes to the DataVolume itself: what a run
+	// changes is there in the next. For a disk that stays as it is, name its
+	// claim in persistentVolumeClaim, which has the same name.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	DataVolume string `json:"dataVolume,omitempty"`
+
+	// userData is cloud-init user data, with placeholders such as
+	// "{{ .West.AddressIPv4 }}" for what the plan chose. It reaches the guest in
+	// a Secret that is made for the run. It stands here in the clear: passwords
+	// belong into userDataSecretRef.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16384
+	UserData string `json:"userData,omitempty"`
+
+	// userDataSecretRef names a Secret whose key userdata the guest is given as
+	// it is: the operator has no right to read it, so it fills no placeholders in.
+	// +optional
+	UserDataSecretRef *UserDataSecretReference `json:"userDataSecretRef,omitempty"`
+
+	// networkData is cloud-init network configuration, with the same
+	// placeholders as userData. Absent: none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	NetworkData string `json:"networkData,omitempty"`
+
+	// cloudInit is NoCloud or ConfigDrive. Absent: NoCloud where there is user
+	// data or network data, and no such disk otherwise.
+	// +optional
+	CloudInit CloudInit `json:"cloudInit,omitempty"`
+
+	// firmware is BIOS, EFI or EFISecureBoot. Absent: BIOS.
+	// +optional
+	Firmware Firmware `json:"firmware,omitempty"`
+
+	// machineType is QEMU's, such as "q35". Absent: KubeVirt's default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$`
+	MachineType string `json:"machineType,omitempty"`
+
+	// diskBus is Virtio, SATA or SCSI, for the disk and that of cloudInit. Absent: Virtio.
+	// +optional
+	DiskBus DiskBus `json:"diskBus,omitempty"`
+
+	// managementNIC is First (a NIC on the pod network before the traffic ports,
+	// with an address by DHCP), or None. Absent: First.
+	// +optional
+	ManagementNIC ManagementNIC `json:"managementNIC,omitempty"`
+
+	// interfaceOrder is WestEast or EastWest, the order of the traffic ports on
+	// the guest's bus. Absent: WestEast.
+	// +optional
+	InterfaceOrder InterfaceOrder `json:"interfaceOrder,omitempty"`
+
+	// readiness says when the machine counts as started. Absent: kind Probe.
+	// +optional
+	Readiness *CustomReadiness `json:"readiness,omitempty"`
+}
+
+// UserDataSecretReference names a Secret of the run's namespace.
+type UserDataSecretReference struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
+// CustomReadiness says when the user's virtual machine counts as started. In
+// every case the generator's probe frames must get through the chain within
+// startupSeconds before anything is measured.
+// +kubebuilder:validation:XValidation:rule="(has(self.kind) && self.kind != 'Probe') == has(self.port)",message="port is required with kind HTTP and TCP, and forbidden with Probe",fieldPath=".port"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || (has(self.kind) && self.kind == 'HTTP')",message="path is for kind HTTP alone; leave it out",fieldPath=".path"
+type CustomReadiness struct {
+	// kind is Probe (the machine runs; the rest shows by the generator's probe
+	// frames), HTTP or TCP (and it answers on its management NIC; one that stops
+	// to answer later ends the run with ChainFailed). Default Probe.
+	// +optional
+	// +kubebuilder:default=Probe
+	Kind ReadinessKind `json:"kind,omitempty"`
+
+	// bootSeconds is how long the machine must have run at least before it
+	// counts as started; startupSeconds grows by it. Default 0.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	BootSeconds int32 `json:"bootSeconds,omitempty"`
+
+	// port that is asked, with kind HTTP and TCP.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// path that is asked for, with kind HTTP. Absent: "/".
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^/`
+	Path string `json:"path,omitempty"`
+}
+
+// Effective is the function with every default filled in. Callers may change
+// what they get.
+func (c *CustomFunction) Effective() CustomFunction {
+	e := *c.DeepCopy()
+	e.CloudInit = cmp.Or(e.CloudInit, CloudInitNoCloud)
+	e.Firmware = cmp.Or(e.Firmware, FirmwareBIOS)
+	e.DiskBus = cmp.Or(e.DiskBus, DiskBusVirtio)
+	e.ManagementNIC = cmp.Or(e.ManagementNIC, ManagementNICFirst)
+	e.InterfaceOrder = cmp.Or(e.InterfaceOrder, InterfaceOrderWestEast)
+	if e.Readiness == nil {
+		e.Readiness = &CustomReadiness{}
+	}
+	e.Readiness.Kind = cmp.Or(e.Readiness.Kind, ReadinessProbe)
+	if e.Readiness.Kind == ReadinessHTTP {
+		e.Readiness.Path = cmp.Or(e.Readiness.Path, "/")
+	}
+	return e
+}

@@ -1,0 +1,113 @@
+package chain_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+// TestSeed: the secret has the filled texts, and none that the user's own secret has.
+func TestSeed(t *testing.T) {
+	in := custom()
+	p := mustMake(t, in)
+	want := []map[string]string{
+		{"userdata": "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address 198.18.0.2/24\n"},
+		{"networkdata": "version: 2 # " + p.Functions[1].Config.Ports[1].MAC + "\n"},
+		nil,
+	}
+	for i := range p.Functions {
+		secret, err := chain.Seed(p, &p.Functions[i], in.Run.Spec.Chain[i].Custom)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want[i] == nil {
+			if secret != nil {
+				t.Errorf("a machine that reads nothing has the secret %+v", secret)
+			}
+			continue
+		}
+		got := map[string]string{}
+		for key, value := range secret.Data {
+			got[key] = string(value)
+		}
+		if diff := cmp.Diff(want[i], got); diff != "" || !*secret.Immutable {
+			t.Errorf("%s (-want +got):\n%s", secret.Name, diff)
+		}
+		if secret.Name != p.Names().Function(p.Functions[i].Name) || secret.Labels[v1alpha1.LabelRun] != string(in.Run.UID) {
+			t.Errorf("%+v", secret.ObjectMeta)
+		}
+	}
+}
+
+// TestUserDataStandsInTheSecretAlone: no other object of the run has any of it.
+func TestUserDataStandsInTheSecretAlone(t *testing.T) {
+	for _, secret := range []string{"vyos_config_commands", "198.18.0.2/24\n"} {
+		if text := render(t, objectsOf(mustMake(t, custom()))); bytes.Contains(text, []byte(secret)) {
+			t.Errorf("%q is in an object that is no secret", secret)
+		}
+	}
+}
+
+// TestClaimStaysAsItIs: the user's claim is below a layer of its own.
+func TestClaimStaysAsItIs(t *testing.T) {
+	spec := chain.Functions(mustMake(t, custom()))[1].Machine.Spec
+	for _, volume := range spec.Volumes {
+		if volume.PersistentVolumeClaim != nil || volume.DataVolume != nil {
+			t.Errorf("volume %q can be written to", volume.Name)
+		}
+	}
+	if spec.Volumes[0].Ephemeral.PersistentVolumeClaim.ClaimName != "firewall" {
+		t.Errorf("%+v", spec.Volumes[0])
+	}
+}
+
+// TestCustomProbes: KubeVirt asks what the user chose, and nothing where the
+// generator's frames are to say it.
+func TestCustomProbes(t *testing.T) {
+	functions := chain.Functions(mustMake(t, custom()))
+	tcp, http := functions[0].Machine.Spec, functions[1].Machine.Spec
+	if p := tcp.ReadinessProbe; p.TCPSocket == nil || p.TCPSocket.Port.IntValue() != 22 || p.HTTPGet != nil {
+		t.Errorf("%+v", p)
+	}
+	if p := http.ReadinessProbe; p.HTTPGet == nil || p.HTTPGet.Port.IntValue() != 443 || p.HTTPGet.Path != "/login" || p.HTTPGet.Scheme != corev1.URISchemeHTTP {
+		t.Errorf("%+v", p)
+	}
+	for port, spec := range map[int32]kubevirtv1.VirtualMachineInstanceSpec{22: tcp, 443: http} {
+		if got := spec.Domain.Devices.Interfaces[0].Ports; len(got) != 1 || got[0].Port != port {
+			t.Errorf("the management NIC lets in %+v, want port %d alone", got, port)
+		}
+	}
+	if silent := functions[2].Machine.Spec; silent.ReadinessProbe != nil || *silent.Domain.Devices.AutoattachPodInterface {
+		t.Errorf("%+v", silent)
+	}
+}
+
+// TestCustomHasTheMachinesRest: what holds for every machine holds for the user's.
+func TestCustomHasTheMachinesRest(t *testing.T) {
+	for _, function := range chain.Functions(mustMake(t, custom())) {
+		spec := function.Machine.Spec
+		if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || !spec.Domain.Devices.DisableHotplug ||
+			!*spec.Domain.Devices.LogSerialConsole || spec.Domain.Firmware.KernelBoot != nil || !strings.Contains(function.Machine.Name, "-fn-") {
+			t.Errorf("%+v", spec)
+		}
+		if disk := spec.Domain.Devices.Disks[0]; disk.Name != "disk" || *disk.BootOrder != 1 {
+			t.Errorf("it starts from %+v", disk)
+		}
+	}
+}
+
+// TestSeedRefuses: what admission and plan would have found is not passed on.
+func TestSeedRefuses(t *testing.T) {
+	p := mustMake(t, plantest.MachineInput(1))
+	if secret, err := chain.Seed(p, &p.Functions[0], &v1alpha1.CustomFunction{UserData: "{{ .Nothing }}"}); err == nil {
+		t.Errorf("made %+v", secret)
+	}
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/placeholder"
+)
+
+// Custom is what a user's own machine differs in. Of user data and network data
+// it has digests alone: they may hold secrets, and a plan is no place for them.
+type Custom struct {
+	// One of the three holds the disk.
+	ContainerDisk         string `json:"containerDisk,omitempty"`
+	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
+	DataVolume            string `json:"dataVolume,omitempty"`
+	// ImagePullSecret and ImagePullPolicy are empty where the run's own hold.
+	ImagePullSecret string            `json:"imagePullSecret,omitempty"`
+	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+
+	CloudInit v1alpha1.CloudInit `json:"cloudInit"`
+	// UserDataSecret is the user's own; it is not read.
+	UserDataSecret string `json:"userDataSecret,omitempty"`
+	// UserDataDigest and NetworkDataDigest are of the texts as the run's spec has
+	// them, with their placeholders; empty where there is none.
+	UserDataDigest    string `json:"userDataDigest,omitempty"`
+	NetworkDataDigest string `json:"networkDataDigest,omitempty"`
+
+	Firmware       v1alpha1.Firmware       `json:"firmware"`
+	MachineType    string                  `json:"machineType,omitempty"`
+	DiskBus        v1alpha1.DiskBus        `json:"diskBus"`
+	ManagementNIC  v1alpha1.ManagementNIC  `json:"managementNIC"`
+	InterfaceOrder v1alpha1.InterfaceOrder `json:"interfaceOrder"`
+
+	Readiness v1alpha1.CustomReadiness `json:"readiness"`
+}
+
+// IsCustom says that the function is the user's own machine, of which nothing
+// is known but what it forwards.
+func (f *Function) IsCustom() bool { return f.IsMachine() && f.Machine.Custom != nil }
+
+// HasSeed says that the machine is given user data or network data.
+func (c *Custom) HasSeed() bool {
+	return c.UserDataDigest != "" || c.UserDataSecret != "" || c.NetworkDataDigest != ""
+}
+
+func customOf(spec v1alpha1.CustomFunction) *Custom {
+	c := &Custom{
+		ContainerDisk: spec.ContainerDisk, PersistentVolumeClaim: spec.PersistentVolumeClaim, DataVolume: spec.DataVolume,
+		ImagePullSecret: spec.ImagePullSecret, ImagePullPolicy: spec.ImagePullPolicy,
+		CloudInit: spec.CloudInit, UserDataDigest: textDigest(spec.UserData), NetworkDataDigest: textDigest(spec.NetworkData),
+		Firmware: spec.Firmware, MachineType: spec.MachineType, DiskBus: spec.DiskBus,
+		ManagementNIC: spec.ManagementNIC, InterfaceOrder: spec.InterfaceOrder,
+		Readiness: *spec.Readiness,
+	}
+	if spec.UserDataSecretRef != nil {
+		c.UserDataSecret = spec.UserDataSecretRef.Name
+	}
+	return c
+}
+
+// textDigest is "sha256:" and hexadecimal digits, or "" for no text.
+func textDigest(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Seed is what a user's own machine reads, its placeholders filled in: empty
+// texts where its spec has none. Its error is a *measure.Failure that names the
+// field.
+func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData string, err error) {
+	values := placeholder.Of(f.Config)
+	fill := func(field, text string) string {
+		if err != nil {
+			return ""
+		}
+		filled, problem := values.Fill(text)
+		if problem != nil {
+			err = fail(v1alpha1.ReasonInvalidPlaceholder,
+				fmt.Sprintf("correct custom.%s of function %q in spec.chain and apply the run under a new name", field, f.Name),
+				"custom.%s of function %q: %w", field, f.Name, problem)
+		}
+		return filled
+	}
+	userData, networkData = fill("userData", spec.UserData), fill("networkData", spec.NetworkData)
+	return userData, networkData, err
+}
+
+// checkSeeds finds a wrong placeholder before anything is made.
+func checkSeeds(in Input, functions []Function) error {
+	for i := range functions {
+		if !functions[i].IsCustom() {
+			continue
+		}
+		if _, _, err := functions[i].Seed(in.Run.Spec.Chain[i].Custom); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bootSeconds is the longest that a user's own machine boots for sure.
+func bootSeconds(functions []Function) int {
+	longest := int32(0)
+	for i := range functions {
+		if functions[i].IsCustom() {
+			longest = max(longest, functions[i].Machine.Custom.Readiness.BootSeconds)
+		}
+	}
+	return int(longest)
+}
+
+// withoutCourse leaves out what touches no figure: how the disk's image is
+// pulled, and when the machine counts as started.
+func (c *Custom) withoutCourse() *Custom {
+	if c == nil {
+		return nil
+	}
+	kept := *c
+	kept.ImagePullSecret, kept.ImagePullPolicy = "", ""
+	kept.Readiness = v1alpha1.CustomReadiness{}
+	return &kept
+}
