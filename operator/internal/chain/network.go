@@ -118,7 +118,7 @@ func segmentsOf(p *plan.Plan) []plan.Segment {
 func network(p *plan.Plan, bridge string, end plan.End) *unstructured.Unstructured {
 	component, sysctls := ComponentMeasurer, quietSysctls
 	if end.Function != "" {
-		component, sysctls = ComponentFunction, functionSysctls(p, end.Function)
+		component, sysctls = ComponentFunction, functionSysctls(p, end)
 	}
 	return definition(p, bridge, end, component, sysctls)
 }
@@ -167,19 +167,24 @@ func ofMachine(p *plan.Plan, name string) bool {
 	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsMachine() })
 }
 
-// functionSysctls are what the function itself says that its ports need. In a
+// functionSysctls are what the function itself says that this port needs. In a
 // virtual machine it sets them itself.
-func functionSysctls(p *plan.Plan, name string) map[string]string {
+func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 	sysctls := map[string]string{}
 	for _, function := range p.Functions {
-		if function.Name != name {
+		if function.Name != end.Function {
 			continue
 		}
 		if function.IsMachine() {
 			return machineSysctls
 		}
-		for _, sysctl := range function.Config.Sysctls() {
-			sysctls[sysctl.Key] = sysctl.Value
+		for _, port := range function.Config.Ports {
+			if port.Name != end.Interface {
+				continue
+			}
+			for _, sysctl := range function.Config.PortSysctls(port) {
+				sysctls[sysctl.Key] = sysctl.Value
+			}
 		}
 	}
 	return sysctls

@@ -209,6 +209,14 @@ func TestSysctls(t *testing.T) {
 		slices.ContainsFunc(router().Sysctls(), func(s vnf.Sysctl) bool { return strings.Contains(s.Key, ".default.") }) {
 		t.Errorf("the interface for a tag, and it alone, inherits: %v", tagged.Sysctls())
 	}
+	for name, want := range map[string]bool{"west": false, "east": true} {
+		port := tagged.Ports[slices.IndexFunc(tagged.Ports, func(p vnf.Port) bool { return p.Name == name })]
+		sysctls := tagged.PortSysctls(port)
+		if got := slices.Contains(sysctls, vnf.Sysctl{Key: "net.ipv4.conf.IFNAME.forwarding", Value: "0"}) &&
+			slices.Contains(sysctls, vnf.Sysctl{Key: "net.ipv6.conf.IFNAME.disable_ipv6", Value: "1"}); got != want {
+			t.Errorf("port %s lets nothing pass that has no tag: %v, want %v", name, got, want)
+		}
+	}
 	sysctl := vnf.Sysctl{Key: "net.ipv4.conf.IFNAME.forwarding", Value: "1"}
 	if got, want := sysctl.Path("eth0.100"), "net/ipv4/conf/eth0.100/forwarding"; got != want {
 		t.Errorf("path %q, want %q", got, want)

@@ -62,6 +62,28 @@ func (c *Config) Sysctls() []Sysctl {
 	return sysctls
 }
 
+// PortSysctls are those of a port's own interface. Beneath an interface for a
+// tag it forwards nothing, so that no frame without the tag passes.
+func (c *Config) PortSysctls(p Port) []Sysctl {
+	if p.VLAN == 0 {
+		return c.Sysctls()
+	}
+	var sysctls []Sysctl
+	ipv4, ipv6 := c.Families()
+	if ipv4 {
+		sysctls = append(sysctls, Sysctl{"net.ipv4.conf.IFNAME.forwarding", "0"})
+	}
+	if ipv6 {
+		sysctls = append(sysctls, Sysctl{"net.ipv6.conf.IFNAME.disable_ipv6", "1"})
+	}
+	for _, sysctl := range c.Sysctls() {
+		if !strings.Contains(sysctl.Key, interfacePlaceholder) {
+			sysctls = append(sysctls, sysctl)
+		}
+	}
+	return sysctls
+}
+
 // Path is the parameter's file below /proc/sys for an interface.
 func (s Sysctl) Path(iface string) string {
 	parts := strings.Split(s.Key, ".")

@@ -186,6 +186,33 @@ func TestOnlyThePortsTagCounts(t *testing.T) {
 	}
 }
 
+// TestVLANDelayAndLoss has a device lose frames and write send times that make
+// the others' delay a second: next to that, a busy machine's own is nothing.
+func TestVLANDelayAndLoss(t *testing.T) {
+	const delay = uint64(time.Second)
+	d, _ := forward(t, func(p *testpath.Path) measure.Path {
+		return inVLANs(p.IPv4(measure.Forward), testVLAN, testVLAN)
+	}, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if sequenceOf(frame)%7 == 3 {
+			return
+		}
+		binary.NativeEndian.PutUint64(frame[ethernetBytes+ipv4Bytes+udpBytes+8:], monotonicNow()-delay)
+		send(withTag(frame, 0x8100_0000|testVLAN))
+	})
+	o := run(t, d, trialOf(128, 1000, 200*time.Millisecond)).Directions[0]
+	if want := (o.SentFrames + 3) / 7; o.LostFrames() != want {
+		t.Errorf("lost %d of %d frames, want %d", o.LostFrames(), o.SentFrames, want)
+	}
+	for name, got := range map[string]uint64{"first": o.FirstFrameNanoseconds, "least": o.Latency.MinNanoseconds, "median": o.Latency.P50Nanoseconds} {
+		if got < delay-delay/1000 || got > delay+delay/20 {
+			t.Errorf("%s delay %v, want %v", name, time.Duration(got), time.Duration(delay))
+		}
+	}
+	if o.DelayVariation.Samples == 0 || o.DelayVariation.Samples >= o.ReceivedFrames {
+		t.Errorf("%d samples of delay variation of %d frames", o.DelayVariation.Samples, o.ReceivedFrames)
+	}
+}
+
 // TestTagOnTheWire reads frames with tcpdump where they reach the device.
 func TestTagOnTheWire(t *testing.T) {
 	for name, way := range map[string]string{"direct": Direct, "inner veth": InnerVeth} {

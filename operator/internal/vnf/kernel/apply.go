@@ -22,7 +22,7 @@ func (f *Function) applyPort(port vnf.Port) error {
 	if err != nil {
 		return err
 	}
-	if err := f.applySysctls(port, link); err != nil {
+	if err := f.applySysctls(port, link, f.config.PortSysctls(port)); err != nil {
 		return err
 	}
 	if err := f.applyLink(port, link); err != nil {

@@ -71,24 +71,32 @@ func (f *Function) checkPort(port vnf.Port) error {
 		problems = append(problems, fmt.Errorf("interface %q has an MTU of %d bytes, want %d", attrs.Name, attrs.MTU, port.MTUBytes))
 	}
 	if port.VLAN != 0 {
+		problems = append(problems, split(checkSysctls(attrs.Name, f.config.PortSysctls(port)))...)
 		if link, err = checkVLAN(port, link); err != nil {
 			return errors.Join(append(problems, err)...)
 		}
 	}
 	for _, err := range []error{
-		f.checkSysctls(link.Attrs().Name),
+		checkSysctls(link.Attrs().Name, f.config.Sysctls()),
 		checkAddresses(port, link),
 		f.checkNeighbors(port, link),
 		f.checkRoutes(port, link),
 		f.checkBridge(link),
 	} {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			problems = append(problems, joined.Unwrap()...)
-		} else if err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, split(err)...)
 	}
 	return errors.Join(problems...)
+}
+
+// split is what was joined, or the one error, or none.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 func checkAddresses(port vnf.Port, link netlink.Link) error {

@@ -88,7 +88,7 @@ func (f *Function) applyTunnel() error {
 	if err != nil {
 		return fmt.Errorf("looking for the tunnel's interface: %w", err)
 	}
-	return f.applySysctls(vnf.Port{Name: "tunnel"}, link)
+	return f.applySysctls(vnf.Port{Name: "tunnel"}, link, f.config.Sysctls())
 }
 
 // Gateway is the tunnel's state, nil where the function is no gateway.

@@ -19,9 +19,9 @@ const procSys = "/proc/sys"
 
 // applySysctls writes only what is wrong: in a pod everything was set by the
 // tuning CNI plugin before, and nothing can be written.
-func (f *Function) applySysctls(port vnf.Port, link netlink.Link) error {
+func (f *Function) applySysctls(port vnf.Port, link netlink.Link, sysctls []vnf.Sysctl) error {
 	iface := link.Attrs().Name
-	for _, sysctl := range f.config.Sysctls() {
+	for _, sysctl := range sysctls {
 		value, err := readSysctl(sysctl, iface)
 		if err != nil {
 			return err
@@ -39,9 +39,9 @@ func (f *Function) applySysctls(port vnf.Port, link netlink.Link) error {
 }
 
 // checkSysctls joins an error for each parameter that is wrong.
-func (f *Function) checkSysctls(iface string) error {
+func checkSysctls(iface string, sysctls []vnf.Sysctl) error {
 	var problems []error
-	for _, sysctl := range f.config.Sysctls() {
+	for _, sysctl := range sysctls {
 		value, err := readSysctl(sysctl, iface)
 		if err == nil && value != sysctl.Value {
 			err = sysctlError(sysctl, iface, value, "")

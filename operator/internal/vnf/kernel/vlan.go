@@ -36,7 +36,7 @@ func (f *Function) applyVLAN(port vnf.Port, link netlink.Link) (netlink.Link, er
 	if err != nil {
 		return nil, err
 	}
-	if err := f.applySysctls(port, tagged); err != nil {
+	if err := f.applySysctls(port, tagged, f.config.Sysctls()); err != nil {
 		return nil, err
 	}
 	return tagged, f.applyLink(port, tagged)
