@@ -12,6 +12,8 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 HELM := $(TOOLS)/helm-v3.22.0
+KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
+KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
 CRANE := $(TOOLS)/crane-v0.20.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
@@ -136,8 +138,9 @@ test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers a
 test-lab-units: ## Unit tests of the lab.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 
-test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases, and compare both.
-	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
+test-chart: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) ## Lint and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
+	@test/kube-schemas.sh $(KUBE_SCHEMAS)
+	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
 
 test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
@@ -161,7 +164,7 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 ##@ Documentation
 .PHONY: docs-site
 docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no list and a link that leads nowhere fail.
-	@test/prerequisites.sh docs
+	@test/prerequisites.sh python
 	@test/docs-site.sh
 
 ##@ Generated files
@@ -184,6 +187,7 @@ $(TOOLS)/controller-gen-%: ; @test/install-tool.sh $@ sigs.k8s.io/controller-too
 $(TOOLS)/crd-ref-docs-%: ; @test/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
 $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
+$(TOOLS)/kubeconform-%: ; @test/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # Its version is pinned in the module, which the name here repeats.

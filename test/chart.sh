@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Lints and renders the chart with the values that people use and with those
-# that it must refuse, checks that the kustomize bases render, and that
-# config/default is what the chart gives.
+# that it must refuse, checks that the kustomize bases render, that config/default
+# is what the chart gives, and that Kubernetes knows every field of both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${HELM:?path of helm}" "${KUSTOMIZE:?path of kustomize}"
+: "${HELM:?path of helm}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/kube-schemas.sh}"
 HELM=$(realpath "$HELM") KUSTOMIZE=$(realpath "$KUSTOMIZE")
 export HELM KUSTOMIZE
 chart=charts/vnfbench passed=0 failed=0
@@ -57,6 +57,22 @@ refused "an empty manifest" "minLength" "$HELM" template x $manifest
 same() { (cd test/config && go vet ./... && go test -count=1 ./...); }
 if out=$(same 2>&1); then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL config/default is as the chart"; echo "$out"; fi
 ok "kustomize samples" "$KUSTOMIZE" build config/samples
+
+# The oldest Kubernetes that the chart takes, and the newest whose schemas are here.
+oldest=$(sed -n 's/^kubeVersion: ">=\([0-9.]*\).*/\1/p' $chart/Chart.yaml) newest=1.37.0
+conforms() { # conforms VERSION COMMAND...: Kubernetes VERSION knows every field that COMMAND prints
+  local version=$1; shift
+  "$@" | "$KUBECONFORM" -strict -kubernetes-version "$version" -skip ServiceMonitor,PrometheusRule \
+    -schema-location "$KUBE_SCHEMAS/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json"
+}
+misspelt() { "${template[@]}" | sed s/automountServiceAccountToken/automountServiceAccountTokens/; }
+for version in "$oldest" "$newest"; do
+  ok "schemas of $version: defaults" conforms "$version" "${template[@]}"
+  ok "schemas of $version: everything" conforms "$version" "${template[@]}" --set replicas=2 --set 'watchNamespaces={lab}' --set 'image.pullSecrets={key}' \
+    --set metrics.serviceMonitor=true,metrics.prometheusRule=true,metrics.dashboard=true
+  ok "schemas of $version: kustomize default" conforms "$version" "$KUSTOMIZE" build config/default
+  refused "schemas of $version: an unknown field" "automountServiceAccountTokens" conforms "$version" misspelt
+done
 echo "chart: $passed passed, $failed failed"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

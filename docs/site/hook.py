@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from mkdocs.exceptions import ConfigurationError
-from mkdocs.structure.files import File
+from mkdocs.structure.files import File, InclusionLevel
 
 TOP = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
@@ -74,7 +74,8 @@ def on_files(files, config):
         for _, path in links(waiting.pop()):
             if path.startswith("docs/") or files.get_file_from_path(uri_of(path)) or not (TOP / path).is_file():
                 continue
-            files.append(File.generated(config, uri_of(path), abs_src_path=str(TOP / path)))
+            # A page from elsewhere may be in the navigation; it is found by its link, too.
+            files.append(File.generated(config, uri_of(path), abs_src_path=str(TOP / path), inclusion=InclusionLevel.NOT_IN_NAV))
             if path.endswith(".md"):
                 waiting.append(path)
     return files

@@ -72,7 +72,10 @@ func TestFlux(t *testing.T) {
 	}
 	found = built(t, "flux/operator")
 	var release helm.HelmRelease
-	strict(t, found["HelmRelease/vnfbench-system/vnfbench"], &release)
+	strict(t, found["HelmRelease/flux-system/vnfbench"], &release)
+	if found["Namespace//"+release.Spec.TargetNamespace] == nil || release.Spec.StorageNamespace != release.Spec.TargetNamespace {
+		t.Errorf("the release goes into namespace %q, which is not made", release.Spec.TargetNamespace)
+	}
 	exists(t, "HelmRelease", release.Spec.Chart.Spec.Chart)
 	takes(t, release.Spec.Values.Raw)
 }
