@@ -24,7 +24,22 @@ mock_provider "talos" {
     defaults = { talos_config = "secret-of-talosconfig" }
   }
   mock_data "talos_image_factory_urls" {
-    defaults = { urls = { kernel = "https://factory.example/kernel", initramfs = "https://factory.example/initramfs", installer = "factory.example/installer:v1" } }
+    # Every field: OpenTofu's mocks want a nested object whole.
+    defaults = {
+      urls = {
+        disk_image            = ""
+        disk_image_secureboot = ""
+        initramfs             = "https://factory.example/initramfs"
+        installer             = "factory.example/installer:v1"
+        installer_secureboot  = ""
+        iso                   = ""
+        iso_secureboot        = ""
+        kernel                = "https://factory.example/kernel"
+        kernel_command_line   = ""
+        pxe                   = ""
+        uki                   = ""
+      }
+    }
   }
 }
 

@@ -3,11 +3,20 @@ mock_provider "matchbox" {}
 
 mock_provider "talos" {
   mock_data "talos_image_factory_urls" {
+    # Every field: OpenTofu's mocks want a nested object whole.
     defaults = {
       urls = {
-        kernel    = "https://factory.example/image/abc/v1.13.0/kernel-amd64"
-        initramfs = "https://factory.example/image/abc/v1.13.0/initramfs-amd64.xz"
-        installer = "factory.example/installer/abc:v1.13.0"
+        disk_image            = ""
+        disk_image_secureboot = ""
+        initramfs             = "https://factory.example/image/abc/v1.13.0/initramfs-amd64.xz"
+        installer             = "factory.example/installer/abc:v1.13.0"
+        installer_secureboot  = ""
+        iso                   = ""
+        iso_secureboot        = ""
+        kernel                = "https://factory.example/image/abc/v1.13.0/kernel-amd64"
+        kernel_command_line   = ""
+        pxe                   = ""
+        uki                   = ""
       }
     }
   }

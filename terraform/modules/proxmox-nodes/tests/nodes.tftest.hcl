@@ -3,10 +3,20 @@ mock_provider "proxmox" {}
 
 mock_provider "talos" {
   mock_data "talos_image_factory_urls" {
+    # Every field: OpenTofu's mocks want a nested object whole.
     defaults = {
       urls = {
-        disk_image = "https://factory.example/image/abc/v1.13.0/nocloud-amd64.raw.xz"
-        installer  = "factory.example/installer/abc:v1.13.0"
+        disk_image            = "https://factory.example/image/abc/v1.13.0/nocloud-amd64.raw.xz"
+        disk_image_secureboot = ""
+        initramfs             = ""
+        installer             = "factory.example/installer/abc:v1.13.0"
+        installer_secureboot  = ""
+        iso                   = ""
+        iso_secureboot        = ""
+        kernel                = ""
+        kernel_command_line   = ""
+        pxe                   = ""
+        uki                   = ""
       }
     }
   }

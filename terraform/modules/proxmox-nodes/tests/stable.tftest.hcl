@@ -3,7 +3,22 @@ mock_provider "proxmox" {}
 
 mock_provider "talos" {
   mock_data "talos_image_factory_urls" {
-    defaults = { urls = { disk_image = "https://factory.example/nocloud-amd64.raw.xz", installer = "factory.example/installer:v1" } }
+    # Every field: OpenTofu's mocks want a nested object whole.
+    defaults = {
+      urls = {
+        disk_image            = "https://factory.example/nocloud-amd64.raw.xz"
+        disk_image_secureboot = ""
+        initramfs             = ""
+        installer             = "factory.example/installer:v1"
+        installer_secureboot  = ""
+        iso                   = ""
+        iso_secureboot        = ""
+        kernel                = ""
+        kernel_command_line   = ""
+        pxe                   = ""
+        uki                   = ""
+      }
+    }
   }
 }
 

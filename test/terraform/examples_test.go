@@ -1,0 +1,77 @@
+package terraform_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// exampleRun plans a root with the values of its *.auto.tfvars alone, but for
+// Matchbox' credentials, which are files that a test has not.
+const exampleRun = `
+mock_provider "talos" {}
+mock_provider "helm" {}
+mock_provider "kubernetes" {}
+mock_provider "%PROVIDER%" {}
+
+run "example" {
+  command = plan
+%VARIABLES%
+  assert {
+    condition     = length(output.nodes) > 1 && contains(keys(output.addons), "vnfbench")
+    error_message = "machines and the operator"
+  }
+}
+`
+
+// TestExamples: what a user copies is accepted, from the roots' example.tfvars
+// and from the tutorials.
+func TestExamples(t *testing.T) {
+	block := regexp.MustCompile("(?s)```hcl\n(.*?)```")
+	for root, provider := range map[string]string{"lab-proxmox": "proxmox", "lab-metal": "matchbox"} {
+		tutorial, err := os.ReadFile(filepath.Join("../../docs/tutorials", "first-"+root+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := block.FindSubmatch(tutorial)
+		if found == nil {
+			t.Fatalf("the tutorial of %s has no block of hcl", root)
+		}
+		example, err := os.ReadFile(filepath.Join(source, "clusters", root, "example.tfvars"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, values := range map[string][]byte{"tutorial": found[1], "example": example} {
+			t.Run(root+"/"+name, func(t *testing.T) {
+				path := initialized(t, filepath.Join("clusters", root))
+				variables := ""
+				if provider == "matchbox" {
+					variables = "  variables {\n    matchbox_credentials = { client_cert = \"/dev/null\", client_key = \"/dev/null\", ca = \"/dev/null\" }\n  }\n"
+				}
+				files := map[string][]byte{
+					"lab.auto.tfvars":          values,
+					"tests/example.tftest.hcl": []byte(strings.NewReplacer("%PROVIDER%", provider, "%VARIABLES%", variables).Replace(exampleRun)),
+				}
+				// Stand-ins for the manifests that a user has downloaded.
+				for _, manifest := range []string{"kubevirt-operator.yaml", "multus-daemonset-thick.yml"} {
+					text, err := os.ReadFile(filepath.Join(source, "modules/addons/tests/fixtures", manifest))
+					if err != nil {
+						t.Fatal(err)
+					}
+					files[manifest] = text
+				}
+				for file, text := range files {
+					if err := os.WriteFile(filepath.Join(path, file), text, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				output, err := terraform.run(path, "test", "-no-color", "-filter=tests/example.tftest.hcl")
+				if err != nil || !strings.Contains(output, "1 passed, 0 failed") {
+					t.Errorf("%v\n%s", err, output)
+				}
+			})
+		}
+	}
+}
