@@ -56,11 +56,16 @@ type ComparedFigure struct {
 	Metric string            `json:"metric"`
 	// Values have one entry for each run, null where it has no such figure.
 	Values []*int64 `json:"values"`
+	// Floors say for which runs the device may do better than the value: nobody
+	// tried more, or the generator could not send more. Absent: for none.
+	Floors []bool `json:"floors,omitempty"`
 }
 
 var (
 	// originColumns tell whose a row is.
 	originColumns = []string{"namespace", "run", "planDigest", "completeness"}
+	// floorMetrics are those of a throughput that may be a floor.
+	floorMetrics = []string{"framesPerSecond", "layer1BitsPerSecond", "lineRatePartsPerMillion", "fragmentsPerSecond"}
 	// aboutColumns tell what a row's figures are of, in the order of their words.
 	aboutColumns = []string{
 		"figure", "frameBytes", "mix", "packetPayloadBytes", "goal", "load", "streams", "percentOfMaximum",
@@ -96,6 +101,7 @@ func Compare(docs []Document, now time.Time) (Comparison, error) {
 // thing are told apart by their number.
 func (c *Comparison) add(r row, run, runs int, found, seen map[string]int) {
 	about := map[string]string{}
+	floor := isFloor(v1alpha1.ThroughputResult{UpperBoundCause: v1alpha1.UpperBoundCause(r["upperBoundCause"])})
 	key := strings.Builder{}
 	for _, name := range aboutColumns {
 		if r[name] != "" {
@@ -120,6 +126,12 @@ func (c *Comparison) add(r row, run, runs int, found, seen map[string]int) {
 			c.Figures = append(c.Figures, ComparedFigure{About: about, Metric: metric, Values: make([]*int64, runs)})
 		}
 		c.Figures[at].Values[run] = &value
+		if floor && slices.Contains(floorMetrics, metric) {
+			if c.Figures[at].Floors == nil {
+				c.Figures[at].Floors = make([]bool, runs)
+			}
+			c.Figures[at].Floors[run] = true
+		}
 	}
 }
 
@@ -190,6 +202,12 @@ func comparisonNotes(docs []Document) []string {
 		if len(names) > 0 {
 			notes = append(notes, fmt.Sprintf("Not the same %s as %s: %s.", what, docs[0].Run.Name, strings.Join(names, ", ")))
 		}
+	}
+	floors := slices.ContainsFunc(docs, func(doc Document) bool {
+		return slices.ContainsFunc(doc.Results, func(frame v1alpha1.FrameResult) bool { return slices.ContainsFunc(frame.Throughput, isFloor) })
+	})
+	if floors {
+		notes = append(notes, "Some throughputs are lower limits, because the generator could not send more or nobody asked for more: the device may do better, so no change is told for them.")
 	}
 	differs("testbed", func(a, b Document) bool {
 		return a.Run.Namespace == b.Run.Namespace && a.Run.Testbed == b.Run.Testbed
@@ -337,24 +355,39 @@ func (c Comparison) sections(l letters) []section {
 		}
 		part := &parts[len(parts)-1]
 		cells := []string{aboutWords(f.About), strings.ReplaceAll(metric.words, "µ", l.micro)}
-		for _, value := range f.Values {
-			cells = append(cells, beside(f.Values[0], value, metric.format))
+		for i := range f.Values {
+			cells = append(cells, f.beside(i, metric.format, l))
 		}
 		part.rows = append(part.rows, cells)
 	}
 	return parts
 }
 
-// beside is a figure with its change from the first run's, where there is one.
-func beside(first, value *int64, format func(int64) string) string {
-	switch {
-	case value == nil:
+// manifold is the ratio from which on a change is told as a factor.
+const manifold = 10
+
+// beside is a run's figure with its change from the first run's, where there is
+// one that means something: between floors there is none.
+func (f ComparedFigure) beside(run int, format func(int64) string, l letters) string {
+	first, value := f.Values[0], f.Values[run]
+	if value == nil {
 		return none
-	case first == nil || *first == 0 || *first == *value:
-		return format(*value)
 	}
-	return fmt.Sprintf("%s (%+.1f %%)", format(*value), (float64(*value)/float64(*first)-1)*100)
+	text := format(*value)
+	if f.isFloor(run) {
+		text = l.atLeast + text
+	}
+	if first == nil || *first == 0 || *first == *value || f.isFloor(0) || f.isFloor(run) {
+		return text
+	}
+	ratio := float64(*value) / float64(*first)
+	if ratio >= manifold {
+		return fmt.Sprintf("%s (%s%.0f)", text, l.times, ratio)
+	}
+	return fmt.Sprintf("%s (%+.1f %%)", text, (ratio-1)*100)
 }
+
+func (f ComparedFigure) isFloor(run int) bool { return f.Floors != nil && f.Floors[run] }
 
 func aboutWords(about map[string]string) string {
 	var words []string

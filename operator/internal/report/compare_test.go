@@ -167,8 +167,17 @@ func TestComparisonIsReadable(t *testing.T) {
 }
 
 func TestComparisonNotes(t *testing.T) {
+	// Without lower limits, which the fixture has one of.
+	known := func(doc Document) Document {
+		for i := range doc.Results {
+			for j := range doc.Results[i].Throughput {
+				doc.Results[i].Throughput[j].UpperBoundCause = v1alpha1.CauseDeviceLoss
+			}
+		}
+		return doc
+	}
 	pod := func(change func(*Document)) Document {
-		doc := asPod(t)
+		doc := known(asPod(t))
 		change(&doc)
 		return doc
 	}
@@ -177,17 +186,42 @@ func TestComparisonNotes(t *testing.T) {
 		want  string
 	}{
 		"the same":     {pod(func(*Document) {}), ""},
-		"emulated":     {asMachine(t), "On an emulated processor (QEMU's TCG): as-e1000."},
+		"emulated":     {known(asMachine(t)), "On an emulated processor (QEMU's TCG): as-e1000."},
 		"partial":      {pod(func(d *Document) { d.Completeness = Partial }), "Not everything was measured: as-pod."},
+		"lower limit":  {asPod(t), "Some throughputs are lower limits"},
 		"testbed":      {pod(func(d *Document) { d.Run.Testbed = "other" }), "Not the same testbed as as-pod: as-pod."},
 		"nodes":        {pod(func(d *Document) { d.Plan.DeviceNode = "other" }), "Not the same nodes"},
 		"platform":     {pod(func(d *Document) { d.Device.Fingerprint.Digest = "sha256:other" }), "Not the same platform"},
 		"traffic":      {pod(func(d *Document) { d.Spec.Traffic.Flows = 7 }), "Not the same traffic"},
 		"measurements": {pod(func(d *Document) { d.Spec.Measurements.Repeats = 7 }), "Not the same measurements"},
 	} {
-		c := mustCompare(t, asPod(t), tc.other)
+		c := mustCompare(t, known(asPod(t)), tc.other)
 		if got := strings.Join(c.Notes, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) || len(c.Notes) > 1 {
 			t.Errorf("%s: notes are %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestBeside: a change is told where it means something, a great one as a factor.
+func TestBeside(t *testing.T) {
+	for name, tc := range map[string]struct {
+		first, value *int64
+		floors       []bool
+		want         string
+	}{
+		"none":             {new(int64(5)), nil, nil, "-"},
+		"nothing to beat":  {nil, new(int64(5)), nil, "5"},
+		"from nothing":     {new(int64(0)), new(int64(5)), nil, "5"},
+		"the same":         {new(int64(5)), new(int64(5)), nil, "5"},
+		"less":             {new(int64(200)), new(int64(150)), nil, "150 (-25.0 %)"},
+		"many times":       {new(int64(2)), new(int64(90)), nil, "90 (×45)"},
+		"a floor":          {new(int64(200)), new(int64(150)), []bool{false, true}, "≥ 150"},
+		"beside a floor":   {new(int64(200)), new(int64(150)), []bool{true, false}, "150"},
+		"no floor at last": {new(int64(200)), new(int64(150)), []bool{false, false}, "150 (-25.0 %)"},
+	} {
+		f := ComparedFigure{Values: []*int64{tc.first, tc.value}, Floors: tc.floors}
+		if got := f.beside(1, count[int64], unicodeLetters); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }

@@ -34,12 +34,12 @@ type section struct {
 
 // letters are the characters that a terminal may not have.
 type letters struct {
-	rule, micro, atLeast string
+	rule, micro, atLeast, times string
 }
 
 var (
-	unicodeLetters = letters{rule: "─", micro: "µ", atLeast: "≥ "}
-	asciiLetters   = letters{rule: "-", micro: "u", atLeast: ">= "}
+	unicodeLetters = letters{rule: "─", micro: "µ", atLeast: "≥ ", times: "×"}
+	asciiLetters   = letters{rule: "-", micro: "u", atLeast: ">= ", times: "x"}
 )
 
 // writeText writes sections with aligned columns.
