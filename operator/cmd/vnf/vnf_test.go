@@ -328,13 +328,3 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buffer.String()
 }
-
-func (b *lockedBuffer) eventually(t *testing.T, want string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(b.String(), want); {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s in the log:\n%s", want, b.String())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}

@@ -161,7 +161,7 @@ var (
 	scheme  = regexp.MustCompile(`^[a-z]+:`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.+?) *$`)
 	// dropped is what GitHub leaves out of a heading's anchor.
-	dropped = regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 func anchors(text string) map[string]bool {
