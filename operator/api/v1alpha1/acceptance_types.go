@@ -1,11 +1,12 @@
 package v1alpha1
 
 // Metric is a figure that a criterion can look at.
-// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond
+// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond;TCPGoodputBitsPerSecond;TCPRetransmits;TCPRoundTripTimeMeanNanoseconds
 type Metric string
 
 // The metrics. Those of throughput belong to a goal, BackToBackFrames and
-// ReceiveRateFramesPerSecond to the frame size alone, all others to a load, where the worse direction counts.
+// ReceiveRateFramesPerSecond to the frame size alone, those of TCP to a number of
+// connections, all others to a load, where the worse direction counts.
 const (
 	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
 	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"
@@ -27,13 +28,18 @@ const (
 	MetricDuplicate                     Metric = "DuplicateFrames"
 	MetricBackToBack                    Metric = "BackToBackFrames"
 	MetricReceiveRate                   Metric = "ReceiveRateFramesPerSecond"
+	MetricTCPGoodput                    Metric = "TCPGoodputBitsPerSecond"
+	MetricTCPRetransmits                Metric = "TCPRetransmits"
+	MetricTCPRoundTripTimeMean          Metric = "TCPRoundTripTimeMeanNanoseconds"
 )
 
 // Criterion is a threshold on one metric.
 // +kubebuilder:validation:XValidation:rule="has(self.atLeast) != has(self.atMost)",message="exactly one of atLeast and atMost is required"
 // +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') == has(self.goal)",message="goal is required with a Throughput metric, and forbidden with any other",fieldPath=".goal"
-// +kubebuilder:validation:XValidation:rule="(self.metric.startsWith('Throughput') || self.metric in ['BackToBackFrames', 'ReceiveRateFramesPerSecond']) != has(self.load)",message="load is required with every metric but BackToBackFrames, ReceiveRateFramesPerSecond and the Throughput ones, and forbidden with those",fieldPath=".load"
-// +kubebuilder:validation:XValidation:rule="!has(self.statistic) || self.statistic != 'ConfidenceLimit' || self.metric in ['ThroughputFramesPerSecond', 'LatencyP50Nanoseconds', 'LatencyP99Nanoseconds']",message="statistic ConfidenceLimit goes with ThroughputFramesPerSecond, LatencyP50Nanoseconds and LatencyP99Nanoseconds alone",fieldPath=".statistic"
+// +kubebuilder:validation:XValidation:rule="(self.metric.startsWith('Throughput') || self.metric.startsWith('TCP') || self.metric in ['BackToBackFrames', 'ReceiveRateFramesPerSecond']) != has(self.load)",message="load is required with every metric but BackToBackFrames, ReceiveRateFramesPerSecond and the Throughput and TCP ones, and forbidden with those",fieldPath=".load"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || !self.metric.startsWith('TCP')",message="frameBytes has no meaning for a TCP metric: leave it out, or name streams",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.streams) || self.metric.startsWith('TCP')",message="streams goes with the TCP metrics alone",fieldPath=".streams"
+// +kubebuilder:validation:XValidation:rule="!has(self.statistic) || self.statistic != 'ConfidenceLimit' || self.metric in ['ThroughputFramesPerSecond', 'LatencyP50Nanoseconds', 'LatencyP99Nanoseconds', 'TCPGoodputBitsPerSecond', 'TCPRetransmits']",message="statistic ConfidenceLimit goes with ThroughputFramesPerSecond, LatencyP50Nanoseconds, LatencyP99Nanoseconds, TCPGoodputBitsPerSecond and TCPRetransmits alone",fieldPath=".statistic"
 type Criterion struct {
 	// name of the criterion, unique in the run.
 	// +required
@@ -67,6 +73,13 @@ type Criterion struct {
 	// +kubebuilder:validation:Maximum=65573
 	FrameBytes *int32 `json:"frameBytes,omitempty"`
 
+	// streams is the number of connections that is meant, with the TCP metrics.
+	// Absent: every one of measurements.tcp.streams.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	Streams *int32 `json:"streams,omitempty"`
+
 	// statistic is what is compared with the threshold: the figure itself, which
 	// is the mean of the repeats (Mean), or the end of its 95 % confidence
 	// interval that is nearer to missing the threshold (ConfidenceLimit: the lower
@@ -98,16 +111,20 @@ const (
 	VerdictFailed VerdictResult = "Failed"
 )
 
-// Verdict is a criterion's outcome for one frame size.
+// Verdict is a criterion's outcome for one frame size, or one number of TCP connections.
 type Verdict struct {
 	// criterion's name.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Criterion string `json:"criterion,omitempty"`
 
-	// frameBytes is the frame size.
-	// +required
+	// frameBytes is the frame size. Absent with a TCP metric.
+	// +optional
 	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// streams is the number of connections, with a TCP metric.
+	// +optional
+	Streams int32 `json:"streams,omitempty"`
 
 	// result is Passed or Failed.
 	// +required

@@ -10,6 +10,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.fixedLoad) || self.acceptance.all(a, !has(a.load) || self.measurements.fixedLoad.profiles.all(p, p.name != a.load || (has(a.frameBytes) && a.frameBytes == p.frameBytes)))",message="a criterion on a profile of measurements.fixedLoad needs the profile's frameBytes",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || has(self.measurements.backToBack) || self.acceptance.all(a, a.metric != 'BackToBackFrames')",message="a criterion on BackToBackFrames needs measurements.backToBack",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || has(self.measurements.receiveRate) || self.acceptance.all(a, a.metric != 'ReceiveRateFramesPerSecond')",message="a criterion on ReceiveRateFramesPerSecond needs measurements.receiveRate",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !a.metric.startsWith('TCP') || (has(self.measurements.tcp) && (!has(a.streams) || a.streams in self.measurements.tcp.streams)))",message="a criterion on a TCP metric needs measurements.tcp, and one of its streams: measure tcp with that number, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.soak) || self.acceptance.all(a, !has(a.load) || a.load != 'soak' || (has(a.frameBytes) && a.frameBytes == self.measurements.soak.frameBytes && a.metric in ['LossPartsPerMillion', 'LatencyMeanNanoseconds', 'LatencyP99Nanoseconds', 'LatencyMaxNanoseconds', 'JitterNanoseconds']))",message="a criterion on the load soak needs the soak's frameBytes, and one of the metrics LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, LatencyMaxNanoseconds and JitterNanoseconds",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.soak) || self.measurements.soak.frameBytes in self.traffic.frameBytes || (has(self.traffic.frameRanges) && self.traffic.frameRanges.exists(r, r.from <= self.measurements.soak.frameBytes && self.measurements.soak.frameBytes <= r.to && (self.measurements.soak.frameBytes - r.from) % r.step == 0)) || (has(self.traffic.imix) && self.traffic.imix.exists(m, self.measurements.soak.frameBytes == (has(m.frames) ? (2 * m.frames.map(f, f.frameBytes * f.weight).sum() + m.frames.map(f, f.weight).sum()) / (2 * m.frames.map(f, f.weight).sum()) : 362)))",message="measurements.soak.frameBytes is no size of traffic.frameBytes or frameRanges, nor the mean size of a mix in imix: add the size, or name one that is measured",fieldPath=".measurements.soak.frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || (has(self.measurements.latency) && has(self.measurements.latency.taggedFrame)) || self.acceptance.all(a, a.metric != 'TaggedFrameMeanNanoseconds')",message="a criterion on TaggedFrameMeanNanoseconds needs measurements.latency.taggedFrame",fieldPath=".acceptance"
@@ -237,6 +238,10 @@ type BenchmarkRunStatus struct {
 	// +listMapKey=frameBytes
 	// +kubebuilder:validation:MaxItems=32
 	Results []FrameResult `json:"results,omitempty"`
+
+	// tcp is what measurements.tcp found.
+	// +optional
+	TCP *TCPResult `json:"tcp,omitempty"`
 
 	// acceptance holds one verdict for each criterion and figure.
 	// +optional

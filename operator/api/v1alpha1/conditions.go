@@ -136,6 +136,10 @@ const (
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
+	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there.
+	ReasonEndpointFailed = "EndpointFailed"
+	// ReasonTCPSettingRefused: the kernel or iperf3 refuses a setting of measurements.tcp.
+	ReasonTCPSettingRefused = "TCPSettingRefused"
 	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
 	ReasonMeasurerFailed = "MeasurerFailed"
 	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap; the plan refuses what cannot fit.
@@ -212,6 +216,10 @@ const (
 	WarningMachineDiffers = "MachineDiffers"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
+	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.
+	WarningEndpointCeiling = "EndpointCeiling"
+	// WarningSegmentationOffload: the TCP ends hand packets of up to 64 KiB to the path, larger than its MTU.
+	WarningSegmentationOffload = "SegmentationOffload"
 )
 
 // Labels and the finalizer that the operator puts on objects.
@@ -220,7 +228,7 @@ const (
 	LabelRun = "vnfbench.io/run-uid"
 	// LabelTestbed holds the UID of the testbed that an object belongs to.
 	LabelTestbed = "vnfbench.io/testbed-uid"
-	// LabelComponent holds what an object is to its run: "measurer", "function", "cleanup".
+	// LabelComponent holds what an object is to its run: "measurer", "function", "endpoint", "cleanup".
 	LabelComponent = "vnfbench.io/component"
 	// AnnotationRun holds the name of the run that an object belongs to.
 	AnnotationRun = "vnfbench.io/run"

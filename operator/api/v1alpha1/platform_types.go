@@ -78,7 +78,7 @@ type Platform struct {
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=64
+	// +kubebuilder:validation:Maximum=256
 	VCPUs int32 `json:"vcpus,omitempty"`
 
 	// memory of the virtual machine, at least 128Mi. Default 512Mi.

@@ -77,7 +77,7 @@ type FrameRange struct {
 }
 
 // Traffic is what the frames look like.
-// +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="kind TCP is not implemented yet; use UDP",fieldPath=".kind"
+// +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind == 'UDP'",message="frames are UDP: leave kind out, and measure TCP by measurements.tcp",fieldPath=".kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.flows) || !has(self.flowVariation) || self.flowVariation.size() > 1 || self.flows <= (self.flowVariation[0] == 'SourcePort' ? 64512 : self.flowVariation[0] == 'DestinationPort' ? 49151 : self.flowVariation[0] == 'SourceAddress' ? 32766 : 32749)",message="one header field tells that many flows not apart (SourcePort 64512, DestinationPort 49151, SourceAddress 32766, DestinationAddress 32749): lower flows, or name a second field in flowVariation",fieldPath=".flows"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || self.frameBytes.size() > 0 || (has(self.frameRanges) && self.frameRanges.size() > 0) || (has(self.imix) && self.imix.size() > 0) || (has(self.packets) && self.packets.size() > 0)",message="there is nothing to send: name a frame size, a range in frameRanges, a mix in imix, or a packet in packets",fieldPath=".frameBytes"
@@ -87,7 +87,8 @@ type FrameRange struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is for directions Both alone: leave it out, or send in both directions",fieldPath=".reversePercent"
 // +kubebuilder:validation:XValidation:rule="!has(self.packets) || self.packets.size() == 0 || !has(self.flows) || self.flows == 1",message="packets in fragments are of one flow for each direction: set flows to 1, or make a run of its own for packets",fieldPath=".packets"
 type Traffic struct {
-	// kind is UDP or TCP. Default UDP, the only one implemented yet.
+	// kind is what the generator's frames carry: UDP. TCP connections are no
+	// frames of a stated size and rate; measurements.tcp measures them. Default UDP.
 	// +optional
 	// +kubebuilder:default=UDP
 	Kind TrafficKind `json:"kind,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/measurer"
+	"vnfbench.io/operator/internal/traffic/iperf"
 	"vnfbench.io/operator/internal/traffic/xdp"
 	"vnfbench.io/operator/internal/trialstore"
 )
@@ -40,7 +41,7 @@ func assemble(o options, log *slog.Logger) (*measurer.Measurer, error) {
 			ConfigMaps: client.ConfigMaps(o.namespace), Name: o.results,
 			Measurer: o.podName, UID: o.podUID,
 		},
-		Drivers: drivers{},
+		Drivers: drivers{}, Endpoints: drivers{},
 		Machine: readMachine(instructions, log),
 		Log:     log,
 	}, nil
@@ -94,6 +95,15 @@ func (drivers) Open(ctx context.Context, path measure.Path, settings measure.Dri
 	})
 	if err != nil {
 		// A nil *xdp.Driver must not become a measure.Driver that is not nil.
+		return nil, err
+	}
+	return driver, nil
+}
+
+// OpenEndpoints implements measurer.EndpointOpener.
+func (drivers) OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error) {
+	driver, err := iperf.Open(ctx, iperf.Config{Endpoints: at, West: tcp.West, East: tcp.East}, tcp.Directions)
+	if err != nil {
 		return nil, err
 	}
 	return driver, nil

@@ -10,11 +10,14 @@ import (
 )
 
 // Evaluate returns a verdict for each criterion, in their order, and each frame
-// size that it means. Without a figure the verdict is Failed: what was not
+// size that it means; those about TCP are EvaluateTCP's. Without a figure the verdict is Failed: what was not
 // measured has not been kept.
 func Evaluate(criteria []v1alpha1.Criterion, frameBytes []int32, results []v1alpha1.FrameResult) []v1alpha1.Verdict {
 	var verdicts []v1alpha1.Verdict
 	for _, criterion := range criteria {
+		if AboutTCP(criterion) {
+			continue
+		}
 		for _, size := range FrameSizes(criterion, frameBytes) {
 			verdicts = append(verdicts, judge(criterion, size, results))
 		}
@@ -45,6 +48,11 @@ func Failed(verdicts []v1alpha1.Verdict) []v1alpha1.Verdict {
 func judge(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) v1alpha1.Verdict {
 	verdict := v1alpha1.Verdict{Criterion: criterion.Name, FrameBytes: frameBytes, Result: v1alpha1.VerdictFailed}
 	measured, err := figure(criterion, frameBytes, results)
+	return compare(verdict, criterion, measured, err)
+}
+
+// compare finishes a verdict by the figure, or by why there is none.
+func compare(verdict v1alpha1.Verdict, criterion v1alpha1.Criterion, measured int64, err error) v1alpha1.Verdict {
 	if err != nil {
 		verdict.Message = fmt.Sprintf("%s has no figure: %v", subject(criterion), err)
 		return verdict
@@ -69,7 +77,7 @@ func judge(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.Fr
 
 // subject names the figure: "LatencyP99Nanoseconds at pdr50".
 func subject(criterion v1alpha1.Criterion) string {
-	if _, ok := frameFigures[criterion.Metric]; ok {
+	if _, ok := frameFigures[criterion.Metric]; ok || AboutTCP(criterion) {
 		return string(criterion.Metric)
 	}
 	if criterion.Goal != "" {

@@ -23,6 +23,7 @@ const (
 	ComponentMeasurer = "measurer"
 	ComponentFunction = "function"
 	ComponentObserver = "observer"
+	ComponentEndpoint = "endpoint"
 	ComponentCleanup  = "cleanup"
 )
 

@@ -54,6 +54,17 @@ var inputs = map[string]func() plan.Input{
 		return in
 	},
 	"gateways": gateways,
+	"tcp": func() plan.Input {
+		in := plantest.Input(2)
+		in.Run.Spec.Measurements = v1alpha1.Measurements{
+			SettleMilliseconds: 100, Repeats: 3,
+			TCP: &v1alpha1.TCP{
+				Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsBoth, DurationSeconds: 10, OmitSeconds: new(int32(2)),
+				MSSBytes: new(int32(1400)), CongestionControl: "cubic", WindowBytes: new(int64(65536)), TargetBitsPerSecond: new(int64(1_000_000)),
+			},
+		}
+		return in
+	},
 	"existing-networks": func() plan.Input {
 		in := plantest.Input(1)
 		in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}
@@ -156,6 +167,9 @@ func objectsOf(p *plan.Plan) []chain.Object {
 	}
 	if pod := chain.Observer(p); pod != nil {
 		objects = append(objects, pod)
+	}
+	for _, end := range chain.Endpoints(p) {
+		objects = append(objects, end.ConfigMap, end.Pod)
 	}
 	return append(objects, chain.MeasurerJob(p))
 }

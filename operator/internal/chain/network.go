@@ -104,7 +104,7 @@ func Networks(p *plan.Plan) []*unstructured.Unstructured {
 			}
 		}
 	}
-	return networks
+	return append(networks, endpointNetworks(p)...)
 }
 
 func segmentsOf(p *plan.Plan) []plan.Segment {
@@ -120,6 +120,11 @@ func network(p *plan.Plan, bridge string, end plan.End) *unstructured.Unstructur
 	if end.Function != "" {
 		component, sysctls = ComponentFunction, functionSysctls(p, end.Function)
 	}
+	return definition(p, bridge, end, component, sysctls)
+}
+
+// definition is the network of one port on a bridge.
+func definition(p *plan.Plan, bridge string, end plan.End, component string, sysctls map[string]string) *unstructured.Unstructured {
 	config := configurationList{
 		CNIVersion: cniVersion,
 		Name:       end.Network,

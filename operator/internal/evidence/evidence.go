@@ -32,6 +32,9 @@ const (
 	mostBytes = 256 << 10
 	// mostNotes and longestNote bound what a record holds of what is missing.
 	mostNotes, longestNote = 4, 160
+	// mostMisses in a row, and a pod is not asked any more: waiting for one that is
+	// out of reach would cost a second of every trial.
+	mostMisses = 6
 	// mostCounters of a function's own objects are kept.
 	mostCounters = 12
 	// tolerance is how much longer than the sending the time between two looks
@@ -42,13 +45,15 @@ const (
 // Collector asks the same addresses again and again. One goroutine uses it at a
 // time.
 type Collector struct {
-	endpoints measure.Endpoints
-	client    *http.Client
+	sources measure.Sources
+	client  *http.Client
+	// misses in a row, of the observer and then of each function.
+	misses []int
 }
 
 // New is a collector for a chain that is ready.
-func New(endpoints measure.Endpoints) *Collector {
-	return &Collector{endpoints: endpoints, client: &http.Client{
+func New(sources measure.Sources) *Collector {
+	return &Collector{sources: sources, misses: make([]int, len(sources.Functions)+1), client: &http.Client{
 		// Pods are asked directly, whatever the environment says about proxies.
 		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 		// An answer from elsewhere is none.
@@ -61,13 +66,13 @@ func (c *Collector) Close() { c.client.CloseIdleConnections() }
 
 // Node asks the observer what the device's node is.
 func (c *Collector) Node(ctx context.Context) measure.DeviceState {
-	if c.endpoints.Observer == "" {
+	if c.sources.Observer == "" {
 		return measure.DeviceState{Problems: []string{noObserver}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, nodePatience)
 	defer cancel()
 	var node observer.Node
-	if err := c.get(ctx, c.endpoints.Observer, observer.PathNode, &node); err != nil {
+	if err := c.get(ctx, c.sources.Observer, observer.PathNode, &node); err != nil {
 		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
 	}
 	return measure.DeviceState{Machine: &node.Machine, Domains: node.Domains, Problems: node.Problems}
@@ -78,7 +83,7 @@ const noObserver = "the node of the chain is not observed"
 // Look is what everybody said at one moment.
 type Look struct {
 	node *observer.Snapshot
-	// functions stand at their endpoint's place; nil did not answer.
+	// functions stand at their source's place; nil did not answer.
 	functions []*status
 	problems  []string
 }
@@ -87,30 +92,26 @@ type Look struct {
 func (c *Collector) Look(ctx context.Context) Look {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	look := Look{functions: make([]*status, len(c.endpoints.Functions))}
-	failures := make([]error, len(c.endpoints.Functions)+1)
+	look := Look{functions: make([]*status, len(c.sources.Functions))}
+	failures := make([]error, len(c.sources.Functions)+1)
 	var asked sync.WaitGroup
-	if c.endpoints.Observer != "" {
+	if c.sources.Observer != "" {
 		asked.Go(func() {
 			var snapshot observer.Snapshot
-			if err := c.get(ctx, c.endpoints.Observer, observer.PathSnapshot, &snapshot); err != nil {
-				failures[0] = fmt.Errorf("the observer did not answer: %w", err)
-				return
+			if failures[0] = c.ask(ctx, 0, "the observer", c.sources.Observer, observer.PathSnapshot, &snapshot); failures[0] == nil {
+				look.node = &snapshot
 			}
-			look.node = &snapshot
 		})
 	}
-	for i, function := range c.endpoints.Functions {
+	for i, function := range c.sources.Functions {
 		if function.Address == "" {
 			continue
 		}
 		asked.Go(func() {
 			var answer status
-			if err := c.get(ctx, function.Address, "/status", &answer); err != nil {
-				failures[i+1] = fmt.Errorf("function %s did not answer: %w", function.Name, err)
-				return
+			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, "/status", &answer); failures[i+1] == nil {
+				look.functions[i] = &answer
 			}
-			look.functions[i] = &answer
 		})
 	}
 	asked.Wait()
@@ -120,6 +121,19 @@ func (c *Collector) Look(ctx context.Context) Look {
 		}
 	}
 	return look
+}
+
+// ask asks one of those that are counted in misses.
+func (c *Collector) ask(ctx context.Context, place int, who, address, path string, into any) error {
+	if c.misses[place] >= mostMisses {
+		return fmt.Errorf("%s is not asked any more: it did not answer %d times in a row", who, mostMisses)
+	}
+	if err := c.get(ctx, address, path, into); err != nil {
+		c.misses[place]++
+		return fmt.Errorf("%s did not answer: %w", who, err)
+	}
+	c.misses[place] = 0
+	return nil
 }
 
 func (c *Collector) get(ctx context.Context, address, path string, into any) error {
@@ -155,7 +169,7 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 	notes := slices.Concat(before.problems, after.problems)
 	guests := map[string]measure.DomainTime{}
 	switch {
-	case c.endpoints.Observer == "":
+	case c.sources.Observer == "":
 	case before.node == nil || after.node == nil:
 	case !before.node.StartedAt.Equal(after.node.StartedAt):
 		notes = append(notes, "the observer was started again during the trial")
@@ -167,23 +181,23 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 			notes = append(notes, note("the node was looked at over %d ms, of which frames were sent in %d ms", window.Milliseconds(), sending.Milliseconds()))
 		}
 	}
-	for i, endpoint := range c.endpoints.Functions {
-		if domain, found := guests[endpoint.Guest]; found && endpoint.Address == "" {
+	for i, source := range c.sources.Functions {
+		if domain, found := guests[source.Guest]; found && source.Address == "" {
 			// What its hypervisor used is all that is known of it.
-			e.Functions = append(e.Functions, measure.FunctionEvidence{Name: endpoint.Name, ElapsedMilliseconds: e.ElapsedMilliseconds, Domain: &domain})
+			e.Functions = append(e.Functions, measure.FunctionEvidence{Name: source.Name, ElapsedMilliseconds: e.ElapsedMilliseconds, Domain: &domain})
 		}
 		if before.functions[i] == nil || after.functions[i] == nil {
 			continue
 		}
 		if !before.functions[i].StartedAt.Equal(after.functions[i].StartedAt) {
-			notes = append(notes, note("function %s was started again during the trial", endpoint.Name))
+			notes = append(notes, note("function %s was started again during the trial", source.Name))
 			continue
 		}
-		function, problem := before.functions[i].until(after.functions[i], endpoint)
+		function, problem := before.functions[i].until(after.functions[i], source)
 		if problem != "" {
-			notes = append(notes, note("function %s: %s", endpoint.Name, problem))
+			notes = append(notes, note("function %s: %s", source.Name, problem))
 		}
-		if domain, found := guests[endpoint.Guest]; found && endpoint.Guest != "" {
+		if domain, found := guests[source.Guest]; found && source.Guest != "" {
 			function.Domain = &domain
 		}
 		e.Functions = append(e.Functions, function)

@@ -105,7 +105,7 @@ func TestBetween(t *testing.T) {
 	node, observerAddress := newPods(t)
 	pod, podAddress := newPods(t)
 	guest, guestAddress := newPods(t)
-	c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{
 		{Name: "r1", Address: podAddress}, {Name: "fw", Address: guestAddress, Guest: "benchmarks_fw"},
 	}})
 	defer c.Close()
@@ -143,7 +143,7 @@ func TestBetween(t *testing.T) {
 // what its hypervisor used is known all the same.
 func TestSilentFunction(t *testing.T) {
 	node, observerAddress := newPods(t)
-	c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{{Name: "own", Guest: "benchmarks_fw"}}})
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}})
 	defer c.Close()
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 	before := c.Look(t.Context())
@@ -187,7 +187,7 @@ func TestMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node, observerAddress := newPods(t)
 			pod, address := newPods(t)
-			c := New(measure.Endpoints{Observer: observerAddress, Functions: []measure.FunctionEndpoint{{Name: "r1", Address: address}}})
+			c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "r1", Address: address}}})
 			defer c.Close()
 			node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 			pod.say("/status", answer(time.Second, 100, 0, 100, 0))
@@ -215,10 +215,41 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// A pod that is out of reach does not slow down every trial, and one that is only
+// late at times is asked again.
+func TestGivesUp(t *testing.T) {
+	node, address := newPods(t)
+	c := New(measure.Sources{Observer: address})
+	defer c.Close()
+	asked := 0
+	fails := func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+	}
+	node.say(observer.PathSnapshot, fails)
+	for range mostMisses - 1 {
+		c.Look(t.Context())
+	}
+	node.say(observer.PathSnapshot, snapshot(time.Second, 1, 1))
+	if look := c.Look(t.Context()); look.node == nil {
+		t.Errorf("%+v", look)
+	}
+	node.say(observer.PathSnapshot, fails)
+	asked = 0
+	for range 3 * mostMisses {
+		if look := c.Look(t.Context()); look.node != nil || len(look.problems) != 1 {
+			t.Errorf("%+v", look)
+		}
+	}
+	if asked != mostMisses || !strings.Contains(c.Look(t.Context()).problems[0], "not asked any more") {
+		t.Errorf("asked %d times, want %d", asked, mostMisses)
+	}
+}
+
 func TestNode(t *testing.T) {
 	node, address := newPods(t)
 	node.say(observer.PathNode, observer.Node{Machine: measure.Machine{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
-	c := New(measure.Endpoints{Observer: address})
+	c := New(measure.Sources{Observer: address})
 	defer c.Close()
 	got := c.Node(t.Context())
 	if got.Machine == nil || got.Machine.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
@@ -228,7 +259,7 @@ func TestNode(t *testing.T) {
 	if got := c.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
-	none := New(measure.Endpoints{})
+	none := New(measure.Sources{})
 	if got := none.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}

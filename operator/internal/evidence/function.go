@@ -52,8 +52,8 @@ type processor struct {
 
 // until is what a function counted between two answers. The second result says
 // what is missing.
-func (s *status) until(later *status, endpoint measure.FunctionEndpoint) (measure.FunctionEvidence, string) {
-	out := measure.FunctionEvidence{Name: endpoint.Name, Counters: moved(s, later)}
+func (s *status) until(later *status, source measure.FunctionSource) (measure.FunctionEvidence, string) {
+	out := measure.FunctionEvidence{Name: source.Name, Counters: moved(s, later)}
 	for i, port := range later.Ports {
 		if i >= len(s.Ports) || s.Ports[i].Name != port.Name || port.Counters == nil || s.Ports[i].Counters == nil {
 			continue
@@ -64,7 +64,7 @@ func (s *status) until(later *status, endpoint measure.FunctionEndpoint) (measur
 	switch {
 	case s.CPU == nil || later.CPU == nil:
 		problem = "no processor time: " + later.CPUProblem + s.CPUProblem
-	case endpoint.Guest != "":
+	case source.Guest != "":
 		used := sum(later.CPU.Node).Minus(sum(s.CPU.Node))
 		out.Guest = &used
 	case s.CPU.Container == nil || later.CPU.Container == nil:

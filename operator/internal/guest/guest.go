@@ -81,6 +81,9 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	}
 	macs := measuredMACs(userData)
 	found, err := awaitCards(ctx, macs)
+	if ctx.Err() != nil {
+		return nil // the power button, while it was starting
+	}
 	if err != nil {
 		return err
 	}
@@ -98,6 +101,13 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		<-ctx.Done()
 		return nil
 	}
+	follow(ctx, function, tell, log)
+	return nil
+}
+
+// follow watches a function that is configured. One that was ready and is not
+// any more stays not ready, whatever the kernel says later.
+func follow(ctx context.Context, function *kernel.Function, tell *agent.Agent, log *slog.Logger) {
 	tell.Configured()
 	go watch(ctx, function, tell, log)
 	select {
@@ -106,7 +116,6 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		tell.Fail(fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
 		<-ctx.Done()
 	}
-	return nil
 }
 
 // loadDevices loads what the machine's devices need, and what makes the files

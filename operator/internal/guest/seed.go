@@ -104,7 +104,10 @@ func mountDisk(d disk, directory string) error {
 		return err
 	}
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount(d.device, directory, d.kind, flags, ""); err != nil {
+	err := unix.Mount(d.device, directory, d.kind, flags, "")
+	// Busy is what the kernel says when it is mounted there already, by a
+	// process that ended before this one.
+	if err != nil && !errors.Is(err, unix.EBUSY) {
 		return fmt.Errorf("mounting %s (%s) at %s: %w", d.device, d.kind, directory, err)
 	}
 	return nil

@@ -202,17 +202,17 @@ type DeviceState struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Endpoints say whom the measurer may ask about a trial. The controller writes
+// Sources say whom the measurer may ask about a trial. The controller writes
 // them when the chain is ready, since the measurer may ask the API server nothing.
-type Endpoints struct {
+type Sources struct {
 	// Observer is "address:port"; empty where the testbed has none.
 	Observer string `json:"observer,omitempty"`
 	// Functions in the chain's order.
-	Functions []FunctionEndpoint `json:"functions,omitempty"`
+	Functions []FunctionSource `json:"functions,omitempty"`
 }
 
-// FunctionEndpoint is where a function tells its status.
-type FunctionEndpoint struct {
+// FunctionSource is where a function tells its status.
+type FunctionSource struct {
 	Name string `json:"name"`
 	// Address is "address:port"; empty for a function that tells nothing itself.
 	Address string `json:"address,omitempty"`
@@ -222,8 +222,8 @@ type FunctionEndpoint struct {
 }
 
 const (
-	// KeyEndpoints is written by the controller together with KeyChain: Endpoints.
-	KeyEndpoints = "endpoints.json"
+	// KeySources is written by the controller together with KeyChain: Sources.
+	KeySources = "sources.json"
 	// KeyDevice is a DeviceState, written by the measurer.
 	KeyDevice = "device.json"
 )

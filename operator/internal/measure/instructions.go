@@ -19,7 +19,7 @@ type Instructions struct {
 	// StartupSeconds is how long probes may take to come through the chain.
 	StartupSeconds int `json:"startupSeconds"`
 	// FrameBytes are measured one after the other, each a size, the mean of one of
-	// Mixes, or that of one of Packets.
+	// Mixes, or that of one of Packets. Empty where TCP alone is measured.
 	FrameBytes []int `json:"frameBytes"`
 	// Mixes say which of FrameBytes are means.
 	Mixes []Mix `json:"mixes,omitempty"`
@@ -45,6 +45,8 @@ type Instructions struct {
 	ReceiveRate *ReceiveRateInstructions `json:"receiveRate,omitempty"`
 	// Soak is nil when it is not measured.
 	Soak *SoakInstructions `json:"soak,omitempty"`
+	// TCP is nil when it is not measured.
+	TCP *TCPInstructions `json:"tcp,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.

@@ -74,6 +74,8 @@ type Trial struct {
 	// Packet is nil where every frame is a packet of its own. Otherwise the trial's
 	// load and all that is counted are packets, and FrameBytes is Packet's.
 	Packet *Packet `json:"packet,omitempty"`
+	// TCP is set for a trial of TCP connections, which has no frame size and no load.
+	TCP *TCPTrial `json:"tcp,omitempty"`
 	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
 	// each stream, the same for every direction but for a stream's LoadPercent. 0
 	// means as fast as the generator can (RFC 2285's maximum offered load).
@@ -231,7 +233,9 @@ type Outcome struct {
 	// TotalNanoseconds is the whole cost of the trial with its settling and overheads.
 	TotalNanoseconds int64              `json:"totalNanoseconds"`
 	Directions       []DirectionOutcome `json:"directions"`
-	Doubts           []Doubt            `json:"doubts,omitempty"`
+	// TCP is set for a trial of TCP connections, which has no Directions.
+	TCP    *TCPOutcome `json:"tcp,omitempty"`
+	Doubts []Doubt     `json:"doubts,omitempty"`
 }
 
 // Valid says that no doubt forbids the use of the outcome.

@@ -12,17 +12,17 @@ import (
 // meet learns whom it may ask about trials on the chain's path, and what the
 // node of the chain is. No figure depends on it.
 func (m *Measurer) meet(ctx context.Context) error {
-	endpoints := m.store.Endpoints()
-	if endpoints.Observer == "" && len(endpoints.Functions) == 0 {
+	sources := m.store.Sources()
+	if sources.Observer == "" && len(sources.Functions) == 0 {
 		return nil
 	}
-	m.evidence = evidence.New(endpoints)
+	m.evidence = evidence.New(sources)
 	m.evidenceBytes = 0
 	for _, record := range m.store.Records() {
 		m.evidenceBytes += evidence.Bytes(record.Evidence)
 	}
 	device := m.evidence.Node(ctx)
-	m.Log.Info("met the chain", "observer", endpoints.Observer, "functions", len(endpoints.Functions),
+	m.Log.Info("met the chain", "observer", sources.Observer, "functions", len(sources.Functions),
 		"domains", len(device.Domains), "problems", device.Problems)
 	return m.store.SetDevice(device)
 }
@@ -39,7 +39,7 @@ func (m *Measurer) forget() {
 // returns makes the evidence when the trial has ended, or nil.
 func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.Outcome) *measure.Evidence {
 	room := procedure.EvidenceRoom(m.Instructions, m.evidenceBytes)
-	if m.evidence == nil || step.Path != procedure.PathChain || !procedure.WantsEvidence(step.Stage) || room <= 0 {
+	if m.evidence == nil || step.Path == procedure.PathCalibration || !procedure.WantsEvidence(step.Stage) || room <= 0 {
 		return func(measure.Outcome) *measure.Evidence { return nil }
 	}
 	collector := m.evidence

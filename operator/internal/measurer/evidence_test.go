@@ -48,13 +48,13 @@ func (c *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // chainReadyAt is chainReady with somebody to ask.
-func (l *lab) chainReadyAt(endpoints measure.Endpoints) {
-	text, err := json.Marshal(endpoints)
+func (l *lab) chainReadyAt(sources measure.Sources) {
+	text, err := json.Marshal(sources)
 	if err != nil {
 		panic(err)
 	}
 	l.server.Edit(func(c *corev1.ConfigMap) {
-		c.Data[measure.KeyChain], c.Data[measure.KeyEndpoints] = measure.ChainReady, string(text)
+		c.Data[measure.KeyChain], c.Data[measure.KeySources] = measure.ChainReady, string(text)
 	})
 }
 
@@ -73,7 +73,7 @@ func TestEvidence(t *testing.T) {
 	defer server.Close()
 	address := strings.TrimPrefix(server.URL, "http://")
 	l := newLab()
-	l.chainReadyAt(measure.Endpoints{Observer: address, Functions: []measure.FunctionEndpoint{{Name: "r1", Address: address}}})
+	l.chainReadyAt(measure.Sources{Observer: address, Functions: []measure.FunctionSource{{Name: "r1", Address: address}}})
 	l.before = func(trial int, _ *measure.Outcome) error {
 		if trial == 9 {
 			return ErrStopped
@@ -120,7 +120,7 @@ func TestEvidenceThatIsMissing(t *testing.T) {
 	address := strings.TrimPrefix(server.URL, "http://")
 	server.Close()
 	l := newLab()
-	l.chainReadyAt(measure.Endpoints{Observer: address, Functions: []measure.FunctionEndpoint{{Name: "r1", Address: address}}})
+	l.chainReadyAt(measure.Sources{Observer: address, Functions: []measure.FunctionSource{{Name: "r1", Address: address}}})
 	if err := l.measurer("a").Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestLooksAroundSending(t *testing.T) {
 	server := httptest.NewServer(chain)
 	defer server.Close()
 	l := newLab()
-	l.chainReadyAt(measure.Endpoints{Observer: strings.TrimPrefix(server.URL, "http://")})
+	l.chainReadyAt(measure.Sources{Observer: strings.TrimPrefix(server.URL, "http://")})
 	m := l.measurer("a")
 	m.Results.Digest = m.Instructions.Digest
 	var err error

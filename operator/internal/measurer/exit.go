@@ -78,6 +78,10 @@ func WriteTermination(path string, err error) error {
 
 // logTrial is one line for each trial, with its figures.
 func logTrial(log *slog.Logger, r measure.Record, why string) {
+	if r.Outcome.TCP != nil {
+		logTCP(log, r)
+		return
+	}
 	var worst uint64
 	for _, d := range r.Outcome.Directions {
 		worst = max(worst, d.Latency.P99Nanoseconds)

@@ -23,11 +23,18 @@ type Opener interface {
 	Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error)
 }
 
+// EndpointOpener opens the driver of TCP connections.
+type EndpointOpener interface {
+	OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error)
+}
+
 // Measurer makes one run's measurement.
 type Measurer struct {
 	Instructions measure.Instructions
 	Results      trialstore.Config
 	Drivers      Opener
+	// Endpoints is used where the instructions ask for TCP.
+	Endpoints EndpointOpener
 	// Machine goes into the results; nil where it is not known.
 	Machine *measure.Machine
 	Log     *slog.Logger

@@ -18,10 +18,13 @@ func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
 		return nil
 	}
 	m.close()
-	if path == procedure.PathChain {
+	switch path {
+	case procedure.PathChain:
 		return m.useChain(ctx)
+	case procedure.PathEndpoints:
+		return m.useEndpoints(ctx)
 	}
-	driver, err := m.openWhenReady(ctx, *m.Instructions.Calibration)
+	driver, err := m.openPath(ctx, *m.Instructions.Calibration)
 	var failure *measure.Failure
 	if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonNoPathThroughChain {
 		// There is no chain on this path that could be to blame.
@@ -37,17 +40,22 @@ func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
 	return m.opened(path, driver)
 }
 
-// useChain waits for the controller's leave before it touches the chain's path.
-func (m *Measurer) useChain(ctx context.Context) error {
+// waitForChain tells that it waits, and waits for the controller's leave.
+func (m *Measurer) waitForChain(ctx context.Context) error {
 	progress := m.progress(m.store.Records())
 	progress.Stage = "waiting for the chain"
 	if err := m.store.SetProgress(progress); err != nil {
 		return err
 	}
-	if err := m.awaitChain(ctx); err != nil {
+	return m.awaitChain(ctx)
+}
+
+// useChain waits for the controller's leave before it touches the chain's path.
+func (m *Measurer) useChain(ctx context.Context) error {
+	if err := m.waitForChain(ctx); err != nil {
 		return err
 	}
-	driver, err := m.openWhenReady(ctx, m.Instructions.Chain)
+	driver, err := m.openPath(ctx, m.Instructions.Chain)
 	if err != nil {
 		return fmt.Errorf("opening the chain's path: %w", err)
 	}
@@ -77,12 +85,18 @@ func (m *Measurer) startup() time.Duration {
 	return time.Duration(m.Instructions.StartupSeconds) * time.Second
 }
 
+func (m *Measurer) openPath(ctx context.Context, path measure.Path) (measure.Driver, error) {
+	return m.openWhenReady(ctx, func() (measure.Driver, error) {
+		return m.Drivers.Open(ctx, path, m.Instructions.Driver)
+	})
+}
+
 // openWhenReady opens a path, again and again until startupSeconds are over
 // where only time is missing.
-func (m *Measurer) openWhenReady(ctx context.Context, path measure.Path) (measure.Driver, error) {
+func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Driver, error)) (measure.Driver, error) {
 	start := time.Now()
 	for {
-		driver, err := m.Drivers.Open(ctx, path, m.Instructions.Driver)
+		driver, err := open()
 		if err == nil {
 			return driver, nil
 		}
@@ -107,7 +121,8 @@ const reasonPortDown = "PortDown"
 // timeHeals is true for what a chain that is still starting shows.
 func timeHeals(err error) bool {
 	reason := measure.ReasonOf(err)
-	return reason == v1alpha1.ReasonNoPathThroughChain || reason == reasonPortDown
+	// An end that cannot be reached yet may wait for its network policy.
+	return reason == v1alpha1.ReasonNoPathThroughChain || reason == reasonPortDown || reason == v1alpha1.ReasonEndpointFailed
 }
 
 // opened keeps a driver and stores what it found out about its path.

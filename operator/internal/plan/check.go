@@ -68,6 +68,9 @@ func checkFrames(in Input) error {
 			}
 		}
 	}
+	if !measuresFrames(in.Run.Spec.Measurements) {
+		return nil
+	}
 	traffic := in.Run.Spec.Traffic
 	for i, size := range traffic.Sizes() {
 		field := "frameBytes"

@@ -24,6 +24,7 @@ type experiment struct {
 	Functions    []device             `json:"functions"`
 	Segments     [][2]port            `json:"segments"`
 	Calibration  bool                 `json:"calibration"`
+	Endpoints    []end                `json:"endpoints,omitempty"`
 }
 
 type device struct {
@@ -38,6 +39,13 @@ type device struct {
 	Firewall       *vnf.Firewall       `json:"firewall,omitempty"`
 	Gateway        *vnf.Gateway        `json:"encryptionGateway,omitempty"`
 	Machine        *Machine            `json:"machine,omitempty"`
+}
+
+// end is an end of the TCP connections; its addresses are in the instructions.
+type end struct {
+	Image     string    `json:"image"`
+	Resources Resources `json:"resources"`
+	Port      port      `json:"port"`
 }
 
 type port struct {
@@ -80,6 +88,9 @@ func digest(p *Plan) string {
 	}
 	for _, segment := range p.Segments {
 		e.Segments = append(e.Segments, [2]port{portAt(segment.West), portAt(segment.East)})
+	}
+	for _, endpoint := range p.Endpoints {
+		e.Endpoints = append(e.Endpoints, end{endpoint.Image, endpoint.Resources, portAt(endpoint.Port)})
 	}
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -46,6 +46,10 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if spec.Measurements.Repeats > 1 {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
+	instructions.TCP = instructTCP(spec)
+	if !measuresFrames(spec.Measurements) {
+		return instructions
+	}
 	for _, size := range spec.Traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}

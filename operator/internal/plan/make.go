@@ -28,7 +28,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt} {
+	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -56,6 +56,7 @@ func Make(in Input) (*Plan, error) {
 	for i := range run.Spec.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
+	addEndpoints(in, p)
 	if err := checkSeeds(in, p.Functions); err != nil {
 		return nil, err
 	}
@@ -74,6 +75,11 @@ func Make(in Input) (*Plan, error) {
 	}
 	p.Digest = digest(p)
 	p.Instructions.Digest = p.Digest
+	for _, end := range p.Endpoints {
+		if err := end.Config.Validate(); err != nil {
+			return nil, fmt.Errorf("configuring the %s end: %w", end.Config.Name, err)
+		}
+	}
 	for _, function := range p.Functions {
 		if function.IsCustom() {
 			continue

@@ -39,7 +39,8 @@ type Names struct {
 	// Keys is the Secret with the encryption gateways' keys.
 	Keys string
 	// Observer is a Pod, and the NetworkPolicy beside it.
-	Observer string
+	Observer        string
+	EndpointsPolicy string
 }
 
 // NamesOf are the names of a run's objects.
@@ -62,11 +63,16 @@ func namesOf(run string, uid types.UID) Names {
 		FunctionsPolicy: base + "-functions",
 		Keys:            base + "-keys",
 		Observer:        base + "-observer",
+		EndpointsPolicy: base + "-endpoints",
 	}
 }
 
 // Function is the name of a function's Pod, and of the ConfigMap beside it.
 func (n Names) Function(function string) string { return n.Base + "-fn-" + function }
+
+// Endpoint is the name of the Pod at an end of the TCP connections, west or
+// east, and of the ConfigMap beside it.
+func (n Names) Endpoint(end string) string { return n.Base + "-tcp-" + end }
 
 // network is a NetworkAttachmentDefinition's: one for each end of each segment.
 func (n Names) network(segment, end string) string { return n.Base + "-net-" + segment + "-" + end }

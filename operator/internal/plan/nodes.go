@@ -49,6 +49,10 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	}
 	cpu := podNeed("cpu", "m", v1alpha1.ReasonInsufficientCPU, p.Generator.Resources.RequestMilliCPU, milliCPU, p.Functions)
 	memory := podNeed("memory", " bytes", v1alpha1.ReasonInsufficientMemory, p.Generator.Resources.MemoryBytes, memoryBytes, p.Functions)
+	for _, end := range p.Endpoints {
+		cpu.generator += end.Resources.RequestMilliCPU
+		memory.generator += end.Resources.MemoryBytes
+	}
 	for _, function := range p.Functions {
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
@@ -70,11 +74,19 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 			among = among.with(met)
 		}
 		return nil, nil, fail(lacking.reason, lacking.remedy,
-			"the traffic pod requests %d%s of %s and %s %d%s in all, but %s",
-			lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
+			"the traffic pod%s requests %d%s of %s and %s %d%s in all, but %s",
+			endsToo(p), lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
 	}
 	chosen, _ := found.first(needs...)
 	return chosen.generator, chosen.device, nil
+}
+
+// endsToo names the pods that stand beside the traffic pod, where there are some.
+func endsToo(p *Plan) string {
+	if len(p.Endpoints) == 0 {
+		return ""
+	}
+	return " with the ends of the TCP connections"
 }
 
 func podNeed(field, unit, reason string, generator int64, allocatable func(*corev1.Node) int64, functions []Function) need {

@@ -66,6 +66,8 @@ type Defaults struct {
 	FunctionImage string
 	// GuestImage is what the reference functions boot from as virtual machines.
 	GuestImage string
+	// EndpointImage runs the ends of TCP connections.
+	EndpointImage string
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
@@ -96,6 +98,9 @@ type Plan struct {
 	Segments []Segment `json:"segments"`
 	// Calibration joins the generator to itself; nil where a port is no Bridge.
 	Calibration *Segment `json:"calibration,omitempty"`
+
+	// Endpoints are the ends of the TCP connections, west and east; none where TCP is not measured.
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
 
 	// Instructions are the measurer's.
 	Instructions measure.Instructions `json:"instructions"`

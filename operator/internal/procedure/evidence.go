@@ -15,7 +15,7 @@ const (
 func WantsEvidence(stage measure.Stage) bool {
 	switch stage {
 	case measure.StageThroughput, measure.StageLatency, measure.StageFixedLoad, measure.StageFrameLossRate,
-		measure.StageReceiveRate, measure.StageSoak:
+		measure.StageReceiveRate, measure.StageSoak, measure.StageTCP:
 		return true
 	}
 	return false

@@ -39,6 +39,9 @@ const (
 	// before the controller has said that the chain is ready: the first step
 	// on it is where a measurer waits.
 	PathChain Path = "Chain"
+	// PathEndpoints is the path of TCP connections through the network functions,
+	// between the two ends beside the generator. It waits as PathChain does.
+	PathEndpoints Path = "Endpoints"
 )
 
 // Step is what comes next: a trial, or Done.
@@ -76,9 +79,9 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes) == 0:
+	case len(instr.FrameBytes) == 0 && instr.TCP == nil:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
-	case instr.Throughput == nil && instr.Latency == nil && !asked(instr):
+	case len(instr.FrameBytes) > 0 && instr.Throughput == nil && instr.Latency == nil && !asked(instr):
 		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
 	case instr.Throughput != nil && len(instr.Throughput.Goals) == 0:
 		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
@@ -99,6 +102,9 @@ func validate(instr measure.Instructions) error {
 	}
 	if err := instr.CheckPackets(); err != nil {
 		return fmt.Errorf("%w: %w", ErrInstructions, err)
+	}
+	if err := validateTCP(instr.TCP); err != nil {
+		return err
 	}
 	if err := instr.CheckMixes(); err != nil {
 		return fmt.Errorf("%w: %w", ErrInstructions, err)

@@ -32,7 +32,7 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 			passed += expected.Seconds()
 			continue
 		}
-		out.Calibrated = out.Calibrated && ph.path() == PathChain
+		out.Calibrated = out.Calibrated && ph.path() != PathCalibration
 		share, remaining := 0.0, expected
 		if i < len(w.parts) {
 			share, remaining = w.within(w.parts[i], expected)
@@ -55,6 +55,8 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 	switch ph.stage {
 	case measure.StageWarmUp:
 		return time.Duration(w.instr.WarmUpNanoseconds) + settle
+	case measure.StageTCP:
+		return w.expectedTCP()
 	case measure.StageLatency:
 		return w.cost(w.instr.Latency.Trials(), w.instr.Latency.TrialNanoseconds)
 	case measure.StageThroughput:
@@ -106,6 +108,8 @@ func (w *walk) stage() string {
 		return "calibration, " + size(w.instr, p.frameBytes)
 	case measure.StageWarmUp:
 		return "warm-up, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
+	case measure.StageTCP:
+		return connections(p.streams) + w.ofRepeat(p.phase)
 	case measure.StageThroughput:
 		return "throughput, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	}

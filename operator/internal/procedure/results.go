@@ -14,6 +14,8 @@ type Figures struct {
 	// Frames holds the frame sizes of which something is final: a search that
 	// has ended, a latency load that has been measured.
 	Frames []v1alpha1.FrameResult
+	// TCP is nil before the first trial of TCP connections has ended.
+	TCP *v1alpha1.TCPResult `json:",omitempty"`
 	// Summary is nil before the first frame size has a figure.
 	Summary *v1alpha1.ResultSummary
 	// Calibration holds the frame sizes whose calibration is complete.
@@ -27,7 +29,7 @@ type Figures struct {
 // the figures are those of the repeats so far, which their statistics count.
 func Results(instr measure.Instructions, records []measure.Record) Figures {
 	w := play(instr, records)
-	out := Figures{Calibration: w.calibration(), Warnings: w.warnings()}
+	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult()}
 	for _, frameBytes := range instr.FrameBytes {
 		frame := v1alpha1.FrameResult{
 			FrameBytes: int32(frameBytes),

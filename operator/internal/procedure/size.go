@@ -18,7 +18,10 @@ func ExpectedBytes(instr measure.Instructions) int {
 	total := 0
 	eachPhase(instr, func(stage measure.Stage, trials int) {
 		bytes := recordBytes
-		if stage == measure.StageBackToBack {
+		switch stage {
+		case measure.StageTCP:
+			bytes = tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
+		case measure.StageBackToBack:
 			bytes = burstBytes
 		}
 		total += trials * bytes

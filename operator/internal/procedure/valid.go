@@ -46,7 +46,7 @@ func objection(r measure.Record) string {
 			why = append(why, fmt.Sprintf("%s (%s)", d.Detail, d.Code))
 		}
 	}
-	if len(r.Outcome.Directions) == 0 {
+	if len(r.Outcome.Directions) == 0 && r.Outcome.TCP == nil {
 		why = append(why, "no direction was measured")
 	}
 	for _, d := range r.Outcome.Directions {

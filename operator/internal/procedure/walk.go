@@ -17,6 +17,8 @@ type phase struct {
 	load measure.LoadInstruction
 	// repeat counts the measurements of the frame size from 0.
 	repeat int
+	// streams is the number of connections in stage TCP.
+	streams int
 }
 
 // phases are the parts of the measurement in their order. The calibration of
@@ -44,12 +46,16 @@ func phases(instr measure.Instructions) []phase {
 		}
 		out = append(out, furtherPhases(instr, frameBytes)...)
 	}
+	out = append(out, tcpPhases(instr)...)
 	return repeated(out, instr.Repeats)
 }
 
 func (p phase) path() Path {
 	if p.stage == measure.StageCalibrateRate || p.stage == measure.StageCalibrateLatency {
 		return PathCalibration
+	}
+	if p.stage == measure.StageTCP {
+		return PathEndpoints
 	}
 	return PathChain
 }
@@ -162,6 +168,8 @@ func (w *walk) fill(p *part, records []measure.Record) error {
 		return w.fillThroughput(p, records)
 	case measure.StageLatency:
 		return w.fillLatency(p, records)
+	case measure.StageTCP:
+		return w.fillTCP(p, records)
 	case measure.StageWarmUp:
 		rate, err := w.warmUpRate(p.frameBytes)
 		if err != nil {

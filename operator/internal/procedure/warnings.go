@@ -43,7 +43,7 @@ func (d *doubtful) add(code string, frameBytes int, format string, args ...any) 
 
 func (w *walk) warnings() []v1alpha1.Warning {
 	d := &doubtful{seen: map[string]bool{}}
-	if w.instr.Calibration == nil {
+	if w.instr.Calibration == nil && len(w.instr.FrameBytes) > 0 {
 		d.add(v1alpha1.WarningNotCalibrated, 0,
 			"The testbed's ports allow no trial without a device, so the generator's own limit and latency are unknown.")
 	}
@@ -70,6 +70,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		w.warnDoubts(d, frameBytes)
 		w.warnEvidence(d, frameBytes)
 	}
+	w.warnTCP(d)
 	return d.list
 }
 

@@ -70,10 +70,15 @@ type Document struct {
 	// Generator says how the traffic was made, with the generator's own bias.
 	Generator *v1alpha1.GeneratorReport `json:"generator,omitempty"`
 	// Device says what the chain ran on.
-	Device     *v1alpha1.DeviceReport `json:"device,omitempty"`
-	Results    []v1alpha1.FrameResult `json:"results"`
-	Acceptance []v1alpha1.Verdict     `json:"acceptance"`
-	Warnings   []v1alpha1.Warning     `json:"warnings"`
+	Device  *v1alpha1.DeviceReport `json:"device,omitempty"`
+	Results []v1alpha1.FrameResult `json:"results"`
+	// TCP is absent where no TCP connections were measured.
+	TCP *v1alpha1.TCPResult `json:"tcp,omitempty"`
+	// Scaling is that of TCP's goodput over the number of connections, with two
+	// numbers or more.
+	Scaling    []Scaling          `json:"scaling,omitempty"`
+	Acceptance []v1alpha1.Verdict `json:"acceptance"`
+	Warnings   []v1alpha1.Warning `json:"warnings"`
 	// Deviations from RFC 2544's trials, one sentence each (RFC 9971 asks for them).
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
@@ -142,6 +147,8 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Generator:     status.Generator,
 		Device:        status.Device,
 		Results:       orEmpty(status.Results),
+		TCP:           status.TCP,
+		Scaling:       tcpScaling(status.TCP),
 		Acceptance:    orEmpty(status.Acceptance),
 		Warnings:      orEmpty(status.Warnings),
 		Deviations:    orEmpty(deviations(run.Spec, status.Results)),

@@ -141,18 +141,18 @@ func failure(conditions ...Outcome) *junitFailure {
 // it ends; those without a verdict are skipped, and "measured" fails instead.
 func criterionCases(doc Document) []junitCase {
 	type figure struct {
-		criterion  string
-		frameBytes int32
+		criterion string
+		about     string
 	}
 	verdicts := map[figure]v1alpha1.Verdict{}
 	for _, verdict := range doc.Acceptance {
-		verdicts[figure{verdict.Criterion, verdict.FrameBytes}] = verdict
+		verdicts[figure{verdict.Criterion, acceptance.Subject(verdict)}] = verdict
 	}
 	var cases []junitCase
 	for _, criterion := range doc.Spec.Acceptance {
-		for _, size := range acceptance.FrameSizes(criterion, doc.Spec.Traffic.MeasuredFrameBytes()) {
-			c := newCase(doc, fmt.Sprintf("%s, %d bytes", criterion.Name, size))
-			verdict, judged := verdicts[figure{criterion.Name, size}]
+		for _, about := range subjects(doc, criterion) {
+			c := newCase(doc, fmt.Sprintf("%s, %s", criterion.Name, about))
+			verdict, judged := verdicts[figure{criterion.Name, about}]
 			switch {
 			case !judged && doc.Measured.Status == metav1.ConditionTrue && doc.Ended():
 				c.Failure = &junitFailure{Type: v1alpha1.ReasonNotMeasured, Message: "the run ended without a verdict on this criterion"}
@@ -165,4 +165,19 @@ func criterionCases(doc Document) []junitCase {
 		}
 	}
 	return cases
+}
+
+// subjects are what a criterion looks at: frame sizes, or numbers of TCP connections.
+func subjects(doc Document, criterion v1alpha1.Criterion) []string {
+	var out []string
+	if acceptance.AboutTCP(criterion) {
+		for _, streams := range acceptance.Streams(criterion, doc.Spec.Measurements.TCP) {
+			out = append(out, acceptance.Subject(v1alpha1.Verdict{Streams: streams}))
+		}
+		return out
+	}
+	for _, size := range acceptance.FrameSizes(criterion, doc.Spec.Traffic.MeasuredFrameBytes()) {
+		out = append(out, acceptance.Subject(v1alpha1.Verdict{FrameBytes: size}))
+	}
+	return out
 }

@@ -38,18 +38,22 @@ func statisticHead() []string {
 func (r row) setStatistics(list []v1alpha1.Statistics) {
 	for _, s := range list {
 		for _, m := range repeatedMetrics {
-			if m.metric != s.Metric {
-				continue
+			if m.metric == s.Metric {
+				r.setSpread(m.column, s)
 			}
-			r.set("repeats", int64(s.N))
-			for i, n := range []int64{
-				s.StandardDeviation, s.CoefficientOfVariationPartsPerMillion, s.ConfidenceLow, s.ConfidenceHigh, s.Minimum, s.Maximum,
-			} {
-				r.set(m.column+statisticColumns[i], n)
-			}
-			r[m.column+"Values"] = join(s.Values, count)
 		}
 	}
+}
+
+// setSpread fills the columns of a figure's statistics; the mean stands in its own column.
+func (r row) setSpread(column string, s v1alpha1.Statistics) {
+	r.set("repeats", int64(s.N))
+	for i, n := range []int64{
+		s.StandardDeviation, s.CoefficientOfVariationPartsPerMillion, s.ConfidenceLow, s.ConfidenceHigh, s.Minimum, s.Maximum,
+	} {
+		r.set(column+statisticColumns[i], n)
+	}
+	r[column+"Values"] = join(s.Values, count)
 }
 
 func join(values []int64, text func(int64) string) string {

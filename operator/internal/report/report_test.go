@@ -87,7 +87,7 @@ func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 
 func TestGolden(t *testing.T) {
 	runs := map[string]func(*testing.T) (*v1alpha1.BenchmarkRun, []measure.Record){
-		"refused": fixture, "running": running, "broken": broken, "repeated": repeated, "further": further,
+		"refused": fixture, "running": running, "broken": broken, "repeated": repeated, "further": further, "tcp": tcp,
 	}
 	tests := map[string]struct {
 		run    string
@@ -113,6 +113,12 @@ func TestGolden(t *testing.T) {
 		"broken.json":        {"broken", FormatJSON, Options{}},
 		"further.txt":        {"further", FormatTable, Options{}},
 		"further.csv":        {"further", FormatCSV, Options{}},
+		"tcp.txt":            {"tcp", FormatTable, Options{Trials: true}},
+		"tcp.md":             {"tcp", FormatMarkdown, Options{}},
+		"tcp.json":           {"tcp", FormatJSON, Options{}},
+		"tcp.csv":            {"tcp", FormatCSV, Options{}},
+		"tcp-trials.csv":     {"tcp", FormatCSV, Options{Trials: true}},
+		"tcp.xml":            {"tcp", FormatJUnit, Options{}},
 		"broken.xml":         {"broken", FormatJUnit, Options{}},
 	}
 	for name, tc := range tests {
@@ -205,6 +211,8 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	doc.Results = append(doc.Results, furtherResults()...)
 	plain, _ := fixture(t)
 	doc.Results = append(doc.Results, plain.Status.Results...)
+	doc.TCP = tcpResults()
+	doc.Scaling, doc.Trials = tcpScaling(doc.TCP), append(doc.Trials, tcpRecords()...)
 	for name, tc := range map[string]struct {
 		head []string
 		rows []row

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
 )
 
 // sections are the document for people; parts without content are left out.
@@ -30,6 +31,10 @@ func sections(doc Document, opts Options, l letters) []section {
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
+		tcpSection(doc, l),
+		tcpScalingSection(doc),
+		tcpRepeats(doc),
+		tcpIntervals(doc),
 		acceptanceSection(doc),
 		warningSection(doc),
 		chainSection(doc),
@@ -120,7 +125,11 @@ func chain(functions []v1alpha1.NetworkFunction) string {
 func acceptanceSection(doc Document) section {
 	s := section{title: "Acceptance", columns: []column{left("Criterion"), number("Frame bytes"), left("Verdict"), left("Finding")}}
 	for _, v := range doc.Acceptance {
-		s.rows = append(s.rows, []string{v.Criterion, count(v.FrameBytes), string(v.Result), v.Message})
+		about := count(v.FrameBytes)
+		if v.Streams > 0 {
+			about, s.columns[1].head = acceptance.Subject(v), "About"
+		}
+		s.rows = append(s.rows, []string{v.Criterion, about, string(v.Result), v.Message})
 	}
 	return s
 }

@@ -140,10 +140,20 @@ func (s *Store) Failure() *measure.FailureState {
 	return &state
 }
 
-// Endpoints are whom the controller lets the measurer ask, known when the chain
+// Sources are whom the controller lets the measurer ask, known when the chain
 // is ready.
-func (s *Store) Endpoints() measure.Endpoints {
-	return decode[measure.Endpoints](s.known[measure.KeyEndpoints])
+func (s *Store) Sources() measure.Sources {
+	return decode[measure.Sources](s.known[measure.KeySources])
+}
+
+// Endpoints are where the controller has said that the ends of TCP connections
+// are, together with the chain's readiness; nil where it has not.
+func (s *Store) Endpoints() *measure.Endpoints {
+	if s.known[measure.KeyEndpoints] == "" {
+		return nil
+	}
+	ends := decode[measure.Endpoints](s.known[measure.KeyEndpoints])
+	return &ends
 }
 
 func (s *Store) latest(key string) string {

@@ -79,7 +79,7 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	}
 	for _, object := range tried(made) {
 		if err := r.Client.Create(ctx, object, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("trying %T %q%s: %w", object, object.GetName(), withoutIt(object), aboutMachine(object, err))
+			return fmt.Errorf("trying %w", aboutObject(object, err))
 		}
 	}
 	if err := r.applyAll(ctx, s, networkObjects(made), client.DryRunAll); err != nil {
@@ -123,7 +123,7 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Ob
 			continue
 		}
 		if err := apply.Object(ctx, r.Client, object, options...); err != nil {
-			return aboutMachine(object, err)
+			return aboutObject(object, err)
 		}
 	}
 	return nil
@@ -139,18 +139,26 @@ func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) er
 	return nil
 }
 
-// chainOwner is the field manager of the two keys of the results that the
+// chainOwner is the field manager of the keys of the results that the
 // controller writes, so that neither writer touches the other's keys.
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
 // tellChain sets the key that lets the measurer go on to the chain, and whom it
-// may ask there; with "" both are taken back.
+// may ask there and where the ends of TCP connections are; with "" all are taken
+// back.
 func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) error {
 	told := configMapNamed(s.names.Results)
 	// The UID forbids that an object is made where there is none any more.
 	told.Namespace, told.UID = s.run.Namespace, s.records.uid
 	if value != "" {
-		told.Data = map[string]string{measure.KeyChain: value, measure.KeyEndpoints: encodeEndpoints(s.endpoints())}
+		told.Data = map[string]string{measure.KeyChain: value, measure.KeySources: encodeSources(s.sources())}
+		ends, err := s.whereEndpoints()
+		if err != nil {
+			return err
+		}
+		if ends != "" {
+			told.Data[measure.KeyEndpoints] = ends
+		}
 	}
 	return apply.Object(ctx, r.Client, told, chainOwner)
 }

@@ -31,8 +31,9 @@ func measurerObjects(p *plan.Plan) []client.Object {
 	return append(objects, chain.ServiceAccount(p), chain.ResultsConfigMap(p), chain.Role(p), chain.RoleBinding(p), chain.MeasurerJob(p))
 }
 
-// functionObjects are those of each function that does not exist yet, the
-// configuration first, and the observer where it is missing.
+// functionObjects are those of each function, and of each end of TCP connections,
+// that does not exist yet, the configuration first, and the observer where it is
+// missing.
 func functionObjects(s *scope) ([]client.Object, error) {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
@@ -54,6 +55,11 @@ func functionObjects(s *scope) ([]client.Object, error) {
 	if s.observerMissing() {
 		objects = append(objects, chain.Observer(s.plan))
 	}
+	for i, end := range chain.Endpoints(s.plan) {
+		if s.pod(s.names.Endpoint(s.plan.Endpoints[i].Config.Name)) == nil {
+			objects = append(objects, end.ConfigMap, end.Pod)
+		}
+	}
 	return objects, nil
 }
 
@@ -70,6 +76,9 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 	}
 	if observer := chain.Observer(p); observer != nil {
 		pods = append(pods, observer)
+	}
+	for _, end := range chain.Endpoints(p) {
+		pods = append(pods, end.Pod)
 	}
 	return pods
 }
@@ -111,6 +120,7 @@ func leftovers(s *scope) []client.Object {
 		}
 		objects = append(objects, configMapNamed(s.names.Function(function.Name)))
 	}
+	objects = append(objects, endpointLeftovers(s)...)
 	if s.plan != nil {
 		objects = append(objects, networkObjects(s.plan)...)
 	}

@@ -146,7 +146,7 @@ func decideAdmitted(s *scope) decision {
 }
 
 // isAboutChain are the measurer's reasons that a broken function explains better.
-var isAboutChain = map[string]bool{v1alpha1.ReasonNoPathThroughChain: true, v1alpha1.ReasonChainFailed: true}
+var isAboutChain = map[string]bool{v1alpha1.ReasonNoPathThroughChain: true, v1alpha1.ReasonChainFailed: true, v1alpha1.ReasonEndpointFailed: true}
 
 // decideMeasuring looks at the measurer and the chain, once both could be there.
 func decideMeasuring(s *scope) decision {

@@ -104,8 +104,14 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
 
 // diagnoseReady says why a function that was ready no longer forwards, or nil.
 func diagnoseReady(name string, pod *corev1.Pod) *trouble {
+	return diagnoseLost(fmt.Sprintf("function %q", name), v1alpha1.ReasonChainFailed, pod)
+}
+
+// diagnoseLost says why a pod that was ready is not any more, or nil; the reason
+// is that of what it is to the run.
+func diagnoseLost(what, reason string, pod *corev1.Pod) *trouble {
 	broken := func(format string, args ...any) *trouble {
-		return &trouble{reason: v1alpha1.ReasonChainFailed, message: sentence("function %q"+format, append([]any{name}, args...)...)}
+		return &trouble{reason: reason, message: sentence("%s"+format, append([]any{what}, args...)...)}
 	}
 	switch {
 	case pod == nil:

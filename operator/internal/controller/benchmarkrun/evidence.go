@@ -43,18 +43,18 @@ func (s *scope) observerTrouble() *trouble {
 	return t
 }
 
-// endpoints are whom the measurer may ask about a trial. It cannot find them
+// sources are whom the measurer may ask about a trial. It cannot find them
 // out itself: it has no right to see a pod.
-func (s *scope) endpoints() measure.Endpoints {
-	var out measure.Endpoints
+func (s *scope) sources() measure.Sources {
+	var out measure.Sources
 	for i, f := range s.plan.Functions {
 		if s.plan.Functions[i].IsCustom() {
 			// Nothing of ours is in it that could answer; the observer sees its QEMU.
-			out.Functions = append(out.Functions, measure.FunctionEndpoint{Name: f.Name, Guest: chain.GuestName(s.plan, f)})
+			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Guest: chain.GuestName(s.plan, f)})
 			continue
 		}
 		if address := addressOf(s.answering(f.Name), chain.PortStatus); address != "" {
-			out.Functions = append(out.Functions, measure.FunctionEndpoint{Name: f.Name, Address: address, Guest: chain.GuestName(s.plan, f)})
+			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Address: address, Guest: chain.GuestName(s.plan, f)})
 		}
 	}
 	if s.plan.Observer != nil {
@@ -86,8 +86,8 @@ func addressOf(pod *corev1.Pod, port int) string {
 	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))
 }
 
-func encodeEndpoints(endpoints measure.Endpoints) string {
-	text, err := json.Marshal(endpoints)
+func encodeSources(sources measure.Sources) string {
+	text, err := json.Marshal(sources)
 	if err != nil {
 		// Strings always marshal.
 		panic(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // The measurer is told where to ask, by family and by kind of function.
-func TestEndpoints(t *testing.T) {
+func TestSources(t *testing.T) {
 	at := func(address string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			ready(p)
@@ -24,27 +24,27 @@ func TestEndpoints(t *testing.T) {
 	s.plan.Functions = []plan.Function{{Name: "one"}, {Name: "two"}}
 	s.plan.Run.Namespace, s.plan.Run.Name, s.plan.Run.UID = s.run.Namespace, s.run.Name, s.run.UID
 	s.plan.Functions[1].Runtime = v1alpha1.RuntimeVirtualMachine
-	want := measure.Endpoints{
+	want := measure.Sources{
 		Observer: "192.0.2.3:8080",
-		Functions: []measure.FunctionEndpoint{
+		Functions: []measure.FunctionSource{
 			{Name: "one", Address: "192.0.2.1:8080"},
 			{Name: "two", Address: "[2001:db8::2]:8080", Guest: s.run.Namespace + "_" + s.names.Function("two")},
 		},
 	}
-	if diff := cmp.Diff(want, s.endpoints()); diff != "" {
+	if diff := cmp.Diff(want, s.sources()); diff != "" {
 		t.Error(diff)
 	}
 	// KubeVirt's pod of the machine has a name of its own.
 	launcher := &s.functions[1]
 	launcher.Name = "virt-launcher-x"
 	launcher.OwnerReferences = []metav1.OwnerReference{{Kind: "VirtualMachineInstance", Name: s.names.Function("two"), Controller: new(true)}}
-	if diff := cmp.Diff(want, s.endpoints()); diff != "" {
+	if diff := cmp.Diff(want, s.sources()); diff != "" {
 		t.Error(diff)
 	}
 	s.plan.Observer = nil
 	withoutPod(s)
 	s.functions[0].Status.PodIP = ""
-	got := s.endpoints()
+	got := s.sources()
 	if got.Observer != "" || len(got.Functions) != 1 || got.Functions[0].Name != "two" {
 		t.Errorf("%+v", got)
 	}

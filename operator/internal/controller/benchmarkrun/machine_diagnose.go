@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -124,7 +125,10 @@ func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.
 	}
 	for _, c := range launcher.Status.ContainerStatuses {
 		if end := c.State.Terminated; c.Name == containerCompute && end != nil {
-			how += "; " + ending(c.Name, end)
+			// Its message is the end of virt-launcher's log, which says less than the console.
+			quiet := *end
+			quiet.Message = ""
+			how += "; " + ending(c.Name, &quiet)
 		}
 	}
 	return how
@@ -195,17 +199,21 @@ func machineCondition(machine *kubevirtv1.VirtualMachineInstance, kind kubevirtv
 const consoleLimit = 240
 
 // lastLines is the end of a console as one short line: without control
-// sequences, lines joined by " | ".
+// sequences, as many whole lines as fit, joined by " | ".
 func lastLines(text string) string {
-	var kept []string
-	for line := range strings.Lines(text) {
-		if line = printable(line); line != "" {
-			kept = append(kept, line)
+	joined := ""
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+		switch line = printable(line); {
+		case line == "":
+		case joined == "" && len(line) > consoleLimit:
+			return "..." + strings.ToValidUTF8(line[len(line)-consoleLimit+3:], "")
+		case joined == "":
+			joined = line
+		case len(line)+len(" | ")+len(joined) > consoleLimit:
+			return joined
+		default:
+			joined = line + " | " + joined
 		}
-	}
-	joined := strings.Join(kept, " | ")
-	if len(joined) > consoleLimit {
-		joined = "..." + strings.ToValidUTF8(joined[len(joined)-consoleLimit+3:], "")
 	}
 	return joined
 }

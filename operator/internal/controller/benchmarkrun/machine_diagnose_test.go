@@ -169,7 +169,8 @@ func TestLastLines(t *testing.T) {
 		"one\r\ntwo\n\n":         "one | two",
 		"\x1b[0;31mred\x1b[0m\n": "red",
 		"a\x00b\tc":              "ab c",
-		strings.Repeat("x", 300): "..." + strings.Repeat("x", consoleLimit-3),
+		strings.Repeat("x", 200) + "\n" + strings.Repeat("y", 230): strings.Repeat("y", 230),
+		strings.Repeat("x", 300):                                   "..." + strings.Repeat("x", consoleLimit-3),
 	} {
 		if got := lastLines(text); got != want {
 			t.Errorf("lastLines(%q) is %q, want %q", text, got, want)
@@ -246,8 +247,8 @@ func TestCustomIsAskedNothing(t *testing.T) {
 	s := newScope(launched)
 	s.plan.Run.Namespace = "lab"
 	s.plan.Functions = []plan.Function{{Name: "two", Runtime: v1alpha1.RuntimeVirtualMachine, Machine: &plan.Machine{Custom: &plan.Custom{}}}}
-	want := []measure.FunctionEndpoint{{Name: "two", Guest: "lab_" + s.plan.Names().Function("two")}}
-	if diff := cmp.Diff(want, s.endpoints().Functions); diff != "" {
+	want := []measure.FunctionSource{{Name: "two", Guest: "lab_" + s.plan.Names().Function("two")}}
+	if diff := cmp.Diff(want, s.sources().Functions); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,10 +22,13 @@ type machineError struct {
 func (e *machineError) Error() string { return fmt.Sprintf("virtual machine %q: %v", e.name, e.err) }
 func (e *machineError) Unwrap() error { return e.err }
 
-// aboutMachine marks an error about an object, where that is a virtual machine.
-func aboutMachine(object client.Object, err error) error {
-	if _, ok := object.(*kubevirtv1.VirtualMachineInstance); ok && err != nil {
+// aboutObject names the object of an error, and marks one about a virtual machine.
+func aboutObject(object client.Object, err error) error {
+	switch object.(type) {
+	case *kubevirtv1.VirtualMachineInstance:
 		return &machineError{object.GetName(), err}
+	case *corev1.Pod:
+		return fmt.Errorf("pod %q%s: %w", object.GetName(), withoutIt(object), err)
 	}
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
 )
 
 // machineSyncPatience is how long a reconciliation waits for the first list of
@@ -128,7 +129,8 @@ func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod
 	return nil
 }
 
-// launched by KubeVirt: such a pod ends with its machine, which ends it in order.
+// ofMachine says that a pod is a machine's launcher: KubeVirt ends it with the
+// machine, and in order.
 func (s *scope) ofMachine(pod *corev1.Pod) bool {
 	for i := range s.machines {
 		if metav1.IsControlledBy(pod, &s.machines[i]) {
@@ -163,7 +165,7 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 
 // failedMachine names the function whose virtual machine ends the run now, or "".
 func (s *scope) failedMachine() string {
-	if s.records == nil || s.records.done {
+	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return ""
 	}
 	if failure := s.records.failure; failure != nil {

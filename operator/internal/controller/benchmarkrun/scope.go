@@ -88,8 +88,10 @@ func (s *scope) startup() time.Duration {
 }
 
 // function is the newest pod of a function, or nil.
-func (s *scope) function(name string) *corev1.Pod {
-	wanted := s.names.Function(name)
+func (s *scope) function(name string) *corev1.Pod { return s.pod(s.names.Function(name)) }
+
+// pod is the newest of a name among functions and ends of TCP connections, or nil.
+func (s *scope) pod(wanted string) *corev1.Pod {
 	for i := range s.functions {
 		if s.functions[i].Name == wanted {
 			return &s.functions[i]
@@ -136,13 +138,19 @@ func (s *scope) readyTrouble(f *v1alpha1.NetworkFunction) *trouble {
 	return diagnoseReady(f.Name, s.function(f.Name))
 }
 
-// missingFunctions are the functions of the chain that have no pod and no virtual machine.
+// missingFunctions are the functions of the chain that have no pod and no virtual
+// machine, and the ends of TCP connections that have no pod.
 func (s *scope) missingFunctions() []string {
 	var missing []string
 	for i := range s.run.Spec.Chain {
 		f := &s.run.Spec.Chain[i]
 		if !s.exists(f) {
 			missing = append(missing, f.Name)
+		}
+	}
+	for _, end := range s.endpoints() {
+		if s.pod(s.names.Endpoint(end)) == nil {
+			missing = append(missing, end)
 		}
 	}
 	return missing
@@ -156,7 +164,7 @@ func (s *scope) brokenFunction() *trouble {
 			return t
 		}
 	}
-	return nil
+	return s.brokenEndpoint()
 }
 
 // functionTrouble is the trouble that ends first among functions, and their
@@ -169,6 +177,11 @@ func (s *scope) functionTrouble() *trouble {
 			continue
 		}
 		if t := s.startTrouble(f); t != nil && (first == nil || t.at.Before(first.at)) {
+			first = t
+		}
+	}
+	for _, pod := range s.endpointPods() {
+		if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && (first == nil || t.at.Before(first.at)) {
 			first = t
 		}
 	}
@@ -245,6 +258,11 @@ func (s *scope) stuck() client.Object {
 			}
 		}
 	}
+	for _, pod := range s.endpointPods() {
+		if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady); t != nil && t.over(s.now) && !s.records.chainOpen {
+			return pod
+		}
+	}
 	if t := s.observerTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
 		return s.observer()
 	}
@@ -266,7 +284,8 @@ func (s *scope) objectOf(f *v1alpha1.NetworkFunction) client.Object {
 
 // verdicts judge the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
-	return acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
+	verdicts := acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
+	return append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Acceptance, s.run.Spec.Measurements.TCP, s.figures.TCP)...)
 }
 
 // verdict is the outcome of a run that was measured.

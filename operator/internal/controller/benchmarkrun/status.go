@@ -106,6 +106,9 @@ func (w *writer) facts() {
 	if w.plan != nil && (w.action == actOpenChain || w.records != nil && w.records.chainOpen || w.failed()) {
 		w.status.Chain = w.reports()
 	}
+	if w.figures.TCP != nil {
+		w.status.TCP = w.figures.TCP
+	}
 	if warnings := w.warnings(); warnings != nil {
 		w.status.Warnings = boundedWarnings(warnings)
 	}
@@ -232,7 +235,7 @@ func (w *writer) succeeded() {
 		w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
 		return
 	}
-	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s", headline(w.figures.Summary), w.outcome.message))
+	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s%s", headline(w.figures.Summary), tcpHeadline(w.figures.TCP), w.outcome.message))
 }
 
 // headline gives the figures that the printer columns show, with the words that

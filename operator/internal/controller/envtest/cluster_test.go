@@ -242,7 +242,11 @@ func status(pod *corev1.Pod, phase corev1.PodPhase, readiness corev1.ConditionSt
 func ready(pod *corev1.Pod) {
 	status(pod, corev1.PodRunning, corev1.ConditionTrue, corev1.ContainerStatus{Ready: true, Started: ptr.To(true),
 		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}})
+	pod.Status.PodIP, pod.Status.PodIPs = podAddress, []corev1.PodIP{{IP: podAddress}}
 }
+
+// podAddress is every pod's: nobody asks there.
+const podAddress = "192.0.2.1"
 
 func unready(pod *corev1.Pod) {
 	ready(pod)

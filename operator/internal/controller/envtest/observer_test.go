@@ -35,11 +35,11 @@ func TestEvidenceIsMissing(t *testing.T) {
 
 	var results corev1.ConfigMap
 	l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: run.Namespace, Name: plan.NamesOf(run).Results}, &results)).To(Succeed())
-	var endpoints measure.Endpoints
-	l.Expect(json.Unmarshal([]byte(results.Data[measure.KeyEndpoints]), &endpoints)).To(Succeed())
-	l.Expect(endpoints.Observer).To(Equal("127.0.0.9:8080"))
-	l.Expect(endpoints.Functions).To(HaveLen(1))
-	l.Expect(endpoints.Functions[0].Address).To(Equal("127.0.0.10:8080"))
+	var sources measure.Sources
+	l.Expect(json.Unmarshal([]byte(results.Data[measure.KeySources]), &sources)).To(Succeed())
+	l.Expect(sources.Observer).To(Equal("127.0.0.9:8080"))
+	l.Expect(sources.Functions).To(HaveLen(1))
+	l.Expect(sources.Functions[0].Address).To(Equal("127.0.0.10:8080"))
 
 	l.Expect(run.Status.Device).NotTo(BeNil())
 	l.Expect(run.Status.Device.Fingerprint).To(BeNil())

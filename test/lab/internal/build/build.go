@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,6 +146,21 @@ func (b Builder) replacing(t Target) (string, error) {
 // ErrUnavailable is the error of modules that could not be fetched.
 var ErrUnavailable = errors.New("the Go modules could not be fetched")
 
+// judgeDownload tells modules that cannot be had from what is wrong with them or
+// with this tree: that is a failure.
+func judgeDownload(err error) error {
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) {
+		return err
+	}
+	for _, fault := range []string{"SECURITY ERROR", "checksum mismatch", "errors parsing", "updates to go.mod needed", "missing go.sum entry"} {
+		if strings.Contains(err.Error(), fault) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
 // Download fetches a target's modules, so that a proxy which refuses one is
 // told from code that does not compile. It returns where a module is, one of
 // those that the target requires.
@@ -155,7 +171,7 @@ func (b Builder) Download(ctx context.Context, t Target, module string) (string,
 	dir := ""
 	err := b.Log.Step("fetching the modules of "+t.Kind, func() error {
 		if _, err := run("go", "mod", "download"); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return judgeDownload(err)
 		}
 		out, err := run("go", "list", "-m", "-f", "{{.Dir}}", module)
 		dir = strings.TrimSpace(out)

@@ -153,3 +153,22 @@ func TestRefusedModules(t *testing.T) {
 		t.Errorf("got the error %v", err)
 	}
 }
+
+// TestFaultsAreNoRefusals checks that what is wrong with a tree is never
+// reported as something that could not be tried.
+func TestFaultsAreNoRefusals(t *testing.T) {
+	b, target := module(t)
+	b.Log = progress.New(io.Discard)
+	t.Setenv("GOPROXY", "off")
+	missing := target
+	missing.Dir = "none"
+	if _, err := b.Download(t.Context(), missing, "a.example/b"); err == nil || errors.Is(err, ErrUnavailable) {
+		t.Errorf("a module that is not there: got the error %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(b.SourceDir, "x/go.mod"), []byte("module x\n\nrequire (\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Download(t.Context(), target, "a.example/b"); err == nil || errors.Is(err, ErrUnavailable) {
+		t.Errorf("a go.mod that cannot be read: got the error %v", err)
+	}
+}

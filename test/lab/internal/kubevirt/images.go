@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/test/lab/internal/cache"
 	"vnfbench.io/test/lab/internal/command"
 	"vnfbench.io/test/lab/internal/image"
 	"vnfbench.io/test/lab/internal/rootfs"
@@ -66,23 +68,24 @@ var (
 
 const labellerFile = "node-labeller/node-labeller.sh"
 
-// embedded lists the files' names and contents, for a fingerprint.
-func embedded() ([]string, error) {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(launcherPlaces)) {
-		data, err := launcherFiles.ReadFile("launcher/" + name)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, name, string(data))
-	}
-	return parts, nil
-}
-
 // ingredients are the directories of what images are made from.
 type ingredients struct {
 	tree string
 	Compiled
+}
+
+// fingerprint is of all that the images are made from, wherever the cache is.
+func (i ingredients) fingerprint(kvm bool) (string, error) {
+	// A cache entry's name tells its content.
+	parts := []string{recipe, filepath.Base(i.tree), filepath.Base(i.Binaries), strconv.FormatBool(kvm)}
+	for _, name := range slices.Sorted(maps.Keys(launcherPlaces)) {
+		data, err := launcherFiles.ReadFile("launcher/" + name)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, name, string(data))
+	}
+	return cache.Fingerprint(parts...), nil
 }
 
 // pack makes two images. One serves virt-operator, virt-api and
@@ -144,6 +147,11 @@ func (i ingredients) node(ctx context.Context, work, tag string, kvm bool) (imag
 	}
 	spec.Files = i.programs("virt-handler", "virt-chroot", "virt-launcher", "virt-launcher-monitor",
 		"virt-probe", "virt-freezer", "virt-tail")
+	for _, program := range spec.Files {
+		if err := checkLibrary(program.Source, i.tree); err != nil {
+			return image.Spec{}, err
+		}
+	}
 	if err := i.nodeFiles(work, kvm); err != nil {
 		return image.Spec{}, err
 	}

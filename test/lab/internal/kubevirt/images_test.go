@@ -96,3 +96,30 @@ func TestMadeNamesItsImages(t *testing.T) {
 		t.Errorf("unexpected images (-want +got):\n%s", diff)
 	}
 }
+
+// TestFingerprint: the images' tag changes with their content, and not with
+// the cache's place.
+func TestFingerprint(t *testing.T) {
+	of := func(dir, tree, binaries string, kvm bool) string {
+		t.Helper()
+		i := ingredients{tree: dir + tree, Compiled: Compiled{Source: dir + "source", Binaries: dir + binaries}}
+		fingerprint, err := i.fingerprint(kvm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fingerprint
+	}
+	first := of("/a/", "tree-1", "binaries-1", true)
+	if of("/b/", "tree-1", "binaries-1", true) != first {
+		t.Error("the fingerprint depends on the cache's place")
+	}
+	for name, other := range map[string]string{
+		"the tree":      of("/a/", "tree-2", "binaries-1", true),
+		"the binaries":  of("/a/", "tree-1", "binaries-2", true),
+		"the processor": of("/a/", "tree-1", "binaries-1", false),
+	} {
+		if other == first {
+			t.Errorf("the fingerprint does not depend on %s", name)
+		}
+	}
+}

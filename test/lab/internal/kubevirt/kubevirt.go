@@ -91,18 +91,12 @@ func (m Maker) Compile(ctx context.Context) (Compiled, error) {
 
 // Pack makes the archives and the manifest that names them, of a tree and of
 // what was compiled.
-func (m Maker) Pack(ctx context.Context, tree string, from Compiled) (Made, error) {
-	return m.images(ctx, ingredients{tree: tree, Compiled: from})
-}
-
-// images makes the archives and the manifest that names them.
-func (m Maker) images(ctx context.Context, from ingredients) (Made, error) {
-	files, err := embedded()
+func (m Maker) Pack(ctx context.Context, tree string, compiled Compiled) (Made, error) {
+	from := ingredients{tree: tree, Compiled: compiled}
+	fingerprint, err := from.fingerprint(m.Abilities.KVM)
 	if err != nil {
 		return Made{}, err
 	}
-	parts := []string{recipe, from.tree, from.Binaries, fmt.Sprint(m.Abilities.KVM)}
-	fingerprint := cache.Fingerprint(append(parts, files...)...)
 	version, err := m.version()
 	if err != nil {
 		return Made{}, err

@@ -105,7 +105,7 @@ const tellInterval = 20 * time.Second
 // askForKubeVirt tells what of KubeVirt is not there yet.
 func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
 	var object kubeVirtObject
-	if err := l.kubectl(r).get(ctx, &object, "kubevirt", "kubevirt", "--namespace="+kubevirt.Namespace); err != nil {
+	if err := l.getKubeVirt(ctx, r, &object); err != nil {
 		return err
 	}
 	if err := object.deployed(); err != nil {
@@ -125,6 +125,11 @@ func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) e
 		return err
 	}
 	return n.takesGuests()
+}
+
+func (l Lab) getKubeVirt(ctx context.Context, r record, into *kubeVirtObject, flags ...string) error {
+	args := append([]string{"kubevirt", "kubevirt", "--namespace=" + kubevirt.Namespace}, flags...)
+	return l.kubectl(r).get(ctx, into, args...)
 }
 
 func (o kubeVirtObject) deployed() error {

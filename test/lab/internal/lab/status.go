@@ -24,6 +24,8 @@ type Status struct {
 	Age  time.Duration
 	Port int
 	Pods int
+	// KubeVirt is its phase; empty when it is not there.
+	KubeVirt string
 	Kubeconfig,
 	StateDir string
 }
@@ -47,6 +49,10 @@ func (l Lab) Status(ctx context.Context) (Status, error) {
 		return s, nil
 	}
 	s.Pods = len(pods.Items)
+	var object kubeVirtObject
+	if err := l.getKubeVirt(ctx, r, &object, "--request-timeout=5s"); err == nil { // else it is not there
+		s.KubeVirt = object.Status.Phase
+	}
 	return s, nil
 }
 
@@ -63,6 +69,9 @@ func (s Status) Print(w io.Writer) error {
 	row("node", map[bool]string{true: "ready", false: "NOT READY"}[s.NodeReady])
 	row("version", s.Version)
 	row("pods", strconv.Itoa(s.Pods))
+	if s.KubeVirt != "" {
+		row("KubeVirt", s.KubeVirt)
+	}
 	row("API server", fmt.Sprintf("https://127.0.0.1:%d", s.Port))
 	row("kubeconfig", s.Kubeconfig)
 	row("state", s.StateDir)

@@ -1,0 +1,217 @@
+package v1alpha1
+
+// TCP measures what kernel TCP connections carry through the chain. The ends are
+// two pods beside the traffic pod that run iperf3; the frames' sizes and loads
+// of spec.traffic have no meaning for it, its IP family has.
+type TCP struct {
+	// streams are the numbers of parallel connections of each direction, each
+	// measured on its own in this order: 1 to 128, at most 16 of them. Default 1.
+	// The smallest is what the report extrapolates from.
+	// +optional
+	// +listType=set
+	// +kubebuilder:default={1}
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=128
+	Streams []int32 `json:"streams,omitempty"`
+
+	// directions is Forward (data from west to east), Reverse or Both at once.
+	// The side that sends the data opens the connections. Default Forward.
+	// +optional
+	// +kubebuilder:default=Forward
+	Directions Directions `json:"directions,omitempty"`
+
+	// durationSeconds is the time that counts, 1 to 3600. Default 10.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
+	DurationSeconds int32 `json:"durationSeconds,omitempty"`
+
+	// omitSeconds is the time before it that does not count, in which the
+	// connections leave slow start. Default 2; 0 counts slow start too.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=60
+	OmitSeconds *int32 `json:"omitSeconds,omitempty"`
+
+	// mssBytes is the maximum segment size that the ends ask for. Absent: what
+	// follows from the testbed's MTU.
+	// +optional
+	// +kubebuilder:validation:Minimum=536
+	// +kubebuilder:validation:Maximum=9176
+	MSSBytes *int32 `json:"mssBytes,omitempty"`
+
+	// congestionControl is a congestion control algorithm that the generator
+	// node's kernel offers to every user, such as cubic or reno. Absent: the
+	// kernel's default.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-z0-9_]+$`
+	CongestionControl string `json:"congestionControl,omitempty"`
+
+	// windowBytes is the size of both socket buffers of each connection. Absent:
+	// the kernel tunes them by itself.
+	// +optional
+	// +kubebuilder:validation:Minimum=4096
+	// +kubebuilder:validation:Maximum=536870912
+	WindowBytes *int64 `json:"windowBytes,omitempty"`
+
+	// targetBitsPerSecond is what the connections of a direction send together
+	// at most, divided equally. Absent: as fast as they can.
+	// +optional
+	// +kubebuilder:validation:Minimum=128000
+	// +kubebuilder:validation:Maximum=1000000000000
+	TargetBitsPerSecond *int64 `json:"targetBitsPerSecond,omitempty"`
+}
+
+// TCPResult is what the TCP connections came to.
+type TCPResult struct {
+	// streams holds one entry for each number of connections.
+	// +optional
+	// +listType=map
+	// +listMapKey=streams
+	// +kubebuilder:validation:MaxItems=16
+	Streams []TCPStreamsResult `json:"streams,omitempty"`
+
+	// ends are the two machines that TCP ran on, west first.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=2
+	Ends []TCPEnd `json:"ends,omitempty"`
+}
+
+// TCPStreamsResult is what one number of connections came to.
+type TCPStreamsResult struct {
+	// streams is the number of connections of each direction.
+	// +required
+	Streams int32 `json:"streams,omitempty"`
+
+	// directions holds Forward, Reverse or both.
+	// +required
+	// +listType=map
+	// +listMapKey=direction
+	// +kubebuilder:validation:MaxItems=2
+	Directions []TCPDirectionResult `json:"directions,omitempty"`
+}
+
+// TCPDirectionResult is one direction of a number of connections, all of them
+// together. Over repeats, rates are means rounded down, retransmits and round
+// trip times means rounded up, and the smallest and largest round trip time are
+// those of all repeats.
+type TCPDirectionResult struct {
+	// direction is Forward (data from west to east) or Reverse.
+	// +required
+	// +kubebuilder:validation:Enum=Forward;Reverse
+	Direction string `json:"direction,omitempty"`
+
+	// goodputBitsPerSecond is the payload that the receiving program read.
+	// +required
+	GoodputBitsPerSecond int64 `json:"goodputBitsPerSecond"`
+
+	// sentBitsPerSecond is the payload that the sending program wrote.
+	// +required
+	SentBitsPerSecond int64 `json:"sentBitsPerSecond"`
+
+	// retransmits are segments that the sender sent again.
+	// +required
+	Retransmits int64 `json:"retransmits"`
+
+	// efficiencyPartsPerMillion is the share of the payload sent that was not sent
+	// again (RFC 6349 section 4.2), rounded down.
+	// +required
+	EfficiencyPartsPerMillion int64 `json:"efficiencyPartsPerMillion"`
+
+	// roundTripTime is the sender's smoothed estimate (RFC 6298). Absent where
+	// the sender's kernel tells none.
+	// +optional
+	RoundTripTime *TCPRoundTripTime `json:"roundTripTime,omitempty"`
+
+	// senderCPUPartsPerMillion is the sending program's CPU time as a share of
+	// the time, 1000000 for one whole CPU. What the kernel does outside of the
+	// program's system calls is not in it.
+	// +required
+	SenderCPUPartsPerMillion int64 `json:"senderCPUPartsPerMillion"`
+
+	// receiverCPUPartsPerMillion is the receiving program's.
+	// +required
+	ReceiverCPUPartsPerMillion int64 `json:"receiverCPUPartsPerMillion"`
+
+	// maximumSegmentBytes is the sender's maximum segment size.
+	// +optional
+	MaximumSegmentBytes int32 `json:"maximumSegmentBytes,omitempty"`
+
+	// congestionControl is the sender's algorithm.
+	// +optional
+	// +kubebuilder:validation:MaxLength=15
+	CongestionControl string `json:"congestionControl,omitempty"`
+
+	// intervals of the latest repeat, as the sender saw them, omitted time left out.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Intervals []TCPInterval `json:"intervals,omitempty"`
+
+	// statistics of goodput and retransmits over the repeats. Absent with fewer than two.
+	// +optional
+	// +listType=map
+	// +listMapKey=metric
+	// +kubebuilder:validation:MaxItems=4
+	Statistics []Statistics `json:"statistics,omitempty"`
+}
+
+// TCPRoundTripTime is the round trip time as the sender's kernel estimates it,
+// sampled at the end of each interval.
+type TCPRoundTripTime struct {
+	// minNanoseconds is the smallest sample of any connection.
+	// +required
+	MinNanoseconds int64 `json:"minNanoseconds"`
+	// meanNanoseconds is the mean of the connections' means.
+	// +required
+	MeanNanoseconds int64 `json:"meanNanoseconds"`
+	// maxNanoseconds is the largest sample of any connection.
+	// +required
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
+}
+
+// TCPInterval is a part of a trial.
+type TCPInterval struct {
+	// startMilliseconds from the start of the time that counts.
+	// +required
+	StartMilliseconds int64 `json:"startMilliseconds"`
+	// sentBitsPerSecond of all connections.
+	// +required
+	SentBitsPerSecond int64 `json:"sentBitsPerSecond"`
+	// retransmits of all connections.
+	// +required
+	Retransmits int64 `json:"retransmits"`
+}
+
+// TCPEnd is a machine that TCP ran on.
+type TCPEnd struct {
+	// name is west or east.
+	// +required
+	// +kubebuilder:validation:Enum=west;east
+	Name string `json:"name,omitempty"`
+
+	// tool is the program with its version, such as "iperf 3.12".
+	// +optional
+	// +kubebuilder:validation:MaxLength=40
+	Tool string `json:"tool,omitempty"`
+
+	// mtuBytes is its port's.
+	// +optional
+	MTUBytes int32 `json:"mtuBytes,omitempty"`
+
+	// offloads that are on at its port: of TSO, GSO, GRO and LRO. They are left as the
+	// kernel has them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=20
+	Offloads []string `json:"offloads,omitempty"`
+}

@@ -1,0 +1,78 @@
+//go:build linux
+
+// Command endpoint is a machine at an end of measured TCP connections: the
+// entrypoint of its pod. It waits on the pod network for what the measurer asks,
+// and runs iperf3 on the measured port.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vnfbench.io/operator/internal/endpoint"
+	"vnfbench.io/operator/internal/endpoint/agent"
+)
+
+func main() {
+	if err := newCommand().Execute(); err != nil {
+		// The last line that a container writes is its termination message.
+		fmt.Fprintln(os.Stderr, "endpoint:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	var config, listen, program string
+	command := &cobra.Command{
+		Use:           "endpoint",
+		Short:         "An end of measured TCP connections",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			return run(ctx, config, listen, program)
+		},
+	}
+	command.CompletionOptions.DisableDefaultCmd = true
+	command.Flags().StringVar(&config, "config", endpoint.DefaultPath, "the end's configuration, a JSON file")
+	command.Flags().StringVar(&listen, "listen", fmt.Sprintf(":%d", endpoint.AgentPort), "address and port of the agent")
+	command.Flags().StringVar(&program, "iperf3", "iperf3", "the program")
+	return command
+}
+
+func run(ctx context.Context, path, listen, program string) (err error) {
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	config, err := endpoint.Load(path)
+	if err != nil {
+		return err
+	}
+	log = log.With("name", config.Name)
+	served, err := agent.New(config, program, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, served.Close()) }()
+	server := &http.Server{Addr: listen, Handler: served.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- server.ListenAndServe() }()
+	defer server.Close()
+	log.Info("waiting for the measurer", "listen", listen)
+	select {
+	case <-ctx.Done():
+		log.Info("ending")
+		return nil
+	case err := <-failed:
+		return fmt.Errorf("serving %q: %w", listen, err)
+	}
+}

@@ -1,0 +1,129 @@
+package benchmarkrun
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func tcpAsked(s *scope) { s.run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}} }
+
+// chainPods are the names of all pods that must be ready before the chain is.
+func chainPods(s *scope) []string {
+	var names []string
+	for _, f := range s.run.Spec.Chain {
+		names = append(names, s.names.Function(f.Name))
+	}
+	for _, end := range s.endpoints() {
+		names = append(names, s.names.Endpoint(end))
+	}
+	return names
+}
+
+// chainPodsReady are the functions' pods and those of the ends, which have addresses.
+func chainPodsReady(s *scope) {
+	for i, name := range chainPods(s) {
+		s.functions = append(s.functions, pod(name, ready, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0." + string(rune('1'+i)) }))
+	}
+}
+
+// change alters the pod of an end.
+func changeEnd(end string, change func(*corev1.Pod)) with {
+	return func(s *scope) { change(s.pod(s.names.Endpoint(end))) }
+}
+
+func without(end string) with {
+	return func(s *scope) {
+		for i := range s.functions {
+			if s.functions[i].Name == s.names.Endpoint(end) {
+				s.functions = append(s.functions[:i], s.functions[i+1:]...)
+				return
+			}
+		}
+	}
+}
+
+func TestDecideWithEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		scope  *scope
+		action action
+		reason string
+	}{
+		"ends are launched with the chain": {newScope(launched, tcpAsked, withRecords(calibrated), chainPodsReady, without("east")), actLaunchChain, ""},
+		"all are ready":                    {newScope(launched, tcpAsked, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
+		"an end is waited for": {newScope(launched, tcpAsked, withRecords(calibrated), chainPodsReady,
+			changeEnd("east", func(p *corev1.Pod) { *p = pod(p.Name, unready("not yet")) })), actWait, ""},
+		"an end never gets ready": {newScope(launched, tcpAsked, withRecords(calibrated), chainPodsReady, after(301*time.Second),
+			changeEnd("east", func(p *corev1.Pod) { *p = pod(p.Name, unready("not yet")) })), actFinish, v1alpha1.ReasonChainNotReady},
+		"an end is gone": {newScope(launched, tcpAsked, withRecords(open), chainPodsReady, without("west")), actFinish, v1alpha1.ReasonEndpointFailed},
+		"an end has crashed explains what the measurer saw": {newScope(launched, tcpAsked, withRecords(open), chainPodsReady,
+			withRecords(gaveUp(v1alpha1.ReasonChainFailed)), changeEnd("west", func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 1 })), actFinish, v1alpha1.ReasonEndpointFailed},
+		"a function that crashed is the cause": {newScope(launched, tcpAsked, withRecords(open), chainPodsReady,
+			withRecords(gaveUp(v1alpha1.ReasonEndpointFailed)), func(s *scope) { s.function("one").Status.ContainerStatuses[0].RestartCount = 1 }), actFinish, v1alpha1.ReasonChainFailed},
+		"the measurer's own reason": {newScope(launched, tcpAsked, withRecords(open), chainPodsReady,
+			withRecords(gaveUp(v1alpha1.ReasonTCPSettingRefused))), actFinish, v1alpha1.ReasonTCPSettingRefused},
+		"without TCP no ends are missed": {newScope(launched, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decide(test.scope)
+			reason := ""
+			if d.outcome != nil {
+				reason = d.outcome.reason
+			}
+			if d.action != test.action || reason != test.reason {
+				t.Errorf("%s %q, want %s %q: %+v", d.action, reason, test.action, test.reason, d.outcome)
+			}
+		})
+	}
+}
+
+func TestWhereEndpoints(t *testing.T) {
+	s := newScope(launched, tcpAsked, chainPodsReady)
+	got, err := s.whereEndpoints()
+	if diff := cmp.Diff(`{"west":"10.0.0.3:8080","east":"10.0.0.4:8080"}`, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if got, err := newScope(launched).whereEndpoints(); got != "" || err != nil {
+		t.Errorf("without TCP: %q, %v", got, err)
+	}
+	for name, change := range map[string]with{
+		"no pod": without("west"), "no address": changeEnd("east", func(p *corev1.Pod) { p.Status.PodIP = "" }),
+	} {
+		if _, err := newScope(launched, tcpAsked, chainPodsReady, change).whereEndpoints(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// What the ends needed goes with the rest, also where the plan was never stored.
+func TestEndpointLeftovers(t *testing.T) {
+	names := func(s *scope) map[string]bool {
+		found := map[string]bool{}
+		for _, object := range leftovers(s) {
+			found[object.GetName()] = true
+		}
+		return found
+	}
+	with, s := names(newScope(tcpAsked)), newScope()
+	for _, name := range []string{s.names.EndpointsPolicy, s.names.Endpoint("west"), s.names.Endpoint("east")} {
+		if !with[name] || names(s)[name] {
+			t.Errorf("%s: %v with TCP, %v without", name, with[name], names(s)[name])
+		}
+	}
+}
+
+func TestTCPHeadline(t *testing.T) {
+	result := &v1alpha1.TCPResult{Streams: []v1alpha1.TCPStreamsResult{{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{
+		{Direction: "Forward", GoodputBitsPerSecond: 20}, {Direction: "Reverse", GoodputBitsPerSecond: 10},
+	}}}}
+	if got, want := tcpHeadline(result), "TCP goodput of streams 4 in direction Reverse is 10 bits/s; "; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := tcpHeadline(nil); got != "" {
+		t.Errorf("without TCP: %q", got)
+	}
+}

@@ -1,0 +1,88 @@
+//go:build linux
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// maximumOutputBytes is far more than iperf3 tells of 128 connections.
+const maximumOutputBytes = 16 << 20
+
+// process is a program under way, which is ended by force when its lifetime is over.
+type process struct {
+	cancel context.CancelFunc
+	// ended is closed when the program has gone; output and err are set then.
+	ended  chan struct{}
+	output []byte
+	err    error
+}
+
+// start runs the program. When its lifetime is over it gets SIGTERM, which lets
+// iperf3 say so in its output, and SIGKILL a second later.
+func start(program string, lifetime time.Duration, arguments ...string) (*process, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+	stdout, stderr := &bounded{}, &bounded{}
+	command := exec.CommandContext(ctx, program, arguments...)
+	command.Stdout, command.Stderr = stdout, stderr
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Second
+	if err := command.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("starting %s: %w", program, err)
+	}
+	p := &process{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer cancel()
+		err := command.Wait()
+		p.output = stdout.Bytes()
+		switch {
+		case len(p.output) > 0:
+			// iperf3 tells its errors in its output, whatever it returns.
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			p.err = fmt.Errorf("%s did not end within %s and was ended by force", program, lifetime)
+		default:
+			p.err = fmt.Errorf("%s told nothing: %w: %s", program, errors.Join(err, stdout.err), strings.TrimSpace(stderr.String()))
+		}
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// wait for the end, or until ctx is over, which leaves the program as it is.
+func (p *process) wait(ctx context.Context) ([]byte, error) {
+	select {
+	case <-p.ended:
+		return p.output, p.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// stop ends the program and waits until it has gone.
+func (p *process) stop() {
+	p.cancel()
+	<-p.ended
+}
+
+// bounded keeps no more than the bound, and says so.
+type bounded struct {
+	bytes.Buffer
+	err error
+}
+
+func (b *bounded) Write(data []byte) (int, error) {
+	if b.Len()+len(data) > maximumOutputBytes {
+		b.err = fmt.Errorf("the output is longer than %d bytes", maximumOutputBytes)
+		return 0, io.ErrShortWrite
+	}
+	return b.Buffer.Write(data)
+}

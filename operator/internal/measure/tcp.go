@@ -1,0 +1,125 @@
+package measure
+
+import "net/netip"
+
+// StageTCP is a trial of TCP connections.
+const StageTCP Stage = "TCP"
+
+// TCPInstructions set the trials of TCP connections.
+type TCPInstructions struct {
+	// Streams are the numbers of connections, one trial of each repeat for each.
+	Streams []int `json:"streams"`
+	// DurationNanoseconds counts, OmitNanoseconds before it does not.
+	DurationNanoseconds int64 `json:"durationNanoseconds"`
+	OmitNanoseconds     int64 `json:"omitNanoseconds"`
+	// Directions in which data flows, at once.
+	Directions []Direction `json:"directions"`
+	TCPSettings
+	// West and East are the ends' addresses on the measured path.
+	West netip.Addr `json:"west"`
+	East netip.Addr `json:"east"`
+}
+
+// TCPSettings are those of every connection; 0 and "" leave them to the kernel.
+type TCPSettings struct {
+	MSSBytes          int    `json:"mssBytes,omitempty"`
+	CongestionControl string `json:"congestionControl,omitempty"`
+	WindowBytes       int64  `json:"windowBytes,omitempty"`
+	// TargetBitsPerSecond is the rate of a direction's connections together.
+	TargetBitsPerSecond int64 `json:"targetBitsPerSecond,omitempty"`
+}
+
+// TCPTrial is the part of a Trial that TCP has in place of frames and a load.
+type TCPTrial struct {
+	Streams         int         `json:"streams"`
+	OmitNanoseconds int64       `json:"omitNanoseconds"`
+	Directions      []Direction `json:"directions"`
+	TCPSettings
+}
+
+// TCPOutcome is what a trial of TCP connections found.
+type TCPOutcome struct {
+	Directions []TCPDirectionOutcome `json:"directions"`
+	// Ends are west and east.
+	Ends []TCPEnd `json:"ends"`
+}
+
+// TCPDirectionOutcome is one direction's connections together.
+type TCPDirectionOutcome struct {
+	Direction Direction `json:"direction"`
+	// SentBytes is the payload written in SentNanoseconds, ReceivedBytes the
+	// payload read in ReceivedNanoseconds. Each end leaves out the omitted time by
+	// its own clock, so what was under way then may be in one of them alone.
+	SentBytes           int64 `json:"sentBytes"`
+	SentNanoseconds     int64 `json:"sentNanoseconds"`
+	ReceivedBytes       int64 `json:"receivedBytes"`
+	ReceivedNanoseconds int64 `json:"receivedNanoseconds"`
+	// Retransmits are segments sent again.
+	Retransmits int64 `json:"retransmits"`
+	// The smoothed round trip time; all 0 where the kernel tells none.
+	RTTMinNanoseconds  int64 `json:"rttMinNanoseconds,omitempty"`
+	RTTMeanNanoseconds int64 `json:"rttMeanNanoseconds,omitempty"`
+	RTTMaxNanoseconds  int64 `json:"rttMaxNanoseconds,omitempty"`
+	// CPU time of the programs as a share of the time, 1000000 for one CPU.
+	SenderCPUPartsPerMillion   int64         `json:"senderCPUPartsPerMillion"`
+	ReceiverCPUPartsPerMillion int64         `json:"receiverCPUPartsPerMillion"`
+	MaximumSegmentBytes        int           `json:"maximumSegmentBytes,omitempty"`
+	CongestionControl          string        `json:"congestionControl,omitempty"`
+	Intervals                  []TCPInterval `json:"intervals,omitempty"`
+}
+
+// MaximumTCPIntervals bounds the series of a direction.
+const MaximumTCPIntervals = 20
+
+// TCPInterval is a part of the time that counts, as the sender saw it.
+type TCPInterval struct {
+	StartNanoseconds int64 `json:"start"`
+	Nanoseconds      int64 `json:"length"`
+	Bytes            int64 `json:"bytes"`
+	Retransmits      int64 `json:"retransmits,omitempty"`
+}
+
+// TCPEnd is what a machine at an end of the connections says of itself.
+type TCPEnd struct {
+	// Name is "west" or "east".
+	Name string `json:"name"`
+	// Tool is the program with its version.
+	Tool     string `json:"tool,omitempty"`
+	MTUBytes int    `json:"mtuBytes,omitempty"`
+	// Offloads that are on, of TSO, GSO, GRO and LRO.
+	Offloads []string `json:"offloads,omitempty"`
+}
+
+// BitsPerSecond is a rate rounded down; 0 where no time passed.
+func BitsPerSecond(bytes, nanoseconds int64) int64 {
+	if nanoseconds <= 0 {
+		return 0
+	}
+	return int64(float64(bytes) * 8e9 / float64(nanoseconds))
+}
+
+// GoodputBitsPerSecond is what the receiver read.
+func (d TCPDirectionOutcome) GoodputBitsPerSecond() int64 {
+	return BitsPerSecond(d.ReceivedBytes, d.ReceivedNanoseconds)
+}
+
+// SentBitsPerSecond is what the sender wrote.
+func (d TCPDirectionOutcome) SentBitsPerSecond() int64 {
+	return BitsPerSecond(d.SentBytes, d.SentNanoseconds)
+}
+
+// Names of the two ends.
+const (
+	EndWest = "west"
+	EndEast = "east"
+)
+
+// Endpoints are where the two agents listen on the pod network: the value of
+// KeyEndpoints, which the controller writes together with KeyChain.
+type Endpoints struct {
+	West netip.AddrPort `json:"west"`
+	East netip.AddrPort `json:"east"`
+}
+
+// KeyEndpoints is an Endpoints, where a run measures TCP.
+const KeyEndpoints = "endpoints.json"

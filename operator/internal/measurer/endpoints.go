@@ -1,0 +1,55 @@
+package measurer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// useEndpoints waits for the chain, whose readiness includes that of the two
+// ends, and opens the driver of TCP connections where the controller says that
+// they are.
+func (m *Measurer) useEndpoints(ctx context.Context) error {
+	if err := m.waitForChain(ctx); err != nil {
+		return err
+	}
+	at := m.store.Endpoints()
+	if at == nil || !at.West.IsValid() || !at.East.IsValid() || m.Endpoints == nil {
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonEndpointFailed,
+			Err:    errors.New("the chain is ready, and the results do not say where the ends of the TCP connections are"),
+			Remedy: "use an operator and a measurer of the same version",
+		}
+	}
+	driver, err := m.openWhenReady(ctx, func() (measure.Driver, error) {
+		return m.Endpoints.OpenEndpoints(ctx, *at, *m.Instructions.TCP)
+	})
+	if err != nil {
+		return fmt.Errorf("opening the path of the TCP connections: %w", err)
+	}
+	m.driver, m.path = driver, procedure.PathEndpoints
+	if err := m.meet(ctx); err != nil {
+		return err
+	}
+	m.Log.Info("opened", "path", m.path, "driver", driver.Description().Driver, "west", at.West.String(), "east", at.East.String())
+	// The generator's description is of frames; what the ends are stands in each trial.
+	state := m.store.Generator()
+	state.Machine = m.Machine
+	return m.store.SetGenerator(state)
+}
+
+// logTCP is one line for each direction of a trial of TCP connections.
+func logTCP(log *slog.Logger, r measure.Record) {
+	for _, d := range r.Outcome.TCP.Directions {
+		log.Info("trial", "index", r.Index, "stage", r.Stage, "load", r.Load, "repeat", r.Repeat,
+			"direction", d.Direction, "durationSeconds", r.Trial.Duration().Seconds(),
+			"goodputBitsPerSecond", d.GoodputBitsPerSecond(), "retransmits", d.Retransmits,
+			"rttMeanNanoseconds", d.RTTMeanNanoseconds,
+			"senderCPUPartsPerMillion", d.SenderCPUPartsPerMillion, "receiverCPUPartsPerMillion", d.ReceiverCPUPartsPerMillion)
+	}
+}

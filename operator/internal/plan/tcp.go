@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/endpoint"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// InterfaceEndpoint is the measured port of the pods at the ends of TCP connections.
+const InterfaceEndpoint = "port"
+
+const (
+	// placeEndpoint stands in MAC addresses behind the functions and the calibration.
+	placeEndpoint = placeCalibration + 1
+	// hostEndpoint is the ends' host number on the outer segments, beside the
+	// generator's ports and the functions'.
+	hostEndpoint = 3
+	// segmentEndpoints stands in names where the other networks have their segment.
+	segmentEndpoints = "tcp"
+
+	defaultEndpointMilliCPU = 100
+)
+
+var defaultEndpointMemory = resource.MustParse("256Mi")
+
+// The ends' own addresses are the last ones of the networks behind the
+// generator's ports. So whatever a chain does with those networks (a rule, a
+// tunnel) it does with TCP too, and no flow of the generator is sent there: of
+// an outer network's 32766 hosts, at most the first 32749 are a destination.
+var (
+	endpointWest = networks{netip.MustParsePrefix("198.18.255.254/32"), netip.MustParsePrefix("2001:2:0:8000::ffff/128")}
+	endpointEast = networks{netip.MustParsePrefix("198.19.255.254/32"), netip.MustParsePrefix("2001:2:0:9000::ffff/128")}
+)
+
+// Endpoint is one end of the TCP connections: a pod beside the traffic pod.
+type Endpoint struct {
+	// Port is on the first or the last segment.
+	Port End `json:"port"`
+	// Bridge on the node; empty where the port joins a network that exists already.
+	Bridge      string              `json:"bridge,omitempty"`
+	Image       string              `json:"image"`
+	Resources   Resources           `json:"resources"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// Config is what the machine itself reads.
+	Config endpoint.Config `json:"config"`
+}
+
+// addEndpoints puts the two ends beside the generator, and tells the outermost
+// functions the way to them. Without measurements.tcp there are none, and the
+// plan is the same as ever.
+func addEndpoints(in Input, p *Plan) {
+	if in.Run.Spec.Measurements.TCP == nil {
+		return
+	}
+	chain, last := in.Run.Spec.Chain, len(p.Segments)-1
+	first, final := outermostRouting(chain)
+	west := endpointOf(in, measure.EndWest, p.Segments[0].West, p.Segments[0])
+	east := endpointOf(in, measure.EndEast, p.Segments[last].East, p.Segments[last])
+	outer := network(chain, last)
+	connect(&west, &p.Functions[first].Config, InterfaceWest, onSegment(0, hostEast), endpointWest, stubEast, onSegment(0, hostEndpoint), nextEast(chain, p.Segments, 0).MAC)
+	connect(&east, &p.Functions[final].Config, InterfaceEast, onSegment(outer, hostWest), endpointEast, stubWest, onSegment(outer, hostEndpoint), nextWest(chain, p.Segments, last).MAC)
+	p.Endpoints = []Endpoint{west, east}
+}
+
+// outermostRouting are the indices of the first and the last function that
+// route; -1 where all of them bridge.
+func outermostRouting(chain []v1alpha1.NetworkFunction) (first, last int) {
+	first, last = -1, -1
+	for i := range chain {
+		if isBridging(chain[i]) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		last = i
+	}
+	return first, last
+}
+
+// checkTCP wants room for the ends beside the generator, and a function that
+// routes between their networks.
+func checkTCP(in Input) error {
+	if in.Run.Spec.Measurements.TCP == nil {
+		return nil
+	}
+	if first, _ := outermostRouting(in.Run.Spec.Chain); first < 0 {
+		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			"put a function that routes into the run's spec.chain, or leave measurements.tcp out",
+			"measurements.tcp runs between two networks, and every function of the chain is a bridge")
+	}
+	first, last := outermostRouting(in.Run.Spec.Chain)
+	for _, i := range []int{first, last} {
+		if f := in.Run.Spec.Chain[i]; f.Function == v1alpha1.FunctionCustom {
+			// Its placeholders name one next machine for each port, and the ends are a second.
+			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+				"put a function Router at both ends of the run's spec.chain, or leave measurements.tcp out",
+				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)
+		}
+	}
+	ports := in.Testbed.Spec.Ports
+	for _, side := range []struct {
+		name string
+		port v1alpha1.TestbedPort
+	}{{InterfaceWest, ports.West}, {InterfaceEast, ports.East}} {
+		if wayOfPort(side.port) == wayWire {
+			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+				"leave measurements.tcp out, or use a testbed with ports of the kinds Bridge or NetworkAttachmentDefinition",
+				"the ends of measurements.tcp stand beside the generator, and port %s of testbed %q is %s, which one pod takes for itself",
+				side.name, in.Testbed.Name, side.port.Attachment)
+		}
+	}
+	return nil
+}
+
+func endpointOf(in Input, name string, generator End, segment Segment) Endpoint {
+	host := hostWest
+	if name == measure.EndEast {
+		host = hostEast
+	}
+	port := generatorEnd(in, InterfaceEndpoint, placeEndpoint, host)
+	port.Existing, port.Network = generator.Existing, generator.Network
+	if !port.Existing {
+		port.Network = NamesOf(in.Run).network(segmentEndpoints, name)
+	}
+	return Endpoint{
+		Port:        port,
+		Bridge:      segment.Bridge,
+		Image:       in.Defaults.EndpointImage,
+		Resources:   Resources{RequestMilliCPU: defaultEndpointMilliCPU, MemoryBytes: defaultEndpointMemory.Value()},
+		Tolerations: in.Testbed.Spec.Generator.Tolerations,
+		Config:      endpoint.Config{Name: name, Interface: port.Interface, MAC: port.MAC, MTUBytes: port.MTUBytes},
+	}
+}
+
+// connect gives an end its addresses and the way to the other end's network, and
+// the function next to it the way to that end alone.
+func connect(e *Endpoint, next *vnf.Config, port string, gateway, own, other, link networks, gatewayMAC string) {
+	e.Config.GatewayMAC = gatewayMAC
+	e.Config.Addresses = append(link.both(), own.both()...)
+	gateways, links := gateway.both(), link.both()
+	for i, destination := range other.both() {
+		e.Config.Routes = append(e.Config.Routes, endpoint.Route{Destination: destination, Via: gateways[i].Addr()})
+	}
+	for i, address := range own.both() {
+		next.Routes = append(next.Routes, vnf.Route{Destination: address, Via: links[i].Addr(), Port: port})
+		next.Neighbors = append(next.Neighbors, vnf.Neighbor{Address: links[i].Addr(), MAC: e.Port.MAC, Port: port})
+	}
+}
+
+func instructTCP(spec v1alpha1.BenchmarkRunSpec) *measure.TCPInstructions {
+	tcp := spec.Measurements.TCP
+	if tcp == nil {
+		return nil
+	}
+	instructions := &measure.TCPInstructions{
+		DurationNanoseconds: wholeSeconds(tcp.DurationSeconds),
+		TCPSettings:         measure.TCPSettings{CongestionControl: tcp.CongestionControl},
+		West:                endpointWest.family(spec.Traffic.IPFamily),
+		East:                endpointEast.family(spec.Traffic.IPFamily),
+	}
+	for _, n := range tcp.Streams {
+		instructions.Streams = append(instructions.Streams, int(n))
+	}
+	if tcp.OmitSeconds != nil {
+		instructions.OmitNanoseconds = wholeSeconds(*tcp.OmitSeconds)
+	}
+	if tcp.MSSBytes != nil {
+		instructions.MSSBytes = int(*tcp.MSSBytes)
+	}
+	if tcp.WindowBytes != nil {
+		instructions.WindowBytes = *tcp.WindowBytes
+	}
+	if tcp.TargetBitsPerSecond != nil {
+		instructions.TargetBitsPerSecond = *tcp.TargetBitsPerSecond
+	}
+	if tcp.Directions != v1alpha1.DirectionsReverse {
+		instructions.Directions = append(instructions.Directions, measure.Forward)
+	}
+	if tcp.Directions == v1alpha1.DirectionsReverse || tcp.Directions == v1alpha1.DirectionsBoth {
+		instructions.Directions = append(instructions.Directions, measure.Reverse)
+	}
+	return instructions
+}
+
+// family is the network's own address in one family.
+func (n networks) family(family v1alpha1.IPFamily) netip.Addr {
+	if family == v1alpha1.FamilyIPv6 {
+		return n.ipv6.Addr()
+	}
+	return n.ipv4.Addr()
+}
+
+// measuresFrames says that something is measured for each frame size.
+func measuresFrames(m v1alpha1.Measurements) bool {
+	return m.Throughput != nil || m.Latency != nil || m.FixedLoad != nil || m.FrameLossRate != nil ||
+		m.BackToBack != nil || m.ReceiveRate != nil || m.Soak != nil
+}

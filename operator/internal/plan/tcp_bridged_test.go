@@ -1,0 +1,65 @@
+package plan_test
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+func bridging(f *v1alpha1.NetworkFunction) {
+	f.Function = v1alpha1.FunctionFirewall
+	f.Firewall = &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged, Mode: v1alpha1.FirewallStateless}
+}
+
+func measureTCP(in *plan.Input) {
+	in.Run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, Directions: v1alpha1.DirectionsForward, DurationSeconds: 10}
+}
+
+// TestTCPThroughABridge: the ends' next machine is the one that routes, behind
+// the bridging firewalls at both sides.
+func TestTCPThroughABridge(t *testing.T) {
+	in := plantest.Input(3)
+	measureTCP(&in)
+	bridging(&in.Run.Spec.Chain[0])
+	bridging(&in.Run.Spec.Chain[2])
+	p := mustMake(t, in)
+	west, east := p.Endpoints[0], p.Endpoints[1]
+	if west.Config.GatewayMAC != p.Segments[1].East.MAC || east.Config.GatewayMAC != p.Segments[2].West.MAC {
+		t.Errorf("gateways %s and %s, want the router's ports %s and %s",
+			west.Config.GatewayMAC, east.Config.GatewayMAC, p.Segments[1].East.MAC, p.Segments[2].West.MAC)
+	}
+	router := p.Functions[1].Config
+	for i, end := range []plan.Endpoint{west, east} {
+		found := false
+		for _, neighbor := range router.Neighbors {
+			found = found || neighbor.MAC == end.Port.MAC
+		}
+		if !found {
+			t.Errorf("the router does not know end %d", i)
+		}
+	}
+	for _, i := range []int{0, 2} {
+		for _, neighbor := range p.Functions[i].Config.Neighbors {
+			t.Errorf("bridge %d has a neighbour %v", i, neighbor)
+		}
+	}
+	// One network on each side of the router.
+	if got, want := west.Config.Addresses[0].Masked(), router.Ports[0].Addresses[0].Masked(); got != want {
+		t.Errorf("the western end is on %s, the router on %s", got, want)
+	}
+	if got, want := east.Config.Addresses[0].Masked(), router.Ports[1].Addresses[0].Masked(); got != want {
+		t.Errorf("the eastern end is on %s, the router on %s", got, want)
+	}
+}
+
+func TestTCPThatCannotBe(t *testing.T) {
+	in := plantest.Input(1)
+	measureTCP(&in)
+	bridging(&in.Run.Spec.Chain[0])
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{"every function of the chain is a bridge"}, "a function that routes")
+	in = plantest.SRIOV(1)
+	measureTCP(&in)
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{"port west", "SRIOV"}, "leave measurements.tcp out")
+}

@@ -1,0 +1,239 @@
+package procedure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// tcpDirectionBytes is what a direction of a TCP record takes, with a full
+	// series of intervals; tcpRecordBytes what the record takes beside.
+	tcpDirectionBytes = 2200
+	tcpRecordBytes    = 1000
+	// wholeCPU is from where on an end's program counts as using all of a CPU, in
+	// parts per million: the rest is what a busy loop of system calls loses.
+	wholeCPU = 900_000
+	// startTime is what the start and the end of iperf3 take.
+	startTime = time.Second
+)
+
+// tcpPhases are one for each number of connections, behind everything that is
+// measured for the frame sizes.
+func tcpPhases(instr measure.Instructions) []phase {
+	if instr.TCP == nil {
+		return nil
+	}
+	var out []phase
+	for _, n := range instr.TCP.Streams {
+		out = append(out, phase{stage: measure.StageTCP, load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n})
+	}
+	return out
+}
+
+// tcpLoad is what a record of so many connections has as its load.
+func tcpLoad(streams int) string { return fmt.Sprintf("streams-%d", streams) }
+
+// connections is a number of them, for sentences.
+func connections(n int) string {
+	if n == 1 {
+		return "1 TCP connection"
+	}
+	return fmt.Sprintf("%d TCP connections", n)
+}
+
+func validateTCP(t *measure.TCPInstructions) error {
+	switch {
+	case t == nil:
+		return nil
+	case len(t.Streams) == 0 || len(t.Directions) == 0:
+		return fmt.Errorf("%w: TCP without a number of connections or a direction", ErrInstructions)
+	case t.DurationNanoseconds < time.Second.Nanoseconds() || t.OmitNanoseconds < 0:
+		return fmt.Errorf("%w: TCP needs a duration of a second or more", ErrInstructions)
+	}
+	seen := map[int]bool{}
+	for _, n := range t.Streams {
+		if n < 1 || seen[n] {
+			return fmt.Errorf("%w: %d TCP connections stand there twice or are none", ErrInstructions, n)
+		}
+		seen[n] = true
+	}
+	return nil
+}
+
+// expectedTCP is the time of one trial.
+func (w *walk) expectedTCP() time.Duration {
+	return time.Duration(w.instr.TCP.DurationNanoseconds+w.instr.TCP.OmitNanoseconds+w.instr.SettleNanoseconds) + startTime
+}
+
+// fillTCP takes the first record: two kernels' TCP doubt nothing about themselves,
+// and what slowed them down is what is measured.
+func (w *walk) fillTCP(p *part, records []measure.Record) error {
+	t := w.instr.TCP
+	p.next = measure.Trial{
+		DurationNanoseconds: t.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
+		TCP: &measure.TCPTrial{Streams: p.streams, OmitNanoseconds: t.OmitNanoseconds, Directions: t.Directions, TCPSettings: t.TCPSettings},
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	p.counted, p.over = records, true
+	outcome := p.last().Outcome.TCP
+	if len(records) > 1 || outcome == nil || len(outcome.Directions) != len(t.Directions) {
+		return fmt.Errorf("%w: record %d is not one trial of %s", ErrRecords, p.last().Index, connections(p.streams))
+	}
+	for _, d := range outcome.Directions {
+		if d.ReceivedBytes == 0 {
+			return &measure.Failure{
+				Reason: v1alpha1.ReasonChainFailed,
+				Err:    fmt.Errorf("no data of %s came through in direction %s", connections(p.streams), d.Direction),
+				Remedy: "look at the logs of the chain's functions",
+			}
+		}
+	}
+	return nil
+}
+
+// tcpResult is what the trials so far came to, or nil.
+func (w *walk) tcpResult() *v1alpha1.TCPResult {
+	if w.instr.TCP == nil {
+		return nil
+	}
+	out := &v1alpha1.TCPResult{}
+	for _, n := range w.instr.TCP.Streams {
+		repeats := map[measure.Direction][]measure.TCPDirectionOutcome{}
+		for _, p := range w.parts {
+			if p.stage != measure.StageTCP || p.streams != n || !p.over {
+				continue
+			}
+			outcome := p.last().Outcome.TCP
+			for _, d := range outcome.Directions {
+				repeats[d.Direction] = append(repeats[d.Direction], d)
+			}
+			out.Ends = tcpEnds(outcome.Ends)
+		}
+		result := v1alpha1.TCPStreamsResult{Streams: int32(n)}
+		for _, direction := range w.instr.TCP.Directions {
+			if group := repeats[direction]; len(group) > 0 {
+				result.Directions = append(result.Directions, combineTCP(group))
+			}
+		}
+		if len(result.Directions) > 0 {
+			out.Streams = append(out.Streams, result)
+		}
+	}
+	if len(out.Streams) == 0 {
+		return nil
+	}
+	return out
+}
+
+func tcpEnds(ends []measure.TCPEnd) []v1alpha1.TCPEnd {
+	var out []v1alpha1.TCPEnd
+	for _, e := range ends {
+		out = append(out, v1alpha1.TCPEnd{Name: e.Name, Tool: truncate(e.Tool, 40), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads})
+	}
+	return out
+}
+
+// combineTCP makes one result of the repeats of a direction, the latest last.
+func combineTCP(group []measure.TCPDirectionOutcome) v1alpha1.TCPDirectionResult {
+	goodput := values(group, measure.TCPDirectionOutcome.GoodputBitsPerSecond)
+	retransmits := values(group, func(d measure.TCPDirectionOutcome) int64 { return d.Retransmits })
+	latest := group[len(group)-1]
+	out := v1alpha1.TCPDirectionResult{
+		Direction:                  string(latest.Direction),
+		GoodputBitsPerSecond:       int64(math.Floor(mean(goodput))),
+		SentBitsPerSecond:          int64(math.Floor(mean(values(group, measure.TCPDirectionOutcome.SentBitsPerSecond)))),
+		Retransmits:                meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.Retransmits }),
+		EfficiencyPartsPerMillion:  int64(math.Floor(mean(values(group, tcpEfficiency)))),
+		RoundTripTime:              roundTripTime(group),
+		SenderCPUPartsPerMillion:   meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.SenderCPUPartsPerMillion }),
+		ReceiverCPUPartsPerMillion: meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.ReceiverCPUPartsPerMillion }),
+		MaximumSegmentBytes:        int32(latest.MaximumSegmentBytes),
+		CongestionControl:          latest.CongestionControl,
+	}
+	for _, i := range latest.Intervals {
+		out.Intervals = append(out.Intervals, v1alpha1.TCPInterval{
+			StartMilliseconds: time.Duration(i.StartNanoseconds).Milliseconds(),
+			SentBitsPerSecond: measure.BitsPerSecond(i.Bytes, i.Nanoseconds), Retransmits: i.Retransmits,
+		})
+	}
+	out.Statistics = append(summarized(v1alpha1.MetricTCPGoodput, goodput, out.GoodputBitsPerSecond),
+		summarized(v1alpha1.MetricTCPRetransmits, retransmits, out.Retransmits)...)
+	return out
+}
+
+// tcpEfficiency is RFC 6349 section 4.2's, in parts per million, rounded down:
+// what was sent and was not sent again, of what was sent. iperf3 counts payload
+// once and segments sent again, so sent is the payload and these segments.
+func tcpEfficiency(d measure.TCPDirectionOutcome) int64 {
+	again := float64(d.Retransmits) * float64(d.MaximumSegmentBytes)
+	sent := float64(d.SentBytes) + again
+	if sent <= 0 {
+		return 0
+	}
+	return int64(math.Floor(float64(d.SentBytes) / sent * 1e6))
+}
+
+// roundTripTime is nil where one repeat has none.
+func roundTripTime(group []measure.TCPDirectionOutcome) *v1alpha1.TCPRoundTripTime {
+	out := &v1alpha1.TCPRoundTripTime{MinNanoseconds: math.MaxInt64}
+	for _, d := range group {
+		if d.RTTMaxNanoseconds == 0 {
+			return nil
+		}
+		out.MinNanoseconds = min(out.MinNanoseconds, d.RTTMinNanoseconds)
+		out.MaxNanoseconds = max(out.MaxNanoseconds, d.RTTMaxNanoseconds)
+	}
+	out.MeanNanoseconds = meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.RTTMeanNanoseconds })
+	return out
+}
+
+// threads is how many of the connections the ends' iperf3 serves at once: it has
+// one thread before 3.16, and from then on one for each connection.
+func threads(ends []v1alpha1.TCPEnd, streams int) int {
+	for _, end := range ends {
+		var major, minor int
+		if n, _ := fmt.Sscanf(end.Tool, "iperf %d.%d", &major, &minor); n < 2 || major < 3 || major == 3 && minor < 16 {
+			return 1
+		}
+	}
+	return streams
+}
+
+// warnTCP names what bounds the figures beside the device.
+func (w *walk) warnTCP(d *doubtful) {
+	result := w.tcpResult()
+	if result == nil {
+		return
+	}
+	for _, s := range result.Streams {
+		for _, direction := range s.Directions {
+			end, used := "sender", direction.SenderCPUPartsPerMillion
+			if direction.ReceiverCPUPartsPerMillion > used {
+				end, used = "receiver", direction.ReceiverCPUPartsPerMillion
+			}
+			if used >= wholeCPU*int64(threads(result.Ends, int(s.Streams))) {
+				d.add(v1alpha1.WarningEndpointCeiling, 0,
+					"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
+					connections(int(s.Streams)), direction.Direction, end, used/10_000)
+			}
+		}
+	}
+	var segmenting []string
+	for _, end := range result.Ends {
+		if slices.Contains(end.Offloads, "TSO") {
+			segmenting = append(segmenting, end.Name)
+		}
+	}
+	if len(segmenting) > 0 {
+		d.add(v1alpha1.WarningSegmentationOffload, 0,
+			"TSO is on at the TCP port in the %s: on a path without a wire, packets of up to 64 KiB pass the chain whole, so goodput says little about its rate of frames.",
+			words(segmenting))
+	}
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+func tcpSection(doc Document, l letters) section {
+	unit := " " + l.micro + "s"
+	s := section{title: "TCP", columns: []column{
+		number("Connections"), left("Direction"), number("Goodput Mbit/s"), number("Sent Mbit/s"), number("Retransmits"),
+		number("Efficiency %"), number("RTT min" + unit), number("RTT mean" + unit), number("RTT max" + unit),
+		number("Sender CPU %"), number("Receiver CPU %"), number("MSS bytes"), left("Congestion control"),
+	}}
+	eachTCP(doc, func(streams int32, d v1alpha1.TCPDirectionResult) {
+		row := []string{count(streams), d.Direction, megabits(d.GoodputBitsPerSecond), megabits(d.SentBitsPerSecond), count(d.Retransmits), percent(d.EfficiencyPartsPerMillion)}
+		if t := d.RoundTripTime; t != nil {
+			row = append(row, microseconds(t.MinNanoseconds), microseconds(t.MeanNanoseconds), microseconds(t.MaxNanoseconds))
+		} else {
+			row = append(row, none, none, none)
+		}
+		s.rows = append(s.rows, append(row, percent(d.SenderCPUPartsPerMillion), percent(d.ReceiverCPUPartsPerMillion),
+			count(d.MaximumSegmentBytes), orNone(d.CongestionControl)))
+	})
+	if len(s.rows) == 0 {
+		return section{}
+	}
+	for _, end := range doc.TCP.Ends {
+		offloads := "no offload on"
+		if len(end.Offloads) > 0 {
+			offloads = strings.Join(end.Offloads, ", ") + " on"
+		}
+		s.facts = append(s.facts, fact{"The " + end.Name + " end", fmt.Sprintf("%s, MTU %d bytes, %s", end.Tool, end.MTUBytes, offloads)})
+	}
+	s.notes = []string{"Goodput is the payload that the receiving program read. A CPU share is that of the program and its system calls; 100 % is one whole CPU."}
+	return s
+}
+
+func tcpScalingSection(doc Document) section {
+	s := section{title: "TCP over the number of connections", columns: []column{
+		left("Direction"), number("Connections"), number("Goodput Mbit/s"), number("Extrapolated Mbit/s"), number("Efficiency %"),
+	}}
+	for _, scaling := range doc.Scaling {
+		for _, p := range scaling.Points {
+			s.rows = append(s.rows, []string{
+				scaling.Direction, count(p.Number), megabits(p.BitsPerSecond), megabits(p.ExtrapolatedBitsPerSecond), percent(p.EfficiencyPartsPerMillion),
+			})
+		}
+		s.notes = append(s.notes, scaling.sentence())
+	}
+	return s
+}
+
+// sentence says where it stops scaling.
+func (s Scaling) sentence() string {
+	equivalent := strconv.FormatFloat(float64(s.EquivalentThousandths)/1e3, 'f', 1, 64)
+	if s.StopsAt == 0 {
+		return fmt.Sprintf("%s: the largest number still carried more; the best carries what %s single ones would.", s.Direction, equivalent)
+	}
+	return fmt.Sprintf("%s: it stops scaling at %d; no larger number carries over 5 %% more, and the best carries what %s single ones would.",
+		s.Direction, s.StopsAt, equivalent)
+}
+
+func tcpRepeats(doc Document) section {
+	s := section{title: "TCP over repeats", columns: append([]column{number("Connections"), left("Direction"), left("Figure")}, statisticHeads("")...)}
+	eachTCP(doc, func(streams int32, d v1alpha1.TCPDirectionResult) {
+		for _, statistics := range d.Statistics {
+			name, text := "goodput Mbit/s", megabits
+			if statistics.Metric == v1alpha1.MetricTCPRetransmits {
+				name, text = "retransmits", count[int64]
+			}
+			s.rows = append(s.rows, append([]string{count(streams), d.Direction, name}, statisticCells(statistics, text)...))
+		}
+	})
+	for i := range s.columns {
+		s.columns[i].head = strings.TrimSpace(s.columns[i].head)
+	}
+	return s
+}
+
+func tcpIntervals(doc Document) section {
+	s := section{title: "TCP: every interval of the latest repeat", columns: []column{
+		number("Connections"), left("Direction"), number("Start s"), number("Sent Mbit/s"), number("Retransmits"),
+	}}
+	eachTCP(doc, func(streams int32, d v1alpha1.TCPDirectionResult) {
+		for _, i := range d.Intervals {
+			s.rows = append(s.rows, []string{count(streams), d.Direction, seconds(i.StartMilliseconds * 1e6), megabits(i.SentBitsPerSecond), count(i.Retransmits)})
+		}
+	})
+	return s
+}
+
+func eachTCP(doc Document, visit func(streams int32, d v1alpha1.TCPDirectionResult)) {
+	if doc.TCP == nil {
+		return
+	}
+	for _, s := range doc.TCP.Streams {
+		for _, d := range s.Directions {
+			visit(s.Streams, d)
+		}
+	}
+}
+
+// measuresFrames says that something was asked for of frames.
+func measuresFrames(m v1alpha1.Measurements) bool {
+	m.TCP, m.Repeats, m.SettleMilliseconds, m.WarmUpMilliseconds = nil, 0, 0, nil
+	return m != (v1alpha1.Measurements{})
+}
+
+// tcpMetrics are what is repeated of TCP, with their columns.
+var tcpMetrics = map[v1alpha1.Metric]string{
+	v1alpha1.MetricTCPGoodput:     "goodputBitsPerSecond",
+	v1alpha1.MetricTCPRetransmits: "retransmits",
+}
+
+// tcpHead are the columns of TCP in the CSV form of the results.
+func tcpHead() []string {
+	head := []string{
+		"streams", "goodputBitsPerSecond", "sentBitsPerSecond", "retransmits", "efficiencyPartsPerMillion",
+		"roundTripTimeMinNanoseconds", "roundTripTimeMeanNanoseconds", "roundTripTimeMaxNanoseconds",
+		"senderCPUPartsPerMillion", "receiverCPUPartsPerMillion", "maximumSegmentBytes", "congestionControl",
+		"scalingEfficiencyPartsPerMillion", "startMilliseconds",
+	}
+	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricTCPGoodput, v1alpha1.MetricTCPRetransmits} {
+		for _, name := range statisticColumns {
+			head = append(head, tcpMetrics[metric]+name)
+		}
+	}
+	return head
+}
+
+// tcpTrialHead are the columns of TCP in the CSV form of the trials.
+func tcpTrialHead() []string {
+	head := []string{"streams"}
+	for _, prefix := range []string{"forward", "reverse"} {
+		for _, name := range []string{"GoodputBitsPerSecond", "SentBitsPerSecond", "Retransmits", "RoundTripTimeMeanNanoseconds", "SenderCPUPartsPerMillion", "ReceiverCPUPartsPerMillion"} {
+			head = append(head, prefix+name)
+		}
+	}
+	return head
+}
+
+// tcpRows are a line for each number of connections and direction, and one for
+// each of their intervals.
+func tcpRows(doc Document) []row {
+	var rows []row
+	eachTCP(doc, func(streams int32, d v1alpha1.TCPDirectionResult) {
+		r := origin(doc)
+		r["figure"], r["direction"], r["congestionControl"] = "tcp", d.Direction, d.CongestionControl
+		r.set("streams", int64(streams))
+		r.set("goodputBitsPerSecond", d.GoodputBitsPerSecond)
+		r.set("sentBitsPerSecond", d.SentBitsPerSecond)
+		r.set("retransmits", d.Retransmits)
+		r.set("efficiencyPartsPerMillion", d.EfficiencyPartsPerMillion)
+		if t := d.RoundTripTime; t != nil {
+			r.set("roundTripTimeMinNanoseconds", t.MinNanoseconds)
+			r.set("roundTripTimeMeanNanoseconds", t.MeanNanoseconds)
+			r.set("roundTripTimeMaxNanoseconds", t.MaxNanoseconds)
+		}
+		r.set("senderCPUPartsPerMillion", d.SenderCPUPartsPerMillion)
+		r.set("receiverCPUPartsPerMillion", d.ReceiverCPUPartsPerMillion)
+		r.set("maximumSegmentBytes", int64(d.MaximumSegmentBytes))
+		for _, scaling := range doc.Scaling {
+			for _, p := range scaling.Points {
+				if scaling.Direction == d.Direction && p.Number == int64(streams) {
+					r.set("scalingEfficiencyPartsPerMillion", p.EfficiencyPartsPerMillion)
+				}
+			}
+		}
+		for _, s := range d.Statistics {
+			r.setSpread(tcpMetrics[s.Metric], s)
+		}
+		rows = append(rows, r)
+		for _, interval := range d.Intervals {
+			r := origin(doc)
+			r["figure"], r["direction"] = "tcpInterval", d.Direction
+			r.set("streams", int64(streams))
+			r.set("startMilliseconds", interval.StartMilliseconds)
+			r.set("sentBitsPerSecond", interval.SentBitsPerSecond)
+			r.set("retransmits", interval.Retransmits)
+			rows = append(rows, r)
+		}
+	})
+	return rows
+}
+
+// setTCP fills a trial's columns.
+func (r row) setTCP(trial measure.Trial, outcome measure.Outcome) {
+	if trial.TCP == nil || outcome.TCP == nil {
+		return
+	}
+	r.set("streams", int64(trial.TCP.Streams))
+	for _, d := range outcome.TCP.Directions {
+		prefix := strings.ToLower(string(d.Direction))
+		r.set(prefix+"GoodputBitsPerSecond", d.GoodputBitsPerSecond())
+		r.set(prefix+"SentBitsPerSecond", d.SentBitsPerSecond())
+		r.set(prefix+"Retransmits", d.Retransmits)
+		r.set(prefix+"RoundTripTimeMeanNanoseconds", d.RTTMeanNanoseconds)
+		r.set(prefix+"SenderCPUPartsPerMillion", d.SenderCPUPartsPerMillion)
+		r.set(prefix+"ReceiverCPUPartsPerMillion", d.ReceiverCPUPartsPerMillion)
+	}
+}

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// tcp is a run of TCP alone, in two repeats.
+func tcp(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
+	run, _ := fixture(t)
+	run.Spec.Measurements = v1alpha1.Measurements{
+		SettleMilliseconds: 100, Repeats: 2,
+		TCP: &v1alpha1.TCP{Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsBoth, DurationSeconds: 10, OmitSeconds: new(int32(2))},
+	}
+	run.Spec.Acceptance = []v1alpha1.Criterion{
+		{Name: "fast", Metric: v1alpha1.MetricTCPGoodput, AtLeast: new(int64(1_000_000_000))},
+		{Name: "clean", Metric: v1alpha1.MetricTCPRetransmits, Streams: new(int32(4)), AtMost: new(int64(10))},
+	}
+	run.Status.Results, run.Status.Summary = nil, nil
+	run.Status.TCP = tcpResults()
+	run.Status.Acceptance = acceptance.EvaluateTCP(run.Spec.Acceptance, run.Spec.Measurements.TCP, run.Status.TCP)
+	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
+	run.Status.Generator, run.Status.Warnings = nil, []v1alpha1.Warning{{Code: v1alpha1.WarningEndpointCeiling, Message: "An end may be the limit."}}
+	return run, tcpRecords()
+}
+
+func tcpResults() *v1alpha1.TCPResult {
+	direction := func(name string, goodput, retransmits int64) v1alpha1.TCPDirectionResult {
+		return v1alpha1.TCPDirectionResult{
+			Direction: name, GoodputBitsPerSecond: goodput, SentBitsPerSecond: goodput + 1_000_000, Retransmits: retransmits,
+			EfficiencyPartsPerMillion: 999_980, RoundTripTime: &v1alpha1.TCPRoundTripTime{MinNanoseconds: 40_000, MeanNanoseconds: 133_000, MaxNanoseconds: 215_000},
+			SenderCPUPartsPerMillion: 655_000, ReceiverCPUPartsPerMillion: 950_000, MaximumSegmentBytes: 1448, CongestionControl: "cubic",
+			Intervals: []v1alpha1.TCPInterval{{StartMilliseconds: 0, SentBitsPerSecond: goodput, Retransmits: retransmits}, {StartMilliseconds: 1000, SentBitsPerSecond: goodput}},
+			Statistics: []v1alpha1.Statistics{
+				{Metric: v1alpha1.MetricTCPGoodput, N: 2, Mean: goodput, StandardDeviation: 1_414_214, CoefficientOfVariationPartsPerMillion: 1500, ConfidenceLow: goodput - 12_700_000, ConfidenceHigh: goodput + 12_700_000, Minimum: goodput - 1_000_000, Maximum: goodput + 1_000_000, Values: []int64{goodput - 1_000_000, goodput + 1_000_000}},
+				{Metric: v1alpha1.MetricTCPRetransmits, N: 2, Mean: retransmits, Minimum: retransmits, Maximum: retransmits, ConfidenceLow: retransmits, ConfidenceHigh: retransmits, Values: []int64{retransmits, retransmits}},
+			},
+		}
+	}
+	silent := direction("Reverse", 880_000_000, 12)
+	silent.RoundTripTime = nil
+	return &v1alpha1.TCPResult{
+		Streams: []v1alpha1.TCPStreamsResult{
+			{Streams: 1, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 940_000_000, 0), silent}},
+			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 2_470_000_000, 7), direction("Reverse", 900_000_000, 120)}},
+		},
+		Ends: []v1alpha1.TCPEnd{{Name: "west", Tool: "iperf 3.12", MTUBytes: 1500, Offloads: []string{"TSO", "GRO"}}, {Name: "east", Tool: "iperf 3.12", MTUBytes: 1500}},
+	}
+}
+
+func tcpRecords() []measure.Record {
+	var records []measure.Record
+	for i, streams := range []int{1, 4} {
+		direction := func(name measure.Direction) measure.TCPDirectionOutcome {
+			return measure.TCPDirectionOutcome{
+				Direction: name, SentBytes: 1_300_000_000, SentNanoseconds: 1e10, ReceivedBytes: 1_250_000_000, ReceivedNanoseconds: 1e10,
+				Retransmits: int64(i), RTTMinNanoseconds: 1, RTTMeanNanoseconds: 2, RTTMaxNanoseconds: 3, SenderCPUPartsPerMillion: 4, ReceiverCPUPartsPerMillion: 5,
+			}
+		}
+		records = append(records, measure.Record{
+			Index: i, Stage: measure.StageTCP, Load: fmt.Sprintf("streams-%d", streams), Measurer: "m",
+			Trial: measure.Trial{DurationNanoseconds: 1e10, TCP: &measure.TCPTrial{Streams: streams}},
+			Outcome: measure.Outcome{
+				StartedAt: time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC), SendingNanoseconds: 1e10, TotalNanoseconds: 12e9,
+				TCP: &measure.TCPOutcome{Directions: []measure.TCPDirectionOutcome{direction(measure.Forward), direction(measure.Reverse)}},
+			},
+		})
+	}
+	return records
+}
+
+func TestScale(t *testing.T) {
+	point := func(number, rate, extrapolated, efficiency int64) ScalingPoint {
+		return ScalingPoint{Point{number, rate}, extrapolated, efficiency}
+	}
+	for name, test := range map[string]struct {
+		points []Point
+		want   Scaling
+		none   bool
+	}{
+		"one number":            {points: []Point{{1, 100}}, none: true},
+		"nothing":               {none: true},
+		"a base of nothing":     {points: []Point{{1, 0}, {2, 100}}, none: true},
+		"a number that is none": {points: []Point{{0, 100}, {2, 100}}, none: true},
+		"linear": {points: []Point{{4, 400}, {1, 100}, {2, 200}}, want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 100, EquivalentThousandths: 4000,
+			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 200, 200, 1_000_000), point(4, 400, 400, 1_000_000)},
+		}},
+		// Threads of an encryption gateway (ViPNet on ESXi, 2016) as if 4 were the
+		// base, in Mbit/s; from 10 to 20 it still grows.
+		"the gateway": {points: []Point{{4, 1050}, {10, 2470}, {20, 3360}}, want: Scaling{
+			BaseNumber: 4, BaseBitsPerSecond: 262, EquivalentThousandths: 12_800,
+			Points: []ScalingPoint{point(4, 1050, 1050, 1_000_000), point(10, 2470, 2625, 940_952), point(20, 3360, 5250, 640_000)},
+		}},
+		"a cap at 14": {points: []Point{{1, 240}, {10, 2400}, {14, 3360}, {20, 3370}}, want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 240, StopsAt: 14, EquivalentThousandths: 14_042,
+			Points: []ScalingPoint{point(1, 240, 240, 1_000_000), point(10, 2400, 2400, 1_000_000), point(14, 3360, 3360, 1_000_000), point(20, 3370, 4800, 702_083)},
+		}},
+		"more is less": {points: []Point{{1, 100}, {2, 80}}, want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 100, StopsAt: 1, EquivalentThousandths: 1000,
+			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 80, 200, 400_000)},
+		}},
+		"5 % more is no growth": {points: []Point{{1, 100}, {2, 105}}, want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 100, StopsAt: 1, EquivalentThousandths: 1050,
+			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 105, 200, 525_000)},
+		}},
+		"a dip before growth": {points: []Point{{1, 100}, {2, 90}, {4, 300}}, want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 100, EquivalentThousandths: 3000,
+			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 90, 200, 450_000), point(4, 300, 400, 750_000)},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := Scale(test.points)
+			if ok == test.none {
+				t.Fatalf("there is a result: %v", ok)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" && ok {
+				t.Errorf("scaling (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package iperf
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"vnfbench.io/operator/internal/endpoint"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// requestPatience bounds a request that starts or ends something.
+	requestPatience = 15 * time.Second
+	// answerPatience is what an answer may take after a test's lifetime.
+	answerPatience = 15 * time.Second
+	// maximumAnswerBytes is more than an agent sends.
+	maximumAnswerBytes = 17 << 20
+)
+
+// peer is one end.
+type peer struct {
+	name    string
+	at      netip.AddrPort
+	address netip.Addr
+	client  *http.Client
+}
+
+// refusal is an agent's own no.
+type refusal struct {
+	end     string
+	code    int
+	message string
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("the agent at the %s end: %s", r.end, r.message) }
+
+func (a *peer) up(ctx context.Context) (measure.TCPEnd, error) {
+	var end measure.TCPEnd
+	text, err := a.ask(ctx, requestPatience, http.MethodPut, "/up", nil)
+	if err != nil {
+		return end, explain(err, measure.TCPTrial{})
+	}
+	if err := json.Unmarshal(text, &end); err != nil {
+		return end, fmt.Errorf("reading what the %s end says of itself: %w", a.name, err)
+	}
+	return end, nil
+}
+
+func (a *peer) down(ctx context.Context) error {
+	_, err := a.ask(ctx, requestPatience, http.MethodPut, "/down", nil)
+	return err
+}
+
+func (a *peer) serve(ctx context.Context, port uint16, seconds int) error {
+	_, err := a.ask(ctx, requestPatience, http.MethodPost, "/servers", endpoint.Server{Address: a.address, Port: port, Seconds: seconds})
+	return err
+}
+
+// collect is asked for when the client has ended, so the server has, too, or
+// meets the silence that it does not wait for.
+func (a *peer) collect(ctx context.Context, port uint16) ([]byte, error) {
+	return a.ask(ctx, endpoint.Server{}.Lifetime()+answerPatience, http.MethodGet, fmt.Sprintf("/servers/%d", port), nil)
+}
+
+func (a *peer) stop(ctx context.Context, port uint16) error {
+	_, err := a.ask(ctx, requestPatience, http.MethodDelete, fmt.Sprintf("/servers/%d", port), nil)
+	return err
+}
+
+func (a *peer) send(ctx context.Context, request endpoint.Client) ([]byte, error) {
+	return a.ask(ctx, request.Lifetime()+answerPatience, http.MethodPost, "/clients", request)
+}
+
+// ask makes one request and reads the whole answer.
+func (a *peer) ask(ctx context.Context, patience time.Duration, method, path string, body any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var content bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			return nil, err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+a.at.String()+path, &content)
+	if err != nil {
+		return nil, err
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking the agent at the %s end: %w", a.name, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maximumAnswerBytes))
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer of the agent at the %s end: %w", a.name, err)
+	}
+	if response.StatusCode >= http.StatusBadRequest {
+		var problem endpoint.Problem
+		if json.Unmarshal(text, &problem) != nil || problem.Message == "" {
+			problem.Message = response.Status
+		}
+		return nil, &refusal{a.name, response.StatusCode, problem.Message}
+	}
+	return text, nil
+}

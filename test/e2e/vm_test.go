@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// waitForGuest is how long a guest may take to boot on an emulated processor.
+const waitForGuest = 4 * time.Minute
+
+// machines makes a namespace with a testbed that offers virtual machines, where
+// the lab has KubeVirt.
+func machines(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("VNFBENCH_E2E_KUBEVIRT") != "1" {
+		t.Skip("NOT RUN: no virtual machine was tried. Set VNFBENCH_E2E_KUBEVIRT=1 in a lab that has KubeVirt and the image vnf-guest")
+	}
+	ns := namespace(t)
+	applyFile(t, ns, "../../config/samples/testbed-virtual-machines.yaml")
+	return ns
+}
+
+// machineRun is a run of one router in a virtual machine. The load is so low
+// that an emulated processor carries it, and frames have long to arrive, because
+// one that shares its node with other work stands still for seconds; function
+// adds to the router.
+func machineRun(name, function string, trialMilliseconds, startupSeconds int) string {
+	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: %s}
+spec:
+  testbedRef: {name: virtual-machines}
+  startupSeconds: %d
+  deadlineSeconds: 900
+  chain: [{name: r1, function: Router, runtime: VirtualMachine%s}]
+  traffic: {frameBytes: [128]}
+  measurements:
+    warmUpMilliseconds: 1000
+    settleMilliseconds: 10000
+    latency:
+      trialMilliseconds: %d
+      loads: [{name: low, framesPerSecond: 100}]
+`, name, startupSeconds, function, trialMilliseconds)
+}
+
+// TestVirtualMachines measures the same router on each kind of NIC. It asserts
+// that frames pass both ways and what the status says of the machine, and no
+// rate: on an emulated processor that says nothing.
+func TestVirtualMachines(t *testing.T) {
+	ns := machines(t)
+	for attachment, model := range map[string]string{"Virtio": "virtio", "E1000": "e1000", "E1000e": "e1000e"} {
+		apply(t, ns, machineRun("vm-"+model, fmt.Sprintf(", west: {attachment: %s}, east: {attachment: %s}", attachment, attachment), 5000, 240))
+	}
+	for _, model := range []string{"virtio", "e1000", "e1000e"} {
+		until(t, ns, "vm-"+model, 3*waitForGuest, "finished", finished)
+		run := ends(t, ns, "vm-"+model, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+		if len(run.Status.Results) != 1 {
+			t.Errorf("%s: %d results", model, len(run.Status.Results))
+			continue
+		}
+		checkResult(t, run.Status.Results[0], 0, 1)
+		for _, load := range run.Status.Results[0].Latency {
+			for _, d := range load.Directions {
+				t.Logf("%s %s: %d of %d frames received, %d ns at p50", model, d.Direction, d.ReceivedFrames, d.SentFrames, d.Latency.P50Nanoseconds)
+				if d.LossPartsPerMillion > 50_000 {
+					t.Errorf("%s %s: %d of a million frames are lost at 100 frames/s", model, d.Direction, d.LossPartsPerMillion)
+				}
+			}
+		}
+		checkMachine(t, run, model)
+	}
+	// All at once: the runs queue, and the next one's objects are there while the last one's go.
+	for _, model := range []string{"virtio", "e1000", "e1000e"} {
+		released(t, ns, "vm-"+model)
+	}
+	nothingLeft(t, ns)
+	noMachines(t, ns)
+}
+
+func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
+	t.Helper()
+	if len(run.Status.Chain) != 1 || run.Status.Chain[0].VirtualMachine == nil {
+		t.Errorf("%s: status.chain is %+v", model, run.Status.Chain)
+		return
+	}
+	f := run.Status.Chain[0]
+	if f.Node != run.Status.Plan.DeviceNode || f.ImageID == "" || f.VirtualMachine.MachineType == "" || f.VirtualMachine.VCPUs != 1 || f.VirtualMachine.MemoryBytes != 512<<20 {
+		t.Errorf("%s: the function is %+v, its machine %+v", model, f, f.VirtualMachine)
+	}
+	if len(f.VirtualMachine.Ports) != 2 {
+		t.Errorf("%s: ports %+v", model, f.VirtualMachine.Ports)
+	}
+	for _, port := range f.VirtualMachine.Ports {
+		if port.Model != model || port.MAC == "" {
+			t.Errorf("%s: port %+v", model, port)
+		}
+	}
+	for _, warning := range run.Status.Warnings {
+		if warning.Code == v1alpha1.WarningMachineDiffers {
+			t.Errorf("%s: %s", model, warning.Message)
+		}
+	}
+}
+
+// TestVirtualMachineWithoutImage: the image does not exist.
+func TestVirtualMachineWithoutImage(t *testing.T) {
+	ns := machines(t)
+	apply(t, ns, machineRun("no-image", ", image: localhost/vnfbench/no-such-guest:1", 1000, 120))
+	run := ends(t, ns, "no-image", metav1.ConditionFalse, v1alpha1.ReasonImageUnavailable)
+	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, "no-such-guest") {
+		t.Errorf("the message does not name the image: %s", message)
+	}
+	nothingLeft(t, ns)
+	noMachines(t, ns)
+}
+
+// TestVirtualMachineNeverReady: the guest boots, and its NIC cannot carry the
+// MTU that it is asked for.
+func TestVirtualMachineNeverReady(t *testing.T) {
+	ns := machines(t)
+	apply(t, ns, machineRun("never", ", west: {attachment: RTL8139, mtuBytes: 9000}", 1000, 60))
+	run := ends(t, ns, "never", metav1.ConditionFalse, v1alpha1.ReasonChainNotReady)
+	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, "its console ends: ") {
+		t.Errorf("the message does not hold the guest's last words: %s", message)
+	}
+	nothingLeft(t, ns)
+	noMachines(t, ns)
+}
+
+// TestVirtualMachineKilled: QEMU's pod is killed in the middle of a trial.
+func TestVirtualMachineKilled(t *testing.T) {
+	ns := machines(t)
+	apply(t, ns, machineRun("killed", "", 240_000, 240))
+	until(t, ns, "killed", waitForGuest, "measuring", func(run *v1alpha1.BenchmarkRun) bool {
+		return finished(run) || condition(run, v1alpha1.ConditionMeasured).Reason == v1alpha1.ReasonMeasuring
+	})
+	kill(t, ns, "function")
+	ends(t, ns, "killed", metav1.ConditionFalse, v1alpha1.ReasonChainFailed)
+	released(t, ns, "killed")
+	nothingLeft(t, ns)
+	noMachines(t, ns)
+}
+
+// TestVirtualMachineDeleted: a run that is deleted while its guest boots takes everything with it.
+func TestVirtualMachineDeleted(t *testing.T) {
+	ns := machines(t)
+	apply(t, ns, machineRun("deleted", "", 1000, 240))
+	deadline := time.Now().Add(waitForGuest)
+	for len(listMachines(t, ns)) == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("there is no virtual machine")
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	must(t, cluster.Delete(t.Context(), getRun(t, ns, "deleted")))
+	nothingLeft(t, ns)
+	noMachines(t, ns)
+}
+
+// released waits until a run has given its testbed back. KubeVirt takes a minute
+// to believe that a launcher is gone which could not say so.
+func released(t *testing.T, ns, name string) {
+	t.Helper()
+	until(t, ns, name, waitForGuest, "released", func(run *v1alpha1.BenchmarkRun) bool {
+		return condition(run, v1alpha1.ConditionAdmitted).Reason == v1alpha1.ReasonReleased
+	})
+}
+
+func listMachines(t *testing.T, ns string) []unstructured.Unstructured {
+	t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "kubevirt.io", Version: "v1", Kind: "VirtualMachineInstanceList"})
+	must(t, retry(t, func() error { return cluster.List(t.Context(), list, client.InNamespace(ns)) }))
+	return list.Items
+}
+
+func noMachines(t *testing.T, ns string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		left := listMachines(t, ns)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%d virtual machines are left in %s", len(left), ns)
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
