@@ -28,7 +28,7 @@ func TestKubeVirtFirewalls(t *testing.T) {
 				})
 				run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 				checkPasses(t, run)
-				checkWalk(t, run)
+				checkMachineWalk(t, run)
 				if f := run.Status.Chain; len(f) != 1 || f[0].VirtualMachine == nil || f[0].VirtualMachine.MemoryBytes <= 512<<20 {
 					t.Errorf("the chain is %+v, want a machine with memory for its rules", f)
 				}
@@ -40,9 +40,9 @@ func TestKubeVirtFirewalls(t *testing.T) {
 	}
 }
 
-// checkWalk: as many packets matched the last rule as frames came through. On a
+// checkMachineWalk: as many packets matched the last rule as frames came through. On a
 // busy machine the guest may not have answered in time; the run says that then.
-func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun) {
+func checkMachineWalk(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	for _, result := range run.Status.Results {
 		received := int64(0)

@@ -100,24 +100,6 @@ func TestMachineStays(t *testing.T) {
 	}
 }
 
-// TestMachineNetworks: the launcher's pod forwards nothing itself, and its own
-// pod network keeps its addresses.
-func TestMachineNetworks(t *testing.T) {
-	p := mustMake(t, plantest.MachineInput(1))
-	for _, network := range chain.Networks(p) {
-		if network.GetLabels()[v1alpha1.LabelComponent] != chain.ComponentFunction {
-			continue
-		}
-		config, _, err := unstructured.NestedString(network.Object, "spec", "config")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(config, `"sysctl":{"net.ipv6.conf.IFNAME.disable_ipv6":"1"}`) {
-			t.Errorf("network %q sets %s", network.GetName(), config)
-		}
-	}
-}
-
 // TestMachineDevices: virtual functions come by their network, whole NICs by
 // KubeVirt's resource; no model is set for either.
 func TestMachineDevices(t *testing.T) {
@@ -151,5 +133,23 @@ func TestMachineDevices(t *testing.T) {
 	}
 	if chain.ModelOf(machine, "west") != chain.NICModel(v1alpha1.AttachmentHostDevice) || chain.ModelOf(machine, "north") != "" {
 		t.Errorf("models %q and %q", chain.ModelOf(machine, "west"), chain.ModelOf(machine, "north"))
+	}
+}
+
+// TestMachineNetworks: the launcher's pod forwards nothing itself, and its own
+// pod network keeps its addresses.
+func TestMachineNetworks(t *testing.T) {
+	p := mustMake(t, plantest.MachineInput(1))
+	for _, network := range chain.Networks(p) {
+		if network.GetLabels()[v1alpha1.LabelComponent] != chain.ComponentFunction {
+			continue
+		}
+		config, _, err := unstructured.NestedString(network.Object, "spec", "config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(config, `"sysctl":{"net.ipv6.conf.IFNAME.disable_ipv6":"1"}`) {
+			t.Errorf("network %q sets %s", network.GetName(), config)
+		}
 	}
 }

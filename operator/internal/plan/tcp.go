@@ -95,6 +95,15 @@ func checkTCP(in Input) error {
 			"put a function that routes into the run's spec.chain, or leave measurements.tcp out",
 			"measurements.tcp runs between two networks, and every function of the chain is a bridge")
 	}
+	first, last := outermostRouting(in.Run.Spec.Chain)
+	for _, i := range []int{first, last} {
+		if f := in.Run.Spec.Chain[i]; f.Function == v1alpha1.FunctionCustom {
+			// Its placeholders name one next machine for each port, and the ends are a second.
+			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+				"put a function Router at both ends of the run's spec.chain, or leave measurements.tcp out",
+				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)
+		}
+	}
 	ports := in.Testbed.Spec.Ports
 	for _, side := range []struct {
 		name string

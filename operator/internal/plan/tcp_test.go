@@ -12,6 +12,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/placeholder"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/plan/plantest"
 	"vnfbench.io/operator/internal/vnf"
@@ -188,5 +189,18 @@ func TestIPv6TCP(t *testing.T) {
 	tcp := mustMake(t, in).Instructions.TCP
 	if tcp.West != netip.MustParseAddr("2001:2:0:8000::ffff") || tcp.East != netip.MustParseAddr("2001:2:0:9000::ffff") {
 		t.Errorf("the ends are %s and %s", tcp.West, tcp.East)
+	}
+}
+
+// TestTCPBesideCustom: a user's own machine cannot be given the ends' routes.
+func TestTCPBesideCustom(t *testing.T) {
+	tcp := withTCP(1).Run.Spec.Measurements.TCP
+	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
+	in.Run.Spec.Measurements.TCP = tcp
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{`function "own" is Custom`}, "put a function Router at both ends")
+	in.Run.Spec.Chain = append(in.Run.Spec.Chain, plantest.Machine("behind"))
+	p := mustMake(t, in)
+	if want, got := "198.19.128.0/17", placeholder.Of(p.Functions[1].Config)["East.NetworkIPv4"]; got != want {
+		t.Errorf("the network beyond east is %s, want %s", got, want)
 	}
 }
