@@ -28,7 +28,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP} {
+	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -57,6 +57,7 @@ func Make(in Input) (*Plan, error) {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
 	addEndpoints(in, p)
+	p.Neighbors = neighborsOf(in)
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ type Names struct {
 	// Observer is a Pod, and the NetworkPolicy beside it.
 	Observer        string
 	EndpointsPolicy string
+	NeighborsPolicy string
 }
 
 // NamesOf are the names of a run's objects.
@@ -64,6 +65,7 @@ func namesOf(run string, uid types.UID) Names {
 		Keys:            base + "-keys",
 		Observer:        base + "-observer",
 		EndpointsPolicy: base + "-endpoints",
+		NeighborsPolicy: base + "-neighbors",
 	}
 }
 
@@ -74,6 +76,9 @@ func (n Names) Function(function string) string { return n.Base + "-fn-" + funct
 // east, and of the ConfigMap beside it.
 func (n Names) Endpoint(end string) string { return n.Base + "-tcp-" + end }
 
+// Neighbor is the name of a neighbour's Pod.
+func (n Names) Neighbor(name string) string { return n.Base + "-nb-" + name }
+
 // network is a NetworkAttachmentDefinition's: one for each end of each segment.
 func (n Names) network(segment, end string) string { return n.Base + "-net-" + segment + "-" + end }
 
@@ -81,9 +86,12 @@ func (n Names) network(segment, end string) string { return n.Base + "-net-" + s
 // They belong to the testbed and the place in the chain, so runs use them
 // again and their number is bounded.
 func BridgeNames(testbed *v1alpha1.Testbed) []string {
-	names := make([]string, 0, maximumFunctions+2)
+	names := make([]string, 0, maximumFunctions+2+maximumNeighbors)
 	for i := range maximumFunctions + 1 {
 		names = append(names, bridgeName(testbed.UID, fmt.Sprint(i)))
+	}
+	for i := range maximumNeighbors {
+		names = append(names, bridgeName(testbed.UID, neighborSegment(i)))
 	}
 	return append(names, bridgeName(testbed.UID, calibrationSegment))
 }
@@ -96,7 +104,7 @@ func CleanupName(testbed *v1alpha1.Testbed, node string) string {
 // calibrationSegment stands where the other segments have their number.
 const calibrationSegment = "c"
 
-// bridgeName has 12 of the 15 characters that the kernel allows.
+// bridgeName has at most 13 of the 15 characters that the kernel allows.
 func bridgeName(testbed types.UID, segment string) string {
 	return "vb" + hash(testbed) + "-" + segment
 }

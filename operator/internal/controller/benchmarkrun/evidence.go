@@ -55,6 +55,7 @@ func (s *scope) sources() measure.Sources {
 	if s.plan.Observer != nil {
 		out.Observer = addressOf(s.observer(), observer.Port)
 	}
+	out.Neighbors = s.neighborSources()
 	return out
 }
 
