@@ -227,6 +227,11 @@ func deviceNeeds(p *Plan) []need {
 			functions[name] += number
 		}
 	}
+	return resourceNeeds(generator, functions)
+}
+
+// resourceNeeds are numbers of device plugins' resources as needs, by name.
+func resourceNeeds(generator, functions map[string]int64) []need {
 	all := maps.Clone(generator)
 	maps.Copy(all, functions)
 	var needs []need
