@@ -81,7 +81,7 @@ $(LAB): $(LAB_FILES)
 
 ##@ Build
 .PHONY: build images guest-image push push-guest install uninstall plugin
-build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
+build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
 
@@ -89,20 +89,22 @@ $(BIN)/kubectl_complete-vnfbench: operator/cmd/kubectl-vnfbench/kubectl_complete
 	@mkdir -p $(BIN)
 	install -m 0755 $< $@
 
-$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
+$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
 	@test/prerequisites.sh go
 	@mkdir -p $(BIN)
 	cd operator && $(GO_BUILD) -ldflags '-s -w' -o $@ ./cmd/$*
 
 images: $(LAB) build ## Build the image archives into bin/images.
-	@test/prerequisites.sh iperf
+	@test/prerequisites.sh iperf stress
 	@mkdir -p $(BIN)/images
 	@test/program-files.sh iperf3 > $(BIN)/iperf3.files
+	@test/program-files.sh stress-ng > $(BIN)/stress-ng.files
 	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
 	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
-	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files)
+	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files) && \
+	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(BIN)/neighbor:/usr/local/bin/neighbor $$(cat $(BIN)/stress-ng.files)
 
 guest-image: images ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
 	@test/prerequisites.sh guest
@@ -110,7 +112,7 @@ guest-image: images ## Build the archive of the reference guest, for KubeVirt, a
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@tag=$$(test/image-tag.sh); for name in manager measurer vnf endpoint; do \
+	@tag=$$(test/image-tag.sh); for name in manager measurer vnf endpoint neighbor; do \
 	  $(CRANE) push $(BIN)/images/$$name.tar $(REGISTRY)/vnfbench/$$name:$$tag; done; echo "tag $$tag"
 
 push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbench.
@@ -118,7 +120,7 @@ push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbenc
 	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
-	@$(LAB) load $(foreach name,manager measurer vnf endpoint $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
+	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \

@@ -29,6 +29,7 @@ ok "defaults" "${template[@]}"
 rendered "image by tag" "r.example/vnfbench/manager:1.2.3" --set-string image.tag=1.2.3
 rendered "image by digest" "r.example/vnfbench/manager@sha256:$(printf 'a%.0s' {1..64})" --set image.digests.manager=sha256:"$(printf 'a%.0s' {1..64})"
 rendered "guest image" "--guest-image=r.example/vnfbench/vnf-guest:1.2.3" --set-string image.tag=1.2.3
+rendered "image of neighbours" "--neighbor-image=r.example/vnfbench/neighbor@sha256:$(printf 'b%.0s' {1..64})" --set image.digests.neighbor=sha256:"$(printf 'b%.0s' {1..64})"
 rendered "image of TCP's ends" "--endpoint-image=r.example/vnfbench/endpoint:1.2.3" --set-string image.tag=1.2.3
 rendered "CRDs are kept" "helm.sh/resource-policy: keep"
 rendered "namespaced install" "--namespace=lab" --set 'watchNamespaces={lab}'

@@ -8,6 +8,7 @@
 #   qemu    what boots the reference guest
 #   iperf   iperf3, which goes into the image of the ends of TCP connections
 #   python  Python, which builds the documentation's site and unpacks schemas
+#   stress  stress-ng, which goes into the image of noisy neighbours
 #   bench   what benchmarks compare with
 set -euo pipefail
 fail() { echo "missing: $*" >&2; exit 1; }
@@ -34,13 +35,14 @@ for what in "$@"; do
       ;;
     debian)
       [ "$(id -u)" = 0 ] || fail "root: the tests make network namespaces and load BPF programs; run with sudo"
-      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux nft:nftables iptables-legacy-save:iptables iperf3:iperf3
+      install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux nft:nftables iptables-legacy-save:iptables iperf3:iperf3 stress-ng:stress-ng
       ;;
     bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
     guest) install depmod:kmod mformat:mtools syslinux:syslinux ;;
     qemu) install qemu-system-x86_64:qemu-system-x86 xorrisofs:xorriso ;;
     iperf) install iperf3:iperf3 ;;
     python) python3 -c 'import ensurepip, venv' 2>/dev/null || install ensurepip:python3-venv ;;
+    stress) install stress-ng:stress-ng ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

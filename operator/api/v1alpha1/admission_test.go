@@ -124,7 +124,6 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"same frame twice":       {run("spec.traffic", "{frameBytes: [64, 64]}"), []string{"spec.traffic.frameBytes[1]", "Duplicate value"}},
 		"IPv6 frame of 64":       {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.traffic.frameBytes", "at least 82 bytes"}},
 		"TCP":                    {run("spec.traffic", "{kind: TCP}"), []string{"spec.traffic.kind", "measure TCP by measurements.tcp"}},
-		"neighbours":             {run("spec.neighbors", "[{name: noisy, kind: CPU}]"), []string{"spec.neighbors", "not implemented yet"}},
 		"baseline":               {run("spec.baseline", "{run: x}"), []string{"spec.baseline", "not implemented yet"}},
 		"no testbed":             {run("spec.testbedRef", "{name: ''}"), []string{"spec.testbedRef.name", "at least 1 chars long"}},
 		"nothing measured":       {run("spec.measurements", "{}"), []string{"spec.measurements", "at least one of throughput and latency"}},

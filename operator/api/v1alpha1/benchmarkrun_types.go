@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // BenchmarkRunSpec is one experiment. It cannot be changed once it is made but
 // for suspend and ttlSecondsAfterFinished: a figure belongs to one spec.
-// +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
+// +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && (!has(self.neighbors) || self.neighbors == oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.goal) || (has(self.measurements.throughput) && self.measurements.throughput.goals.exists(g, g.name == a.goal)))",message="acceptance names a goal that measurements.throughput.goals does not have: add the goal, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.load) || (has(self.measurements.latency) && (has(self.measurements.latency.loads) ? self.measurements.latency.loads.exists(l, l.name == a.load) : (!has(self.measurements.latency.preset) || self.measurements.latency.preset == 'Standard' ? a.load in ['idle', 'pdr50', 'pdr90'] : (self.measurements.latency.preset == 'CSIT' ? a.load in ['idle', 'pdr10', 'pdr50', 'pdr90'] : (self.measurements.latency.preset == 'NDR95' ? a.load in ['idle', 'ndr95'] : a.load == 'ndr100'))))) || (has(self.measurements.fixedLoad) && self.measurements.fixedLoad.profiles.exists(p, p.name == a.load)) || (has(self.measurements.soak) && a.load == 'soak'))",message="acceptance names a load that measurements.latency.loads does not have: add the load, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.fixedLoad) || self.acceptance.all(a, !has(a.load) || self.measurements.fixedLoad.profiles.all(p, p.name != a.load || (has(a.frameBytes) && a.frameBytes == p.frameBytes)))",message="a criterion on a profile of measurements.fixedLoad needs the profile's frameBytes",fieldPath=".acceptance"
@@ -21,7 +21,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.east.mtuBytes + 18)))",message="a frame size is larger than a port of the chain carries (mtuBytes + 18): lower traffic.frameBytes or raise the port's mtuBytes",fieldPath=".traffic.frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.frameRanges) || self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameRanges.all(r, r.from <= f.west.mtuBytes + 18 && r.to - (r.to - r.from) % r.step <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameRanges.all(r, r.from <= f.east.mtuBytes + 18 && r.to - (r.to - r.from) % r.step <= f.east.mtuBytes + 18)))",message="a range has a frame size that is larger than a port of the chain carries (mtuBytes + 18): lower to in traffic.frameRanges or raise the port's mtuBytes",fieldPath=".traffic.frameRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.imix) || self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.imix.all(m, has(m.frames) ? m.frames.all(x, x.frameBytes <= f.west.mtuBytes + 18) : f.west.mtuBytes >= 1500)) && (!has(f.east.mtuBytes) || self.traffic.imix.all(m, has(m.frames) ? m.frames.all(x, x.frameBytes <= f.east.mtuBytes + 18) : f.east.mtuBytes >= 1500)))",message="a mix has a frame size that is larger than a port of the chain carries (mtuBytes + 18; SimpleIMIX has frames of 1518): lower it in traffic.imix or raise the port's mtuBytes",fieldPath=".traffic.imix"
-// +kubebuilder:validation:XValidation:rule="!has(self.neighbors) || self.neighbors.size() == 0",message="neighbors are not implemented yet; leave the field out",fieldPath=".neighbors"
+// +kubebuilder:validation:XValidation:rule="!has(self.measurements.neighbors) || (has(self.neighbors) && self.neighbors.size() > 0)",message="measurements.neighbors says how neighbors are measured, and there are none: add neighbors, or leave it out",fieldPath=".measurements.neighbors"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || (has(self.measurements.repeats) && self.measurements.repeats > 1) || self.acceptance.all(a, !has(a.statistic) || a.statistic != 'ConfidenceLimit')",message="statistic ConfidenceLimit needs repeats: set measurements.repeats to 2 or more",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline)",message="baseline is not implemented yet; leave the field out",fieldPath=".baseline"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.kind) || self.traffic.kind != 'TCP' || self.chain.all(f, !has(f.firewall) || f.firewall.matchBy == 'Address')",message="a firewall's matchBy Port looks at ports of UDP: with TCP use matchBy Address",fieldPath=".chain"
@@ -82,7 +82,8 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:default={throughput: {}, latency: {}}
 	Measurements Measurements `json:"measurements,omitzero"`
 
-	// neighbors are loads beside the device. Not implemented yet.
+	// neighbors are loads on the device's node beside the chain, all at once,
+	// while frames are sent through the chain. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -109,54 +110,6 @@ type TestbedReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
-}
-
-// NeighborKind is what a neighbour loads.
-// +kubebuilder:validation:Enum=CPU;Memory;Disk;Network
-type NeighborKind string
-
-// Neighbor is a load on the device's node beside the chain.
-type Neighbor struct {
-	// name of the neighbour, unique in the run.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	Name string `json:"name,omitempty"`
-
-	// kind is CPU, Memory, Disk or Network.
-	// +required
-	Kind NeighborKind `json:"kind,omitempty"`
-
-	// runtime is Pod or VirtualMachine. Default Pod.
-	// +optional
-	// +kubebuilder:default=Pod
-	Runtime Runtime `json:"runtime,omitempty"`
-
-	// workers is how many load at once. Default 1.
-	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=256
-	Workers int32 `json:"workers,omitempty"`
-
-	// framesPerSecond of a Network neighbour, for each direction.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000000000
-	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
-
-	// frameBytes of a Network neighbour. Default 512.
-	// +optional
-	// +kubebuilder:default=512
-	// +kubebuilder:validation:Minimum=64
-	// +kubebuilder:validation:Maximum=9018
-	FrameBytes int32 `json:"frameBytes,omitempty"`
-
-	// attachment of a Network neighbour. Default Veth.
-	// +optional
-	// +kubebuilder:default=Veth
-	Attachment Attachment `json:"attachment,omitempty"`
 }
 
 // Baseline is an earlier run to compare with.
@@ -231,6 +184,11 @@ type BenchmarkRunStatus struct {
 	// device says what the chain ran on, as its node showed it.
 	// +optional
 	Device *DeviceReport `json:"device,omitempty"`
+
+	// neighbors says what the neighbours did, and what they changed. Absent:
+	// there are none, or nothing is known of them yet.
+	// +optional
+	Neighbors *NeighborsReport `json:"neighbors,omitempty"`
 
 	// results holds one entry for each frame size that has been measured.
 	// +optional

@@ -103,6 +103,8 @@ const (
 	ReasonPodStuck = "PodStuck"
 	// ReasonChainNotReady: a function did not become ready within startupSeconds.
 	ReasonChainNotReady = "ChainNotReady"
+	// ReasonNeighborNotStarted: a neighbour did not become ready within startupSeconds, or did not begin to load.
+	ReasonNeighborNotStarted = "NeighborNotStarted"
 	// ReasonChainFailed: a function that was ready crashed, was evicted, or stopped forwarding.
 	ReasonChainFailed = "ChainFailed"
 	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
@@ -215,6 +217,10 @@ const (
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
 	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.
 	WarningMachineDiffers = "MachineDiffers"
+	// WarningNeighborLoadNotReached: a neighbour took or sent less than 90 % of what it was asked for.
+	WarningNeighborLoadNotReached = "NeighborLoadNotReached"
+	// WarningNeighborStopped: in trials that count a neighbour did not load, or did not say that it did.
+	WarningNeighborStopped = "NeighborStopped"
 	// WarningUserspaceEncryption: a gateway's kernel has no WireGuard, so a program encrypted.
 	WarningUserspaceEncryption = "UserspaceEncryption"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
@@ -231,7 +237,7 @@ const (
 	LabelRun = "vnfbench.io/run-uid"
 	// LabelTestbed holds the UID of the testbed that an object belongs to.
 	LabelTestbed = "vnfbench.io/testbed-uid"
-	// LabelComponent holds what an object is to its run: "measurer", "function", "endpoint", "cleanup".
+	// LabelComponent holds what an object is to its run: "measurer", "function", "endpoint", "neighbor", "observer", "cleanup".
 	LabelComponent = "vnfbench.io/component"
 	// AnnotationRun holds the name of the run that an object belongs to.
 	AnnotationRun = "vnfbench.io/run"

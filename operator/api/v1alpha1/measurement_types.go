@@ -64,6 +64,13 @@ type Measurements struct {
 	// +kubebuilder:validation:Maximum=60000
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
 
+	// neighbors says how spec.neighbors are measured: With has everything
+	// measured beside them; WithAndWithout has everything measured without them
+	// first and beside them then, and the figures that differ stand side by side
+	// in status.neighbors. Default With, where there are neighbors.
+	// +optional
+	Neighbors NeighborComparison `json:"neighbors,omitempty"`
+
 	// repeats is how often the whole measurement is made for each frame size:
 	// warm-up, searches and latency loads, and tcp, each time from the start. The figures
 	// are then means, with statistics beside them. Default 1. The calibration is

@@ -53,6 +53,12 @@ func Streams(criterion v1alpha1.Criterion, asked *v1alpha1.TCP) []int32 {
 	return nil
 }
 
+// TCPFigure is the value that a criterion would judge for a number of
+// connections. The error says, for people, why there is none.
+func TCPFigure(criterion v1alpha1.Criterion, streams int32, result *v1alpha1.TCPResult) (int64, error) {
+	return tcpFigure(criterion, streams, result)
+}
+
 // tcpFigure is that of the direction that is nearer to missing the threshold.
 func tcpFigure(criterion v1alpha1.Criterion, streams int32, result *v1alpha1.TCPResult) (int64, error) {
 	if result == nil {

@@ -24,6 +24,7 @@ const (
 	ComponentFunction = "function"
 	ComponentObserver = "observer"
 	ComponentEndpoint = "endpoint"
+	ComponentNeighbor = "neighbor"
 	ComponentCleanup  = "cleanup"
 )
 

@@ -181,6 +181,9 @@ func objectsOf(p *plan.Plan) []chain.Object {
 	for _, end := range chain.Endpoints(p) {
 		objects = append(objects, end.ConfigMap, end.Pod)
 	}
+	for _, pod := range chain.Neighbors(p) {
+		objects = append(objects, pod)
+	}
 	return append(objects, chain.MeasurerJob(p))
 }
 

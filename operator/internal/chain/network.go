@@ -104,7 +104,7 @@ func Networks(p *plan.Plan) []*unstructured.Unstructured {
 			}
 		}
 	}
-	return append(networks, endpointNetworks(p)...)
+	return append(append(networks, endpointNetworks(p)...), neighborNetworks(p)...)
 }
 
 func segmentsOf(p *plan.Plan) []plan.Segment {

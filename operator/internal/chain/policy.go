@@ -14,8 +14,8 @@ import (
 // and not touched. What the kubelet asks comes from the pod's own node, which
 // policies always let pass. The measurer may reach the API server, and of its
 // own run the status of the functions and the observer. Nothing else may come
-// in anywhere, and functions, observer and the ends of TCP connections may reach
-// nothing.
+// in anywhere, and functions, observer, neighbours and the ends of TCP connections
+// may reach nothing.
 func NetworkPolicies(p *plan.Plan) []*networkingv1.NetworkPolicy {
 	egress := []networkingv1.NetworkPolicyEgressRule{
 		{Ports: apiServerPorts(p)},
@@ -31,6 +31,10 @@ func NetworkPolicies(p *plan.Plan) []*networkingv1.NetworkPolicy {
 	if len(p.Endpoints) > 0 {
 		egress = append(egress, endpointsEgress(p)...)
 		policies = append(policies, endpointsPolicy(p))
+	}
+	if len(p.Neighbors) > 0 {
+		egress = append(egress, neighborsEgress(p))
+		policies = append(policies, neighborsPolicy(p))
 	}
 	return append([]*networkingv1.NetworkPolicy{policy(p, p.Names().MeasurerPolicy, ComponentMeasurer, egress, nil)}, policies...)
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/observer"
 )
 
@@ -50,13 +51,15 @@ const (
 type Collector struct {
 	sources measure.Sources
 	client  *http.Client
-	// misses in a row, of the observer and then of each function.
+	// misses in a row, of the observer, then of each function and each neighbour.
 	misses []int
+	// beside says that the neighbours are asked.
+	beside bool
 }
 
 // New is a collector for a chain that is ready.
 func New(sources measure.Sources) *Collector {
-	return &Collector{sources: sources, misses: make([]int, len(sources.Functions)+1), client: &http.Client{
+	return &Collector{sources: sources, misses: make([]int, 1+len(sources.Functions)+len(sources.Neighbors)), client: &http.Client{
 		// Pods are asked directly, whatever the environment says about proxies.
 		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 		// An answer from elsewhere is none.
@@ -110,6 +113,8 @@ type Look struct {
 	node *observer.Snapshot
 	// functions stand at their source's place; nil did not answer.
 	functions []*status
+	// neighbors stand at their source's place; nil did not answer.
+	neighbors []*neighbor.Status
 	problems  []string
 }
 
@@ -117,8 +122,8 @@ type Look struct {
 func (c *Collector) Look(ctx context.Context) Look {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	look := Look{functions: make([]*status, len(c.sources.Functions))}
-	failures := make([]error, len(c.sources.Functions)+1)
+	look := Look{functions: make([]*status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}
+	failures := make([]error, len(c.misses))
 	var asked sync.WaitGroup
 	if c.sources.Observer != "" {
 		asked.Go(func() {
@@ -136,6 +141,15 @@ func (c *Collector) Look(ctx context.Context) Look {
 			var answer status
 			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, pathStatus, &answer); failures[i+1] == nil {
 				look.functions[i] = &answer
+			}
+		})
+	}
+	for i, source := range c.neighbors() {
+		asked.Go(func() {
+			var answer neighbor.Status
+			place := 1 + len(c.sources.Functions) + i
+			if failures[place] = c.ask(ctx, place, "neighbour "+source.Name, source.Address, neighbor.PathStatus, &answer); failures[place] == nil {
+				look.neighbors[i] = &answer
 			}
 		})
 	}
@@ -227,6 +241,8 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 		}
 		e.Functions = append(e.Functions, function)
 	}
+	neighbors, more := c.neighborsBetween(before, after)
+	e.Neighbors, notes = neighbors, append(notes, more...)
 	e.Notes = distinct(notes)
 	return e
 }

@@ -14,6 +14,8 @@ type Evidence struct {
 	SoftirqThreadsMilliseconds *int64 `json:"softirqThreadsMilliseconds,omitempty"`
 	// Functions in the chain's order; those that did not answer are missing.
 	Functions []FunctionEvidence `json:"functions,omitempty"`
+	// Neighbors are those that loaded beside the trial; those that did not answer are missing.
+	Neighbors []NeighborEvidence `json:"neighbors,omitempty"`
 	// Notes say what is missing and why, one sentence each.
 	Notes []string `json:"notes,omitempty"`
 	// Shortened says that parts were left out because the results have no room for them.
@@ -240,6 +242,8 @@ type Sources struct {
 	Observer string `json:"observer,omitempty"`
 	// Functions in the chain's order.
 	Functions []FunctionSource `json:"functions,omitempty"`
+	// Neighbors in the run's order.
+	Neighbors []NeighborSource `json:"neighbors,omitempty"`
 }
 
 // FunctionSource is where a function tells its status.

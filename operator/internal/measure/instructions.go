@@ -47,6 +47,11 @@ type Instructions struct {
 	Soak *SoakInstructions `json:"soak,omitempty"`
 	// TCP is nil when it is not measured.
 	TCP *TCPInstructions `json:"tcp,omitempty"`
+	// Neighbors load the chain's node while frames are sent through the chain.
+	Neighbors []NeighborLoad `json:"neighbors,omitempty"`
+	// NeighborsCompared has everything but the calibration measured without
+	// Neighbors first.
+	NeighborsCompared bool `json:"neighborsCompared,omitempty"`
 }
 
 // DriverSettings choose and set the traffic driver.
@@ -147,6 +152,8 @@ type Record struct {
 	Repeat  int     `json:"repeat,omitempty"`
 	Trial   Trial   `json:"trial"`
 	Outcome Outcome `json:"outcome"`
+	// Neighbors says that the trial was made beside the instructions' neighbours.
+	Neighbors bool `json:"neighbors,omitempty"`
 	// Evidence is nil where none was asked for, or there was no room for it.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Measurer is the pod that made the trial.

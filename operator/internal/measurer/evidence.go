@@ -13,7 +13,7 @@ import (
 // node of the chain is. No figure depends on it.
 func (m *Measurer) meet(ctx context.Context) error {
 	sources := m.store.Sources()
-	if sources.Observer == "" && len(sources.Functions) == 0 {
+	if sources.Observer == "" && len(sources.Functions)+len(sources.Neighbors) == 0 {
 		return nil
 	}
 	m.evidence = evidence.New(sources)
@@ -52,6 +52,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 		return func(measure.Outcome) *measure.Evidence { return nil }
 	}
 	collector := m.evidence
+	collector.Beside(step.Neighbors)
 	before := collector.Look(ctx)
 	after := make(chan evidence.Look, 1)
 	notifier, notifies := m.driver.(measure.Notifier)

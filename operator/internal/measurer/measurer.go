@@ -14,6 +14,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/evidence"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/procedure"
 	"vnfbench.io/operator/internal/trialstore"
 )
@@ -45,6 +46,10 @@ type Measurer struct {
 	path   procedure.Path
 	// evidence asks the chain's node and functions; nil where nobody may be asked.
 	evidence *evidence.Collector
+	// neighbors talks to the neighbours' agents; nil before they are needed.
+	neighbors *neighbor.Client
+	// loading says what the neighbours were told last; nil where that is not known.
+	loading *bool
 	// evidenceBytes are those of the records so far.
 	evidenceBytes int
 }
@@ -78,6 +83,7 @@ func (m *Measurer) Run(ctx context.Context) (err error) {
 		return nil
 	}
 	err = m.measure(ctx)
+	m.dismiss(ctx)
 	m.close()
 	if err == nil {
 		return m.done(ctx)
@@ -101,6 +107,9 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err := m.use(ctx, step.Path); err != nil {
 			return err
 		}
+		if err := m.accompany(ctx, step); err != nil {
+			return err
+		}
 		m.Log.Debug("measuring", "stage", step.Stage, "why", step.Why)
 		conclude := m.watch(ctx, step)
 		outcome, err := m.driver.Measure(ctx, step.Trial)
@@ -109,7 +118,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		}
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome), Evidence: conclude(outcome),
+			Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: conclude(outcome),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {

@@ -25,6 +25,7 @@ type experiment struct {
 	Segments     [][2]port            `json:"segments"`
 	Calibration  bool                 `json:"calibration"`
 	Endpoints    []end                `json:"endpoints,omitempty"`
+	Neighbors    []beside             `json:"neighbors,omitempty"`
 }
 
 type device struct {
@@ -89,6 +90,9 @@ func digest(p *Plan) string {
 	}
 	for _, segment := range p.Segments {
 		e.Segments = append(e.Segments, [2]port{portAt(segment.West), portAt(segment.East)})
+	}
+	for _, neighbor := range p.Neighbors {
+		e.Neighbors = append(e.Neighbors, beside{neighbor.Image, neighbor.Resources})
 	}
 	for _, endpoint := range p.Endpoints {
 		e.Endpoints = append(e.Endpoints, end{endpoint.Image, endpoint.Resources, portAt(endpoint.Port)})

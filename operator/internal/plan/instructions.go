@@ -35,6 +35,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		Latency:           instructLatency(spec.Measurements.Latency),
 	}
 	instructFurther(spec.Measurements, &instructions)
+	instructNeighbors(in, p, &instructions)
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
 		instructions.Calibration = &path

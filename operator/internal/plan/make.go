@@ -28,7 +28,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP} {
+	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -63,6 +63,7 @@ func Make(in Input) (*Plan, error) {
 	if err := checkPools(p); err != nil {
 		return nil, err
 	}
+	p.Neighbors = neighborsOf(in)
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type Names struct {
 	// Observer is a Pod, and the NetworkPolicy beside it.
 	Observer        string
 	EndpointsPolicy string
+	NeighborsPolicy string
 }
 
 // NamesOf are the names of a run's objects.
@@ -61,6 +62,7 @@ func namesOf(run string, uid types.UID) Names {
 		FunctionsPolicy: base + "-functions",
 		Observer:        base + "-observer",
 		EndpointsPolicy: base + "-endpoints",
+		NeighborsPolicy: base + "-neighbors",
 	}
 }
 
@@ -75,6 +77,9 @@ func (n Names) Keys(function string) string { return n.Base + "-keys-" + functio
 // east, and of the ConfigMap beside it.
 func (n Names) Endpoint(end string) string { return n.Base + "-tcp-" + end }
 
+// Neighbor is the name of a neighbour's Pod.
+func (n Names) Neighbor(name string) string { return n.Base + "-nb-" + name }
+
 // network is a NetworkAttachmentDefinition's: one for each end of each segment.
 func (n Names) network(segment, end string) string { return n.Base + "-net-" + segment + "-" + end }
 
@@ -82,9 +87,12 @@ func (n Names) network(segment, end string) string { return n.Base + "-net-" + s
 // They belong to the testbed and the place in the chain, so runs use them
 // again and their number is bounded.
 func BridgeNames(testbed *v1alpha1.Testbed) []string {
-	names := make([]string, 0, maximumFunctions+2)
+	names := make([]string, 0, maximumFunctions+2+maximumNeighbors)
 	for i := range maximumFunctions + 1 {
 		names = append(names, bridgeName(testbed.UID, fmt.Sprint(i)))
+	}
+	for i := range maximumNeighbors {
+		names = append(names, bridgeName(testbed.UID, neighborSegment(i)))
 	}
 	return append(names, bridgeName(testbed.UID, calibrationSegment))
 }
@@ -97,7 +105,7 @@ func CleanupName(testbed *v1alpha1.Testbed, node string) string {
 // calibrationSegment stands where the other segments have their number.
 const calibrationSegment = "c"
 
-// bridgeName has 12 of the 15 characters that the kernel allows.
+// bridgeName has at most 13 of the 15 characters that the kernel allows.
 func bridgeName(testbed types.UID, segment string) string {
 	return "vb" + hash(testbed) + "-" + segment
 }

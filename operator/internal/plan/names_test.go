@@ -1,14 +1,17 @@
 package plan_test
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/plan/plantest"
 )
@@ -59,7 +62,7 @@ func TestNamesTellRunsApart(t *testing.T) {
 	}
 }
 
-var bridgePattern = regexp.MustCompile(`^vb[0-9a-f]{8}-[0-8c]$`)
+var bridgePattern = regexp.MustCompile(`^vb[0-9a-f]{8}-([0-8c]|n[0-7])$`)
 
 func TestBridges(t *testing.T) {
 	in := plantest.Input(8)
@@ -70,11 +73,19 @@ func TestBridges(t *testing.T) {
 		}
 		listed[name] = true
 	}
-	if len(listed) != 10 {
-		t.Errorf("%d names, want those of 9 segments and the calibration", len(listed))
+	if len(listed) != 18 {
+		t.Errorf("%d names, want those of 9 segments, the calibration and 8 neighbours", len(listed))
 	}
+	for i := range 8 {
+		in.Run.Spec.Neighbors = append(in.Run.Spec.Neighbors, v1alpha1.Neighbor{Name: fmt.Sprint("n", i), Kind: v1alpha1.NeighborNetwork, FramesPerSecond: new(int64(1))})
+	}
+	in.Nodes[0].Status.Allocatable["memory"], in.Nodes[0].Status.Allocatable["cpu"] = resource.MustParse("8Gi"), resource.MustParse("8")
 	p := mustMake(t, in)
-	for _, segment := range append(p.Segments, *p.Calibration) {
+	segments := append(p.Segments, *p.Calibration)
+	for _, neighbor := range p.Neighbors {
+		segments = append(segments, *neighbor.Network)
+	}
+	for _, segment := range segments {
 		if !listed[segment.Bridge] {
 			t.Errorf("bridge %q would not be cleaned up", segment.Bridge)
 		}

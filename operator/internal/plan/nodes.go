@@ -63,6 +63,14 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		cpu.functions += p.Observer.Resources.RequestMilliCPU
 		memory.functions += p.Observer.Resources.MemoryBytes
 	}
+	for _, neighbor := range p.Neighbors {
+		cpu.functions += neighbor.Resources.RequestMilliCPU
+		memory.functions += neighbor.Resources.MemoryBytes
+	}
+	if len(p.Neighbors) > 0 {
+		others += " and the neighbours"
+		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
+	}
 	needs := append(deviceNeeds(p), cpu, memory)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return nil, nil, fail(lacking.reason, lacking.remedy,

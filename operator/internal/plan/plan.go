@@ -68,6 +68,8 @@ type Defaults struct {
 	GuestImage string
 	// EndpointImage runs the ends of TCP connections.
 	EndpointImage string
+	// NeighborImage runs the neighbours.
+	NeighborImage string
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
@@ -101,6 +103,8 @@ type Plan struct {
 
 	// Endpoints are the ends of the TCP connections, west and east; none where TCP is not measured.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
+	// Neighbors load DeviceNode beside the chain, in the run's order.
+	Neighbors []Neighbor `json:"neighbors,omitempty"`
 
 	// Instructions are the measurer's.
 	Instructions measure.Instructions `json:"instructions"`

@@ -96,7 +96,7 @@ func (b *bench) trial(t *testing.T, step Step, index int) measure.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := measure.Record{Index: index, Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial, Outcome: outcome}
+	record := measure.Record{Index: index, Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Neighbors: step.Neighbors, Trial: step.Trial, Outcome: outcome}
 	if b.spoil != nil {
 		b.spoil(&record)
 	}

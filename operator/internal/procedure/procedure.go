@@ -55,14 +55,15 @@ type Step struct {
 	Load  string
 	// Repeat belongs there too.
 	Repeat int
-	Trial  measure.Trial
+	// Neighbors says that the trial is made beside the neighbours; it belongs there too.
+	Neighbors bool
+	Trial     measure.Trial
 	// Why is one sentence for the log, empty where the stage says it all.
 	Why string
 }
 
-// Next says what comes after the records. A *measure.Failure means that the
-// measurement cannot go on; it comes again from the same records.
-func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
+// next is Next of one side.
+func next(instr measure.Instructions, records []measure.Record) (Step, error) {
 	w := play(instr, records)
 	if w.err != nil {
 		return Step{}, w.err

@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
-// Progress is how far the measurement is.
+// progress is Progress of one side.
 //
 // Every phase has a fixed share of the whole: the time that the instructions
 // alone let expect. What is over counts in full, so percent never falls from
@@ -16,7 +16,7 @@ import (
 // turns out to be noisier than hoped; the measurer then goes on reporting what
 // it has reported. It is 100 only when every trial has been made. The time in
 // which the chain starts is not in it: nothing here can know it.
-func Progress(instr measure.Instructions, records []measure.Record) measure.Progress {
+func progress(instr measure.Instructions, records []measure.Record) measure.Progress {
 	w := play(instr, records)
 	out := measure.Progress{Trials: len(records), Calibrated: true}
 	if len(w.parts) == 0 {

@@ -22,12 +22,12 @@ type Figures struct {
 	Calibration []v1alpha1.CalibrationFrame
 	// Warnings stand in the order of the instructions, those of the whole run first.
 	Warnings []v1alpha1.Warning
+	// Neighbors is nil without neighbours, and before something is known of them.
+	Neighbors *v1alpha1.NeighborsReport `json:",omitempty"`
 }
 
-// Results reads the records while the measurement goes on as well as after it,
-// and after a failure: what is final is there, nothing else. Of several repeats
-// the figures are those of the repeats so far, which their statistics count.
-func Results(instr measure.Instructions, records []measure.Record) Figures {
+// results is Results of one side.
+func results(instr measure.Instructions, records []measure.Record) Figures {
 	w := play(instr, records)
 	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult()}
 	for _, frameBytes := range instr.FrameBytes {

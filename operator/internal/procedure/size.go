@@ -45,6 +45,9 @@ func eachPhase(instr measure.Instructions, tell func(stage measure.Stage, trials
 		case measure.StageLatency:
 			trials = instr.Latency.Trials()
 		}
+		if instr.Compares() && ph.path() != PathCalibration {
+			trials *= 2
+		}
 		tell(ph.stage, trials)
 	}
 }

@@ -29,14 +29,14 @@ var (
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
 	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead,
-		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead)...)...)
+		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead, neighborHead)...)...)
 	trialHead = append(append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
 	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix",
 		"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds",
-		"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), tcpTrialHead()...)
+		"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(tcpTrialHead(), "neighbors")...)
 	taggedHead = []string{
 		"taggedSentFrames", "taggedReceivedFrames", "taggedMinNanoseconds", "taggedMeanNanoseconds", "taggedMaxNanoseconds",
 		"taggedStandardDeviationNanoseconds",
@@ -114,7 +114,7 @@ func resultRows(doc Document) []row {
 	rows = append(rows, backToBackRows(doc)...)
 	rows = append(rows, receiveRateRows(doc)...)
 	rows = append(rows, soakRows(doc)...)
-	return append(append(rows, cpuRows(doc)...), tcpRows(doc)...)
+	return slices.Concat(rows, cpuRows(doc), tcpRows(doc), neighborRows(doc))
 }
 
 func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {
@@ -213,6 +213,9 @@ func trialRows(doc Document) []row {
 		r["valid"], r["doubts"] = strconv.FormatBool(record.Outcome.Valid()), doubtCodes(record.Outcome)
 		r.set("trial", int64(record.Index))
 		r.set("repeat", int64(record.Repeat))
+		if doc.Neighbors != nil {
+			r["neighbors"] = strconv.FormatBool(record.Neighbors)
+		}
 		r.set("frameBytes", int64(record.Trial.FrameBytes))
 		if mix := record.Trial.Mix; mix != nil {
 			r["mix"] = mix.Name

@@ -70,8 +70,10 @@ type Document struct {
 	// Generator says how the traffic was made, with the generator's own bias.
 	Generator *v1alpha1.GeneratorReport `json:"generator,omitempty"`
 	// Device says what the chain ran on.
-	Device  *v1alpha1.DeviceReport `json:"device,omitempty"`
-	Results []v1alpha1.FrameResult `json:"results"`
+	Device *v1alpha1.DeviceReport `json:"device,omitempty"`
+	// Neighbors says what the neighbours did, and what they changed.
+	Neighbors *v1alpha1.NeighborsReport `json:"neighbors,omitempty"`
+	Results   []v1alpha1.FrameResult    `json:"results"`
 	// TCP is absent where no TCP connections were measured.
 	TCP *v1alpha1.TCPResult `json:"tcp,omitempty"`
 	// Scaling is that of TCP's goodput over the number of connections, with two
@@ -146,6 +148,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Chain:         status.Chain,
 		Generator:     status.Generator,
 		Device:        status.Device,
+		Neighbors:     status.Neighbors,
 		Results:       orEmpty(status.Results),
 		TCP:           status.TCP,
 		Scaling:       tcpScaling(status.TCP),

@@ -36,6 +36,8 @@ func sections(doc Document, opts Options, l letters) []section {
 		tcpScalingSection(doc),
 		tcpRepeats(doc),
 		tcpIntervals(doc),
+		neighborSection(doc),
+		differenceSection(doc),
 		acceptanceSection(doc),
 		warningSection(doc),
 		chainSection(doc),

@@ -173,6 +173,9 @@ func (s *Store) SetGenerator(g measure.GeneratorState) error { return s.set(meas
 // SetDevice goes out as SetProgress does.
 func (s *Store) SetDevice(d measure.DeviceState) error { return s.set(measure.KeyDevice, d) }
 
+// SetNeighbors goes out as SetProgress does.
+func (s *Store) SetNeighbors(n []measure.NeighborState) error { return s.set(measure.KeyNeighbors, n) }
+
 func (s *Store) set(key string, value any) error {
 	text, err := encode(value)
 	if err != nil {

@@ -60,7 +60,7 @@ func functionObjects(s *scope) ([]client.Object, error) {
 			objects = append(objects, end.ConfigMap, end.Pod)
 		}
 	}
-	return objects, nil
+	return append(objects, neighborObjects(s)...), nil
 }
 
 // podsOf are the pods that the plan comes to, the measurer's by its Job's template.
@@ -80,7 +80,7 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 	for _, end := range chain.Endpoints(p) {
 		pods = append(pods, end.Pod)
 	}
-	return pods
+	return append(pods, chain.Neighbors(p)...)
 }
 
 // tried are the objects that admission may refuse for good: the run's pods and
@@ -121,6 +121,7 @@ func leftovers(s *scope) []client.Object {
 		objects = append(objects, configMapNamed(s.names.Function(function.Name)))
 	}
 	objects = append(objects, endpointLeftovers(s)...)
+	objects = append(objects, neighborLeftovers(s)...)
 	if s.plan != nil {
 		objects = append(objects, networkObjects(s.plan)...)
 	}

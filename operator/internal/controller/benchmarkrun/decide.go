@@ -189,7 +189,7 @@ func decideMeasurerStart(s *scope) decision {
 
 // decideChainStart launches the functions, bounds their start and tells the measurer.
 func decideChainStart(s *scope) decision {
-	if len(s.missingFunctions()) > 0 || s.observerMissing() {
+	if len(s.missingFunctions()) > 0 || s.observerMissing() || s.missingNeighbors() {
 		return decision{action: actLaunchChain}
 	}
 	first := s.functionTrouble()

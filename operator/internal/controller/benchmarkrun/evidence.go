@@ -60,6 +60,7 @@ func (s *scope) sources() measure.Sources {
 	if s.plan.Observer != nil {
 		out.Observer = addressOf(s.observer(), observer.Port)
 	}
+	out.Neighbors = s.neighborSources()
 	return out
 }
 

@@ -18,6 +18,7 @@ type records struct {
 	progress  *measure.Progress
 	generator *measure.GeneratorState
 	device    *measure.DeviceState
+	neighbors []measure.NeighborState
 	failure   *measure.FailureState
 	done      bool
 	// chainOpen says that the measurer was told that the chain is ready.
@@ -35,6 +36,7 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 		measure.KeyProgress:  &r.progress,
 		measure.KeyGenerator: &r.generator,
 		measure.KeyDevice:    &r.device,
+		measure.KeyNeighbors: &r.neighbors,
 		measure.KeyFailure:   &r.failure,
 	} {
 		if value, found := configMap.Data[key]; found {

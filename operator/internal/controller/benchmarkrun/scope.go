@@ -167,8 +167,8 @@ func (s *scope) brokenFunction() *trouble {
 	return s.brokenEndpoint()
 }
 
-// functionTrouble is the trouble that ends first among functions, and their
-// observer, that are not ready, or nil.
+// functionTrouble is the trouble that ends first among functions, their
+// observer and their neighbours, that are not ready, or nil.
 func (s *scope) functionTrouble() *trouble {
 	var first *trouble
 	for i := range s.run.Spec.Chain {
@@ -186,6 +186,9 @@ func (s *scope) functionTrouble() *trouble {
 		}
 	}
 	if t := s.observerTrouble(); t != nil && (first == nil || t.at.Before(first.at)) {
+		first = t
+	}
+	if t, _ := s.neighborTrouble(); t != nil && (first == nil || t.at.Before(first.at)) {
 		first = t
 	}
 	return first
@@ -265,6 +268,9 @@ func (s *scope) stuck() client.Object {
 	}
 	if t := s.observerTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
 		return s.observer()
+	}
+	if t, pod := s.neighborTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
+		return pod
 	}
 	return nil
 }

@@ -109,6 +109,9 @@ func (w *writer) facts() {
 	if w.figures.TCP != nil {
 		w.status.TCP = w.figures.TCP
 	}
+	if report := w.neighbors(); report != nil {
+		w.status.Neighbors = report
+	}
 	if warnings := w.warnings(); warnings != nil {
 		w.status.Warnings = boundedWarnings(warnings)
 	}
@@ -128,7 +131,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return slices.Concat(machineWarnings(w.plan, w.status.Chain), gatewayWarnings(w.plan, w.status.Chain), w.figures.Warnings)
+	return slices.Concat(machineWarnings(w.plan, w.status.Chain), gatewayWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.figures.Warnings)
 }
 
 // generator is what the driver found out, on the chain's path where it has been opened.

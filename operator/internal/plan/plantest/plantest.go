@@ -26,6 +26,7 @@ func Input(routers int) plan.Input {
 		Defaults: plan.Defaults{
 			TrafficImage:    "registry.example/traffic:v1",
 			FunctionImage:   "registry.example/vnf:v1",
+			NeighborImage:   "registry.example/neighbor:v1",
 			GuestImage:      "registry.example/vnf-guest:v1",
 			EndpointImage:   "registry.example/endpoint:v1",
 			ImagePullPolicy: corev1.PullIfNotPresent,

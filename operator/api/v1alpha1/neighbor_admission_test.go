@@ -1,0 +1,90 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func beside(t *testing.T, neighbors, comparison string) *unstructured.Unstructured {
+	t.Helper()
+	fields := map[string]string{"spec.neighbors": neighbors}
+	if comparison != "" {
+		fields["spec.measurements"] = "{throughput: {}, neighbors: " + comparison + "}"
+	}
+	return object(t, goodRun, fields)
+}
+
+func TestNeighborsAreAdmitted(t *testing.T) {
+	for name, test := range map[string]struct{ neighbors, comparison string }{
+		"cpu":     {"[{name: a, kind: CPU, workers: 2, loadPercent: 80, cpu: 500m}]", ""},
+		"memory":  {"[{name: a, kind: Memory, memory: 1Gi}]", "With"},
+		"disk":    {"[{name: a, kind: Disk, disk: 4Mi, runtime: Pod}]", "WithAndWithout"},
+		"frames":  {"[{name: a, kind: Network, framesPerSecond: 1000, frameBytes: 64, directions: Forward, attachment: Veth}]", ""},
+		"bits":    {"[{name: a, kind: Network, bitsPerSecond: 100000000}]", ""},
+		"several": {"[{name: a, kind: CPU}, {name: b, kind: CPU}, {name: c, kind: Memory}]", "WithAndWithout"},
+	} {
+		if err := create(beside(t, test.neighbors, test.comparison)); err != nil {
+			t.Errorf("%s: %s", name, clip(err.Error()))
+		}
+	}
+}
+
+func TestBadNeighborsAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		neighbors, comparison string
+		want                  []string
+	}{
+		"a virtual machine":     {"[{name: a, kind: CPU, runtime: VirtualMachine}]", "", []string{"spec.neighbors[0].runtime", "neighbors run as pods"}},
+		"another attachment":    {"[{name: a, kind: Network, framesPerSecond: 1, attachment: SRIOV}]", "", []string{"spec.neighbors[0].attachment", "Veth"}},
+		"no kind":               {"[{name: a}]", "", []string{"spec.neighbors[0].kind", "Required"}},
+		"unknown kind":          {"[{name: a, kind: GPU}]", "", []string{"spec.neighbors[0].kind", "Unsupported value"}},
+		"a name twice":          {"[{name: a, kind: CPU}, {name: a, kind: Disk}]", "", []string{"spec.neighbors[1]", "Duplicate value"}},
+		"nine":                  {"[{name: a, kind: CPU}, {name: b, kind: CPU}, {name: c, kind: CPU}, {name: d, kind: CPU}, {name: e, kind: CPU}, {name: f, kind: CPU}, {name: g, kind: CPU}, {name: h, kind: CPU}, {name: i, kind: CPU}]", "", []string{"spec.neighbors", "at most 8 items"}},
+		"percent of memory":     {"[{name: a, kind: Memory, loadPercent: 50}]", "", []string{"spec.neighbors[0].loadPercent", "kind CPU alone"}},
+		"memory of a CPU":       {"[{name: a, kind: CPU, memory: 1Gi}]", "", []string{"spec.neighbors[0].memory", "kind Memory alone"}},
+		"disk of a CPU":         {"[{name: a, kind: CPU, disk: 1Gi}]", "", []string{"spec.neighbors[0].disk", "kind Disk alone"}},
+		"frames of a CPU":       {"[{name: a, kind: CPU, framesPerSecond: 1}]", "", []string{"spec.neighbors[0]", "kind Network alone"}},
+		"no frames":             {"[{name: a, kind: Network}]", "", []string{"spec.neighbors[0].framesPerSecond", "give either framesPerSecond or bitsPerSecond"}},
+		"frames twice":          {"[{name: a, kind: Network, framesPerSecond: 1, bitsPerSecond: 100000}]", "", []string{"spec.neighbors[0].framesPerSecond", "give either"}},
+		"workers of a network":  {"[{name: a, kind: Network, framesPerSecond: 1, workers: 2}]", "", []string{"spec.neighbors[0].workers", "leave workers out"}},
+		"too little memory":     {"[{name: a, kind: Memory, memory: 1Mi}]", "", []string{"spec.neighbors[0].memory", "at least 4Mi"}},
+		"too little disk":       {"[{name: a, kind: Disk, disk: 1Mi}]", "", []string{"spec.neighbors[0].disk", "at least 4Mi"}},
+		"too many workers":      {"[{name: a, kind: CPU, workers: 257}]", "", []string{"spec.neighbors[0].workers", "less than or equal to 256"}},
+		"nothing to compare":    {"[]", "WithAndWithout", []string{"spec.measurements.neighbors", "add neighbors, or leave it out"}},
+		"an unknown comparison": {"[{name: a, kind: CPU}]", "Without", []string{"spec.measurements.neighbors", "Unsupported value"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := create(beside(t, test.neighbors, test.comparison))
+			if err == nil {
+				t.Fatal("was accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("does not say %q: %s", want, clip(err.Error()))
+				}
+			}
+		})
+	}
+}
+
+// A figure belongs to the neighbours that it was measured beside.
+func TestNeighborsAreImmutable(t *testing.T) {
+	run := beside(t, "[{name: a, kind: CPU}]", "")
+	run.SetName("beside")
+	if err := server.Create(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Delete(t.Context(), run) }()
+	changed := run.DeepCopy()
+	neighbors, _, _ := unstructured.NestedSlice(changed.Object, "spec", "neighbors")
+	neighbors[0].(map[string]any)["workers"] = int64(2)
+	if err := unstructured.SetNestedSlice(changed.Object, neighbors, "spec", "neighbors"); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Patch(t.Context(), changed, client.MergeFrom(run)); err == nil || !strings.Contains(err.Error(), "immutable") {
+		t.Errorf("got %v", err)
+	}
+}

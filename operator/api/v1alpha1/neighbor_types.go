@@ -1,0 +1,243 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// NeighborComparison says whether neighbours are measured alone or against
+// their absence.
+// +kubebuilder:validation:Enum=With;WithAndWithout
+type NeighborComparison string
+
+const (
+	// NeighborsWith has everything measured beside the neighbours.
+	NeighborsWith NeighborComparison = "With"
+	// NeighborsWithAndWithout has everything measured twice, without them first.
+	NeighborsWithAndWithout NeighborComparison = "WithAndWithout"
+)
+
+// NeighborKind is what a neighbour loads.
+// +kubebuilder:validation:Enum=CPU;Memory;Disk;Network
+type NeighborKind string
+
+// The kinds of neighbours.
+const (
+	// NeighborCPU computes, by stress-ng's stressor cpu.
+	NeighborCPU NeighborKind = "CPU"
+	// NeighborMemory writes and reads memory, by stress-ng's stressor vm.
+	NeighborMemory NeighborKind = "Memory"
+	// NeighborDisk writes and reads files and has them flushed, by stress-ng's stressor hdd.
+	NeighborDisk NeighborKind = "Disk"
+	// NeighborNetwork sends frames over a bridge of its own.
+	NeighborNetwork NeighborKind = "Network"
+)
+
+// Defaults of a neighbour's fields that belong to some kinds alone.
+const (
+	DefaultNeighborLoadPercent = 100
+	DefaultNeighborFrameBytes  = 512
+)
+
+// Neighbor is a load on the device's node beside the chain.
+// +kubebuilder:validation:XValidation:rule="!has(self.runtime) || self.runtime == 'Pod'",message="neighbors run as pods: leave runtime out, or set it to Pod",fieldPath=".runtime"
+// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment == 'Veth'",message="a neighbour's ports are Veth, on a bridge of their own: leave attachment out, or set it to Veth",fieldPath=".attachment"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'CPU' || !has(self.loadPercent)",message="loadPercent is for kind CPU alone: leave it out",fieldPath=".loadPercent"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'Memory' || !has(self.memory)",message="memory is for kind Memory alone: leave it out",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'Disk' || !has(self.disk)",message="disk is for kind Disk alone: leave it out",fieldPath=".disk"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'Network' || (!has(self.framesPerSecond) && !has(self.bitsPerSecond) && !has(self.frameBytes) && !has(self.directions) && !has(self.attachment))",message="framesPerSecond, bitsPerSecond, frameBytes, directions and attachment are for kind Network alone: leave them out"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || has(self.framesPerSecond) != has(self.bitsPerSecond)",message="a Network neighbour needs its load: give either framesPerSecond or bitsPerSecond",fieldPath=".framesPerSecond"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || !has(self.workers) || self.workers == 1",message="a Network neighbour sends with one thread for each direction: leave workers out",fieldPath=".workers"
+// +kubebuilder:validation:XValidation:rule="!has(self.memory) || quantity(string(self.memory)).compareTo(quantity('4Mi')) >= 0",message="memory must be at least 4Mi",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.disk) || quantity(string(self.disk)).compareTo(quantity('4Mi')) >= 0",message="disk must be at least 4Mi",fieldPath=".disk"
+type Neighbor struct {
+	// name of the neighbour, unique in the run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// kind is CPU, Memory, Disk or Network.
+	// +required
+	Kind NeighborKind `json:"kind,omitempty"`
+
+	// runtime is Pod. Default Pod.
+	// +optional
+	// +kubebuilder:default=Pod
+	Runtime Runtime `json:"runtime,omitempty"`
+
+	// workers is how many processes load at once. Default 1. The pod is limited
+	// to a CPU for each, and a tenth for what starts them.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=256
+	Workers int32 `json:"workers,omitempty"`
+
+	// cpu that the pod requests, which is its weight against the other pods of
+	// the node where they want more than there is. Absent: 100m.
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+
+	// loadPercent of a CPU that each worker of a CPU neighbour takes. Absent: 100.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	LoadPercent *int32 `json:"loadPercent,omitempty"`
+
+	// memory that all workers of a Memory neighbour write to together, at
+	// least 4Mi; the pod requests it and a little more. Absent: 256Mi.
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// disk that all workers of a Disk neighbour write together before they begin
+	// anew, at least 4Mi, in an emptyDir of that size and a half. Absent: 256Mi.
+	// +optional
+	Disk *resource.Quantity `json:"disk,omitempty"`
+
+	// framesPerSecond of a Network neighbour, for each direction.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000000
+	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+
+	// bitsPerSecond of a Network neighbour, for each direction, in the place of
+	// framesPerSecond: the bits of frames with their check sequence. Whole frames
+	// per second, rounded down.
+	// +optional
+	// +kubebuilder:validation:Minimum=100000
+	// +kubebuilder:validation:Maximum=100000000000
+	BitsPerSecond *int64 `json:"bitsPerSecond,omitempty"`
+
+	// frameBytes of a Network neighbour, with the check sequence. Absent: 512.
+	// +optional
+	// +kubebuilder:validation:Minimum=64
+	// +kubebuilder:validation:Maximum=9018
+	FrameBytes *int32 `json:"frameBytes,omitempty"`
+
+	// directions in which a Network neighbour sends between its two ports: Both,
+	// Forward or Reverse. Absent: Both.
+	// +optional
+	Directions Directions `json:"directions,omitempty"`
+
+	// attachment of a Network neighbour's ports. Absent: Veth.
+	// +optional
+	Attachment Attachment `json:"attachment,omitempty"`
+}
+
+// NeighborsReport says what the neighbours did, and what they changed.
+type NeighborsReport struct {
+	// loads are what the neighbours did beside the trials that count.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Loads []NeighborReport `json:"loads,omitempty"`
+
+	// comparison has the figures without and with the neighbours side by side,
+	// with measurements.neighbors WithAndWithout.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Comparison []NeighborDifference `json:"comparison,omitempty"`
+}
+
+// NeighborReport is what one neighbour did beside the trials that count and of
+// which that is known.
+type NeighborReport struct {
+	// name of the neighbour.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Name string `json:"name,omitempty"`
+
+	// kind is CPU, Memory, Disk or Network.
+	// +required
+	Kind NeighborKind `json:"kind,omitempty"`
+
+	// trials that the figures rest on.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Trials int32 `json:"trials"`
+
+	// intendedMilliCPU that a CPU neighbour was asked to take.
+	// +optional
+	IntendedMilliCPU *int64 `json:"intendedMilliCPU,omitempty"`
+
+	// milliCPU that the neighbour's pod took. The kernel's work on frames is not in it.
+	// +optional
+	MilliCPU *int64 `json:"milliCPU,omitempty"`
+
+	// intendedFramesPerSecond of a Network neighbour, of all directions.
+	// +optional
+	IntendedFramesPerSecond *int64 `json:"intendedFramesPerSecond,omitempty"`
+
+	// sentFramesPerSecond of a Network neighbour, of all directions.
+	// +optional
+	SentFramesPerSecond *int64 `json:"sentFramesPerSecond,omitempty"`
+
+	// receivedFramesPerSecond at a Network neighbour's other port, of all directions.
+	// +optional
+	ReceivedFramesPerSecond *int64 `json:"receivedFramesPerSecond,omitempty"`
+
+	// stressors are stress-ng's own account of the whole time beside the chain,
+	// known when the measurement is over.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=4
+	Stressors []StressorReport `json:"stressors,omitempty"`
+}
+
+// StressorReport is one stressor's account.
+type StressorReport struct {
+	// name of the stressor, by stress-ng.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name,omitempty"`
+
+	// operations are stress-ng's bogo-ops: they compare runs with the same
+	// stress-ng, and nothing else.
+	// +required
+	Operations int64 `json:"operations"`
+
+	// operationsPerSecond are formed over real time.
+	// +required
+	OperationsPerSecond int64 `json:"operationsPerSecond"`
+}
+
+// NeighborDifference is one figure without and with the neighbours.
+type NeighborDifference struct {
+	// frameBytes is the frame size. Absent for TCP.
+	// +optional
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// streams is the number of TCP connections. Absent for frames.
+	// +optional
+	Streams int32 `json:"streams,omitempty"`
+
+	// metric that is compared; the worse direction's, and the worst
+	// repeat's of a fixed load.
+	// +required
+	Metric Metric `json:"metric,omitempty"`
+
+	// goal that the metric belongs to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// load that the metric belongs to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
+
+	// without the neighbours, in the metric's unit. Absent: there is no such figure.
+	// +optional
+	Without *int64 `json:"without,omitempty"`
+
+	// with the neighbours, in the metric's unit. Absent: there is no such figure (yet).
+	// +optional
+	With *int64 `json:"with,omitempty"`
+
+	// differencePartsPerMillion is (with - without) / without. Absent where one
+	// of the two is missing, or without is 0.
+	// +optional
+	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
+}

@@ -1,0 +1,118 @@
+package chain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/neighbor"
+	"vnfbench.io/operator/internal/plan"
+)
+
+const (
+	containerNeighbor = "neighbor"
+	// neighborUser owns nothing on any node.
+	neighborUser = 65532
+	// neighborGrace leaves stress-ng the time to end its workers.
+	neighborGrace = 5
+)
+
+// Neighbors are the pods that load the device's node, in the run's order. They
+// live as long as the chain, and load only while the measurer tells them to.
+func Neighbors(p *plan.Plan) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, n := range p.Neighbors {
+		pods = append(pods, neighborPod(p, n))
+	}
+	return pods
+}
+
+func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
+	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
+	if n.Network != nil {
+		var list []attachment
+		for _, end := range []plan.End{n.Network.West, n.Network.East} {
+			list = append(list, attachment{Name: end.Network, Namespace: p.Run.Namespace, Interface: end.Interface, MAC: end.MAC})
+		}
+		meta.Annotations[annotationNetworks] = inline(list)
+	}
+	const scratch = "scratch"
+	return &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: meta,
+		Spec: corev1.PodSpec{
+			// One that ended does not come back as another load in the middle of a
+			// trial: that it is gone is told.
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			TerminationGracePeriodSeconds: new(int64(neighborGrace)),
+			AutomountServiceAccountToken:  new(false),
+			EnableServiceLinks:            new(false),
+			Affinity:                      onNode(p.DeviceNode),
+			Tolerations:                   n.Tolerations,
+			ImagePullSecrets:              pullSecrets(p.ImagePullSecrets),
+			SecurityContext:               &corev1.PodSecurityContext{FSGroup: new(int64(neighborUser))},
+			Containers: []corev1.Container{{
+				Name:            containerNeighbor,
+				Image:           n.Image,
+				ImagePullPolicy: p.ImagePullPolicy,
+				Command:         []string{"neighbor"},
+				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: neighbor.Port, Protocol: corev1.ProtocolTCP}},
+				Resources:       requirements(n.Resources),
+				VolumeMounts:    []corev1.VolumeMount{{Name: scratch, MountPath: neighbor.Scratch}},
+				SecurityContext: neighborRights(n),
+				// Nobody asks again once it has started, so that no probe runs beside a trial.
+				StartupProbe: &corev1.Probe{
+					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+						Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
+					}},
+					PeriodSeconds:    1,
+					TimeoutSeconds:   10,
+					SuccessThreshold: 1,
+					FailureThreshold: observerStartSeconds,
+				},
+				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+			}},
+			Volumes: []corev1.Volume{{Name: scratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+				SizeLimit: resource.NewQuantity(n.ScratchBytes, resource.BinarySI),
+			}}}},
+		},
+	}
+}
+
+// neighborRights are none, but for the one that sends frames.
+func neighborRights(n plan.Neighbor) *corev1.SecurityContext {
+	if n.Load.Kind == measure.NeighborNetwork {
+		// NET_RAW: frames that go out of a port as they are.
+		return confined("NET_RAW")
+	}
+	rights := confined()
+	rights.RunAsUser, rights.RunAsGroup, rights.RunAsNonRoot = new(int64(neighborUser)), new(int64(neighborUser)), new(true)
+	return rights
+}
+
+func neighborNetworks(p *plan.Plan) []*unstructured.Unstructured {
+	var networks []*unstructured.Unstructured
+	for _, n := range p.Neighbors {
+		if n.Network == nil {
+			continue
+		}
+		for _, end := range []plan.End{n.Network.West, n.Network.East} {
+			networks = append(networks, definition(p, n.Network.Bridge, end, ComponentNeighbor, quietSysctls))
+		}
+	}
+	return networks
+}
+
+// neighborsEgress lets the measurer reach the neighbours' agents.
+func neighborsEgress(p *plan.Plan) networkingv1.NetworkPolicyEgressRule {
+	return networkingv1.NetworkPolicyEgressRule{To: podsOf(p, ComponentNeighbor), Ports: tcp(neighbor.Port)}
+}
+
+// neighborsPolicy lets the measurer in, and nobody else.
+func neighborsPolicy(p *plan.Plan) *networkingv1.NetworkPolicy {
+	return policy(p, p.Names().NeighborsPolicy, ComponentNeighbor, nil, fromMeasurer(p, neighbor.Port))
+}

@@ -1,0 +1,83 @@
+package chain_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+func init() { inputs["neighbors"] = neighbors }
+
+// neighbors are one of each kind.
+func neighbors() plan.Input {
+	in := plantest.Input(1)
+	in.Nodes[0].Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("8Gi")
+	in.Run.Spec.Measurements.Neighbors = v1alpha1.NeighborsWithAndWithout
+	in.Run.Spec.Neighbors = []v1alpha1.Neighbor{
+		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2},
+		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1},
+		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1},
+		{Name: "frames", Kind: v1alpha1.NeighborNetwork, Workers: 1, FramesPerSecond: new(int64(1000))},
+	}
+	return in
+}
+
+// A neighbour holds no right but the one that its kind needs.
+func TestNeighborRights(t *testing.T) {
+	in := neighbors()
+	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
+	for i, pod := range chain.Neighbors(mustMake(t, in)) {
+		if problems := validation.IsDNS1123Label(pod.Name); len(problems) > 0 {
+			t.Errorf("%q: %v", pod.Name, problems)
+		}
+		rights := pod.Spec.Containers[0].SecurityContext
+		if *rights.AllowPrivilegeEscalation || *rights.Privileged || !*rights.ReadOnlyRootFilesystem || pod.Spec.HostPID || pod.Spec.HostNetwork ||
+			rights.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || *pod.Spec.AutomountServiceAccountToken {
+			t.Errorf("%s may do too much: %+v", pod.Name, rights)
+		}
+		wanted := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
+		if in.Run.Spec.Neighbors[i].Kind == v1alpha1.NeighborNetwork {
+			wanted.Add = []corev1.Capability{"NET_RAW"}
+		} else if rights.RunAsNonRoot == nil || !*rights.RunAsNonRoot || *rights.RunAsUser == 0 {
+			t.Errorf("%s runs as root", pod.Name)
+		}
+		if diff := cmp.Diff(wanted, rights.Capabilities); diff != "" {
+			t.Errorf("%s: %s", pod.Name, diff)
+		}
+		if limits := pod.Spec.Containers[0].Resources.Limits; limits.Cpu().IsZero() || limits.Memory().IsZero() || pod.Spec.Volumes[0].EmptyDir.SizeLimit.IsZero() {
+			t.Errorf("%s has no limits: %v", pod.Name, limits)
+		}
+	}
+}
+
+// Only the measurer reaches a neighbour, and a neighbour reaches nobody.
+func TestNeighborPolicies(t *testing.T) {
+	p := mustMake(t, neighbors())
+	found, let := false, false
+	for _, policy := range chain.NetworkPolicies(p) {
+		switch policy.Spec.PodSelector.MatchLabels[v1alpha1.LabelComponent] {
+		case chain.ComponentNeighbor:
+			found = len(policy.Spec.Egress) == 0 && len(policy.Spec.PolicyTypes) == 2 && len(policy.Spec.Ingress) == 1 &&
+				policy.Spec.Ingress[0].From[0].PodSelector.MatchLabels[v1alpha1.LabelComponent] == chain.ComponentMeasurer
+		case chain.ComponentMeasurer:
+			for _, rule := range policy.Spec.Egress {
+				let = let || len(rule.To) == 1 && rule.To[0].PodSelector.MatchLabels[v1alpha1.LabelComponent] == chain.ComponentNeighbor && rule.Ports[0].Port.IntValue() == 8080
+			}
+		}
+	}
+	if !found || !let {
+		t.Errorf("closed %v, let in %v", found, let)
+	}
+	if len(chain.NetworkPolicies(mustMake(t, plantest.Input(1))))+1 != len(chain.NetworkPolicies(p)) {
+		t.Error("a run without neighbours has their policy too")
+	}
+}

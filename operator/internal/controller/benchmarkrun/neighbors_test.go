@@ -1,0 +1,83 @@
+package benchmarkrun
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// neighbors gives the run a neighbour, and it a pod where change is not nil.
+func neighbors(change func(*corev1.Pod)) with {
+	return func(s *scope) {
+		s.run.Spec.Neighbors = []v1alpha1.Neighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU}}
+		s.plan.Neighbors = []plan.Neighbor{{Load: measure.NeighborLoad{Name: "noisy", Kind: measure.NeighborCPU}}}
+		if change != nil {
+			s.functions = append(s.functions, pod(s.names.Neighbor("noisy"), change))
+		}
+	}
+}
+
+// addressed gives pods their address on the pod network.
+func addressed(p *corev1.Pod) { ready(p); p.Status.PodIP = "10.0.0.7" }
+
+func TestDecideWithNeighbors(t *testing.T) {
+	chain := []with{launched, withRecords(calibrated), functions(ready, ready)}
+	scopeOf := func(more ...with) *scope { return newScope(append(append([]with{}, chain...), more...)...) }
+	for name, test := range map[string]struct {
+		scope  *scope
+		action action
+		reason string
+	}{
+		"no pod yet":             {scopeOf(neighbors(nil)), actLaunchChain, ""},
+		"ready":                  {scopeOf(neighbors(ready)), actOpenChain, ""},
+		"not ready yet":          {scopeOf(neighbors(unready("x"))), actWait, ""},
+		"never ready":            {scopeOf(neighbors(unready("x")), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"crashed before it was":  {scopeOf(neighbors(ended(1, "Error", "no such program")), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"no image":               {scopeOf(neighbors(waiting("ErrImageNeverPull", "x"))), actFinish, v1alpha1.ReasonImageUnavailable},
+		"gone in the middle":     {newScope(launched, withRecords(open), functions(ready, ready), neighbors(ended(137, "OOMKilled", ""))), actWait, ""},
+		"deleted in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighbors(nil)), actWait, ""},
+		"the run is being ended": {newScope(admitted, deleted, withPlan, neighbors(ready)), actStopPods, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decide(test.scope)
+			reason := ""
+			if d.outcome != nil {
+				reason = d.outcome.reason
+			}
+			if d.action != test.action || reason != test.reason {
+				t.Errorf("%s %q, want %s %q (%+v)", d.action, reason, test.action, test.reason, d.outcome)
+			}
+		})
+	}
+	if object := scopeOf(measurers(pod("m", running)), neighbors(unready("x")), after(time.Hour)).stuck(); object == nil || object.GetName() != newScope().names.Neighbor("noisy") {
+		t.Errorf("the stuck object is %v", object)
+	}
+}
+
+func TestNeighborsInStatus(t *testing.T) {
+	s := newScope(launched, withRecords(open), functions(ready, ready), neighbors(addressed))
+	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.7:8080"}}, s.sources().Neighbors); diff != "" {
+		t.Error(diff)
+	}
+	s.figures = procedure.Figures{Neighbors: &v1alpha1.NeighborsReport{Loads: []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
+	s.records.neighbors = []measure.NeighborState{{Name: "noisy", Problem: "stress-ng ended: exit status 2", Stressors: []measure.Stressor{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
+	status := summarize(s, decide(s))
+	want := []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3, Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
+	if diff := cmp.Diff(want, status.Neighbors.Loads); diff != "" {
+		t.Error(diff)
+	}
+	if len(status.Warnings) != 1 || status.Warnings[0].Code != v1alpha1.WarningNeighborStopped {
+		t.Errorf("%+v", status.Warnings)
+	}
+	// The figures are computed anew each time, and not added to.
+	if again := summarize(s, decide(s)); len(again.Neighbors.Loads[0].Stressors) != 1 {
+		t.Errorf("%+v", again.Neighbors)
+	}
+}

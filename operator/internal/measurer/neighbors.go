@@ -1,0 +1,181 @@
+package measurer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/neighbor"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// Times of neighbours. Variables, so that tests need not wait.
+var (
+	// neighborPatience is how long a neighbour may take until it loads, or rests:
+	// a network policy may still be on its way to the node.
+	neighborPatience = 30 * time.Second
+	// neighborPause is the wait between two questions.
+	neighborPause = 200 * time.Millisecond
+	// neighborSettle is the wait for a load that has begun to become steady.
+	neighborSettle = time.Second
+)
+
+// accompany has the neighbours load or rest, as a step wants it. Who comes first
+// after a restart does not know what they do, and tells them in any case.
+func (m *Measurer) accompany(ctx context.Context, step procedure.Step) error {
+	if !m.Instructions.Beside() || step.Path == procedure.PathCalibration || m.loading != nil && *m.loading == step.Neighbors {
+		return nil
+	}
+	if m.neighbors == nil {
+		m.neighbors = neighbor.NewClient()
+	}
+	for _, load := range m.Instructions.Neighbors {
+		change := func(ctx context.Context, address string) (neighbor.Status, error) {
+			if step.Neighbors {
+				return m.neighbors.Start(ctx, address, load)
+			}
+			return m.neighbors.Stop(ctx, address)
+		}
+		if err := m.eventually(ctx, load, change); err != nil {
+			return err
+		}
+	}
+	m.loading = &step.Neighbors
+	if !step.Neighbors {
+		return nil
+	}
+	for _, load := range m.Instructions.Neighbors {
+		if err := m.awaitLoad(ctx, load); err != nil {
+			return err
+		}
+	}
+	m.Log.Info("neighbours load", "neighbours", len(m.Instructions.Neighbors))
+	return wait(ctx, neighborSettle)
+}
+
+// addressOf is where a neighbour listens.
+func (m *Measurer) addressOf(name string) (string, error) {
+	sources := m.store.Sources().Neighbors
+	i := slices.IndexFunc(sources, func(s measure.NeighborSource) bool { return s.Name == name })
+	if i < 0 {
+		return "", errors.New("the chain is ready, and the results do not say where it is")
+	}
+	return sources[i].Address, nil
+}
+
+// eventually asks a neighbour until it answers.
+func (m *Measurer) eventually(ctx context.Context, load measure.NeighborLoad, ask func(context.Context, string) (neighbor.Status, error)) error {
+	address, err := m.addressOf(load.Name)
+	if err != nil {
+		return notStarted(load, err)
+	}
+	for start := time.Now(); ; {
+		once, cancel := context.WithTimeout(ctx, neighborPatience)
+		_, err := ask(once, address)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Since(start) > neighborPatience:
+			return notStarted(load, err)
+		}
+		m.Log.Info("a neighbour does not do yet what it is told", "neighbour", load.Name, "error", err.Error())
+		if err := wait(ctx, neighborPause); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitLoad returns when the neighbour's counters move.
+func (m *Measurer) awaitLoad(ctx context.Context, load measure.NeighborLoad) error {
+	var first *neighbor.Status
+	for start := time.Now(); ; {
+		var now neighbor.Status
+		err := m.eventually(ctx, load, func(ctx context.Context, address string) (answer neighbor.Status, err error) {
+			now, err = m.neighbors.Status(ctx, address)
+			return now, err
+		})
+		switch {
+		case err != nil:
+			return err
+		case !now.Running:
+			return notStarted(load, fmt.Errorf("it ended: %s", now.Problem))
+		case first == nil:
+			first = &now
+		case loads(load, *first, now):
+			return nil
+		case time.Since(start) > neighborPatience:
+			return notStarted(load, fmt.Errorf("it was told to, and its counters do not move"))
+		}
+		if err := wait(ctx, neighborPause); err != nil {
+			return err
+		}
+	}
+}
+
+// loads says that something happened between two answers. Where a container's
+// processor time cannot be read, that it runs has to do.
+func loads(load measure.NeighborLoad, before, now neighbor.Status) bool {
+	if load.Kind == measure.NeighborNetwork {
+		return now.ReceivedFrames > before.ReceivedFrames
+	}
+	return now.CPUProblem != "" || now.CPUNanoseconds > before.CPUNanoseconds
+}
+
+func notStarted(load measure.NeighborLoad, err error) error {
+	return &measure.Failure{
+		Reason: v1alpha1.ReasonNeighborNotStarted,
+		Err:    fmt.Errorf("neighbour %q does not load: %w", load.Name, err),
+		Remedy: "look at the log of its pod, and whether the node has what it asks for",
+	}
+}
+
+// dismiss stops neighbours that load, and keeps what they say of it. A measurer
+// that is stopped itself leaves them to the next one: the trials go on where
+// they are.
+func (m *Measurer) dismiss(ctx context.Context) {
+	if m.neighbors == nil {
+		return
+	}
+	defer m.neighbors.Close()
+	if m.loading == nil || !*m.loading || ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, neighborPatience)
+	defer cancel()
+	var states []measure.NeighborState
+	for _, load := range m.Instructions.Neighbors {
+		state := measure.NeighborState{Name: load.Name}
+		address, err := m.addressOf(load.Name)
+		var status neighbor.Status
+		if err == nil {
+			status, err = m.neighbors.Stop(ctx, address)
+		}
+		if err != nil {
+			status.Problem = fmt.Sprintf("it gave no account: %v", err)
+		}
+		state.Stressors, state.Problem = status.Stressors, shorten(status.Problem)
+		m.Log.Info("neighbour dismissed", "neighbour", load.Name, "stressors", state.Stressors, "problem", state.Problem)
+		states = append(states, state)
+	}
+	m.loading = nil
+	if err := m.store.SetNeighbors(states); err != nil {
+		m.Log.Error("what the neighbours did cannot be kept", "error", err.Error())
+	}
+}
+
+// wait is over early, with its cause, when ctx is.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

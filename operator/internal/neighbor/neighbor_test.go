@@ -1,0 +1,236 @@
+//go:build linux
+
+package neighbor
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/netnstest"
+)
+
+func TestArguments(t *testing.T) {
+	common := "--timeout 0 --oomable --metrics --yaml /s/account.yaml --temp-path /s "
+	for name, test := range map[string]struct {
+		load measure.NeighborLoad
+		want string
+	}{
+		"cpu":         {measure.NeighborLoad{Kind: "CPU", Workers: 2, LoadPercent: 70}, common + "--cpu 2 --cpu-load 70"},
+		"memory":      {measure.NeighborLoad{Kind: "Memory", Workers: 1, Bytes: 1 << 30}, common + "--vm 1 --vm-bytes 1073741824 --vm-keep"},
+		"disk":        {measure.NeighborLoad{Kind: "Disk", Workers: 3, Bytes: 1 << 20}, common + "--hdd 3 --hdd-bytes 1048576 --hdd-opts fsync"},
+		"no workers":  {load: measure.NeighborLoad{Kind: "CPU", LoadPercent: 70}},
+		"no percent":  {load: measure.NeighborLoad{Kind: "CPU", Workers: 1}},
+		"no bytes":    {load: measure.NeighborLoad{Kind: "Disk", Workers: 1}},
+		"no such one": {load: measure.NeighborLoad{Kind: "GPU", Workers: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := arguments(test.load, "/s")
+			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" || (err == nil) != (test.want != "") {
+				t.Error(diff, err)
+			}
+		})
+	}
+}
+
+// newAgent serves an agent with the real stress-ng, or a program in its place.
+func newAgent(t *testing.T, program string) (*Client, string) {
+	t.Helper()
+	if program == "" {
+		var err error
+		if program, err = exec.LookPath("stress-ng"); err != nil {
+			t.Fatalf("%v: install Debian's package stress-ng, or run `make prerequisites`", err)
+		}
+	}
+	agent, err := New(program, t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(agent.Handler())
+	client := NewClient()
+	t.Cleanup(func() { client.Close(); server.Close(); agent.Stop() })
+	return client, strings.TrimPrefix(server.URL, "http://")
+}
+
+// The real stress-ng loads, is stopped, and gives an account of it.
+func TestStress(t *testing.T) {
+	for name, load := range map[string]measure.NeighborLoad{
+		"cpu": {Name: "n", Kind: "CPU", Workers: 1, LoadPercent: 50},
+		"vm":  {Name: "n", Kind: "Memory", Workers: 1, Bytes: 4 << 20},
+		"hdd": {Name: "n", Kind: "Disk", Workers: 1, Bytes: 4 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, address := newAgent(t, "")
+			before, err := client.Start(t.Context(), address, load)
+			if err != nil || !before.Running || before.Problem != "" {
+				t.Fatalf("%+v, %v", before, err)
+			}
+			time.Sleep(time.Second)
+			during, err := client.Status(t.Context(), address)
+			if err != nil || !during.Running || during.ElapsedNanoseconds <= before.ElapsedNanoseconds {
+				t.Fatalf("%+v, %v", during, err)
+			}
+			if during.CPUProblem == "" && during.CPUNanoseconds <= before.CPUNanoseconds {
+				t.Errorf("it took no processor time: %+v", during)
+			}
+			after, err := client.Stop(t.Context(), address)
+			if err != nil || after.Running || after.Problem != "" {
+				t.Fatalf("%+v, %v", after, err)
+			}
+			if len(after.Stressors) != 1 || after.Stressors[0].Name != name || after.Stressors[0].Operations == 0 || after.Stressors[0].OperationsPerSecond == 0 {
+				t.Errorf("its account is %+v", after.Stressors)
+			}
+			// It stays stopped, and its account stays.
+			again, err := client.Stop(t.Context(), address)
+			if err != nil || !cmp.Equal(again.Stressors, after.Stressors) {
+				t.Errorf("%+v, %v", again, err)
+			}
+		})
+	}
+}
+
+// A load that ends by itself says why, and one that cannot start is refused.
+func TestStressFails(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "stress-ng")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no such thing >&2\nexit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	client, address := newAgent(t, program)
+	load := measure.NeighborLoad{Name: "n", Kind: "CPU", Workers: 1, LoadPercent: 100}
+	if _, err := client.Start(t.Context(), address, load); err != nil {
+		t.Fatal(err)
+	}
+	var status Status
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var err error
+		if status, err = client.Status(t.Context(), address); err != nil {
+			t.Fatal(err)
+		}
+		if !status.Running {
+			break
+		}
+	}
+	if status.Running || !strings.Contains(status.Problem, "exit status 3: no such thing") {
+		t.Errorf("%+v", status)
+	}
+	if stopped, err := client.Stop(t.Context(), address); err != nil || !strings.Contains(stopped.Problem, "exit status 3") {
+		t.Errorf("%+v, %v", stopped, err)
+	}
+	missing, at := newAgent(t, filepath.Join(t.TempDir(), "absent"))
+	if _, err := missing.Start(t.Context(), at, load); err == nil || !strings.Contains(err.Error(), "HTTP 422: starting") {
+		t.Errorf("got %v", err)
+	}
+	for body, want := range map[string]string{`{"kind":"GPU","workers":1}`: "422", `{`: "400", `{"turbo":true}`: "400"} {
+		response, err := http.Post("http://"+at+PathStart, "application/json", bytes.NewBufferString(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if !strings.HasPrefix(response.Status, want) {
+			t.Errorf("%s: %s, want %s", body, response.Status, want)
+		}
+	}
+}
+
+func TestAccount(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "no metrics": "---\nsystem-info:\n  cpus: 2\n...\n", "broken": "metrics: [",
+	} {
+		path := filepath.Join(t.TempDir(), accountFile)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readAccount(path); err == nil {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+	if _, err := readAccount(filepath.Join(t.TempDir(), "absent")); err == nil {
+		t.Error("an account that is not there was read")
+	}
+}
+
+// Frames go between two ports at their rate, and end with the load.
+func TestFrames(t *testing.T) {
+	for directions, ways := range map[string]float64{"Both": 2, "Forward": 1} {
+		t.Run(directions, func(t *testing.T) {
+			ns := netnstest.New(t, "neighbour")
+			netnstest.Cable(t, netnstest.End{Namespace: ns, Interface: "west", MAC: "02:00:00:00:00:01"},
+				netnstest.End{Namespace: ns, Interface: "east", MAC: "02:00:00:00:00:02"})
+			ns.Must(t, func() error {
+				load := measure.NeighborLoad{Name: "n", Kind: "Network", FramesPerSecond: 2000, FrameBytes: 512, Directions: directions}
+				f, err := startFrames(load, InterfaceWest, InterfaceEast)
+				if err != nil {
+					return err
+				}
+				time.Sleep(time.Second)
+				if !f.running() {
+					t.Error(f.problem())
+				}
+				if _, err := f.stop(); err != nil {
+					return err
+				}
+				sent, received := f.frames()
+				// A busy machine may send fewer, but never more.
+				if most := uint64(2000 * ways * 3); sent < uint64(100*ways) || sent > most || received != sent {
+					t.Errorf("sent %d, received %d", sent, received)
+				}
+				time.Sleep(50 * time.Millisecond)
+				if later, _ := f.frames(); later != sent {
+					t.Errorf("it went on: %d, then %d", sent, later)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestFramesRefused(t *testing.T) {
+	ns := netnstest.New(t, "neighbour")
+	netnstest.Cable(t, netnstest.End{Namespace: ns, Interface: "west", MAC: "02:00:00:00:00:01"},
+		netnstest.End{Namespace: ns, Interface: "east", MAC: "02:00:00:00:00:02"})
+	good := measure.NeighborLoad{Name: "n", Kind: "Network", FramesPerSecond: 10, FrameBytes: 512, Directions: "Both"}
+	for name, test := range map[string]struct {
+		change func(*measure.NeighborLoad)
+		east   string
+		want   string
+	}{
+		"no rate":    {func(l *measure.NeighborLoad) { l.FramesPerSecond = 0 }, "east", "is no load"},
+		"too small":  {func(l *measure.NeighborLoad) { l.FrameBytes = 63 }, "east", "is no load"},
+		"too large":  {func(l *measure.NeighborLoad) { l.FrameBytes = 1519 }, "east", "exceed its MTU of 1500"},
+		"no way":     {func(l *measure.NeighborLoad) { l.Directions = "Up" }, "east", "is none of"},
+		"no port":    {func(*measure.NeighborLoad) {}, "north", `port "north"`},
+		"port is up": {func(*measure.NeighborLoad) {}, "east", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			load := good
+			test.change(&load)
+			ns.Must(t, func() error {
+				f, err := startFrames(load, "west", test.east)
+				if err == nil {
+					_, err = f.stop()
+				}
+				if got := errorText(err); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
+					t.Errorf("got %q, want %q", got, test.want)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// placeNeighbors is the first neighbour's place in a MAC address, behind the
+	// ends of TCP connections; each has one of its own.
+	placeNeighbors = placeEndpoint + 1
+	// maximumNeighbors is what the API takes.
+	maximumNeighbors = 8
+
+	defaultNeighborMilliCPU = 100
+	// agentMilliCPU is the limit of what starts the workers, beside a CPU for each.
+	agentMilliCPU = 100
+	// agentMemoryBytes and workerMemoryBytes are what the agent with stress-ng
+	// and each worker take beside the memory that they load.
+	agentMemoryBytes  = 96 << 20
+	workerMemoryBytes = 24 << 20
+	// leastMTUBytes of a neighbour's port.
+	leastMTUBytes = 1500
+)
+
+var (
+	defaultNeighborMemory = resource.MustParse("256Mi")
+	defaultNeighborDisk   = resource.MustParse("256Mi")
+)
+
+// Neighbor is a pod that loads the device's node beside the chain.
+type Neighbor struct {
+	// Load is what its agent is told.
+	Load        measure.NeighborLoad `json:"load"`
+	Image       string               `json:"image"`
+	Resources   Resources            `json:"resources"`
+	Tolerations []corev1.Toleration  `json:"tolerations,omitempty"`
+	// ScratchBytes bound the folder that it may write to.
+	ScratchBytes int64 `json:"scratchBytes"`
+	// Network joins a Network neighbour's two ports; nil for any other.
+	Network *Segment `json:"network,omitempty"`
+}
+
+// neighborsOf are the run's, in its order.
+func neighborsOf(in Input) []Neighbor {
+	var out []Neighbor
+	for i := range in.Run.Spec.Neighbors {
+		out = append(out, neighborOf(in, i))
+	}
+	return out
+}
+
+func neighborOf(in Input, index int) Neighbor {
+	spec := in.Run.Spec.Neighbors[index]
+	workers := max(1, spec.Workers)
+	neighbor := Neighbor{
+		Load:        measure.NeighborLoad{Name: spec.Name, Kind: string(spec.Kind), Workers: int(workers)},
+		Image:       in.Defaults.NeighborImage,
+		Tolerations: in.Testbed.Spec.DeviceUnderTest.Tolerations,
+		Resources: Resources{
+			RequestMilliCPU: defaultNeighborMilliCPU,
+			MemoryBytes:     agentMemoryBytes + int64(workers)*workerMemoryBytes,
+		},
+		ScratchBytes: workerMemoryBytes,
+	}
+	load := &neighbor.Load
+	threads := int64(workers)
+	switch spec.Kind {
+	case v1alpha1.NeighborCPU:
+		load.LoadPercent = v1alpha1.DefaultNeighborLoadPercent
+		if spec.LoadPercent != nil {
+			load.LoadPercent = int(*spec.LoadPercent)
+		}
+	case v1alpha1.NeighborMemory:
+		load.Bytes = bytesOf(spec.Memory, defaultNeighborMemory)
+		neighbor.Resources.MemoryBytes += load.Bytes
+	case v1alpha1.NeighborDisk:
+		load.Bytes = bytesOf(spec.Disk, defaultNeighborDisk)
+		// The kubelet ends a pod that has more.
+		neighbor.ScratchBytes += load.Bytes + load.Bytes/2
+	case v1alpha1.NeighborNetwork:
+		load.Workers = 0
+		load.FrameBytes = v1alpha1.DefaultNeighborFrameBytes
+		if spec.FrameBytes != nil {
+			load.FrameBytes = int(*spec.FrameBytes)
+		}
+		load.Directions = string(cmp.Or(spec.Directions, v1alpha1.DirectionsBoth))
+		switch {
+		case spec.FramesPerSecond != nil:
+			load.FramesPerSecond = *spec.FramesPerSecond
+		case spec.BitsPerSecond != nil:
+			load.FramesPerSecond = *spec.BitsPerSecond / int64(load.FrameBytes*8)
+		}
+		if load.Directions == string(v1alpha1.DirectionsBoth) {
+			threads = 2
+		}
+		neighbor.Network = neighborNetwork(in, index, load.FrameBytes)
+	}
+	if spec.CPU != nil {
+		neighbor.Resources.RequestMilliCPU = spec.CPU.MilliValue()
+	}
+	// Kubernetes wants no limit below the request.
+	neighbor.Resources.LimitMilliCPU = max(threads*1000+agentMilliCPU, neighbor.Resources.RequestMilliCPU)
+	return neighbor
+}
+
+func bytesOf(asked *resource.Quantity, otherwise resource.Quantity) int64 {
+	if asked == nil {
+		return otherwise.Value()
+	}
+	return asked.Value()
+}
+
+// neighborNetwork is a bridge of the neighbour's own, so that its frames meet
+// the measured ones in the node's processors and nowhere else.
+func neighborNetwork(in Input, index, frameBytes int) *Segment {
+	names, segment := NamesOf(in.Run), neighborSegment(index)
+	end := func(iface string, host int) End {
+		return End{
+			Interface: iface,
+			MAC:       macAddress(in.Testbed.UID, placeNeighbors+index, host),
+			MTUBytes:  max(leastMTUBytes, frameBytes-headerBytes),
+			Network:   names.network(segment, iface),
+		}
+	}
+	return &Segment{Bridge: bridgeName(in.Testbed.UID, segment), West: end(InterfaceWest, hostWest), East: end(InterfaceEast, hostEast)}
+}
+
+// neighborSegment stands where the other segments have their number.
+func neighborSegment(index int) string { return fmt.Sprintf("n%d", index) }
+
+// checkNeighbors refuses a load of no frames.
+func checkNeighbors(in Input) error {
+	for i, spec := range in.Run.Spec.Neighbors {
+		if load := neighborOf(in, i).Load; spec.Kind == v1alpha1.NeighborNetwork && load.FramesPerSecond < 1 {
+			return fail(v1alpha1.ReasonLoadsContradict, "raise bitsPerSecond, or lower frameBytes",
+				"bitsPerSecond of neighbour %q in the run's spec.neighbors is less than one frame of %d bytes each second", spec.Name, load.FrameBytes)
+		}
+	}
+	return nil
+}
+
+// orNeighbors names a further way out where the nodes have too little.
+func orNeighbors(remedy, field string) string {
+	return remedy + fmt.Sprintf(", or lower %s in the run's spec.neighbors", field)
+}
+
+// instructNeighbors tells the measurer what they do.
+func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
+	for _, neighbor := range p.Neighbors {
+		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)
+	}
+	instructions.NeighborsCompared = len(p.Neighbors) > 0 && in.Run.Spec.Measurements.Neighbors == v1alpha1.NeighborsWithAndWithout
+}
+
+// beside is a neighbour as a figure depends on it; what it does stands in the instructions.
+type beside struct {
+	Image     string    `json:"image"`
+	Resources Resources `json:"resources"`
+}

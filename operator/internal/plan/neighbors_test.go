@@ -1,0 +1,131 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
+)
+
+func neighborInput() plan.Input {
+	in := plantest.Input(1)
+	in.Run.Spec.Neighbors = []v1alpha1.Neighbor{
+		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2, LoadPercent: new(int32(80))},
+		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1, Memory: new(resource.MustParse("1Gi"))},
+		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1, CPU: new(resource.MustParse("50m"))},
+		{Name: "frames", Kind: v1alpha1.NeighborNetwork, Workers: 1, BitsPerSecond: new(int64(100_000_000))},
+		{Name: "one-way", Kind: v1alpha1.NeighborNetwork, Workers: 1, FramesPerSecond: new(int64(7)), FrameBytes: new(int32(9018)), Directions: v1alpha1.DirectionsReverse},
+	}
+	// The largest of a lab's nodes.
+	in.Nodes[0].Status.Allocatable["cpu"], in.Nodes[0].Status.Allocatable["memory"] = resource.MustParse("4"), resource.MustParse("8Gi")
+	return in
+}
+
+func TestNeighbors(t *testing.T) {
+	p := mustMake(t, neighborInput())
+	var loads []measure.NeighborLoad
+	for _, n := range p.Neighbors {
+		loads = append(loads, n.Load)
+		if n.Image != "registry.example/neighbor:v1" || (n.Network != nil) != (n.Load.Kind == "Network") || n.Resources.LimitMilliCPU < n.Resources.RequestMilliCPU {
+			t.Errorf("%+v", n)
+		}
+	}
+	want := []measure.NeighborLoad{
+		{Name: "cpu", Kind: "CPU", Workers: 2, LoadPercent: 80},
+		{Name: "memory", Kind: "Memory", Workers: 1, Bytes: 1 << 30},
+		{Name: "disk", Kind: "Disk", Workers: 1, Bytes: 256 << 20},
+		// 100 Mbit/s of 512 bytes, rounded down.
+		{Name: "frames", Kind: "Network", FramesPerSecond: 24414, FrameBytes: 512, Directions: "Both"},
+		{Name: "one-way", Kind: "Network", FramesPerSecond: 7, FrameBytes: 9018, Directions: "Reverse"},
+	}
+	if diff := cmp.Diff(want, loads); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, p.Instructions.Neighbors); diff != "" || p.Instructions.Compares() {
+		t.Error(diff)
+	}
+	if r := p.Neighbors[0].Resources; r.RequestMilliCPU != 100 || r.LimitMilliCPU != 2100 {
+		t.Errorf("two workers have %+v", r)
+	}
+	if r := p.Neighbors[1].Resources; r.MemoryBytes <= 1<<30 || r.MemoryBytes > 1<<30+200<<20 {
+		t.Errorf("a worker of 1Gi has %+v", r)
+	}
+	if n := p.Neighbors[2]; n.Resources.RequestMilliCPU != 50 || n.ScratchBytes < 256<<20*3/2 {
+		t.Errorf("the disk has %+v", n)
+	}
+	if mtu := p.Neighbors[4].Network.West.MTUBytes; mtu != 9000 {
+		t.Errorf("frames of 9018 bytes go over an MTU of %d", mtu)
+	}
+}
+
+// Ports of neighbours have MAC addresses and bridges of their own.
+func TestNeighborsPorts(t *testing.T) {
+	in := neighborInput()
+	in.Run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, DurationSeconds: 1}
+	p := mustMake(t, in)
+	segments := append(append([]plan.Segment{}, p.Segments...), *p.Calibration)
+	for _, n := range p.Neighbors {
+		if n.Network != nil {
+			segments = append(segments, *n.Network)
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range segments {
+		for _, value := range []string{s.Bridge, s.West.MAC, s.East.MAC, s.West.Network, s.East.Network} {
+			if seen[value] {
+				t.Errorf("%q is there twice", value)
+			}
+			seen[value] = true
+		}
+	}
+	for _, end := range p.Endpoints {
+		if seen[end.Port.MAC] {
+			t.Errorf("%q is there twice", end.Port.MAC)
+		}
+	}
+}
+
+func TestNeighborsAreInTheDigest(t *testing.T) {
+	bare, beside := mustMake(t, plantest.Input(1)), mustMake(t, neighborInput())
+	again := neighborInput()
+	again.Run.Name, again.Run.UID = "other", "other"
+	compared, image := neighborInput(), neighborInput()
+	compared.Run.Spec.Measurements.Neighbors = v1alpha1.NeighborsWithAndWithout
+	image.Defaults.NeighborImage = "registry.example/neighbor:v2"
+	if mustMake(t, again).Digest != beside.Digest {
+		t.Error("the digest depends on the run's name")
+	}
+	for name, other := range map[string]*plan.Plan{"none": bare, "compared": mustMake(t, compared), "image": mustMake(t, image)} {
+		if other.Digest == beside.Digest {
+			t.Errorf("%s: the digests are equal", name)
+		}
+	}
+	if !mustMake(t, compared).Instructions.Compares() {
+		t.Error("it does not compare")
+	}
+}
+
+func TestNeighborsTakePlace(t *testing.T) {
+	in := neighborInput()
+	in.Nodes[0].Status.Allocatable["memory"] = resource.MustParse("1Gi")
+	_, err := plan.Make(in)
+	if measure.ReasonOf(err) != v1alpha1.ReasonInsufficientMemory || !strings.Contains(err.Error(), "and the neighbours") || !strings.Contains(err.Error(), "lower memory in the run's spec.neighbors") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNeighborsWithoutAFrame(t *testing.T) {
+	in := neighborInput()
+	// The least that the API takes, in frames that are larger than it lets them be.
+	in.Run.Spec.Neighbors[3].BitsPerSecond, in.Run.Spec.Neighbors[3].FrameBytes = new(int64(1000)), new(int32(9018))
+	_, err := plan.Make(in)
+	if measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), `bitsPerSecond of neighbour "frames"`) {
+		t.Errorf("got %v", err)
+	}
+}

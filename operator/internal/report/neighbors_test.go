@@ -1,0 +1,62 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func neighborsReport() *v1alpha1.NeighborsReport {
+	return &v1alpha1.NeighborsReport{
+		Loads: []v1alpha1.NeighborReport{
+			{Name: "cpu", Kind: v1alpha1.NeighborCPU, Trials: 9, IntendedMilliCPU: new(int64(2000)), MilliCPU: new(int64(1987)),
+				Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 123456, OperationsPerSecond: 4321}}},
+			{Name: "frames", Kind: v1alpha1.NeighborNetwork, Trials: 9, MilliCPU: new(int64(300)), IntendedFramesPerSecond: new(int64(48828)),
+				SentFramesPerSecond: new(int64(48800)), ReceivedFramesPerSecond: new(int64(48799))},
+			{Name: "unknown", Kind: v1alpha1.NeighborDisk},
+		},
+		Comparison: []v1alpha1.NeighborDifference{
+			{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Without: new(int64(400000)), With: new(int64(300000)), DifferencePartsPerMillion: new(int64(-250000))},
+			{FrameBytes: 64, Metric: v1alpha1.MetricLatencyP99, Load: "idle", Without: new(int64(10000)), With: new(int64(14500)), DifferencePartsPerMillion: new(int64(450000))},
+			{Streams: 4, Metric: v1alpha1.MetricTCPRetransmits, Without: new(int64(0)), With: new(int64(7))},
+			{FrameBytes: 512, Metric: v1alpha1.MetricLoss, Load: "idle", Without: new(int64(0))},
+		},
+	}
+}
+
+func TestNeighbors(t *testing.T) {
+	run, records := fixture(t)
+	for i := range records {
+		records[i].Neighbors = i > len(records)/2
+	}
+	run.Status.Neighbors = neighborsReport()
+	doc, err := Build(run, records, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, wanted := range map[Format][]string{
+		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP streams", "WITHOUT AND WITH THE NEIGHBOURS"},
+		FormatJSON:  {`"differencePartsPerMillion": -250000`, `"operationsPerSecond": 4321`},
+		FormatCSV:   {"neighborDifference", "neighborStressor", ",48828,48800,48799,", ",LatencyP99Nanoseconds,10000,14500,450000"},
+	} {
+		var out bytes.Buffer
+		if err := Write(&out, doc, format, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wanted {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s does not say %q:\n%s", format, want, out.String())
+			}
+		}
+	}
+	var trials bytes.Buffer
+	if err := Write(&trials, doc, FormatCSV, Options{Trials: true}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(trials.String()), "\n")
+	if !strings.HasSuffix(lines[0], ",neighbors") || !strings.HasSuffix(lines[1], ",false") || !strings.HasSuffix(lines[len(lines)-1], ",true") {
+		t.Errorf("the trials do not say which were beside neighbours:\n%s", trials.String())
+	}
+}

@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// TestNeighbors measures latency at one rate without neighbours and beside one
+// of each kind, and finds out what they did.
+func TestNeighbors(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	apply(t, ns, `apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: noisy}
+spec:
+  testbedRef: {name: lab}
+  startupSeconds: 120
+  deadlineSeconds: 600
+  chain: [{name: r1, function: Router}]
+  traffic: {frameBytes: [64]}
+  measurements:
+    neighbors: WithAndWithout
+    warmUpMilliseconds: 200
+    latency: {trialMilliseconds: 1000, loads: [{name: idle, framesPerSecond: 1000}]}
+  neighbors:
+  - {name: cpu, kind: CPU, loadPercent: 50}
+  - {name: memory, kind: Memory, memory: 16Mi}
+  - {name: disk, kind: Disk, disk: 16Mi}
+  - {name: frames, kind: Network, framesPerSecond: 1000, frameBytes: 9018}
+`)
+	run := ends(t, ns, "noisy", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	report := run.Status.Neighbors
+	if report == nil || len(report.Loads) != 4 {
+		t.Fatalf("the neighbours are %+v", report)
+	}
+	for i, stressor := range []string{"cpu", "vm", "hdd", ""} {
+		load := report.Loads[i]
+		if load.Trials != 1 || load.MilliCPU == nil || *load.MilliCPU <= 0 {
+			t.Errorf("%s: %+v", load.Name, load)
+		}
+		if stressor == "" {
+			if *load.IntendedFramesPerSecond != 2000 || *load.SentFramesPerSecond <= 0 || *load.ReceivedFramesPerSecond <= 0 {
+				t.Errorf("%s: %+v", load.Name, load)
+			}
+			continue
+		}
+		if len(load.Stressors) != 1 || load.Stressors[0].Name != stressor || load.Stressors[0].Operations <= 0 {
+			t.Errorf("%s: stress-ng says %+v", load.Name, load.Stressors)
+		}
+	}
+	found := map[v1alpha1.Metric]bool{}
+	for _, row := range report.Comparison {
+		if row.Without == nil || row.With == nil || row.Load != "idle" || row.FrameBytes != 64 {
+			t.Errorf("%+v", row)
+		}
+		found[row.Metric] = true
+	}
+	if !found[v1alpha1.MetricLatencyMean] || !found[v1alpha1.MetricLatencyP99] || !found[v1alpha1.MetricLoss] {
+		t.Errorf("the comparison has %v", found)
+	}
+	nothingLeft(t, ns)
+	freed(t, ns)
+}
+
+// TestNeighborIsKilled: a neighbour that is gone ends no run, and is told.
+func TestNeighborIsKilled(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	apply(t, ns, shortRun("killed", `  measurements: {warmUpMilliseconds: 200, repeats: 8, latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}}
+  neighbors: [{name: cpu, kind: CPU, loadPercent: 10}]
+`))
+	until(t, ns, "killed", 3*time.Minute, "measuring beside the neighbour", func(run *v1alpha1.BenchmarkRun) bool {
+		return finished(run) || run.Status.Neighbors != nil && len(run.Status.Neighbors.Loads) > 0 && run.Status.Neighbors.Loads[0].Trials > 0
+	})
+	for _, pod := range pods(t, ns, "neighbor") {
+		must(t, cluster.Delete(t.Context(), &pod))
+	}
+	run := ends(t, ns, "killed", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	told := false
+	for _, w := range run.Status.Warnings {
+		told = told || w.Code == v1alpha1.WarningNeighborStopped
+	}
+	if !told {
+		t.Errorf("the warnings are %+v", run.Status.Warnings)
+	}
+	nothingLeft(t, ns)
+	freed(t, ns)
+}
