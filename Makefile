@@ -14,6 +14,8 @@ KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 HELM := $(TOOLS)/helm-v3.22.0
 CRANE := $(TOOLS)/crane-v0.20.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
+TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
+TFLINT := $(TOOLS)/tflint-v0.64.0
 
 # Binaries are static, so that their images need nothing else, and free of
 # paths, so that equal sources give equal images.
@@ -34,14 +36,17 @@ KUBEVIRT_TESTS ?= KubeVirt
 SEEDS ?= 40
 
 ##@ Start here
-.PHONY: help demo test e2e e2e-kubevirt
+.PHONY: help demo demo-vm test e2e e2e-kubevirt
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Bring up the lab, install the operator, measure a router, show the result.
 	@test/demo.sh
 
-test: prerequisites test-go test-lab-units test-chart test-terraform verify ## Run every test that needs no cluster.
+demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
+	@test/demo-vm.sh
+
+test: prerequisites test-go test-lab-units test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
@@ -97,13 +102,9 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
 	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files)
 
-guest-image: $(BIN)/images/vnf-guest.tar ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
-
-# Only when the binaries changed: plain `make images` does not make it.
-$(BIN)/images/vnf-guest.tar: $(LAB) $(BIN)/manager $(BIN)/measurer $(foreach file,$(VNF_IMAGE_FILES),$(firstword $(subst :, ,$(file))))
+guest-image: images ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
 	@test/prerequisites.sh guest
-	@mkdir -p $(BIN)/images
-	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $@ --dir $(BIN)/guest $(VNF_IMAGE_FILES)
+	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
@@ -114,8 +115,8 @@ push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbenc
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
 
-install: lab-up images $(HELM) ## Install the chart into the lab, with images built from this tree.
-	@$(LAB) load $(BIN)/images/manager.tar $(BIN)/images/measurer.tar $(BIN)/images/vnf.tar $(BIN)/images/endpoint.tar
+install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
+	@$(LAB) load $(foreach name,manager measurer vnf endpoint $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \
@@ -135,11 +136,12 @@ test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers a
 test-lab-units: ## Unit tests of the lab.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 
-test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases.
+test-chart: $(HELM) $(KUSTOMIZE) ## Lint and render the chart and the kustomize bases, and compare both.
 	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) test/chart.sh
 
-test-terraform: ## Test the Terraform modules; says when there is no Terraform to do it.
-	@cd test/terraform && go vet ./... && go test -count=1 -v ./...
+test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
+	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
+	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -v ./...
 
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
@@ -156,9 +158,15 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 	@test/prerequisites.sh go
 	@test/search/bench.sh -seeds $(SEEDS)
 
+##@ Documentation
+.PHONY: docs-site
+docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no list and a link that leads nowhere fail.
+	@test/prerequisites.sh docs
+	@test/docs-site.sh
+
 ##@ Generated files
 .PHONY: generate verify
-generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
+generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
 	@test/prerequisites.sh go bpf
 	cd operator && $(CONTROLLER_GEN) object paths=./api/...
 	cd operator && $(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=../config/crd/bases
@@ -167,6 +175,7 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Make CRDs, RBAC, deep copies, BPF
 	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --renderer=markdown --output-path=../docs/reference/api.md
+	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/terraform-docs.sh
 
 verify: ## Fail when generated files or formatting are not what their sources give.
 	@test/verify.sh
@@ -177,3 +186,5 @@ $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
+# Its version is pinned in the module, which the name here repeats.
+$(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Lints and renders the chart with the values that people use and with those
-# that it must refuse, and checks that the kustomize bases render.
+# that it must refuse, checks that the kustomize bases render, and that
+# config/default is what the chart gives.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${HELM:?path of helm}" "${KUSTOMIZE:?path of kustomize}"
+HELM=$(realpath "$HELM") KUSTOMIZE=$(realpath "$KUSTOMIZE")
+export HELM KUSTOMIZE
 chart=charts/vnfbench passed=0 failed=0
 ok() { # ok NAME COMMAND...
   local name=$1 out; shift
@@ -44,7 +47,15 @@ refused "unknown value" "additional properties 'nonsense' not allowed" "${templa
 refused "two replicas alone" "replicas above 1 need leaderElection.enabled" "${template[@]}" --set replicas=2 --set leaderElection.enabled=false
 refused "monitor without metrics" "metrics.serviceMonitor needs metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.serviceMonitor=true
 refused "wrong digest" "/image/digests/manager" "${template[@]}" --set image.digests.manager=sha256:12
-ok "kustomize default" "$KUSTOMIZE" build config/default
+# The chart by which Terraform gives the cluster single manifests.
+manifest=terraform/modules/addons/charts/manifest
+values=$(mktemp); trap 'rm -f "$values"' EXIT
+printf 'manifest: |\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n  data: {x: "{{ no template }}"}\n' >"$values"
+ok "manifest chart" "$HELM" lint --strict $manifest -f "$values"
+ok "a manifest is taken as it is" grep -qF 'data: {x: "{{ no template }}"}' <("$HELM" template x $manifest -f "$values" 2>&1)
+refused "an empty manifest" "minLength" "$HELM" template x $manifest
+same() { (cd test/config && go vet ./... && go test -count=1 ./...); }
+if out=$(same 2>&1); then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL config/default is as the chart"; echo "$out"; fi
 ok "kustomize samples" "$KUSTOMIZE" build config/samples
 echo "chart: $passed passed, $failed failed"
 echo "$passed passed, $failed failed"

@@ -7,6 +7,7 @@
 #   guest   what the reference guest is made with
 #   qemu    what boots the reference guest
 #   iperf   iperf3, which goes into the image of the ends of TCP connections
+#   docs    Python, which builds the documentation's site
 #   bench   what benchmarks compare with
 set -euo pipefail
 fail() { echo "missing: $*" >&2; exit 1; }
@@ -39,6 +40,7 @@ for what in "$@"; do
     guest) install depmod:kmod mformat:mtools syslinux:syslinux ;;
     qemu) install qemu-system-x86_64:qemu-system-x86 xorrisofs:xorriso ;;
     iperf) install iperf3:iperf3 ;;
+    docs) python3 -c 'import ensurepip, venv' 2>/dev/null || install ensurepip:python3-venv ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

@@ -100,6 +100,8 @@ struct transmitter {
 	__u64 packet_sent_at;     /* departure of the packet's first fragment */
 	__u64 fragments_made;
 	__u32 fragment;           /* the next one of the packet that is being sent */
+	/* Set before a trial; here, where it moves none of the others. */
+	__u32 vlan_bytes;         /* of an 802.1Q tag in the templates; 0: none */
 } PER_DIRECTION;
 
 #define NEVER (~0ULL)
@@ -142,7 +144,9 @@ struct receiver {
 	__u64 unknown_fragments;   /* of no packet that is known (any more), or unreadable */
 	/* Frames that are none of this trial's. */
 	__u64 stray;   /* of another trial */
-	__u64 foreign; /* no signature */
+	__u64 foreign; /* no signature, or another tag than the port's */
+	/* Set before a trial; here, where it moves none of the others. */
+	__u32 vlan;    /* of frames that count; 0: they have no tag. For receive_vlan alone */
 } PER_DIRECTION;
 
 /* Duplicates are found within this many sequence numbers. */

@@ -2,7 +2,7 @@
 // The measured path of the XDP driver: "transmit_*" make and pace frames under
 // BPF_PROG_RUN with live frames, "receive" takes them in at the other port,
 // "pass_on" carries them from the inner veth pair to a port whose peer takes
-// no XDP frames. docs/concepts/xdp-driver.md explains the whole.
+// no XDP frames. "vlan_*" and "receive_vlan" are for paths with VLAN tags. docs/concepts/xdp-driver.md explains the whole.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_endian.h>
@@ -24,6 +24,9 @@
 #define IPV4_WHOLE_UDP bpf_htonl(PROTOCOL_UDP)
 #define IPV6_PAYLOAD_OFFSET 62
 #define IPV6_CHECKSUM_OFFSET 60
+#define ETHERTYPE_VLAN bpf_htons(0x8100)
+#define VLAN_ID_MASK 0xfff
+#define VLAN_BYTES 4
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
@@ -201,8 +204,9 @@ static __always_inline __u64 tag(struct transmitter *t, __u64 now)
 }
 
 // write makes the whole frame anew: buffers are recycled, and a device may
-// have changed any byte of them. Every buffer comes with the largest size.
-static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now)
+// have changed any byte of them. Every buffer comes with the largest size. vlan
+// is how far a tag moves what is behind it, a constant in each call.
+static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now, __u32 vlan)
 {
 	__u64 head = (SIGNATURE_MAGIC + tag(t, now)) | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
 	__u32 slot = slot_of(t, direction), bytes, base;
@@ -222,18 +226,32 @@ static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u3
 	if (bytes != t->frame_bytes && bpf_xdp_adjust_tail(ctx, (int)(bytes - t->frame_bytes)))
 		return -1;
 	if (t->flows > 1)
-		base += put_flow(t, template, base);
+		base += put_flow(t, template + vlan, base);
 	if (bpf_xdp_store_bytes(ctx, 0, template, bytes))
 		return -1;
 	if (!t->is_ipv6)
-		return sign(ctx, IPV4_PAYLOAD_OFFSET, head, now);
-	if (sign(ctx, IPV6_PAYLOAD_OFFSET, head, now))
+		return sign(ctx, vlan + IPV4_PAYLOAD_OFFSET, head, now);
+	if (sign(ctx, vlan + IPV6_PAYLOAD_OFFSET, head, now))
 		return -1;
 	data = (void *)(long)ctx->data;
-	if (data + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
+	if (data + vlan + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
 		return -1;
-	*(__u16 *)(data + IPV6_CHECKSUM_OFFSET) = checksum(base, head, now);
+	*(__u16 *)(data + vlan + IPV6_CHECKSUM_OFFSET) = checksum(base, head, now);
 	return 0;
+}
+
+// write_vlan is for paths of which one port has a tag, and the other perhaps
+// none. The barrier keeps the compiler from merging both calls to one variable
+// offset.
+static __always_inline int write_vlan(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now)
+{
+	int failed;
+
+	if (!t->vlan_bytes)
+		return write(ctx, t, direction, now, 0);
+	failed = write(ctx, t, direction, now, VLAN_BYTES);
+	barrier_var(failed);
+	return failed;
 }
 
 // least_gap is how close to this departure the next one may be: 7/8 of the
@@ -275,7 +293,7 @@ static __always_inline void schedule(struct transmitter *t, __u64 now)
 	t->eligible = t->due > now + gap ? t->due : now + gap;
 }
 
-static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
+static __always_inline int transmit(struct xdp_md *ctx, __u32 direction, int vlan)
 {
 	struct transmitter *t;
 	__u64 now, late;
@@ -295,7 +313,7 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
 		t->eligible = NEVER;
 		return XDP_DROP;
 	}
-	if (write(ctx, t, direction, now))
+	if (vlan ? write_vlan(ctx, t, direction, now) : write(ctx, t, direction, now, 0))
 		return XDP_ABORTED;
 	if (t->frames_per_second) {
 		late = now - t->due;
@@ -317,20 +335,38 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction)
 SEC("xdp")
 int transmit_forward(struct xdp_md *ctx)
 {
-	return transmit(ctx, FORWARD);
+	return transmit(ctx, FORWARD, 0);
 }
 
 SEC("xdp")
 int transmit_reverse(struct xdp_md *ctx)
 {
-	return transmit(ctx, REVERSE);
+	return transmit(ctx, REVERSE, 0);
 }
 
 // transmit_both serves the direction that may send first.
 SEC("xdp")
 int transmit_both(struct xdp_md *ctx)
 {
-	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible);
+	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible, 0);
+}
+
+SEC("xdp")
+int vlan_forward(struct xdp_md *ctx)
+{
+	return transmit(ctx, FORWARD, 1);
+}
+
+SEC("xdp")
+int vlan_reverse(struct xdp_md *ctx)
+{
+	return transmit(ctx, REVERSE, 1);
+}
+
+SEC("xdp")
+int vlan_both(struct xdp_md *ctx)
+{
+	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible, 1);
 }
 
 SEC("xdp")
@@ -450,38 +486,67 @@ static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequ
 
 #include "reassembly.h"
 
-// receive drops everything: no foreign frame may draw an answer of the stack
-// onto the measured path.
-SEC("xdp.frags")
-int receive(struct xdp_md *ctx)
+// in_reach makes all that read_signature looks at readable: some drivers leave
+// what is behind the headers in other pages. The barriers make the compiler read
+// both pointers anew: it would carry them along as numbers.
+static __always_inline int in_reach(struct __sk_buff *skb)
 {
-	__u32 direction = opaque(ctx->ingress_ifindex == shared.receivers[REVERSE].port_ifindex);
+	if ((void *)(long)skb->data + IPV4_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
+	    bpf_skb_pull_data(skb, IPV4_PAYLOAD_OFFSET + sizeof(struct signature)))
+		return 0;
+	barrier();
+	if (skb->protocol == ETHERTYPE_IPV6 &&
+	    (void *)(long)skb->data + IPV6_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
+	    bpf_skb_pull_data(skb, IPV6_PAYLOAD_OFFSET + sizeof(struct signature)))
+		return 0;
+	barrier();
+	return 1;
+}
+
+// has_tag wants the tag with this number, or none for 0. The priority is the
+// device's to choose.
+static __always_inline int has_tag(const struct __sk_buff *skb, __u32 vlan)
+{
+	if (!vlan)
+		return !skb->vlan_present;
+	return skb->vlan_present && skb->vlan_proto == ETHERTYPE_VLAN && (skb->vlan_tci & VLAN_ID_MASK) == vlan;
+}
+
+// take_in drops everything: no foreign frame may draw an answer of the stack
+// onto the measured path. Which kind of context it has is a constant in each
+// call: an skb's frame is without its tag, which must be the port's.
+static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb)
+{
+	int drop = is_skb ? TC_ACT_SHOT : XDP_DROP;
+	__u32 ifindex = is_skb ? skb->ifindex : ctx->ingress_ifindex;
+	__u32 direction = opaque(ifindex == shared.receivers[REVERSE].port_ifindex);
 	struct signature s;
 	struct receiver *r;
 	__u64 delay, now;
 
 	if (direction >= DIRECTIONS)
-		return XDP_ABORTED;
+		return is_skb ? TC_ACT_SHOT : XDP_ABORTED;
 	r = &shared.receivers[direction];
-	if (!read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
-		if (!r->chunk) {
+	if (is_skb ? !has_tag(skb, r->vlan) || !in_reach(skb) || !read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s)
+		: !read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
+		if (is_skb || !r->chunk) {
 			add(&r->foreign, 1);
-			return XDP_DROP;
+			return drop;
 		}
 		if (!take_fragment(ctx, r, direction, &s))
-			return XDP_DROP;
+			return drop;
 	} else if (s.key != r->key) {
 		add(&r->stray, 1);
-		return XDP_DROP;
+		return drop;
 	}
 	now = bpf_ktime_get_ns();
 	if (seen_before(r, direction, s.key, s.sequence)) {
 		add(&r->duplicates, 1);
-		return XDP_DROP;
+		return drop;
 	}
 	delay = now > s.sent_at ? now - s.sent_at : 0;
 	add(&r->received, 1);
-	add(&r->bytes, bpf_xdp_get_buff_len(ctx));
+	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
 	in_order(r, s.sequence);
 	note(&r->delay, direction, HISTOGRAM_DELAY, delay);
 	vary(r, direction, s.sequence, delay);
@@ -489,7 +554,22 @@ int receive(struct xdp_md *ctx)
 		r->first_delay = delay ? delay : 1;
 	if (s.magic & SIGNATURE_TAG)
 		r->tagged_delay = delay ? delay : 1;
-	return XDP_DROP;
+	return drop;
+}
+
+SEC("xdp.frags")
+int receive(struct xdp_md *ctx)
+{
+	return take_in(ctx, 0, 0);
+}
+
+// receive_vlan is receive behind the place where the kernel has taken every tag
+// out of its frame, whoever did it: a NIC, a virtual link or the kernel itself.
+// An XDP program sees only those tags that nobody has taken out yet.
+SEC("tc")
+int receive_vlan(struct __sk_buff *skb)
+{
+	return take_in(0, skb, 1);
 }
 
 /* ---- the inner veth pair ---- */

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -36,5 +37,70 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	generator := run.Status.Generator.Fingerprint
 	if generator == nil || generator.Digest != device.Fingerprint.Digest || len(generator.Ports) != 2 {
 		t.Errorf("the generator's node is %+v, the device's %+v, and both are one", generator, device.Fingerprint)
+	}
+}
+
+// checkWalk looks whether the firewall's own counters stand beside every figure,
+// and agree with the frames that were sent: all walked the rules, or all but the
+// first of a flow did not.
+func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, walked bool) {
+	t.Helper()
+	if len(run.Status.Chain) != 1 || run.Status.Chain[0].Firewall == nil || run.Status.Chain[0].Firewall.Rules != 1001 || run.Status.Chain[0].Firewall.Implementation == "" {
+		t.Errorf("the chain is %+v, want one firewall with 1001 rules", run.Status.Chain)
+	}
+	for _, result := range run.Status.Results {
+		for _, c := range result.CPU {
+			if len(c.Functions) != 1 || c.Functions[0].Firewall == nil || c.Functions[0].Firewall.SentFrames == nil {
+				t.Errorf("%s %s: no counters of the firewall in %+v", c.Figure, c.Name, c.Functions)
+				continue
+			}
+			counts := *c.Functions[0].Firewall
+			passed := counts.EnteredPackets
+			if !walked {
+				passed = counts.KnownFlowPackets
+			}
+			// At most 0.1 % is lost at these figures; the rest is for frames that are still under way.
+			if sent := *counts.SentFrames; passed > sent || passed < sent*9/10 {
+				t.Errorf("%s %s: %d of %d frames sent, counters %+v", c.Figure, c.Name, passed, sent, counts)
+			}
+			if walked && (counts.MatchedPackets != counts.EnteredPackets || counts.KnownFlowPackets != 0) || counts.UnmatchedPackets != 0 {
+				t.Errorf("%s %s: %+v", c.Figure, c.Name, counts)
+			}
+		}
+	}
+}
+
+// checkEncryption looks for what encrypted, and for the warning about the gateway
+// that was to use the kernel (the second) where a program did it.
+func checkEncryption(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	if len(run.Status.Chain) != 2 || run.Status.Chain[0].EncryptionGateway == nil || run.Status.Chain[1].EncryptionGateway == nil {
+		t.Fatalf("the chain is %+v, want two gateways that say what encrypts", run.Status.Chain)
+	}
+	west, east := run.Status.Chain[0].EncryptionGateway, run.Status.Chain[1].EncryptionGateway
+	if west.Protocol != "WireGuard" || west.Implementation != "Userspace" || west.Threads < 1 || west.TunnelMTUBytes != 1500 {
+		t.Errorf("the western gateway is %+v", west)
+	}
+	warned := 0
+	for _, w := range run.Status.Warnings {
+		if w.Code == v1alpha1.WarningUserspaceEncryption {
+			warned++
+			if !strings.Contains(w.Message, `"east"`) || strings.Contains(w.Message, `"west"`) {
+				t.Errorf("the warning is %q", w.Message)
+			}
+		}
+	}
+	if want := map[string]int{"Kernel": 0, "Userspace": 1}[east.Implementation]; warned != want || east.Implementation == "" {
+		t.Errorf("%d warnings, and the eastern gateway is %+v", warned, east)
+	}
+}
+
+// checkTCPUse looks for what the chain used beside each number of connections.
+func checkTCPUse(t *testing.T, run *v1alpha1.BenchmarkRun, repeats int32) {
+	t.Helper()
+	for _, s := range run.Status.TCP.Streams {
+		if c := s.CPU; c == nil || c.Figure != v1alpha1.CPUAtTCP || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Chain) {
+			t.Errorf("%d connections: the chain used %+v", s.Streams, c)
+		}
 	}
 }

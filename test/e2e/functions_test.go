@@ -87,6 +87,7 @@ func TestFirewall(t *testing.T) {
 				return known > 100 && matched > 0 && matched < known/10
 			})
 			run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+			checkWalk(t, run, tc.walked)
 			for _, result := range run.Status.Results {
 				checkResult(t, result, 1, 1)
 			}
@@ -111,17 +112,20 @@ func TestGateways(t *testing.T) {
 	}
 	secrets := &corev1.SecretList{}
 	must(t, cluster.List(t.Context(), secrets, client.InNamespace(ns), client.HasLabels{v1alpha1.LabelRun}))
-	if len(secrets.Items) != 1 || len(secrets.Items[0].Data) != 6 {
-		t.Fatalf("%d Secrets of the run, want one with six keys", len(secrets.Items))
+	if len(secrets.Items) != 2 || len(secrets.Items[0].Data) != 3 || len(secrets.Items[1].Data) != 3 {
+		t.Fatalf("%d Secrets of the run, want one with three keys for each gateway", len(secrets.Items))
 	}
 	out, _ := kubectl(t, "-n", ns, "get", "configmaps,pods,events,benchmarkruns", "-o", "yaml")
 	logs, _ := kubectl(t, "-n", ns, "logs", "-l", v1alpha1.LabelComponent+"=function", "--tail=-1")
-	for name, key := range secrets.Items[0].Data {
-		if strings.Contains(out, string(key)) || strings.Contains(logs, string(key)) {
-			t.Errorf("key %s is in an object or a log", name)
+	for _, secret := range secrets.Items {
+		for name, key := range secret.Data {
+			if strings.Contains(out, string(key)) || strings.Contains(logs, string(key)) {
+				t.Errorf("key %s of %s is in an object or a log", name, secret.Name)
+			}
 		}
 	}
 	run := ends(t, ns, "gateways", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	checkEncryption(t, run)
 	for _, result := range run.Status.Results {
 		checkResult(t, result, 1, 1)
 	}

@@ -50,6 +50,7 @@ spec:
 			}
 		}
 	}
+	checkTCPUse(t, run, 2)
 	if len(run.Status.Acceptance) != 2 || run.Status.Acceptance[1].Streams != 4 {
 		t.Errorf("verdicts are %+v", run.Status.Acceptance)
 	}

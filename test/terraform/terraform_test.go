@@ -11,6 +11,7 @@ package terraform_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,8 @@ const (
 	variableSchemas = "VNFBENCH_TERRAFORM_SCHEMAS"
 	// variableTerraform names the program; absent, terraform or tofu of PATH.
 	variableTerraform = "VNFBENCH_TERRAFORM"
+	// variableLint names tflint; absent, tflint of PATH.
+	variableLint = "VNFBENCH_TFLINT"
 	// patience bounds each call of Terraform.
 	patience = 3 * time.Minute
 )
@@ -108,6 +111,7 @@ func useSchemas(scratch, schemas string) error {
 	mirror := filepath.Join(scratch, "mirror")
 	for _, provider := range []struct{ source, version string }{
 		{"bpg/proxmox", "0.111.1"}, {"siderolabs/talos", "0.11.0"}, {"poseidon/matchbox", "0.5.4"},
+		{"hashicorp/helm", "3.1.2"}, {"hashicorp/kubernetes", "3.2.1"},
 	} {
 		for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 			folder := filepath.Join(mirror, host, provider.source, provider.version, "linux_amd64")
@@ -255,4 +259,195 @@ func TestNoProvisioners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// roots are what a user applies.
+var roots = []string{"clusters/lab-proxmox", "clusters/lab-metal"}
+
+// messages are what a run of tests says for programs, one JSON document a line.
+func messages(t *testing.T, folder, file string) [][]byte {
+	t.Helper()
+	text, err := terraform.run(initialized(t, folder), "test", "-json", "-verbose", "-filter=tests/"+file)
+	if err != nil {
+		t.Fatalf("test: %v\n%s", err, text)
+	}
+	return bytes.Split([]byte(text), []byte("\n"))
+}
+
+// TestOtherNodesStay: a machine that leaves the map is all that a plan removes,
+// and nothing is changed or made anew: no other machine, and nothing in the
+// cluster.
+func TestOtherNodesStay(t *testing.T) {
+	for _, root := range roots {
+		t.Run(root, func(t *testing.T) {
+			removed := map[string]bool{}
+			for _, line := range messages(t, root, "stable.tftest.hcl") {
+				var message struct {
+					Plan *struct {
+						Changes []struct {
+							Address string
+							Mode    string
+							Change  struct{ Actions []string }
+						} `json:"resource_changes"`
+					} `json:"test_plan"`
+				}
+				if json.Unmarshal(line, &message) != nil || message.Plan == nil {
+					continue
+				}
+				for _, change := range message.Plan.Changes {
+					actions := strings.Join(change.Change.Actions, ",")
+					switch {
+					case actions == "no-op" || change.Mode == "data":
+					case actions == "delete" && strings.HasSuffix(change.Address, `["spare-1"]`):
+						removed[change.Address] = true
+					default:
+						t.Errorf("%s: %s", actions, change.Address)
+					}
+				}
+			}
+			if !removed[`module.cluster.talos_machine_configuration_apply.node["spare-1"]`] || len(removed) < 2 {
+				t.Errorf("removed are %v, which is not the machine and its configuration", removed)
+			}
+		})
+	}
+}
+
+// TestSecretsAreInNoPlainOutput: what gives power over the cluster is in
+// outputs that Terraform hides, and in no other.
+func TestSecretsAreInNoPlainOutput(t *testing.T) {
+	// What the tests' mocks give as credentials, plain and in base64.
+	secret := regexp.MustCompile(`secret-of-|c2VjcmV0`)
+	for _, root := range roots {
+		t.Run(root, func(t *testing.T) {
+			hidden, plain := 0, 0
+			for _, line := range messages(t, root, "plan.tftest.hcl") {
+				var message struct {
+					State struct {
+						Outputs map[string]struct {
+							Sensitive bool
+							Value     json.RawMessage
+						}
+					} `json:"test_state"`
+				}
+				if json.Unmarshal(line, &message) != nil {
+					continue
+				}
+				for name, output := range message.State.Outputs {
+					switch {
+					case output.Sensitive:
+						hidden++
+					case secret.Match(output.Value):
+						t.Errorf("output %s shows a secret", name)
+					default:
+						plain++
+					}
+				}
+			}
+			if hidden == 0 || plain == 0 {
+				t.Errorf("found %d hidden and %d plain outputs", hidden, plain)
+			}
+		})
+	}
+}
+
+// TestVersions: the page of versions says what the module pins and what the
+// roots default to.
+func TestVersions(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(source, "versions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{
+		"kubevirt": "KubeVirt", "multus": "Multus", "sriov": "SR-IOV network operator", "kube_prometheus_stack": "kube-prometheus-stack",
+	}
+	var versions map[string]string
+	if err := json.Unmarshal(outputs(t, "modules/addons", "addons.tftest.hcl")["versions"], &versions); err != nil {
+		t.Fatal(err)
+	}
+	if len(versions) != len(names) {
+		t.Errorf("the module pins %v; the page's names are known of %v", versions, names)
+	}
+	for key, version := range versions {
+		if row := "| " + names[key] + " | " + version + " |"; !bytes.Contains(page, []byte(row)) {
+			t.Errorf("versions.md lacks %q", row)
+		}
+	}
+	pinned := regexp.MustCompile(`variable "(talos|kubernetes)_version" \{[^}]*default\s*= "([^"]+)"`)
+	for _, root := range roots {
+		text, err := os.ReadFile(filepath.Join(source, root, "variables.tf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := pinned.FindAllSubmatch(text, -1)
+		if len(found) != 2 {
+			t.Fatalf("%s has %d versions, want 2", root, len(found))
+		}
+		for _, match := range found {
+			name := map[string]string{"talos": "Talos", "kubernetes": "Kubernetes"}[string(match[1])]
+			if row := fmt.Sprintf("| %s | %s |", name, match[2]); !bytes.Contains(page, []byte(row)) {
+				t.Errorf("versions.md lacks %q, the default of %s", row, root)
+			}
+		}
+	}
+}
+
+// TestAddons keeps what the module's own chart carries.
+func TestAddons(t *testing.T) {
+	var carried map[string]string
+	for _, line := range messages(t, "modules/addons", "addons.tftest.hcl") {
+		var message struct {
+			Run   string `json:"@testrun"`
+			State struct {
+				Outputs struct {
+					Manifests struct{ Value map[string]string }
+				}
+			} `json:"test_state"`
+		}
+		if json.Unmarshal(line, &message) == nil && message.Run == "everything" && message.State.Outputs.Manifests.Value != nil {
+			carried = message.State.Outputs.Manifests.Value
+		}
+	}
+	for _, name := range []string{"kubevirt", "vnfbench-cni-plugins", "sriov-policy-gen-west", "sriov-policy-dut-west"} {
+		if carried[name] == "" {
+			t.Fatalf("%s is not among %v", name, carried)
+		}
+		checkGolden(t, "addon-"+name+".yaml", carried[name])
+	}
+}
+
+// TestLint runs tflint with the rules that it brings itself over every module
+// and root.
+func TestLint(t *testing.T) {
+	path := os.Getenv(variableLint)
+	if path == "" {
+		path, _ = exec.LookPath("tflint")
+	}
+	if path == "" {
+		t.Skip("TFLINT WAS NOT RUN: it is not installed, and could not be built; " + variableLint + " may name it")
+	}
+	rules, err := filepath.Abs(filepath.Join(source, ".tflint.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lint := func(folder string) ([]byte, error) {
+		command := exec.Command(path, "--config", rules, "--format", "compact")
+		command.Dir = folder
+		return command.CombinedOutput()
+	}
+	for _, folder := range folders(t) {
+		t.Run(folder, func(t *testing.T) {
+			if output, err := lint(filepath.Join(source, folder)); err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+		})
+	}
+	t.Run("finds what is wrong", func(t *testing.T) {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "main.tf"), []byte("variable \"unused\" {}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if output, err := lint(folder); err == nil || !bytes.Contains(output, []byte("terraform_unused_declarations")) {
+			t.Errorf("a variable that nothing uses was accepted: %v\n%s", err, output)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,6 +184,10 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: no pool named":   {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
 		"testbed: stray VLAN":      {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
 		"testbed: VLAN 5000":       {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
+		"testbed: tag 0":           {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
+		"testbed: tag 4095":        {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
+		"testbed: tag of a VF":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}, vlan: 7}}"), []string{"spec.ports.west.vlan", "use sriov.vlan"}},
+		"testbed: device's tag":    {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: a, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
 		"testbed: missing network": {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
 		"testbed: stray network":   {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
 		"testbed: MTU":             {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
@@ -301,8 +306,12 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	if err != nil || len(further) == 0 {
 		t.Fatalf("found %d samples in folders: %v", len(further), err)
 	}
-	for _, file := range append(files, further...) {
-		if name := filepath.Base(file); name == "kustomization.yaml" || strings.HasPrefix(name, "policies") {
+	git, err := filepath.Glob("../../../config/gitops/bench/*/*.yaml")
+	if err != nil || len(git) < 3 {
+		t.Fatalf("found %d objects for GitOps: %v", len(git), err)
+	}
+	for _, file := range slices.Concat(files, further, git) {
+		if name := filepath.Base(file); name == "kustomization.yaml" || strings.HasPrefix(name, "policies") || name == "namespace.yaml" {
 			continue
 		}
 		text, err := os.ReadFile(file)

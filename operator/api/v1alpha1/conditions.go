@@ -80,7 +80,8 @@ const (
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
 	ReasonFramesAlike = "FramesAlike"
-	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, or makes too many fragments.
+	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, makes too
+	// many fragments, or would leave by a port with a VLAN tag.
 	ReasonPacketNotFragmented = "PacketNotFragmented"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
@@ -214,6 +215,8 @@ const (
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
 	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.
 	WarningMachineDiffers = "MachineDiffers"
+	// WarningUserspaceEncryption: a gateway's kernel has no WireGuard, so a program encrypted.
+	WarningUserspaceEncryption = "UserspaceEncryption"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.

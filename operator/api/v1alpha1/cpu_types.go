@@ -1,7 +1,7 @@
 package v1alpha1
 
 // CPUFigure says which kind of figure a CPU use stands beside.
-// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak
+// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak;TCP
 type CPUFigure string
 
 // What a CPU use stands beside.
@@ -11,6 +11,7 @@ const (
 	CPUAtFixedLoad   CPUFigure = "FixedLoad"
 	CPUAtReceiveRate CPUFigure = "ReceiveRate"
 	CPUAtSoak        CPUFigure = "Soak"
+	CPUAtTCP         CPUFigure = "TCP"
 )
 
 // CPUResult is what the device's node and the functions used at one reported
@@ -18,11 +19,11 @@ const (
 // right before the trial and one right behind its last frame. Of several trials
 // it is that of all of them together.
 type CPUResult struct {
-	// figure is Throughput, Latency, FixedLoad, ReceiveRate or Soak.
+	// figure is Throughput, Latency, FixedLoad, ReceiveRate, Soak or TCP.
 	// +required
 	Figure CPUFigure `json:"figure,omitempty"`
 
-	// name of the goal, load or profile. Absent with ReceiveRate and Soak.
+	// name of the goal, load or profile. Absent with ReceiveRate, Soak and TCP.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Name string `json:"name,omitempty"`
@@ -102,10 +103,33 @@ type FunctionCPU struct {
 	// +optional
 	DroppedFrames *int64 `json:"droppedFrames,omitempty"`
 
-	// matchedPackets are those that the firewall's matching rule counted in these
-	// trials. Absent: the function is no firewall, or counted none.
+	// firewall is what the function's rules counted in these trials. Absent: it is
+	// no firewall, or counted nothing.
 	// +optional
-	MatchedPackets *int64 `json:"matchedPackets,omitempty"`
+	Firewall *FirewallCounts `json:"firewall,omitempty"`
+}
+
+// FirewallCounts are packets that a firewall's rules counted, beside the frames
+// that the generator sent meanwhile.
+type FirewallCounts struct {
+	// sentFrames that the generator sent in these trials, both directions, each
+	// fragment for itself. Absent with TCP, whose frames nobody counts.
+	// +optional
+	SentFrames *int64 `json:"sentFrames,omitempty"`
+	// enteredPackets came to the first rule.
+	// +required
+	EnteredPackets int64 `json:"enteredPackets"`
+	// matchedPackets met the rule that the traffic matches, behind all rules
+	// before it.
+	// +required
+	MatchedPackets int64 `json:"matchedPackets"`
+	// unmatchedPackets came past the last rule.
+	// +required
+	UnmatchedPackets int64 `json:"unmatchedPackets"`
+	// knownFlowPackets did not walk the rules, because connection tracking knew
+	// their flow.
+	// +required
+	KnownFlowPackets int64 `json:"knownFlowPackets"`
 }
 
 // GuestCPU is the use inside of a virtual machine by kind.

@@ -89,6 +89,19 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	ReceiveMode string `json:"receiveMode,omitempty"`
 
+	// westVLAN is the number of the 802.1Q tag of the generator's frames at its
+	// western port. Absent: they had none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	WestVLAN int32 `json:"westVLAN,omitempty"`
+
+	// eastVLAN is that at the eastern port.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	EastVLAN int32 `json:"eastVLAN,omitempty"`
+
 	// threads is how many cores sent.
 	// +optional
 	Threads int32 `json:"threads,omitempty"`

@@ -197,12 +197,23 @@ const (
 // +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'NetworkAttachmentDefinition') == has(self.networkAttachmentDefinition)",message="networkAttachmentDefinition is required with attachment NetworkAttachmentDefinition, and forbidden with any other"
 // +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'SRIOV') == has(self.sriov)",message="sriov is required with attachment SRIOV, and forbidden with any other"
 // +kubebuilder:validation:XValidation:rule="(has(self.attachment) && self.attachment == 'HostDevice') == has(self.hostDevice)",message="hostDevice is required with attachment HostDevice, and forbidden with any other"
+// +kubebuilder:validation:XValidation:rule="!has(self.vlan) || !has(self.attachment) || self.attachment != 'SRIOV'",message="with attachment SRIOV the NIC adds the tag: use sriov.vlan",fieldPath=".vlan"
 type TestbedPort struct {
 	// attachment is Bridge, NetworkAttachmentDefinition, SRIOV or HostDevice.
 	// Default Bridge.
 	// +optional
 	// +kubebuilder:default=Bridge
 	Attachment PortAttachment `json:"attachment,omitempty"`
+
+	// vlan is the number of the 802.1Q tag with which the generator's frames
+	// leave this port, with priority 0; only frames with it are counted here. The
+	// port of the function behind it has the same tag. Frame sizes do not include
+	// its 4 bytes, rates on the wire do. With attachment SRIOV the NIC adds the
+	// tag, see sriov.vlan. Absent: frames have no tag.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	VLAN *int32 `json:"vlan,omitempty"`
 
 	// networkAttachmentDefinition names existing networks, with attachment NetworkAttachmentDefinition.
 	// +optional
@@ -212,7 +223,7 @@ type TestbedPort struct {
 	// +optional
 	SRIOV *SRIOVPort `json:"sriov,omitempty"`
 
-	// hostDevice names a host's interface, with attachment HostDevice.
+	// hostDevice names a whole NIC of the node, with attachment HostDevice.
 	// +optional
 	HostDevice *HostDevicePort `json:"hostDevice,omitempty"`
 }
@@ -230,6 +241,13 @@ type ExistingNetwork struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Device string `json:"device,omitempty"`
+
+	// deviceVLAN is the number of the tag at the chain's outer port, where the
+	// networks change it on the way; 0: they take it off. Absent: the port's vlan.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=4094
+	DeviceVLAN *int32 `json:"deviceVLAN,omitempty"`
 }
 
 // SRIOVPort names a pool of virtual functions.

@@ -239,6 +239,36 @@ func TestAgainstAPIServer(t *testing.T) {
 		t.Errorf("watch printed:\n%s", out)
 	}
 	s.checkReports(t)
+	s.checkComparison(t, final)
+}
+
+// checkComparison sets a run beside one that is new.
+func (s *apiServer) checkComparison(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	fresh := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "router-vm"}, Spec: run.Spec}
+	if err := s.Create(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	for format, text := range map[string]string{
+		"table": "Not everything was measured: router-vm.", "markdown": "| router-vm |", "json": `"kind": "BenchmarkComparison"`, "csv": "metric,router-pod,router-vm",
+	} {
+		if out := s.run(t, exitSucceeded, "compare", "router-pod", "router-vm", "-o", format); !strings.Contains(out, text) {
+			t.Errorf("compare -o %s prints %q", format, out)
+		}
+	}
+	if out := s.run(t, exitError, "compare", "router-pod", "nothing"); !strings.Contains(out, `BenchmarkRun "nothing" does not exist`) {
+		t.Errorf("comparing with nothing prints %q", out)
+	}
+	if out := s.run(t, exitSucceeded, "__complete", "compare", "router-pod", ""); !strings.HasPrefix(out, "router-vm\n") {
+		t.Errorf("completion offers %q", out)
+	}
+	file := filepath.Join(t.TempDir(), "change.csv")
+	if out := s.run(t, exitSucceeded, "compare", "router-pod", "router-vm", "-o", "csv", "--output-file", file); out != "" {
+		t.Errorf("writing a file prints %q", out)
+	}
+	if data, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(data, []byte("figure,frameBytes,")) {
+		t.Errorf("the file begins with %.40q: %v", data, err)
+	}
 }
 
 func (s *apiServer) checkReports(t *testing.T) {

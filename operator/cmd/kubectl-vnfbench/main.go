@@ -1,6 +1,6 @@
 // Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl
 // vnfbench watch" follows a run to its end, "kubectl vnfbench report" writes
-// its result down.
+// its result down, "kubectl vnfbench compare" sets results side by side.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -82,7 +83,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(command.PersistentFlags())
 
 	connect := func() (*cluster, error) { return newCluster(flags) }
-	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect))
+	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect))
 	return command
 }
 
@@ -92,6 +93,29 @@ func runName(_ *cobra.Command, args []string) error {
 		return fmt.Errorf("give the name of exactly one BenchmarkRun, not %d; `kubectl get benchmarkruns` lists them", len(args))
 	}
 	return nil
+}
+
+// runNames takes the names of two runs or more, each once.
+func runNames(_ *cobra.Command, args []string) error {
+	if len(args) < 2 || slices.Contains(args, "") {
+		return fmt.Errorf("give the names of two BenchmarkRuns or more, not %d; `kubectl get benchmarkruns` lists them", len(args))
+	}
+	for i, name := range args {
+		if slices.Contains(args[:i], name) {
+			return fmt.Errorf("%q is named twice; each run has one column", name)
+		}
+	}
+	return nil
+}
+
+// completeFurtherRuns offers the names of the namespace's runs that are not on
+// the line yet.
+func completeFurtherRuns(connect func() (*cluster, error)) cobra.CompletionFunc {
+	complete := completeRuns(connect)
+	return func(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		names, directive := complete(command, nil, word)
+		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }), directive
+	}
 }
 
 // completeRuns offers the names of the namespace's runs.

@@ -62,17 +62,17 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 		},
 	}
 	flags := command.Flags()
-	flags.StringVarP(&r.format, "output", "o", string(report.FormatTable), "format: "+formatNames())
+	flags.StringVarP(&r.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.Formats()))
 	flags.BoolVar(&r.trials, "trials", false, "add every trial; with -o csv, trials take the place of the results")
 	flags.StringVar(&r.outputFile, "output-file", "", "write to this file and not to the standard output")
 	// The only error is a flag that does not exist.
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.Formats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
 
-func formatNames() string {
-	names := make([]string, 0, len(report.Formats()))
-	for _, format := range report.Formats() {
+func namesOf(formats []report.Format) string {
+	names := make([]string, 0, len(formats))
+	for _, format := range formats {
 		names = append(names, string(format))
 	}
 	return strings.Join(names, ", ")

@@ -308,7 +308,7 @@ func TestIPsecPair(t *testing.T) {
 	go func() { ended <- commands[0].Wait() }()
 	select {
 	case <-ended:
-		for _, want := range []string{`setting the IPsec association "out" with rfc4106(gcm(aes))`, "modprobe -a xfrm_user esp4 gcm aes seqiv, or use protocol WireGuard"} {
+		for _, want := range []string{`setting the IPsec association "out" with rfc4106(gcm(aes))`, "modprobe -a xfrm_user esp4 gcm ghash aes seqiv drbg, or use protocol WireGuard"} {
 			if !strings.Contains(g.gateways[0].log.String(), want) {
 				t.Fatalf("no %q in\n%s", want, g.gateways[0].log.String())
 			}

@@ -43,6 +43,15 @@ var inputs = map[string]func() plan.Input{
 		}
 		return in
 	},
+	// A bridge's port with a tag, and one whose network takes the tag off.
+	"vlan": func() plan.Input {
+		in := plantest.Input(1)
+		in.Networks = map[string]bool{"east-net": true, "east-device": true}
+		in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("east-net", "east-device")
+		in.Testbed.Spec.Ports.West.VLAN, in.Testbed.Spec.Ports.East.VLAN = new(int32(100)), new(int32(200))
+		in.Testbed.Spec.Ports.East.NetworkAttachmentDefinition.DeviceVLAN = new(int32(0))
+		return in
+	},
 	// A bridging firewall between two routers, and a routing one behind them.
 	"firewalls": func() plan.Input {
 		in := plantest.Input(4)
@@ -92,6 +101,7 @@ func init() {
 		}
 		return in
 	}
+	inputs["gateway-machines"] = gatewayMachines
 	inputs["machine-tuned"] = func() plan.Input {
 		in := plantest.MachineInput(1)
 		node := &in.Nodes[0]

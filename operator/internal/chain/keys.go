@@ -13,16 +13,13 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// KeysSecret has the keys of all encryption gateways of a run, new ones from a
-// source of random bytes every time; nil where the chain has no gateway. It is
-// the one object that does not follow from the plan.
-func KeysSecret(p *plan.Plan, random io.Reader) (*corev1.Secret, error) {
-	pairs := p.Pairs()
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	data := map[string][]byte{}
-	for _, pair := range pairs {
+// KeysSecrets have the keys of a run's encryption gateways, one Secret each, so
+// that nobody gets another's: KubeVirt makes a disk of a whole Secret. They are
+// new from a source of random bytes every time, and the only objects that do
+// not follow from the plan. Those of one call belong together.
+func KeysSecrets(p *plan.Plan, random io.Reader) ([]*corev1.Secret, error) {
+	var secrets []*corev1.Secret
+	for _, pair := range p.Pairs() {
 		keys := wireGuardKeys
 		if pair[0].Config.Gateway.Protocol == vnf.ProtocolIPsec {
 			keys = ipsecKeys
@@ -32,38 +29,20 @@ func KeysSecret(p *plan.Plan, random io.Reader) (*corev1.Secret, error) {
 			return nil, fmt.Errorf("making keys for %q and %q: %w", pair[0].Name, pair[1].Name, err)
 		}
 		for i, files := range []map[string][]byte{west, east} {
+			data := map[string][]byte{}
 			for file, key := range files {
-				data[keyOf(pair[i].Name, file)] = base64.StdEncoding.AppendEncode(nil, key)
+				data[file] = base64.StdEncoding.AppendEncode(nil, key)
 			}
+			secrets = append(secrets, &corev1.Secret{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+				ObjectMeta: metadata(p, p.Names().Keys(pair[i].Name), ComponentFunction),
+				Immutable:  new(true),
+				Type:       corev1.SecretTypeOpaque,
+				Data:       data,
+			})
 		}
 	}
-	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metadata(p, p.Names().Keys, ComponentFunction),
-		Immutable:  new(true),
-		Type:       corev1.SecretTypeOpaque,
-		Data:       data,
-	}, nil
-}
-
-// keyOf is the name of a function's key in the run's Secret. Functions' names
-// have no dot.
-func keyOf(function, file string) string { return function + "." + file }
-
-// KeyItems are the keys of one function in the run's Secret and the files that
-// they become; none where the function has no keys. Nobody gets another's.
-func KeyItems(function plan.Function) []corev1.KeyToPath {
-	if function.Config.Gateway == nil {
-		return nil
-	}
-	var items []corev1.KeyToPath
-	files := function.Config.Gateway.Keys
-	for _, file := range []string{files.Private, files.PeerPublic, files.Preshared, files.Out, files.In} {
-		if file != "" {
-			items = append(items, corev1.KeyToPath{Key: keyOf(function.Name, file), Path: file})
-		}
-	}
-	return items
+	return secrets, nil
 }
 
 func wireGuardKeys(random io.Reader) (west, east map[string][]byte, err error) {
@@ -109,13 +88,13 @@ func addGateway(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
 	if gateway == nil {
 		return
 	}
-	const keys, tun, tunDevice = "keys", "tun", "/dev/net/tun"
+	const tun, tunDevice = "tun", "/dev/net/tun"
 	container := &pod.Containers[0]
 	mode := int32(0o400)
-	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: keys, VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys, Items: KeyItems(function), DefaultMode: &mode},
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volumeKeys, VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), DefaultMode: &mode},
 	}})
-	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: keys, MountPath: vnf.DefaultKeys, ReadOnly: true})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volumeKeys, MountPath: vnf.DefaultKeys, ReadOnly: true})
 	if gateway.Implementation == vnf.ImplementationKernel {
 		return
 	}

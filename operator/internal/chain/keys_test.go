@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -30,72 +30,135 @@ func gateways() plan.Input {
 	return in
 }
 
+// gatewayMachines is the same pairs as virtual machines.
+func gatewayMachines() plan.Input {
+	in := plantest.MachineInput(4)
+	pods := gateways()
+	for i := range in.Run.Spec.Chain {
+		function := &in.Run.Spec.Chain[i]
+		function.Name, function.Function, function.EncryptionGateway = pods.Run.Spec.Chain[i].Name, pods.Run.Spec.Chain[i].Function, pods.Run.Spec.Chain[i].EncryptionGateway
+	}
+	return in
+}
+
 // TestKeys: each end has its own keys and what belongs to the peer, and nothing
 // that is rendered from the plan has any.
 func TestKeys(t *testing.T) {
 	p := mustMake(t, gateways())
-	secret, err := chain.KeysSecret(p, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := secret.Data
-	if string(data["wg-west.psk"]) != string(data["wg-east.psk"]) || string(data["ipsec-west.key-out"]) != string(data["ipsec-east.key-in"]) {
+	data := keysOf(t, p)
+	wgWest, wgEast, ipsecWest, ipsecEast := data[0], data[1], data[2], data[3]
+	if string(wgWest["psk"]) != string(wgEast["psk"]) || string(ipsecWest["key-out"]) != string(ipsecEast["key-in"]) {
 		t.Error("the ends have different keys")
 	}
-	if string(data["ipsec-west.key-out"]) == string(data["ipsec-west.key-in"]) || string(data["wg-west.private"]) == string(data["wg-east.private"]) {
+	if string(ipsecWest["key-out"]) == string(ipsecWest["key-in"]) || string(wgWest["private"]) == string(wgEast["private"]) {
 		t.Error("two directions or ends have the same key")
 	}
-	again, err := chain.KeysSecret(p, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := keysOf(t, p)
 	objects := string(render(t, objectsOf(p)))
-	for name, key := range data {
+	for i, function := range p.Functions {
 		length := 32
-		if strings.HasPrefix(name, "ipsec") {
+		if strings.HasPrefix(function.Name, "ipsec") {
 			length = vnf.IPsecKeyBytes
 		}
-		raw, err := base64.StdEncoding.DecodeString(string(key))
-		if err != nil || len(raw) != length {
-			t.Errorf("%s has %d bytes: %v", name, len(raw), err)
-		}
-		if string(again.Data[name]) == string(key) {
-			t.Errorf("%s is the same the second time", name)
-		}
-		if strings.Contains(objects, string(key)) {
-			t.Errorf("%s is in an object other than the Secret", name)
+		for name, key := range data[i] {
+			raw, err := base64.StdEncoding.DecodeString(string(key))
+			if err != nil || len(raw) != length {
+				t.Errorf("%s of %s has %d bytes: %v", name, function.Name, len(raw), err)
+			}
+			if string(again[i][name]) == string(key) {
+				t.Errorf("%s of %s is the same the second time", name, function.Name)
+			}
+			if strings.Contains(objects, string(key)) {
+				t.Errorf("%s of %s is in an object other than the Secret", name, function.Name)
+			}
 		}
 	}
-	if secret.Immutable == nil || !*secret.Immutable || secret.Labels[v1alpha1.LabelRun] == "" {
-		t.Errorf("the Secret is %+v", secret.ObjectMeta)
+}
+
+// keysOf are the keys of each function, by the files that its configuration names.
+func keysOf(t *testing.T, p *plan.Plan) []map[string][]byte {
+	t.Helper()
+	secrets, err := chain.KeysSecrets(p, rand.Reader)
+	if err != nil || len(secrets) != len(p.Functions) {
+		t.Fatalf("%d Secrets for %d gateways: %v", len(secrets), len(p.Functions), err)
 	}
-	mounted := 0
+	var data []map[string][]byte
+	for i, secret := range secrets {
+		if secret.Immutable == nil || !*secret.Immutable || secret.Labels[v1alpha1.LabelRun] == "" {
+			t.Errorf("the Secret is %+v", secret.ObjectMeta)
+		}
+		if secret.Name != p.Names().Keys(p.Functions[i].Name) {
+			t.Errorf("the Secret of %s is %s", p.Functions[i].Name, secret.Name)
+		}
+		files, named := p.Functions[i].Config.Gateway.Keys, 0
+		for _, file := range []string{files.Private, files.PeerPublic, files.Preshared, files.Out, files.In} {
+			if file == "" {
+				continue
+			}
+			named++
+			if secret.Data[file] == nil {
+				t.Errorf("%s has no key %q", secret.Name, file)
+			}
+		}
+		if named != len(secret.Data) {
+			t.Errorf("%s has %d keys, the configuration names %d", secret.Name, len(secret.Data), named)
+		}
+		data = append(data, secret.Data)
+	}
+	return data
+}
+
+// TestKeysInPods: each pod mounts its own Secret, and WireGuard's the TUN device.
+func TestKeysInPods(t *testing.T) {
+	p := mustMake(t, gateways())
 	for i, function := range chain.Functions(p) {
 		name := p.Functions[i].Name
-		index := slices.IndexFunc(function.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil })
-		if index < 0 {
-			t.Errorf("%s has no keys", name)
-			continue
-		}
-		for _, item := range function.Pod.Spec.Volumes[index].Secret.Items {
-			if data[item.Key] == nil || !strings.HasPrefix(item.Key, name+".") {
-				t.Errorf("%s mounts %s", name, item.Key)
+		var mounted []string
+		tun := false
+		for _, volume := range function.Pod.Spec.Volumes {
+			if volume.Secret != nil {
+				mounted = append(mounted, volume.Secret.SecretName)
 			}
-			mounted++
+			tun = tun || volume.HostPath != nil
 		}
-		tun := slices.ContainsFunc(function.Pod.Spec.Volumes, func(v corev1.Volume) bool { return v.HostPath != nil })
+		if !slices.Equal(mounted, []string{p.Names().Keys(name)}) {
+			t.Errorf("%s mounts %v", name, mounted)
+		}
 		if tun != strings.HasPrefix(name, "wg") {
 			t.Errorf("%s has the TUN device: %t", name, tun)
 		}
 	}
-	if mounted != len(data) {
-		t.Errorf("%d keys are mounted, want %d", mounted, len(data))
+}
+
+// TestKeysInMachines: each machine has a disk of its own Secret, by the label
+// that the guest looks for.
+func TestKeysInMachines(t *testing.T) {
+	p := mustMake(t, gatewayMachines())
+	for i, function := range chain.Functions(p) {
+		spec := function.Machine.Spec
+		index := slices.IndexFunc(spec.Volumes, func(v kubevirtv1.Volume) bool { return v.Secret != nil })
+		if index < 0 {
+			t.Errorf("%s has no keys", function.Machine.Name)
+			continue
+		}
+		volume := spec.Volumes[index]
+		if volume.Secret.SecretName != p.Names().Keys(p.Functions[i].Name) || volume.Secret.VolumeLabel != "vnfkeys" {
+			t.Errorf("%s has the keys %+v", function.Machine.Name, volume.Secret)
+		}
+		if !slices.ContainsFunc(spec.Domain.Devices.Disks, func(d kubevirtv1.Disk) bool { return d.Name == volume.Name }) {
+			t.Errorf("%s has no disk of its keys", function.Machine.Name)
+		}
+	}
+	for _, function := range chain.Functions(mustMake(t, plantest.MachineInput(1))) {
+		if len(function.Machine.Spec.Volumes) != 1 {
+			t.Errorf("a router has the volumes %+v", function.Machine.Spec.Volumes)
+		}
 	}
 }
 
 func TestNoKeysWithoutGateways(t *testing.T) {
-	secret, err := chain.KeysSecret(mustMake(t, plantest.Input(2)), rand.Reader)
-	if err != nil || secret != nil {
-		t.Errorf("got %v, %v", secret, err)
+	secrets, err := chain.KeysSecrets(mustMake(t, plantest.Input(2)), rand.Reader)
+	if err != nil || secrets != nil {
+		t.Errorf("got %v, %v", secrets, err)
 	}
 }

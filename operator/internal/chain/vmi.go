@@ -21,6 +21,10 @@ const (
 
 	volumeConfig = "config"
 	volumeDisk   = "disk"
+	volumeKeys   = "keys"
+
+	// labelKeys is the label by which the guest knows the disk of its keys.
+	labelKeys = "vnfkeys"
 
 	// Files of the guest's image.
 	guestKernel = "/boot/vmlinuz"
@@ -105,6 +109,12 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 		ReadinessProbe: machineProbe(),
 	}
 	boot(p, function, &spec)
+	if function.Config.Gateway != nil {
+		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, virtioDisk(volumeKeys))
+		spec.Volumes = append(spec.Volumes, kubevirtv1.Volume{Name: volumeKeys, VolumeSource: kubevirtv1.VolumeSource{
+			Secret: &kubevirtv1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), VolumeLabel: labelKeys},
+		}})
+	}
 	return &kubevirtv1.VirtualMachineInstance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: kubevirtv1.GroupVersion.String(), Kind: kubevirtv1.VirtualMachineInstanceGroupVersionKind.Kind},
 		ObjectMeta: meta,

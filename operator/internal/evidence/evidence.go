@@ -7,6 +7,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,8 +27,10 @@ import (
 const (
 	// patience bounds one look: all are asked at once.
 	patience = 500 * time.Millisecond
-	// nodePatience bounds the one question about what the node is.
-	nodePatience = 5 * time.Second
+	// devicePatience bounds the one question about what the node and the functions are.
+	devicePatience = 5 * time.Second
+	// pathStatus is where a function tells its status.
+	pathStatus = "/status"
 	// mostBytes of an answer are read.
 	mostBytes = 256 << 10
 	// mostNotes and longestNote bound what a record holds of what is missing.
@@ -64,13 +67,35 @@ func New(sources measure.Sources) *Collector {
 // Close ends the connections.
 func (c *Collector) Close() { c.client.CloseIdleConnections() }
 
-// Node asks the observer what the device's node is.
-func (c *Collector) Node(ctx context.Context) measure.DeviceState {
+// Device asks once what the device's node and the chain's functions are, all at
+// the same time.
+func (c *Collector) Device(ctx context.Context) measure.DeviceState {
+	ctx, cancel := context.WithTimeout(ctx, devicePatience)
+	defer cancel()
+	var device measure.DeviceState
+	var asked sync.WaitGroup
+	asked.Go(func() { device = c.node(ctx) })
+	answers, failures := make([]status, len(c.sources.Functions)), make([]error, len(c.sources.Functions))
+	for i, function := range c.sources.Functions {
+		asked.Go(func() { failures[i] = c.get(ctx, function.Address, pathStatus, &answers[i]) })
+	}
+	asked.Wait()
+	for i, function := range c.sources.Functions {
+		state, err := answers[i].state(function.Name)
+		if err = cmp.Or(failures[i], err); err != nil {
+			device.Problems = append(device.Problems, note("function %s did not say what it is: %v", function.Name, err))
+			continue
+		}
+		device.Functions = append(device.Functions, state)
+	}
+	return device
+}
+
+// node asks the observer.
+func (c *Collector) node(ctx context.Context) measure.DeviceState {
 	if c.sources.Observer == "" {
 		return measure.DeviceState{Problems: []string{noObserver}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, nodePatience)
-	defer cancel()
 	var node observer.Node
 	if err := c.get(ctx, c.sources.Observer, observer.PathNode, &node); err != nil {
 		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
@@ -109,7 +134,7 @@ func (c *Collector) Look(ctx context.Context) Look {
 		}
 		asked.Go(func() {
 			var answer status
-			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, "/status", &answer); failures[i+1] == nil {
+			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, pathStatus, &answer); failures[i+1] == nil {
 				look.functions[i] = &answer
 			}
 		})

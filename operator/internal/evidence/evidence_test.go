@@ -16,9 +16,12 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
 	"vnfbench.io/operator/internal/vnf/cpu"
+	"vnfbench.io/operator/internal/vnf/filter"
 	"vnfbench.io/operator/internal/vnf/kernel"
+	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 var started = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
@@ -96,8 +99,8 @@ func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int)
 	if err := json.Unmarshal(text, &out); err != nil {
 		panic(err)
 	}
-	out["encryptionGateway"] = map[string]any{"protocol": "WireGuard", "threads": 2, "failedPackets": 0, "encryptedBytes": uint64(matches) * 1500, "inner": map[string]any{"x": 1}}
-	out["firewall"] = map[string]any{"backend": "nftables", "rules": 25, "matchPackets": matches}
+	out["encryptionGateway"] = map[string]any{"protocol": "WireGuard", "implementation": "Userspace", "threads": 2, "tunnelMTUBytes": 1500, "failedPackets": 0, "encryptedBytes": uint64(matches) * 1500, "inner": map[string]any{"x": 1}}
+	out["firewall"] = map[string]any{"backend": "nftables", "implementation": "nf_tables", "loadMilliseconds": 40, "rules": 25, "matchPackets": matches}
 	return out
 }
 
@@ -246,25 +249,60 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-func TestNode(t *testing.T) {
+func TestDevice(t *testing.T) {
 	node, address := newPods(t)
 	node.say(observer.PathNode, observer.Node{Machine: measure.Machine{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
 	c := New(measure.Sources{Observer: address})
 	defer c.Close()
-	got := c.Node(t.Context())
+	got := c.Device(t.Context())
 	if got.Machine == nil || got.Machine.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
 	node.say(observer.PathNode, "nonsense")
-	if got := c.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
+	if got := c.Device(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
 	none := New(measure.Sources{})
-	if got := none.Node(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
+	if got := none.Device(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := none.Between(none.Look(t.Context()), none.Look(t.Context()), time.Second); got.Node != nil || len(got.Notes) != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What the functions are is asked once; one that does not say it is named.
+func TestDeviceFunctions(t *testing.T) {
+	whole, wholeAddress := newPods(t)
+	bare, bareAddress := newPods(t)
+	odd, oddAddress := newPods(t)
+	_, silentAddress := newPods(t)
+	whole.say("/status", agent.Status{
+		Firewall: &filter.Status{Implementation: filter.ImplementationNFTables, Rules: 25, LoadMilliseconds: 40},
+		Gateway:  &tunnel.Status{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
+	})
+	bare.say("/status", `{"name":"r1","firewall":null}`)
+	odd.say("/status", `{"firewall":{"rules":"many"}}`)
+	c := New(measure.Sources{Functions: []measure.FunctionSource{
+		{Name: "silent", Address: silentAddress}, {Name: "gw", Address: wholeAddress}, {Name: "r1", Address: bareAddress}, {Name: "odd", Address: oddAddress},
+	}})
+	defer c.Close()
+	got := c.Device(t.Context())
+	want := []measure.FunctionState{
+		{
+			Name:              "gw",
+			Firewall:          &measure.FirewallState{Implementation: "nf_tables", Rules: 25, LoadMilliseconds: 40},
+			EncryptionGateway: &measure.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500},
+		},
+		{Name: "r1"},
+	}
+	if diff := cmp.Diff(want, got.Functions); diff != "" {
+		t.Error(diff)
+	}
+	problems := strings.Join(got.Problems, "\n")
+	if len(got.Problems) != 3 || !strings.Contains(problems, "function silent did not say what it is: HTTP 404") ||
+		!strings.Contains(problems, "function odd did not say what it is: its firewall") {
+		t.Errorf("problems %q", got.Problems)
 	}
 }
 

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -48,6 +49,33 @@ type processor struct {
 	SoftirqNanoseconds int64 `json:"softirqNanoseconds"`
 	StealNanoseconds   int64 `json:"stealNanoseconds"`
 	IdleNanoseconds    int64 `json:"idleNanoseconds"`
+}
+
+// state is what a function says that it is.
+func (s *status) state(name string) (measure.FunctionState, error) {
+	out := measure.FunctionState{Name: name}
+	if s.Firewall != nil {
+		out.Firewall = &measure.FirewallState{}
+		if err := fill(s.Firewall, out.Firewall); err != nil {
+			return out, fmt.Errorf("its firewall: %w", err)
+		}
+	}
+	if s.EncryptionGateway != nil {
+		out.EncryptionGateway = &measure.EncryptionGatewayState{}
+		if err := fill(s.EncryptionGateway, out.EncryptionGateway); err != nil {
+			return out, fmt.Errorf("its encryption gateway: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// fill reads the fields of an object that a struct knows.
+func fill(object map[string]json.RawMessage, into any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
 }
 
 // until is what a function counted between two answers. The second result says

@@ -5,6 +5,7 @@ package guest
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
 )
 
@@ -104,6 +107,12 @@ func (c *cable) receive(within time.Duration) (packet netnstest.Packet, question
 // start boots a machine. The arguments say how, and what its ports are.
 func start(t *testing.T, configuration string, westModel, eastModel string, how ...string) *machine {
 	t.Helper()
+	return startWithKeys(t, configuration, map[string]string{"private.key": "secret"}, westModel, eastModel, how...)
+}
+
+// startWithKeys boots one with a disk of these files.
+func startWithKeys(t *testing.T, configuration string, files map[string]string, westModel, eastModel string, how ...string) *machine {
+	t.Helper()
 	const program = "qemu-system-x86_64"
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("%s is not here: make test-guest installs it", program)
@@ -129,14 +138,21 @@ func start(t *testing.T, configuration string, westModel, eastModel string, how 
 	for _, side := range []string{"west", "east"} {
 		arguments = append(arguments, "-netdev", fmt.Sprintf("dgram,id=%[1]s,local.type=unix,local.path=%[2]s/%[1]s.guest,remote.type=unix,remote.path=%[2]s/%[1]s", side, dir))
 	}
-	for name, content := range map[string]string{"user-data": configuration, "meta-data": "instance-id: boot\n", "private.key": "secret"} {
+	for name, content := range map[string]string{"user-data": configuration, "meta-data": "instance-id: boot\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var keyFiles []string
+	for name, content := range files {
+		keyFiles = append(keyFiles, filepath.Join(dir, name))
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	seed, keys := filepath.Join(dir, "seed.iso"), filepath.Join(dir, "keys.iso")
 	makeISO(t, seed, SeedLabel, filepath.Join(dir, "user-data"), filepath.Join(dir, "meta-data"))
-	makeISO(t, keys, KeysLabel, filepath.Join(dir, "private.key"))
+	makeISO(t, keys, KeysLabel, keyFiles...)
 	arguments = append(arguments,
 		"-drive", "if=none,id=seed,format=raw,readonly=on,file="+seed, "-device", "virtio-blk-pci,drive=seed",
 		"-drive", "if=none,id=keys,format=raw,readonly=on,media=cdrom,file="+keys, "-device", "ide-cd,drive=keys")
@@ -263,6 +279,112 @@ func TestBoot(t *testing.T) {
 				if !strings.Contains(m.console.String(), want) {
 					t.Errorf("no %q on the console", want)
 				}
+			}
+			m.requirePowerOff(t)
+		})
+	}
+}
+
+// TestBootWithVLAN: the guest's kernel has 802.1Q, so this is where a function's
+// tagged port carries packets.
+func TestBootWithVLAN(t *testing.T) {
+	dir := files(t)
+	const west = `"name": "west", `
+	m := start(t, strings.Replace(userData, west, west+`"vlan": 100, `, 1), "virtio-net-pci", "virtio-net-pci",
+		"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet")
+	m.await(t, http.StatusOK)
+	for _, family := range [][2]string{{"198.18.0.1", "198.18.1.2"}, {"2001:2::1", "2001:2:0:1::2"}} {
+		packet := netnstest.Packet{
+			SourceMAC: generatorWest, DestinationMAC: routerWest,
+			Source:      netip.AddrPortFrom(netip.MustParseAddr(family[0]), 1024),
+			Destination: netip.AddrPortFrom(netip.MustParseAddr(family[1]), 9),
+		}
+		// Packets with another payload for each tag, until one has come through.
+		for attempt, came := 1, false; !came; attempt++ {
+			for payload, tag := range map[string][]byte{"right": {0x81, 0, 0, 100}, "wrong": {0x81, 0, 0, 101}, "none!": nil} {
+				packet.Payload = payload
+				frame, err := packet.Frame()
+				if err != nil {
+					t.Fatal(err)
+				}
+				tagged := slices.Insert(frame, 12, tag...)
+				if _, err := m.west.connection.WriteToUnix(tagged, m.west.guest); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for {
+				got, _, err := m.east.receive(500 * time.Millisecond)
+				if errors.Is(err, os.ErrDeadlineExceeded) && (came || attempt < 20) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("nothing arrived: %v", err)
+				}
+				if got.Source.Addr() != packet.Source.Addr() { // of the other family, and late
+					continue
+				}
+				if got.Payload != "right" {
+					t.Errorf("a packet whose tag is %q was forwarded", got.Payload)
+				}
+				came = true
+			}
+		}
+	}
+	m.requirePowerOff(t)
+}
+
+// TestBootFunctions: the guest has every module that a function asks its kernel
+// for; a function is ready only when the kernel took all of it.
+func TestBootFunctions(t *testing.T) {
+	dir := files(t)
+	key := base64.StdEncoding.EncodeToString(make([]byte, vnf.IPsecKeyBytes))
+	firewall := func(backend, mode string) func(*vnf.Config) {
+		return func(c *vnf.Config) {
+			c.Function = vnf.FunctionFirewall
+			c.Firewall = &vnf.Firewall{
+				Backend: backend, Mode: mode, Forwarding: vnf.ForwardingRouted, Rules: 100, MatchBy: vnf.MatchByAddress,
+				MatchPosition: "Last", Verdict: "Accept", DefaultPolicy: "Drop",
+			}
+			if mode == vnf.ModeStateful {
+				c.Firewall.TrackedFlows = 2
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		change  func(*vnf.Config)
+		forward bool
+	}{
+		"nftables": {firewall(vnf.BackendNftables, vnf.ModeStateful), true},
+		"iptables": {firewall(vnf.BackendIptables, vnf.ModeStateless), true},
+		"IPsec": {func(c *vnf.Config) {
+			c.Function = vnf.FunctionEncryptionGateway
+			c.Gateway = &vnf.Gateway{
+				Protocol: vnf.ProtocolIPsec, Implementation: vnf.ImplementationKernel, Port: "east", TunnelMTUBytes: 1400,
+				Local: netip.MustParseAddr("198.18.1.1"), Peer: netip.MustParseAddr("198.18.1.2"),
+				LocalNetworks:  []netip.Prefix{netip.MustParsePrefix("198.18.128.0/17")},
+				RemoteNetworks: []netip.Prefix{netip.MustParsePrefix("198.19.128.0/17")},
+				SPIOut:         0x1000, SPIIn: 0x1001, Keys: vnf.KeyFiles{Out: vnf.KeyOut, In: vnf.KeyIn},
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var config vnf.Config
+			if err := json.Unmarshal([]byte(userData), &config); err != nil {
+				t.Fatal(err)
+			}
+			tc.change(&config)
+			text, err := json.Marshal(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := startWithKeys(t, string(text), map[string]string{vnf.KeyOut: key, vnf.KeyIn: key}, "virtio-net-pci", "virtio-net-pci",
+				"-cpu", "max", "-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet")
+			m.await(t, http.StatusOK)
+			if tc.forward {
+				m.requireForwarding(t)
+			}
+			if strings.Contains(m.console.String(), key) {
+				t.Error("a key is on the console")
 			}
 			m.requirePowerOff(t)
 		})

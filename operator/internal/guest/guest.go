@@ -76,6 +76,9 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		if err := loadCiphers(index, config, log); err != nil {
 			log.Warn("loading modules", "problem", err.Error())
 		}
+		if err := loadFunction(index, config); err != nil {
+			log.Warn("loading modules", "problem", err.Error())
+		}
 		function = kernel.New(config, KeysDirectory, log)
 		tell = agent.New(config, function, meter, started, log)
 	}
@@ -139,6 +142,35 @@ func loadCiphers(index *modules.Index, config *vnf.Config, log *slog.Logger) err
 	return err
 }
 
+// loadFunction loads what the kernel does not ask for itself.
+func loadFunction(index *modules.Index, config *vnf.Config) error {
+	var problems []error
+	for _, name := range unasked(config) {
+		if _, err := index.Load(name); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// unasked are the modules that a function needs and whose absence the kernel
+// only tells: the file of TUN devices is made when their driver is loaded,
+// x_tables answers nobody before it is there, and br_netfilter has nothing that
+// asks for it.
+func unasked(config *vnf.Config) []string {
+	var names []string
+	if g := config.Gateway; g != nil && g.Protocol == vnf.ProtocolWireGuard && g.Implementation != vnf.ImplementationKernel {
+		names = append(names, "tun")
+	}
+	if f := config.Firewall; f != nil && f.Backend == vnf.BackendIptables && f.Mode != vnf.ModeNone {
+		names = append(names, "ip_tables", "ip6_tables")
+		if f.Forwarding == vnf.ForwardingBridged {
+			names = append(names, "br_netfilter")
+		}
+	}
+	return names
+}
+
 // configure reads the configuration. Without one, the problem says why, and
 // userData is what was read.
 func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *vnf.Config, problem error) {
@@ -149,6 +181,11 @@ func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *
 	config, err = vnf.Parse(userData)
 	if err != nil {
 		return userData, nil, fmt.Errorf("user-data: %w", err)
+	}
+	if config.Gateway != nil {
+		if err := awaitKeys(ctx, log); err != nil {
+			return userData, nil, err
+		}
 	}
 	return userData, config, nil
 }

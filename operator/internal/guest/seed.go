@@ -34,6 +34,9 @@ const (
 	maxSeedBytes = 4 << 20
 )
 
+// errNoKeys says what a gateway's guest lacks.
+var errNoKeys = fmt.Errorf("no disk with the label %q: attach the function's keys as a disk with this label (KubeVirt: a secret volume with this volumeLabel)", KeysLabel)
+
 // errNoSeed says what a person has to attach.
 var errNoSeed = fmt.Errorf("no disk with the label %q: attach a NoCloud disk (ISO 9660 or FAT) with the configuration as its file user-data", SeedLabel)
 
@@ -57,6 +60,30 @@ func seed(ctx context.Context, log *slog.Logger) ([]byte, error) {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-time.After(seedInterval):
+		}
+	}
+}
+
+// awaitKeys waits for the disk of keys, which a gateway cannot do without: the
+// kernel may find it after the NoCloud disk. One that is mounted already is
+// mounted no second time.
+func awaitKeys(ctx context.Context, log *slog.Logger) error {
+	deadline := time.Now().Add(seedPatience)
+	for {
+		if entries, err := os.ReadDir(KeysDirectory); err == nil && len(entries) > 0 {
+			return nil
+		}
+		disks, err := labels(os.DirFS("/sys/block"), "/dev")
+		if keys, found := findLabel(disks, KeysLabel); found {
+			return mountKeys(keys, log)
+		}
+		if time.Now().After(deadline) {
+			return errors.Join(errNoKeys, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(seedInterval):
 		}
 	}

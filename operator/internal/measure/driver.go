@@ -26,7 +26,7 @@ type Notifier interface {
 
 // Description names the driver and what it found out about the ports.
 type Description struct {
-	// Driver is "XDP", "TRex" or "Simulated".
+	// Driver is "XDP", "iperf3" or "Simulated".
 	Driver string `json:"driver"`
 	// TransmitPath names the way out that the port supports, for XDP "Direct" or "InnerVeth".
 	TransmitPath string `json:"transmitPath,omitempty"`

@@ -192,10 +192,41 @@ type DomainThreads struct {
 	Scheduling []string `json:"scheduling,omitempty"`
 }
 
-// DeviceState is what is known of the node that the chain runs on.
+// FunctionState is what a function said of itself before it was measured.
+type FunctionState struct {
+	Name string `json:"name"`
+	// Firewall and EncryptionGateway are nil where the function is none.
+	Firewall          *FirewallState          `json:"firewall,omitempty"`
+	EncryptionGateway *EncryptionGatewayState `json:"encryptionGateway,omitempty"`
+}
+
+// FirewallState is what holds a firewall's rules.
+type FirewallState struct {
+	// Implementation is the part of the kernel: "nf_tables", "x_tables" or "none".
+	Implementation string `json:"implementation"`
+	// Rules that the kernel holds for each IP version, as it counts them.
+	Rules int `json:"rules"`
+	// LoadMilliseconds is how long it took to load them.
+	LoadMilliseconds int64 `json:"loadMilliseconds"`
+}
+
+// EncryptionGatewayState is what encrypts.
+type EncryptionGatewayState struct {
+	Protocol string `json:"protocol"`
+	// Implementation is "Kernel" or "Userspace".
+	Implementation string `json:"implementation"`
+	// Threads that may encrypt at a time in user space; 0 where the kernel does.
+	Threads int `json:"threads,omitempty"`
+	// TunnelMTUBytes is the largest IP packet that goes into the tunnel.
+	TunnelMTUBytes int `json:"tunnelMTUBytes"`
+}
+
+// DeviceState is what is known of the chain, and of the node that it runs on.
 type DeviceState struct {
 	// Machine is nil where it is not known.
 	Machine *Machine `json:"machine,omitempty"`
+	// Functions in the chain's order; those that did not answer are missing.
+	Functions []FunctionState `json:"functions,omitempty"`
 	// Domains are the chain's virtual machines.
 	Domains []Domain `json:"domains,omitempty"`
 	// Problems say what is absent and why.

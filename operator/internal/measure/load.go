@@ -16,13 +16,40 @@ type Load struct {
 func (i Instructions) FramesPerSecond(load Load, frameBytes int) uint64 {
 	switch {
 	case load.Layer1BitsPerSecond > 0:
-		return i.framesOf(load.Layer1BitsPerSecond, frameBytes, FrameOverheadBytes)
+		return i.framesOf(load.Layer1BitsPerSecond, frameBytes, FrameOverheadBytes+i.tagBytes())
 	case load.Layer2BitsPerSecond > 0:
-		return i.framesOf(load.Layer2BitsPerSecond, frameBytes, 0)
+		return i.framesOf(load.Layer2BitsPerSecond, frameBytes, i.tagBytes())
 	case load.LineRatePercent > 0:
 		return i.LineRateFramesPerSecond(frameBytes) * load.LineRatePercent / 100
 	}
 	return load.FramesPerSecond
+}
+
+// LineRateFramesPerSecond is that of the link with what is measured under frameBytes.
+func (i Instructions) LineRateFramesPerSecond(frameBytes int) uint64 {
+	return i.framesOf(i.LinkBitsPerSecond, frameBytes, FrameOverheadBytes+i.tagBytes())
+}
+
+// Layer1BitsPerSecond is the rate on the wire of what is measured under
+// frameBytes, preamble, gap and VLAN tag included.
+func (i Instructions) Layer1BitsPerSecond(framesPerSecond float64, frameBytes int) float64 {
+	if mix := i.MixOf(frameBytes); mix != nil {
+		return mix.Layer1BitsPerSecond(framesPerSecond) + framesPerSecond*float64(i.tagBytes())*8
+	}
+	if packet := i.PacketOf(frameBytes); packet != nil {
+		return packet.Layer1BitsPerSecond(framesPerSecond)
+	}
+	return Layer1BitsPerSecond(framesPerSecond, frameBytes+i.tagBytes())
+}
+
+// tagBytes is what frames have beside their size at a port with a VLAN tag. With
+// a tag at one port alone, the link there is the one that counts. Packets in
+// fragments have none.
+func (i Instructions) tagBytes() int {
+	if i.Chain.HasVLAN() {
+		return VLANTagBytes
+	}
+	return 0
 }
 
 // framesOf divides bits per second by the bits of a frame with its overhead.

@@ -26,3 +26,30 @@ func TestLoadInFrames(t *testing.T) {
 		}
 	}
 }
+
+// A tag is in no frame size, and in every rate on the wire; at one port is enough.
+func TestLoadWithTag(t *testing.T) {
+	instr := Instructions{LinkBitsPerSecond: 10_000_000_000, FrameBytes: []int{64, 362}, Mixes: []Mix{simple()}}
+	instr.Chain.Ports[1].VLAN = 7
+	for name, c := range map[string]struct {
+		load       Load
+		frameBytes int
+		want       uint64
+	}{
+		"frames":       {Load{FramesPerSecond: 7}, 64, 7},
+		"layer 1":      {Load{Layer1BitsPerSecond: 25_000_000}, 64, 35_511},  // 704 bits
+		"layer 2":      {Load{Layer2BitsPerSecond: 25_000_000}, 64, 45_955},  // 544 bits
+		"layer 1, mix": {Load{Layer1BitsPerSecond: 50_000_000}, 362, 16_198}, // 4630 * 8 / 12 bits
+		"line rate":    {Load{LineRatePercent: 100}, 64, 14_204_545},
+	} {
+		if got := instr.FramesPerSecond(c.load, c.frameBytes); got != c.want {
+			t.Errorf("%s: %d frames/s, want %d", name, got, c.want)
+		}
+	}
+	if got, want := instr.Layer1BitsPerSecond(1000, 64), 704_000.0; got != want {
+		t.Errorf("%v bit/s on layer 1, want %v", got, want)
+	}
+	if got, want := instr.Layer1BitsPerSecond(1200, 362), 1200.0*4630*8/12; got != want {
+		t.Errorf("%v bit/s of the mix on layer 1, want %v", got, want)
+	}
+}

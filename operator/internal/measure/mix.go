@@ -119,14 +119,3 @@ func (i Instructions) MixOf(frameBytes int) *Mix {
 	}
 	return nil
 }
-
-// LineRateFramesPerSecond is that of the link with what is measured under frameBytes.
-func (i Instructions) LineRateFramesPerSecond(frameBytes int) uint64 {
-	if m := i.MixOf(frameBytes); m != nil {
-		return m.LineRateFramesPerSecond(i.LinkBitsPerSecond)
-	}
-	if p := i.PacketOf(frameBytes); p != nil {
-		return p.LineRatePacketsPerSecond(i.LinkBitsPerSecond)
-	}
-	return LineRateFramesPerSecond(i.LinkBitsPerSecond, frameBytes)
-}

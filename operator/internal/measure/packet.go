@@ -112,11 +112,6 @@ func (p Packet) onWire() (bytes, frames int) {
 	return bytes, frames
 }
 
-// LineRatePacketsPerSecond is the most packets that a link can carry.
-func (p Packet) LineRatePacketsPerSecond(linkBitsPerSecond uint64) uint64 {
-	return p.bitsInto(linkBitsPerSecond, FrameOverheadBytes)
-}
-
 // Layer1BitsPerSecond is the packets' rate on the wire, with preamble and gap of
 // every fragment.
 func (p Packet) Layer1BitsPerSecond(packetsPerSecond float64) float64 {

@@ -21,9 +21,9 @@ func (m *Measurer) meet(ctx context.Context) error {
 	for _, record := range m.store.Records() {
 		m.evidenceBytes += evidence.Bytes(record.Evidence)
 	}
-	device := m.evidence.Node(ctx)
+	device := m.evidence.Device(ctx)
 	m.Log.Info("met the chain", "observer", sources.Observer, "functions", len(sources.Functions),
-		"domains", len(device.Domains), "problems", device.Problems)
+		"answered", len(device.Functions), "domains", len(device.Domains), "problems", device.Problems)
 	return m.store.SetDevice(device)
 }
 
@@ -33,6 +33,15 @@ func (m *Measurer) forget() {
 		m.evidence.Close()
 		m.evidence = nil
 	}
+}
+
+// sendingTime is how long a chain carried a trial's traffic: with TCP, the time
+// that does not count included.
+func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
+	if trial.TCP != nil {
+		return time.Duration(outcome.TotalNanoseconds) - trial.Settle()
+	}
+	return time.Duration(outcome.SendingNanoseconds)
 }
 
 // watch looks at the chain before a trial and behind its last frame. What it
@@ -61,7 +70,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 		if !sent {
 			after <- collector.Look(ctx)
 		}
-		found := evidence.Fit(collector.Between(before, <-after, time.Duration(outcome.SendingNanoseconds)), room)
+		found := evidence.Fit(collector.Between(before, <-after, sendingTime(step.Trial, outcome)), room)
 		m.evidenceBytes += evidence.Bytes(found)
 		return found
 	}

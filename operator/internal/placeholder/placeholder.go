@@ -43,6 +43,7 @@ func (v Values) addPort(port vnf.Port, config vnf.Config) {
 	prefix := strings.ToUpper(port.Name[:1]) + port.Name[1:] + "."
 	v[prefix+"MAC"] = port.MAC
 	v[prefix+"MTUBytes"] = strconv.Itoa(port.MTUBytes)
+	v[prefix+"VLAN"] = strconv.Itoa(port.VLAN)
 	for _, address := range port.Addresses {
 		family := familyOf(address.Addr())
 		v[prefix+"Address"+family] = address.String()

@@ -27,7 +27,7 @@ func config() vnf.Config {
 	return vnf.Config{
 		Function: "Custom", Name: "fw",
 		Ports: []vnf.Port{
-			{Name: "west", MAC: "02:00:00:00:00:06", MTUBytes: 1500, Addresses: prefixes("198.18.0.2/24", "2001:2::2/64")},
+			{Name: "west", MAC: "02:00:00:00:00:06", MTUBytes: 1500, VLAN: 100, Addresses: prefixes("198.18.0.2/24", "2001:2::2/64")},
 			{Name: "east", MAC: "02:00:00:00:00:05", MTUBytes: 1400, Addresses: prefixes("198.18.1.1/24", "2001:2:0:1::1/64")},
 		},
 		Routes: []vnf.Route{
@@ -44,12 +44,12 @@ func config() vnf.Config {
 func TestValues(t *testing.T) {
 	want := placeholder.Values{
 		"Name": "fw", "MTUBytes": "1400",
-		"West.MAC": "02:00:00:00:00:06", "West.MTUBytes": "1500",
+		"West.MAC": "02:00:00:00:00:06", "West.MTUBytes": "1500", "West.VLAN": "100",
 		"West.AddressIPv4": "198.18.0.2/24", "West.HostIPv4": "198.18.0.2", "West.PrefixLengthIPv4": "24",
 		"West.AddressIPv6": "2001:2::2/64", "West.HostIPv6": "2001:2::2", "West.PrefixLengthIPv6": "64",
 		"West.NetworkIPv4": "198.18.128.0/17", "West.NetworkIPv6": "2001:2:0:8000::/64",
 		"West.NextHopIPv4": "198.18.0.1", "West.NextHopIPv6": "2001:2::1", "West.NextHopMAC": "02:00:00:00:00:01",
-		"East.MAC": "02:00:00:00:00:05", "East.MTUBytes": "1400",
+		"East.MAC": "02:00:00:00:00:05", "East.MTUBytes": "1400", "East.VLAN": "0",
 		"East.AddressIPv4": "198.18.1.1/24", "East.HostIPv4": "198.18.1.1", "East.PrefixLengthIPv4": "24",
 		"East.AddressIPv6": "2001:2:0:1::1/64", "East.HostIPv6": "2001:2:0:1::1", "East.PrefixLengthIPv6": "64",
 		"East.NetworkIPv4": "198.19.128.0/17", "East.NetworkIPv6": "2001:2:0:9000::/64",

@@ -118,9 +118,9 @@ func checkFrame(in Input, field string, size int) error {
 			}
 		}
 	}
-	if size > XDPMaximumFrameBytes {
-		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d, or send larger packets in fragments with spec.traffic.packets", field, XDPMaximumFrameBytes),
-			"frames of %d bytes are more than the XDP driver can send, which is %d", size, XDPMaximumFrameBytes)
+	if most := maximumFrameBytes(in); size > most {
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d, or send larger packets in fragments with spec.traffic.packets", field, most),
+			"frames of %d bytes are more than the XDP driver can send, which is %d", size, most)
 	}
 	return nil
 }

@@ -235,12 +235,21 @@ func (p *Plan) DevicesOf(function string) map[string]int64 {
 
 // deviceNeeds are what all pods take of device plugins' resources, by name.
 func deviceNeeds(p *Plan) []need {
-	generator, functions := p.DevicesOf(""), map[string]int64{}
+	generator, functions, passedThrough := p.DevicesOf(""), map[string]int64{}, map[string]bool{}
 	for _, function := range p.Functions {
 		for name, number := range p.DevicesOf(function.Name) {
 			functions[name] += number
 		}
+		for _, end := range p.PortsOf(function.Name) {
+			passedThrough[end.ResourceName] = end.PassedThrough()
+		}
 	}
+	return resourceNeeds(generator, functions, passedThrough)
+}
+
+// resourceNeeds are numbers of device plugins' resources as needs, by name;
+// those that are passed through are KubeVirt's to offer.
+func resourceNeeds(generator, functions map[string]int64, passedThrough map[string]bool) []need {
 	all := maps.Clone(generator)
 	maps.Copy(all, functions)
 	var needs []need
@@ -252,20 +261,16 @@ func deviceNeeds(p *Plan) []need {
 				return quantity.Value()
 			},
 			reason: v1alpha1.ReasonResourceMissing,
-			remedy: fmt.Sprintf("let a device plugin offer more of %s on a node that the testbed's selectors match (%s), or correct the name in the testbed", name, offering(p, name)),
+			remedy: fmt.Sprintf("let a device plugin offer more of %s on a node that the testbed's selectors match (%s), or correct the name in the testbed", name, offering(passedThrough[name])),
 		})
 	}
 	return needs
 }
 
 // offering says where the number of a resource is set.
-func offering(p *Plan, resource string) string {
-	for _, segment := range p.Segments {
-		for _, end := range []End{segment.West, segment.East} {
-			if end.ResourceName == resource && end.PassedThrough() {
-				return "KubeVirt's: bind the NICs to vfio-pci, and list them in spec.configuration.permittedHostDevices of the KubeVirt resource"
-			}
-		}
+func offering(passedThrough bool) string {
+	if passedThrough {
+		return "KubeVirt's: bind the NICs to vfio-pci, and list them in spec.configuration.permittedHostDevices of the KubeVirt resource"
 	}
 	return "with the SR-IOV network operator: numVfs of a SriovNetworkNodePolicy"
 }

@@ -55,6 +55,7 @@ type port struct {
 	// ResourceName, VLAN and PCIAddress are empty for a bridge.
 	ResourceName string `json:"resourceName,omitempty"`
 	VLAN         int    `json:"vlan,omitempty"`
+	Tag          int    `json:"tag,omitempty"`
 	PCIAddress   string `json:"pciAddress,omitempty"`
 }
 
@@ -102,7 +103,7 @@ func digest(p *Plan) string {
 }
 
 func portAt(end End) port {
-	p := port{MTUBytes: end.MTUBytes, ResourceName: end.ResourceName, VLAN: end.VLAN, PCIAddress: end.PCIAddress}
+	p := port{MTUBytes: end.MTUBytes, ResourceName: end.ResourceName, VLAN: end.VLAN, Tag: end.Tag, PCIAddress: end.PCIAddress}
 	if end.Existing {
 		p.Network = end.Network
 	}

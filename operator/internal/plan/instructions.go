@@ -60,7 +60,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 // pathOf has frames go from the first host of one stub network to the first of
 // the other, and on Ethernet to the machine next to the sending port.
 func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
-	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface}, {Interface: east.Interface}}}
+	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface, VLAN: west.Tag}, {Interface: east.Interface, VLAN: east.Tag}}}
 	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)
 	flows := flowsOf(traffic)
 	sourcePort, destinationPort := portsOf(flows)

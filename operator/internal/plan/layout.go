@@ -29,6 +29,7 @@ func layOut(in Input) (segments []Segment, calibration *Segment) {
 		if i == last {
 			joinExisting(in, &segment, in.Testbed.Spec.Ports.East, &segment.East, &segment.West)
 		}
+		tagSegment(in, i, &segment)
 		segments = append(segments, segment)
 	}
 	if isBridge(in.Testbed.Spec.Ports.West) && isBridge(in.Testbed.Spec.Ports.East) {
@@ -101,6 +102,7 @@ func calibrationOf(in Input) *Segment {
 		West:   generatorEnd(in, InterfaceCalibrationWest, placeCalibration, hostWest),
 		East:   generatorEnd(in, InterfaceCalibrationEast, placeCalibration, hostEast),
 	}
+	segment.West.Tag, segment.East.Tag = calibrationTag(in), calibrationTag(in)
 	segment.West.Network = names.network(calibrationSegment, InterfaceWest)
 	segment.East.Network = names.network(calibrationSegment, InterfaceEast)
 	return segment
@@ -142,6 +144,7 @@ func portOf(end End, addresses []netip.Prefix) vnf.Port {
 		Interface: end.Interface,
 		MAC:       end.MAC,
 		MTUBytes:  end.MTUBytes,
+		VLAN:      end.Tag,
 		Addresses: addresses,
 	}
 }

@@ -30,6 +30,7 @@ func loadOf(load *v1alpha1.Load) *measure.Load {
 func checkLoads(in Input) error {
 	traffic := in.Run.Spec.Traffic
 	instructions := measure.Instructions{
+		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
 		Mixes:             mixesOf(traffic),
 		Packets:           packetsOf(in),

@@ -127,16 +127,34 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		Tolerations:    in.Testbed.Spec.DeviceUnderTest.Tolerations,
 		Config:         configure(in, index, segments),
 	}
-	if firewall := function.Config.Firewall; firewall != nil {
-		function.Resources.MemoryBytes += int64(firewall.Rules) * bytesPerRule
-	}
-	if gateway := function.Config.Gateway; gateway != nil && gateway.Implementation != vnf.ImplementationKernel {
-		function.Resources.MemoryBytes += userspaceMemoryBytes
-	}
+	function.Resources.MemoryBytes += moreMemory(function)
 	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
 		inMachine(&function, &spec, in.Defaults)
 	}
 	return function
+}
+
+// moreMemory is what a function's configuration needs beside the memory of any
+// function, in bytes.
+func moreMemory(function Function) int64 {
+	var bytes int64
+	if firewall := function.Config.Firewall; firewall != nil {
+		bytes += int64(firewall.Rules) * bytesPerRule
+	}
+	if gateway := function.Config.Gateway; gateway != nil && inUserspace(gateway, function.Runtime) {
+		bytes += userspaceMemoryBytes
+	}
+	return bytes
+}
+
+// inUserspace says that a gateway encrypts outside of the kernel, or may have
+// to: the kernel of a node is not known, that of the reference guest has all
+// that there is.
+func inUserspace(gateway *vnf.Gateway, runtime v1alpha1.Runtime) bool {
+	if runtime == v1alpha1.RuntimeVirtualMachine {
+		return gateway.Implementation == vnf.ImplementationUserspace
+	}
+	return gateway.Implementation != vnf.ImplementationKernel
 }
 
 // resourcesOf gives a pod that names its CPU a limit of the same size, so that

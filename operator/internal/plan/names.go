@@ -36,8 +36,6 @@ type Names struct {
 	// MeasurerPolicy and FunctionsPolicy are NetworkPolicies.
 	MeasurerPolicy  string
 	FunctionsPolicy string
-	// Keys is the Secret with the encryption gateways' keys.
-	Keys string
 	// Observer is a Pod, and the NetworkPolicy beside it.
 	Observer        string
 	EndpointsPolicy string
@@ -61,7 +59,6 @@ func namesOf(run string, uid types.UID) Names {
 		RoleBinding:     base + "-measurer",
 		MeasurerPolicy:  base + "-measurer",
 		FunctionsPolicy: base + "-functions",
-		Keys:            base + "-keys",
 		Observer:        base + "-observer",
 		EndpointsPolicy: base + "-endpoints",
 	}
@@ -69,6 +66,10 @@ func namesOf(run string, uid types.UID) Names {
 
 // Function is the name of a function's Pod, and of the ConfigMap beside it.
 func (n Names) Function(function string) string { return n.Base + "-fn-" + function }
+
+// Keys is the name of the Secret with an encryption gateway's keys. Secrets'
+// names may be longer than a DNS label.
+func (n Names) Keys(function string) string { return n.Base + "-keys-" + function }
 
 // Endpoint is the name of the Pod at an end of the TCP connections, west or
 // east, and of the ConfigMap beside it.

@@ -63,16 +63,8 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		cpu.functions += p.Observer.Resources.RequestMilliCPU
 		memory.functions += p.Observer.Resources.MemoryBytes
 	}
-	// One need more at a time: the first that leaves no pair is what lacks.
 	needs := append(deviceNeeds(p), cpu, memory)
-	for i, lacking := range needs {
-		if _, ok := found.first(needs[:i+1]...); ok {
-			continue
-		}
-		among := found
-		for _, met := range needs[:i] {
-			among = among.with(met)
-		}
+	if lacking, among := found.lacking(needs); lacking != nil {
 		return nil, nil, fail(lacking.reason, lacking.remedy,
 			"the traffic pod%s requests %d%s of %s and %s %d%s in all, but %s",
 			endsToo(p), lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
@@ -94,6 +86,22 @@ func podNeed(field, unit, reason string, generator int64, allocatable func(*core
 		resource: field, unit: unit, generator: generator, allocatable: allocatable, reason: reason,
 		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field, ofMachines(functions, field)),
 	}
+}
+
+// lacking is the first need that leaves no pair of nodes, one need more at a
+// time, and the nodes that meet those before it; nil where a pair has all.
+func (c candidates) lacking(needs []need) (*need, candidates) {
+	for i := range needs {
+		if _, ok := c.first(needs[:i+1]...); ok {
+			continue
+		}
+		among := c
+		for _, met := range needs[:i] {
+			among = among.with(met)
+		}
+		return &needs[i], among
+	}
+	return nil, c
 }
 
 // first is the first pair that has all that is needed.

@@ -27,6 +27,11 @@ func packetsOf(in Input) []measure.Packet {
 
 func checkPackets(in Input) error {
 	for _, packet := range packetsOf(in) {
+		if side := taggedPort(in); side != "" {
+			return fail(v1alpha1.ReasonPacketNotFragmented,
+				fmt.Sprintf("leave the run's spec.traffic.packets out, or the testbed's spec.ports.%s.vlan", side),
+				"the XDP driver sends no packets in fragments on a path with VLAN tags, and port %s of testbed %q has one", side, in.Testbed.Name)
+		}
 		if err := packet.Check(); err != nil {
 			return fail(v1alpha1.ReasonPacketNotFragmented,
 				fmt.Sprintf("correct the run's spec.traffic.packets; what fits a frame belongs to spec.traffic.frameBytes, here as %d", packet.FrameBytes()),

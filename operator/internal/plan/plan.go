@@ -196,6 +196,9 @@ type End struct {
 	// ResourceName is the device plugin's resource that the port takes one of;
 	// empty where it takes none.
 	ResourceName string `json:"resourceName,omitempty"`
+	// Tag is the number of the 802.1Q tag that frames have at the port, by the
+	// generator or the function itself; 0 means none.
+	Tag int `json:"tag,omitempty"`
 	// VLAN is the tag that the port's NIC adds; 0 means none.
 	VLAN int `json:"vlan,omitempty"`
 	// PCIAddress of the whole NIC that the port is; empty for any other port.

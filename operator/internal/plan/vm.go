@@ -67,7 +67,7 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 	platform := spec.EffectivePlatform()
 	f.Machine = &Machine{
 		VCPUs:        platform.VCPUs,
-		MemoryBytes:  platform.Memory.Value(),
+		MemoryBytes:  platform.Memory.Value() + wholePages(moreMemory(*f), platform.Hugepages),
 		Queues:       queuesOf(spec, platform),
 		CPUPlacement: platform.CPUPlacement,
 		NUMA:         platform.NUMA,
@@ -92,6 +92,17 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 		// The guest names its NICs itself: the function finds them by their MAC addresses.
 		f.Config.Ports[i].Interface = ""
 	}
+}
+
+// wholePages rounds up to the size of the pages that back a machine's memory,
+// without hugepages to mebibytes.
+func wholePages(bytes int64, hugepages v1alpha1.HugepageSize) int64 {
+	page := int64(mebibyte)
+	if hugepages != "" {
+		size := resource.MustParse(string(hugepages)) // of the API's enum
+		page = size.Value()
+	}
+	return (bytes + page - 1) / page * page
 }
 
 // queuesOf are the queue pairs of the Virtio ports; admission has seen to it

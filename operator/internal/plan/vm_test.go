@@ -225,3 +225,45 @@ func TestMachinesNode(t *testing.T) {
 		t.Errorf("generator on %q, chain on %q, want them apart", p.GeneratorNode, p.DeviceNode)
 	}
 }
+
+// TestMachineMemory: what a function's configuration needs is added to the
+// guest's memory, as it is to a pod's, in whole pages.
+func TestMachineMemory(t *testing.T) {
+	const mi = 1 << 20
+	firewall := func(rules int32, hugepages v1alpha1.HugepageSize) func(f *v1alpha1.NetworkFunction) {
+		return func(f *v1alpha1.NetworkFunction) {
+			f.Function, f.Firewall = v1alpha1.FunctionFirewall, &v1alpha1.Firewall{Rules: rules}
+			f.Platform = &v1alpha1.Platform{Hugepages: hugepages}
+		}
+	}
+	gateway := func(implementation v1alpha1.EncryptionImplementation) func(f *v1alpha1.NetworkFunction) {
+		return func(f *v1alpha1.NetworkFunction) {
+			f.Function, f.EncryptionGateway = v1alpha1.FunctionEncryptionGateway, &v1alpha1.EncryptionGateway{Implementation: implementation}
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(f *v1alpha1.NetworkFunction)
+		bytes  int64
+	}{
+		"1,000 rules":                {firewall(1000, ""), 514 * mi},
+		"20,000 rules":               {firewall(20_000, ""), 552 * mi},
+		"1,000 rules in large pages": {firewall(1001, "2Mi"), 514 * mi},
+		"WireGuard":                  {gateway(v1alpha1.EncryptionAuto), 512 * mi},
+		"WireGuard in user space":    {gateway(v1alpha1.EncryptionUserspace), 960 * mi},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := plantest.MachineInput(2)
+			in.Nodes[0].Status.Allocatable["hugepages-2Mi"] = resource.MustParse("4Gi")
+			for i := range in.Run.Spec.Chain {
+				tc.change(&in.Run.Spec.Chain[i])
+			}
+			f := mustMake(t, in).Functions[0]
+			if f.Machine.MemoryBytes != tc.bytes {
+				t.Errorf("%d bytes, want %d", f.Machine.MemoryBytes, tc.bytes)
+			}
+			if f.Machine.Hugepages == "" && f.Resources.MemoryBytes <= tc.bytes {
+				t.Errorf("the pod requests %d bytes", f.Resources.MemoryBytes)
+			}
+		})
+	}
+}

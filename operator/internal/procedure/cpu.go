@@ -10,8 +10,15 @@ const (
 	// chain used at one frame size, and what single functions did in a run.
 	mostCPUFigures      = 24
 	mostFunctionFigures = 256
-	// counterMatchPackets is the firewall's own count of its matching rule.
-	counterMatchPackets = "firewall.matchPackets"
+)
+
+// Counters of a firewall, as its evidence names them.
+const (
+	counterEntered     = "firewall.enteredPackets"
+	counterMatched     = "firewall.matchPackets"
+	counterUnmatched   = "firewall.unmatchedPackets"
+	counterKnown       = "firewall.knownFlowPackets"
+	counterEstablished = "firewall.establishedPackets"
 )
 
 // addCPU puts beside each figure what the chain used in the trials that made it.
@@ -142,7 +149,7 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 			node.addKnown("threads", e.SoftirqThreadsMilliseconds, e.ElapsedMilliseconds)
 		}
 		for _, f := range e.Functions {
-			functions = addFunction(functions, f, *e)
+			functions = addFunction(functions, f, r)
 		}
 	}
 	if cpus > 0 {
@@ -162,11 +169,13 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 type functionSums struct {
 	name                   string
 	process, guest, domain sums
-	dropped, matched       *int64
+	dropped                *int64
+	firewall               *v1alpha1.FirewallCounts
 }
 
-func addFunction(all []*functionSums, f measure.FunctionEvidence, e measure.Evidence) []*functionSums {
+func addFunction(all []*functionSums, f measure.FunctionEvidence, r measure.Record) []*functionSums {
 	var s *functionSums
+	e := r.Evidence
 	for _, known := range all {
 		if known.name == f.Name {
 			s = known
@@ -195,10 +204,34 @@ func addFunction(all []*functionSums, f measure.FunctionEvidence, e measure.Evid
 	if len(f.Ports) > 0 || e.Shortened {
 		s.dropped = plus(s.dropped, f.DroppedFrames())
 	}
-	if matched, found := f.Counters[counterMatchPackets]; found {
-		s.matched = plus(s.matched, matched)
-	}
+	s.addFirewall(f.Counters, r)
 	return all
+}
+
+// addFirewall adds up what a firewall counted. Counters that did not move are
+// not in the evidence, so one that did makes the others known.
+func (s *functionSums) addFirewall(counters map[string]int64, r measure.Record) {
+	walk := v1alpha1.FirewallCounts{
+		EnteredPackets: counters[counterEntered], MatchedPackets: counters[counterMatched], UnmatchedPackets: counters[counterUnmatched],
+		KnownFlowPackets: counters[counterKnown] + counters[counterEstablished],
+	}
+	if walk == (v1alpha1.FirewallCounts{}) {
+		return
+	}
+	if s.firewall == nil {
+		s.firewall = &v1alpha1.FirewallCounts{}
+	}
+	s.firewall.EnteredPackets += walk.EnteredPackets
+	s.firewall.MatchedPackets += walk.MatchedPackets
+	s.firewall.UnmatchedPackets += walk.UnmatchedPackets
+	s.firewall.KnownFlowPackets += walk.KnownFlowPackets
+	for _, d := range r.Outcome.Directions {
+		sent := d.SentFrames
+		if r.Trial.Packet != nil {
+			sent = d.SentFragments
+		}
+		s.firewall.SentFrames = plus(s.firewall.SentFrames, signed(sent))
+	}
 }
 
 func plus(sum *int64, n int64) *int64 {
@@ -210,7 +243,7 @@ func plus(sum *int64, n int64) *int64 {
 
 func (s *functionSums) result() v1alpha1.FunctionCPU {
 	out := v1alpha1.FunctionCPU{
-		Name: s.name, ProcessMilliCPU: s.process.known("process"), DroppedFrames: s.dropped, MatchedPackets: s.matched,
+		Name: s.name, ProcessMilliCPU: s.process.known("process"), DroppedFrames: s.dropped, Firewall: s.firewall,
 	}
 	if len(s.guest) > 0 {
 		out.Guest = &v1alpha1.GuestCPU{

@@ -35,7 +35,7 @@ func TestUsedIn(t *testing.T) {
 		e.Functions = []measure.FunctionEvidence{{
 			Name: "fw", ElapsedMilliseconds: 2000, Guest: &measure.CPUTime{SoftirqMilliseconds: 1800, StealMilliseconds: 20},
 			Domain:   &measure.DomainTime{VCPUMilliseconds: new(int64(2400)), GuestMilliseconds: new(int64(2100)), VhostMilliseconds: new(int64(1800))},
-			Counters: map[string]int64{counterMatchPackets: 7},
+			Counters: map[string]int64{counterEntered: 9, counterMatched: 7, counterKnown: 2, counterEstablished: 1},
 		}}
 	}
 	for name, test := range map[string]struct {
@@ -61,8 +61,8 @@ func TestUsedIn(t *testing.T) {
 				Trials: 1, Node: &v1alpha1.NodeCPU{CPUs: 4, UserMilliCPU: 50, SystemMilliCPU: 7, SoftirqMilliCPU: 300, SoftirqThreadsMilliCPU: new(int64(10))},
 				Functions: []v1alpha1.FunctionCPU{{
 					Name: "fw", Guest: &v1alpha1.GuestCPU{SoftirqMilliCPU: 900, StealMilliCPU: 10},
-					Domain:         &v1alpha1.DomainCPU{VCPUMilliCPU: new(int64(800)), GuestMilliCPU: new(int64(700)), VhostMilliCPU: new(int64(600))},
-					MatchedPackets: new(int64(7)),
+					Domain:   &v1alpha1.DomainCPU{VCPUMilliCPU: new(int64(800)), GuestMilliCPU: new(int64(700)), VhostMilliCPU: new(int64(600))},
+					Firewall: &v1alpha1.FirewallCounts{EnteredPackets: 9, MatchedPackets: 7, KnownFlowPackets: 3},
 				}},
 			},
 			found: true,
@@ -245,5 +245,43 @@ func TestRecordsWithoutEvidence(t *testing.T) {
 	text, err := json.Marshal(measure.Record{})
 	if err != nil || strings.Contains(string(text), "evidence") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A firewall's counters stand beside the frames of the same trials.
+func TestFirewallCounts(t *testing.T) {
+	record := func(packet *measure.Packet, counters map[string]int64, directions ...measure.DirectionOutcome) measure.Record {
+		return measure.Record{
+			Trial: measure.Trial{Packet: packet}, Outcome: measure.Outcome{Directions: directions},
+			Evidence: &measure.Evidence{Functions: []measure.FunctionEvidence{{Name: "fw", Counters: counters}}},
+		}
+	}
+	both := []measure.DirectionOutcome{{SentFrames: 100}, {SentFrames: 50}}
+	for name, test := range map[string]struct {
+		records []measure.Record
+		want    *v1alpha1.FirewallCounts
+	}{
+		"no firewall": {[]measure.Record{record(nil, map[string]int64{"encryptionGateway.encryptedBytes": 7}, both...)}, nil},
+		"stateless": {
+			[]measure.Record{record(nil, map[string]int64{counterEntered: 149, counterMatched: 149}, both...), record(nil, map[string]int64{counterEntered: 150, counterUnmatched: 150}, both...)},
+			&v1alpha1.FirewallCounts{SentFrames: new(int64(300)), EnteredPackets: 299, MatchedPackets: 149, UnmatchedPackets: 150},
+		},
+		// A trial whose counters had no room in the results is in neither sum.
+		"one without counters": {
+			[]measure.Record{record(nil, map[string]int64{counterKnown: 150}, both...), record(nil, nil, both...)},
+			&v1alpha1.FirewallCounts{SentFrames: new(int64(150)), KnownFlowPackets: 150},
+		},
+		"fragments": {
+			[]measure.Record{record(&measure.Packet{}, map[string]int64{counterEntered: 300}, measure.DirectionOutcome{SentFrames: 100, SentFragments: 300})},
+			&v1alpha1.FirewallCounts{SentFrames: new(int64(300)), EnteredPackets: 300},
+		},
+		"TCP": {[]measure.Record{record(nil, map[string]int64{counterEstablished: 8})}, &v1alpha1.FirewallCounts{KnownFlowPackets: 8}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := usedIn(test.records)
+			if diff := cmp.Diff(test.want, got.Functions[0].Firewall); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

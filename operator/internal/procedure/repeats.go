@@ -104,7 +104,7 @@ func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes in
 		rate := int64(math.Floor(mean(rates)))
 		first.FramesPerSecond = rate
 		first.FragmentsPerSecond = fragmentsPerSecond(w.instr, rate, frameBytes)
-		first.Layer1BitsPerSecond = int64(layer1(w.instr, float64(rate), frameBytes))
+		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), frameBytes))
 		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, frameBytes)))
 		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
 		out = append(out, first)

@@ -72,16 +72,6 @@ func fragmentsPerSecond(instr measure.Instructions, packetsPerSecond int64, fram
 	return new(packetsPerSecond * int64(packet.FragmentCount()))
 }
 
-func layer1(instr measure.Instructions, framesPerSecond float64, frameBytes int) float64 {
-	if mix := instr.MixOf(frameBytes); mix != nil {
-		return mix.Layer1BitsPerSecond(framesPerSecond)
-	}
-	if packet := instr.PacketOf(frameBytes); packet != nil {
-		return packet.Layer1BitsPerSecond(framesPerSecond)
-	}
-	return measure.Layer1BitsPerSecond(framesPerSecond, frameBytes)
-}
-
 func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 	var out []v1alpha1.CalibrationFrame
 	for _, frameBytes := range w.instr.FrameBytes {
@@ -125,7 +115,7 @@ func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
 			Regularity:                v1alpha1.Irregular,
 			FramesPerSecond:           signed(rate),
 			FragmentsPerSecond:        fragmentsPerSecond(w.instr, signed(rate), frameBytes),
-			Layer1BitsPerSecond:       int64(layer1(w.instr, float64(rate), frameBytes)),
+			Layer1BitsPerSecond:       int64(w.instr.Layer1BitsPerSecond(float64(rate), frameBytes)),
 			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, frameBytes))),
 			LowerBoundFramesPerSecond: signed(r.LowerBoundFramesPerSecond),
 			UpperBoundCause:           w.cause(p, r),

@@ -106,10 +106,12 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 	out := &v1alpha1.TCPResult{}
 	for _, n := range w.instr.TCP.Streams {
 		repeats := map[measure.Direction][]measure.TCPDirectionOutcome{}
+		var records []measure.Record
 		for _, p := range w.parts {
 			if p.stage != measure.StageTCP || p.streams != n || !p.over {
 				continue
 			}
+			records = append(records, *p.last())
 			outcome := p.last().Outcome.TCP
 			for _, d := range outcome.Directions {
 				repeats[d.Direction] = append(repeats[d.Direction], d)
@@ -121,6 +123,10 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 			if group := repeats[direction]; len(group) > 0 {
 				result.Directions = append(result.Directions, combineTCP(group))
 			}
+		}
+		if used, found := usedIn(records); found {
+			used.Figure = v1alpha1.CPUAtTCP
+			result.CPU = &used
 		}
 		if len(result.Directions) > 0 {
 			out.Streams = append(out.Streams, result)

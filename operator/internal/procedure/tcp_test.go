@@ -3,6 +3,7 @@ package procedure
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,5 +194,38 @@ func TestThreads(t *testing.T) {
 		if got := threads([]v1alpha1.TCPEnd{{Tool: "iperf 3.17"}, {Tool: tool}}, 4); got != want {
 			t.Errorf("%q: %d threads, want %d", tool, got, want)
 		}
+	}
+}
+
+// What the chain used stands beside each number of connections, over all repeats;
+// what is missing is said.
+func TestTCPUse(t *testing.T) {
+	instr := tcpOnly(1, 4)
+	records := []measure.Record{tcpRecord(0, 1, 0, 1e9), tcpRecord(1, 4, 0, 3e9), tcpRecord(2, 1, 1, 1e9), tcpRecord(3, 4, 1, 3e9)}
+	if figures := Results(instr, records); figures.TCP.Streams[0].CPU != nil {
+		t.Errorf("a use that nobody has seen: %+v", figures.TCP.Streams[0].CPU)
+	}
+	for i, softirq := range []int64{300, 1200, 500, 1400} {
+		records[i].Evidence = seen(func(e *measure.Evidence) { e.Node.SoftirqMilliseconds = softirq })
+	}
+	records[3].Evidence.Notes = []string{"function r1 did not answer: it took too long"}
+	figures := Results(instr, records)
+	for i, want := range []int64{400, 1300} {
+		got := figures.TCP.Streams[i].CPU
+		if got == nil || got.Figure != v1alpha1.CPUAtTCP || got.Trials != 2 || got.Node.SoftirqMilliCPU != want || len(got.Functions) != 1 {
+			t.Errorf("%d connections: %+v, want %d milli-CPU in softirq", figures.TCP.Streams[i].Streams, got, want)
+		}
+	}
+	missing := 0
+	for _, w := range figures.Warnings {
+		if w.Code == v1alpha1.WarningEvidenceMissing {
+			missing++
+			if w.FrameBytes != nil || !strings.Contains(w.Message, "In 1 of 4 trials") {
+				t.Errorf("%+v", w)
+			}
+		}
+	}
+	if missing != 1 {
+		t.Errorf("%d warnings: %+v", missing, figures.Warnings)
 	}
 }

@@ -45,7 +45,7 @@ func (w *walk) warnings() []v1alpha1.Warning {
 	d := &doubtful{seen: map[string]bool{}}
 	if w.instr.Calibration == nil && len(w.instr.FrameBytes) > 0 {
 		d.add(v1alpha1.WarningNotCalibrated, 0,
-			"The testbed's ports allow no trial without a device, so the generator's own limit and latency are unknown.")
+			"The testbed's ports are not both bridges, so they allow no trial without a device: the generator's own limit and latency are unknown.")
 	}
 	w.warnShortTrials(d)
 	for _, frameBytes := range w.instr.FrameBytes {
@@ -71,6 +71,8 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		w.warnEvidence(d, frameBytes)
 	}
 	w.warnTCP(d)
+	// Trials of TCP have no frame size.
+	w.warnEvidence(d, 0)
 	return d.list
 }
 

@@ -28,3 +28,26 @@ func TestChainSection(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestChainSectionInItsWords(t *testing.T) {
+	gateway := func(implementation string, threads int32) *v1alpha1.EncryptionGatewayReport {
+		return &v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: implementation, Threads: threads}
+	}
+	doc := Document{Chain: []v1alpha1.FunctionReport{
+		{Name: "r"}, {Name: "k", EncryptionGateway: gateway("Kernel", 0)}, {Name: "u", EncryptionGateway: gateway("Userspace", 4)},
+		{Name: "w", Firewall: &v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}},
+		{Name: "n", Firewall: &v1alpha1.FirewallReport{Implementation: "none"}},
+	}}
+	var got []string
+	s := chainSection(doc)
+	for _, row := range s.rows {
+		if len(row) != len(s.columns) {
+			t.Fatalf("%d cells under %d heads", len(row), len(s.columns))
+		}
+		got = append(got, row[3])
+	}
+	want := []string{"", "WireGuard in the kernel", "WireGuard in user space, 4 threads", "nf_tables, 1001 rules loaded in 40 ms", "no rules"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

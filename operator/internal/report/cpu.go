@@ -27,18 +27,51 @@ func countIfKnown(n *int64) string {
 }
 
 // figureName is what a CPU use stands beside, for people.
-func figureName(c v1alpha1.CPUResult) string {
+func figureName(c use) string {
 	words := map[v1alpha1.CPUFigure]string{
 		v1alpha1.CPUAtThroughput: "throughput", v1alpha1.CPUAtLatency: "latency", v1alpha1.CPUAtFixedLoad: "fixed load",
-		v1alpha1.CPUAtReceiveRate: "receive rate", v1alpha1.CPUAtSoak: "soak",
+		v1alpha1.CPUAtReceiveRate: "receive rate", v1alpha1.CPUAtSoak: "soak", v1alpha1.CPUAtTCP: "TCP",
 	}
-	return strings.TrimSpace(words[c.Figure] + " " + c.Name)
+	name := strings.TrimSpace(words[c.Figure] + " " + c.Name)
+	switch {
+	case c.streams == 1:
+		name += ", 1 connection"
+	case c.streams > 1:
+		name += fmt.Sprintf(", %d connections", c.streams)
+	}
+	return name
 }
 
-func eachCPU(doc Document, visit func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult)) {
+// use is a CPU use with what it stands beside.
+type use struct {
+	v1alpha1.CPUResult
+	// frameBytes and mix are those of the frames; frameBytes is 0 with TCP.
+	frameBytes int32
+	mix        string
+	// streams is the number of TCP connections; 0 without TCP.
+	streams int32
+}
+
+// frames is the size as a cell.
+func (u use) frames() string {
+	if u.frameBytes == 0 {
+		return none
+	}
+	return count(u.frameBytes)
+}
+
+func eachCPU(doc Document, visit func(c use)) {
 	for _, frame := range doc.Results {
 		for _, c := range frame.CPU {
-			visit(frame, c)
+			visit(use{CPUResult: c, frameBytes: frame.FrameBytes, mix: frame.Mix})
+		}
+	}
+	if doc.TCP == nil {
+		return
+	}
+	for _, s := range doc.TCP.Streams {
+		if s.CPU != nil {
+			visit(use{CPUResult: *s.CPU, streams: s.Streams})
 		}
 	}
 }
@@ -48,10 +81,10 @@ func nodeCPUSection(doc Document) section {
 		number("Frame bytes"), left("At"), number("Trials"), number("CPUs"), number("User"), number("System"), number("Interrupt"),
 		number("Softirq"), number("of it deferred"), number("Guests"), number("Steal"),
 	}}
-	eachCPU(doc, func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult) {
+	eachCPU(doc, func(c use) {
 		if n := c.Node; n != nil {
 			s.rows = append(s.rows, []string{
-				count(frame.FrameBytes), figureName(c), count(c.Trials), count(n.CPUs), cores(n.UserMilliCPU), cores(n.SystemMilliCPU),
+				c.frames(), figureName(c), count(c.Trials), count(n.CPUs), cores(n.UserMilliCPU), cores(n.SystemMilliCPU),
 				cores(n.IRQMilliCPU), cores(n.SoftirqMilliCPU), coresIfKnown(n.SoftirqThreadsMilliCPU), cores(n.GuestMilliCPU), cores(n.StealMilliCPU),
 			})
 		}
@@ -67,11 +100,11 @@ func functionCPUSection(doc Document) section {
 		number("Frame bytes"), left("At"), left("Function"), number("Process"),
 		number("Guest: user"), number("Guest: system"), number("Guest: interrupt"), number("Guest: softirq"), number("Guest: steal"),
 		number("Node: vCPUs"), number("of it in the guest"), number("Node: emulator"), number("Node: I/O threads"), number("Node: vhost"),
-		number("Dropped frames"), number("Matched packets"),
+		number("Dropped frames"),
 	}}
-	eachCPU(doc, func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult) {
+	eachCPU(doc, func(c use) {
 		for _, f := range c.Functions {
-			row := []string{count(frame.FrameBytes), figureName(c), f.Name, coresIfKnown(f.ProcessMilliCPU)}
+			row := []string{c.frames(), figureName(c), f.Name, coresIfKnown(f.ProcessMilliCPU)}
 			if g := f.Guest; g != nil {
 				row = append(row, cores(g.UserMilliCPU), cores(g.SystemMilliCPU), cores(g.IRQMilliCPU), cores(g.SoftirqMilliCPU), cores(g.StealMilliCPU))
 			} else {
@@ -83,10 +116,44 @@ func functionCPUSection(doc Document) section {
 			}
 			row = append(row, coresIfKnown(d.VCPUMilliCPU), coresIfKnown(d.GuestMilliCPU), coresIfKnown(d.EmulatorMilliCPU),
 				coresIfKnown(d.IOThreadMilliCPU), coresIfKnown(d.VhostMilliCPU))
-			s.rows = append(s.rows, append(row, countIfKnown(f.DroppedFrames), countIfKnown(f.MatchedPackets)))
+			s.rows = append(s.rows, append(row, countIfKnown(f.DroppedFrames)))
 		}
 	})
 	return withoutEmptyColumns(s)
+}
+
+// firewallSection shows that rules were walked: what the kernel holds, and what
+// its own counters say beside what was sent.
+func firewallSection(doc Document) section {
+	s := section{title: "Rules walked in each firewall", columns: []column{
+		number("Frame bytes"), left("At"), left("Function"), number("Rules"), number("Frames sent"), number("Entered the walk"),
+		number("Met the match rule"), number("Came past the last"), number("Known flow, no walk"),
+	}}
+	eachCPU(doc, func(c use) {
+		for _, f := range c.Functions {
+			if w := f.Firewall; w != nil {
+				s.rows = append(s.rows, []string{
+					c.frames(), figureName(c), f.Name, rulesOf(doc.Chain, f.Name), countIfKnown(w.SentFrames), count(w.EnteredPackets),
+					count(w.MatchedPackets), count(w.UnmatchedPackets), count(w.KnownFlowPackets),
+				})
+			}
+		}
+	})
+	if len(s.rows) > 0 {
+		s.notes = []string{"Rules are counted in the kernel after they were loaded; packets by the rules' own counters, right before and right behind the trials. " +
+			"A packet that entered met one rule after the other up to the one that it matched."}
+	}
+	return s
+}
+
+// rulesOf is how many rules a function's kernel held, where it said so.
+func rulesOf(chain []v1alpha1.FunctionReport, name string) string {
+	for _, f := range chain {
+		if f.Name == name && f.Firewall != nil {
+			return count(f.Firewall.Rules)
+		}
+	}
+	return none
 }
 
 // withoutEmptyColumns leaves out what no row knows: a chain of pods has no guests.
@@ -203,14 +270,17 @@ func domainSection(d v1alpha1.DomainReport) section {
 // or of the node where function is empty.
 var cpuHead = []string{"function", "cpuKind", "milliCPU", "droppedFrames", "matchedPackets"}
 
+// firewallHead are further counters of a function's row of counters.
+var firewallHead = []string{"enteredPackets", "unmatchedPackets", "knownFlowPackets"}
+
 func cpuRows(doc Document) []row {
 	var rows []row
-	eachCPU(doc, func(frame v1alpha1.FrameResult, c v1alpha1.CPUResult) {
+	eachCPU(doc, func(c use) {
 		add := func(function, kind string, milliCPU *int64) {
 			if milliCPU == nil {
 				return
 			}
-			r := cpuRow(doc, frame, c, function, "CPU")
+			r := cpuRow(doc, c, function, "CPU")
 			r["cpuKind"] = kind
 			r.set("milliCPU", *milliCPU)
 			rows = append(rows, r)
@@ -241,14 +311,12 @@ func cpuRows(doc Document) []row {
 				add(f.Name, "vhost", d.VhostMilliCPU)
 				add(f.Name, "other", d.OtherMilliCPU)
 			}
-			if f.DroppedFrames != nil || f.MatchedPackets != nil {
-				r := cpuRow(doc, frame, c, f.Name, "Counters")
+			if f.DroppedFrames != nil || f.Firewall != nil {
+				r := cpuRow(doc, c, f.Name, "Counters")
 				if f.DroppedFrames != nil {
 					r.set("droppedFrames", *f.DroppedFrames)
 				}
-				if f.MatchedPackets != nil {
-					r.set("matchedPackets", *f.MatchedPackets)
-				}
+				r.setFirewall(f.Firewall)
 				rows = append(rows, r)
 			}
 		}
@@ -256,17 +324,35 @@ func cpuRows(doc Document) []row {
 	return rows
 }
 
+func (r row) setFirewall(w *v1alpha1.FirewallCounts) {
+	if w == nil {
+		return
+	}
+	if w.SentFrames != nil {
+		r.set("sentFrames", *w.SentFrames)
+	}
+	r.set("enteredPackets", w.EnteredPackets)
+	r.set("matchedPackets", w.MatchedPackets)
+	r.set("unmatchedPackets", w.UnmatchedPackets)
+	r.set("knownFlowPackets", w.KnownFlowPackets)
+}
+
 // cpuRow begins a row of a figure such as latencyCPU or throughputCounters.
-func cpuRow(doc Document, frame v1alpha1.FrameResult, c v1alpha1.CPUResult, function, kind string) row {
+func cpuRow(doc Document, c use, function, kind string) row {
 	r := origin(doc)
 	name := string(c.Figure)
-	r["figure"], r["mix"], r["function"] = strings.ToLower(name[:min(1, len(name))])+name[min(1, len(name)):]+kind, frame.Mix, function
-	r.set("frameBytes", int64(frame.FrameBytes))
+	r["figure"], r["mix"], r["function"] = strings.ToLower(name[:min(1, len(name))])+name[min(1, len(name)):]+kind, c.mix, function
 	r.set("trials", int64(c.Trials))
-	if c.Figure == v1alpha1.CPUAtThroughput {
+	switch {
+	case c.Figure == v1alpha1.CPUAtTCP:
+		r["figure"] = "tcp" + kind
+		r.set("streams", int64(c.streams))
+		return r
+	case c.Figure == v1alpha1.CPUAtThroughput:
 		r["goal"] = c.Name
-	} else {
+	default:
 		r["load"] = c.Name
 	}
+	r.set("frameBytes", int64(c.frameBytes))
 	return r
 }

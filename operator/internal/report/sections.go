@@ -31,6 +31,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
+		firewallSection(doc),
 		tcpSection(doc, l),
 		tcpScalingSection(doc),
 		tcpRepeats(doc),
@@ -146,6 +147,20 @@ func warningSection(doc Document) section {
 	return s
 }
 
+// vlansInWords is empty where frames had no tag.
+func vlansInWords(g *v1alpha1.GeneratorReport) string {
+	port := func(name string, number int32) string {
+		if number == 0 {
+			return name + " none"
+		}
+		return fmt.Sprintf("%s %d", name, number)
+	}
+	if g.WestVLAN == 0 && g.EastVLAN == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s; their 4 bytes are in rates on the wire, not in frame sizes", port("west", g.WestVLAN), port("east", g.EastVLAN))
+}
+
 func generatorSection(doc Document, l letters) section {
 	if doc.Generator == nil {
 		return section{}
@@ -159,6 +174,7 @@ func generatorSection(doc Document, l letters) section {
 	}
 	add("Transmit path", g.TransmitPath)
 	add("Receive mode", g.ReceiveMode)
+	add("VLAN tags", vlansInWords(g))
 	if g.Threads > 0 {
 		add("Sending cores", count(g.Threads))
 	}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,19 +42,47 @@ func tcpSection(doc Document, l letters) section {
 	return s
 }
 
+// tcpScalingSection sets the goodput of each number of connections beside what
+// the smallest lets expect, and beside the cores that it took.
 func tcpScalingSection(doc Document) section {
 	s := section{title: "TCP over the number of connections", columns: []column{
 		left("Direction"), number("Connections"), number("Goodput Mbit/s"), number("Extrapolated Mbit/s"), number("Efficiency %"),
+		number("Cores busy"), number("Mbit/s per core"),
 	}}
 	for _, scaling := range doc.Scaling {
 		for _, p := range scaling.Points {
+			busy, each := tcpCores(doc.TCP, p.Number)
 			s.rows = append(s.rows, []string{
 				scaling.Direction, count(p.Number), megabits(p.BitsPerSecond), megabits(p.ExtrapolatedBitsPerSecond), percent(p.EfficiencyPartsPerMillion),
+				busy, each,
 			})
 		}
 		s.notes = append(s.notes, scaling.sentence())
 	}
+	if s = withoutEmptyColumns(s); slices.ContainsFunc(s.columns, func(c column) bool { return c.head == "Cores busy" }) {
+		s.notes = append(s.notes, "Cores busy are those of the chain's node, by whomever; where the generator is on the same node, so are the ends. A core carries both directions together.")
+	}
 	return s
+}
+
+// tcpCores are the node's cores that were busy with a number of connections,
+// and the goodput of all directions that one of them carried.
+func tcpCores(result *v1alpha1.TCPResult, streams int64) (busy, each string) {
+	for _, s := range result.Streams {
+		if int64(s.Streams) != streams || s.CPU == nil || s.CPU.Node == nil {
+			continue
+		}
+		n, goodput := s.CPU.Node, int64(0)
+		for _, d := range s.Directions {
+			goodput += d.GoodputBitsPerSecond
+		}
+		used := n.UserMilliCPU + n.SystemMilliCPU + n.IRQMilliCPU + n.SoftirqMilliCPU + n.GuestMilliCPU
+		if used == 0 {
+			return cores(0), none
+		}
+		return cores(used), megabits(int64(math.Round(float64(goodput) * 1e3 / float64(used))))
+	}
+	return none, none
 }
 
 // sentence says where it stops scaling.

@@ -47,10 +47,18 @@ func tcpResults() *v1alpha1.TCPResult {
 	}
 	silent := direction("Reverse", 880_000_000, 12)
 	silent.RoundTripTime = nil
+	used := func(softirq int64) *v1alpha1.CPUResult {
+		return &v1alpha1.CPUResult{
+			Figure: v1alpha1.CPUAtTCP, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, UserMilliCPU: 200, SystemMilliCPU: 300, SoftirqMilliCPU: softirq, StealMilliCPU: 10},
+			Functions: []v1alpha1.FunctionCPU{{
+				Name: "fw", ProcessMilliCPU: new(int64(2)), DroppedFrames: new(int64(0)), Firewall: &v1alpha1.FirewallCounts{EnteredPackets: 8, MatchedPackets: 8, KnownFlowPackets: 900_000},
+			}},
+		}
+	}
 	return &v1alpha1.TCPResult{
 		Streams: []v1alpha1.TCPStreamsResult{
-			{Streams: 1, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 940_000_000, 0), silent}},
-			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 2_470_000_000, 7), direction("Reverse", 900_000_000, 120)}},
+			{Streams: 1, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 940_000_000, 0), silent}, CPU: used(410)},
+			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 2_470_000_000, 7), direction("Reverse", 900_000_000, 120)}, CPU: used(1500)},
 		},
 		Ends: []v1alpha1.TCPEnd{{Name: "west", Tool: "iperf 3.12", MTUBytes: 1500, Offloads: []string{"TSO", "GRO"}}, {Name: "east", Tool: "iperf 3.12", MTUBytes: 1500}},
 	}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +31,28 @@ func TestTrafficFacts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestVLANsInWords(t *testing.T) {
+	for want, g := range map[string]v1alpha1.GeneratorReport{
+		"": {},
+		"west 100, east 200; their 4 bytes are in rates on the wire, not in frame sizes": {WestVLAN: 100, EastVLAN: 200},
+		"west none, east 7; their 4 bytes are in rates on the wire, not in frame sizes":  {EastVLAN: 7},
+	} {
+		if got := vlansInWords(&g); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	run, records := fixture(t)
+	run.Status.Generator.WestVLAN = 100
+	doc, err := Build(run, records, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := Write(&got, doc, FormatTable, Options{}); err != nil || !strings.Contains(got.String(), "west 100, east none") {
+		t.Errorf("%v: no tags in\n%s", err, got.String())
 	}
 }
 

@@ -57,10 +57,23 @@ type Port struct {
 	MAC string `json:"mac"`
 	// MTUBytes is the largest IP packet, 1280 to 9216.
 	MTUBytes int `json:"mtuBytes"`
+	// VLAN is the number of the 802.1Q tag that all frames of the port have, 1 to
+	// 4094. The port's addresses are then on an interface of the tag's own,
+	// beside the named one: see VLANInterface. Absent: frames have no tag.
+	VLAN int `json:"vlan,omitempty"`
 	// Addresses are the port's addresses with their prefix lengths, one or
 	// more, from 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). A port
 	// that is bridged has none.
 	Addresses []netip.Prefix `json:"addresses"`
+}
+
+// VLANInterface is the name of the interface for the port's tag, such as
+// "west.100"; empty where it has none.
+func (p Port) VLANInterface() string {
+	if p.VLAN == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d", p.Name, p.VLAN)
 }
 
 // Route sends a network to the next machine.

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +140,9 @@ func TestValidate(t *testing.T) {
 		"MAC twice":                 {func(c *vnf.Config) { c.Ports[1].MAC = c.Ports[0].MAC }, "ports[1].mac: "},
 		"no MTU":                    {func(c *vnf.Config) { c.Ports[0].MTUBytes = 0 }, "ports[0].mtuBytes: 0"},
 		"MTU too large":             {func(c *vnf.Config) { c.Ports[1].MTUBytes = 65535 }, "ports[1].mtuBytes: 65535"},
+		"VLAN 4095":                 {func(c *vnf.Config) { c.Ports[0].VLAN = 4095 }, "ports[0].vlan: 4095 is not between 1 and 4094"},
+		"negative VLAN":             {func(c *vnf.Config) { c.Ports[1].VLAN = -1 }, "ports[1].vlan: -1"},
+		"no room for the VLAN":      {func(c *vnf.Config) { c.Ports[0].Name, c.Ports[0].VLAN = "port-with-a-name", 1 }, "ports[0].vlan: its interface would be"},
 		"no addresses":              {func(c *vnf.Config) { c.Ports[0].Addresses = nil }, "ports[0].addresses: "},
 		"missing address":           {func(c *vnf.Config) { c.Ports[0].Addresses[1] = netip.Prefix{} }, "ports[0].addresses[1]: is missing"},
 		"address of the world":      {func(c *vnf.Config) { c.Ports[0].Addresses[0] = prefix("10.0.0.1/24") }, "ports[0].addresses[0]: "},
@@ -198,6 +202,12 @@ func TestSysctls(t *testing.T) {
 				t.Errorf("sysctls (-want +got):\n%s", diff)
 			}
 		})
+	}
+	tagged := router()
+	tagged.Ports[1].VLAN = 100
+	if !slices.Contains(tagged.Sysctls(), vnf.Sysctl{Key: "net.ipv4.conf.default.forwarding", Value: "1"}) ||
+		slices.ContainsFunc(router().Sysctls(), func(s vnf.Sysctl) bool { return strings.Contains(s.Key, ".default.") }) {
+		t.Errorf("the interface for a tag, and it alone, inherits: %v", tagged.Sysctls())
 	}
 	sysctl := vnf.Sysctl{Key: "net.ipv4.conf.IFNAME.forwarding", Value: "1"}
 	if got, want := sysctl.Path("eth0.100"), "net/ipv4/conf/eth0.100/forwarding"; got != want {

@@ -1,6 +1,9 @@
 package vnf
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // interfacePlaceholder stands for the port's interface in a key; it is the one
 // that the tuning CNI plugin replaces.
@@ -42,12 +45,13 @@ func Sysctls(ipv4, ipv6 bool) []Sysctl {
 	return sysctls
 }
 
-// Sysctls are the parameters that the function's ports need. WireGuard's own
-// device is made later, in a pod where nothing can be written any more, so it
-// has to inherit them.
+// Sysctls are the parameters that the function's ports need. The interfaces of
+// WireGuard and of VLAN tags are made later, in a pod where nothing can be
+// written any more, so they have to inherit them.
 func (c *Config) Sysctls() []Sysctl {
 	sysctls := Sysctls(c.Families())
-	if c.Gateway == nil || c.Gateway.Protocol != ProtocolWireGuard {
+	tagged := slices.ContainsFunc(c.Ports, func(p Port) bool { return p.VLAN != 0 })
+	if !tagged && (c.Gateway == nil || c.Gateway.Protocol != ProtocolWireGuard) {
 		return sysctls
 	}
 	for _, sysctl := range Sysctls(c.Families()) {

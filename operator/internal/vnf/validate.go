@@ -16,6 +16,8 @@ const (
 	MaximumMTUBytes = 9216
 	// maxInterfaceBytes is the kernel's IFNAMSIZ without the closing zero.
 	maxInterfaceBytes = 15
+	// maximumVLAN is the highest number of a tag; 4095 is reserved (IEEE 802.1Q).
+	maximumVLAN = 4094
 )
 
 var (
@@ -130,6 +132,12 @@ func (p Port) validate(bridged bool) error {
 	}
 	if p.MTUBytes < minMTUBytes || p.MTUBytes > MaximumMTUBytes {
 		return fmt.Errorf("mtuBytes: %d is not between %d and %d", p.MTUBytes, minMTUBytes, MaximumMTUBytes)
+	}
+	if p.VLAN < 0 || p.VLAN > maximumVLAN {
+		return fmt.Errorf("vlan: %d is not between 1 and %d", p.VLAN, maximumVLAN)
+	}
+	if name := p.VLANInterface(); len(name) > maxInterfaceBytes {
+		return fmt.Errorf("vlan: its interface would be %q, longer than %d characters: shorten the port's name", name, maxInterfaceBytes)
 	}
 	if len(p.Addresses) == 0 && !bridged {
 		return errors.New("addresses: one or more needed")

@@ -7,6 +7,24 @@ provider "matchbox" {
   ca          = file(pathexpand(var.matchbox_credentials.ca))
 }
 
+# The cluster's own credentials, which are known once it is up: what is below is
+# planned without it and applied behind it.
+provider "helm" {
+  kubernetes = {
+    host                   = module.cluster.kubernetes.host
+    cluster_ca_certificate = base64decode(module.cluster.kubernetes.ca_certificate)
+    client_certificate     = base64decode(module.cluster.kubernetes.client_certificate)
+    client_key             = base64decode(module.cluster.kubernetes.client_key)
+  }
+}
+
+provider "kubernetes" {
+  host                   = module.cluster.kubernetes.host
+  cluster_ca_certificate = base64decode(module.cluster.kubernetes.ca_certificate)
+  client_certificate     = base64decode(module.cluster.kubernetes.client_certificate)
+  client_key             = base64decode(module.cluster.kubernetes.client_key)
+}
+
 module "nodes" {
   source = "../../modules/baremetal-nodes"
 
@@ -35,4 +53,19 @@ module "testbed" {
   nodes                = module.nodes.nodes
   link_bits_per_second = var.link_bits_per_second
   sriov                = var.sriov
+}
+
+module "addons" {
+  source   = "../../modules/addons"
+  for_each = var.addons == null ? {} : { this = var.addons }
+
+  vnfbench    = each.value.vnfbench
+  kubevirt    = each.value.kubevirt
+  multus      = each.value.multus
+  cni_plugins = each.value.cni_plugins
+  sriov       = each.value.sriov
+  monitoring  = each.value.monitoring
+
+  # Providers alone would let a release go on while nodes are still joining.
+  depends_on = [module.cluster]
 }

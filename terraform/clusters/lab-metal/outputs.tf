@@ -19,3 +19,8 @@ output "talosconfig" {
   value       = module.cluster.talosconfig
   sensitive   = true
 }
+
+output "addons" {
+  description = "Helm releases in the cluster by name, with their namespaces. Absent: `addons` is not set."
+  value       = one([for addons in module.addons : addons.releases])
+}

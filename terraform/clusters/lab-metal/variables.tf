@@ -83,3 +83,49 @@ variable "sriov" {
   })
   default = null
 }
+
+variable "addons" {
+  description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it."
+  type = object({
+    vnfbench = object({
+      registry     = string
+      repository   = optional(string, "vnfbench")
+      tag          = optional(string, "")
+      digests      = optional(map(string), {})
+      pull_secrets = optional(list(string), [])
+      values       = optional(list(string), [])
+    })
+    kubevirt = optional(object({
+      operator_manifest = string
+      use_emulation     = optional(bool, false)
+    }))
+    multus = optional(object({
+      manifest = string
+    }))
+    cni_plugins = optional(object({
+      image   = string
+      folder  = optional(string, "/opt/cni/bin")
+      plugins = optional(list(string), ["bridge", "tuning", "host-device"])
+    }))
+    sriov = optional(object({
+      chart           = string
+      repository      = optional(string)
+      resource_prefix = optional(string, "openshift.io")
+      disable_drain   = optional(bool, false)
+      policies = map(object({
+        resource_name     = string
+        node_selector     = map(string)
+        pf_names          = optional(list(string), [])
+        root_devices      = optional(list(string), [])
+        virtual_functions = number
+        mtu_bytes         = optional(number, 1500)
+        device_type       = optional(string, "netdevice")
+      }))
+    }))
+    monitoring = optional(object({
+      chart      = string
+      repository = optional(string)
+    }))
+  })
+  default = null
+}

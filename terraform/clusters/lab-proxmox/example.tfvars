@@ -58,3 +58,21 @@ sriov = {
   device_west    = "openshift.io/dut_west"
   device_east    = "openshift.io/dut_east"
 }
+
+# What is installed into the cluster. Without it: machines and Kubernetes alone.
+# The two manifests are downloaded first; terraform/versions.md has their addresses.
+addons = {
+  vnfbench    = { registry = "registry.example.com/lab", tag = "TAG" } # as `make push` prints it
+  kubevirt    = { operator_manifest = "kubevirt-operator.yaml" }
+  multus      = { manifest = "multus-daemonset-thick.yml" }
+  cni_plugins = { image = "registry.example.com/lab/cni-plugins:v1.9.1" }
+  sriov = {
+    chart = "oci://registry.example.com/charts/sriov-network-operator-chart"
+    policies = {
+      gen-west = { resource_name = "gen_west", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f0"], virtual_functions = 1 }
+      gen-east = { resource_name = "gen_east", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f1"], virtual_functions = 1 }
+      dut-west = { resource_name = "dut_west", node_selector = { "vnfbench.io/role" = "device" }, pf_names = ["ens2f0"], virtual_functions = 4 }
+      dut-east = { resource_name = "dut_east", node_selector = { "vnfbench.io/role" = "device" }, pf_names = ["ens2f1"], virtual_functions = 4 }
+    }
+  }
+}

@@ -110,8 +110,8 @@ func leftovers(s *scope) []client.Object {
 		&rbacv1.Role{ObjectMeta: named(s.names.Role)},
 		&corev1.ServiceAccount{ObjectMeta: named(s.names.ServiceAccount)},
 	}
-	if hasGateway(s) {
-		objects = append(objects, &corev1.Secret{ObjectMeta: named(s.names.Keys)})
+	for _, function := range gateways(s) {
+		objects = append(objects, &corev1.Secret{ObjectMeta: named(s.names.Keys(function.Name))})
 	}
 	for _, function := range s.run.Spec.Chain {
 		if function.Runtime == v1alpha1.RuntimeVirtualMachine {

@@ -11,6 +11,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/vnf"
 )
 
 // reports are what the chain's functions turned out to be. One that is gone
@@ -31,10 +32,35 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 			report = reportOf(s.run.Status.Chain, f.Name)
 		}
 		if report != nil {
+			report = report.DeepCopy()
+			s.addOwnWords(report)
 			reports = append(reports, *report)
 		}
 	}
 	return reports
+}
+
+// addOwnWords adds what the function itself told the measurer.
+func (s *scope) addOwnWords(report *v1alpha1.FunctionReport) {
+	if s.records == nil || s.records.device == nil {
+		return
+	}
+	for _, state := range s.records.device.Functions {
+		if state.Name != report.Name {
+			continue
+		}
+		if f := state.Firewall; f != nil {
+			report.Firewall = &v1alpha1.FirewallReport{
+				Implementation: bounded(f.Implementation, 32), Rules: int32(max(f.Rules, 0)), LoadMilliseconds: max(f.LoadMilliseconds, 0),
+			}
+		}
+		if g := state.EncryptionGateway; g != nil {
+			report.EncryptionGateway = &v1alpha1.EncryptionGatewayReport{
+				Protocol: bounded(g.Protocol, 32), Implementation: bounded(g.Implementation, 32),
+				Threads: int32(max(g.Threads, 0)), TunnelMTUBytes: int32(max(g.TunnelMTUBytes, 0)),
+			}
+		}
+	}
 }
 
 func reportOf(reports []v1alpha1.FunctionReport, name string) *v1alpha1.FunctionReport {
@@ -156,6 +182,28 @@ func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1
 		}
 	}
 	return warnings
+}
+
+// gatewayWarnings name the gateways that were to use the kernel's WireGuard
+// where it has one, and did not find it.
+func gatewayWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
+	var found []string
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		report := reportOf(reports, f.Name)
+		if g := f.Config.Gateway; g == nil || g.Implementation != vnf.ImplementationAuto || report == nil {
+			continue
+		}
+		if g := report.EncryptionGateway; g != nil && g.Implementation == vnf.ImplementationUserspace {
+			found = append(found, fmt.Sprintf("%q", f.Name))
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return []v1alpha1.Warning{{Code: v1alpha1.WarningUserspaceEncryption, Message: sentence(
+		"The kernel under %s has no WireGuard, so a program encrypted in user space, which is slower.",
+		strings.Join(found, ", "))}}
 }
 
 func differsSentence(name string, found []string) string {

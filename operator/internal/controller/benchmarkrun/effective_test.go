@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/vnf"
 )
@@ -151,5 +153,43 @@ func TestDecideMachines(t *testing.T) {
 	s.job = nil
 	if d := decide(s); d.action != actStopPods {
 		t.Errorf("machines remain: %s", d.action)
+	}
+}
+
+// What a function says of itself stands in its report, also after it is gone.
+func TestReportsOfFirewallsAndGateways(t *testing.T) {
+	s := newScope(launched, withRecords(open), functions(ready, ready))
+	s.plan.Functions = []plan.Function{
+		{Name: "one", Runtime: v1alpha1.RuntimePod, Config: vnf.Config{Gateway: &vnf.Gateway{Implementation: vnf.ImplementationAuto}}},
+		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: vnf.Config{Gateway: &vnf.Gateway{Implementation: vnf.ImplementationUserspace}}},
+	}
+	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || gatewayWarnings(s.plan, reports) != nil {
+		t.Errorf("before anybody was asked: %+v", reports)
+	}
+	gateway := &measure.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
+	s.records.device = &measure.DeviceState{Functions: []measure.FunctionState{
+		{Name: "one", EncryptionGateway: gateway},
+		{Name: "two", EncryptionGateway: gateway, Firewall: &measure.FirewallState{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}},
+	}}
+	status := summarize(s, decide(s))
+	want := &v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
+	if diff := cmp.Diff(want, status.Chain[0].EncryptionGateway); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}, status.Chain[1].Firewall); diff != "" {
+		t.Error(diff)
+	}
+	// The second was asked to run in user space: that is no surprise.
+	named := slices.IndexFunc(status.Warnings, func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningUserspaceEncryption })
+	if named < 0 || !strings.Contains(status.Warnings[named].Message, `under "one" has no WireGuard`) || strings.Contains(status.Warnings[named].Message, "two") {
+		t.Errorf("warnings %+v", status.Warnings)
+	}
+	s.run.Status.Chain, s.functions = status.Chain, nil
+	if diff := cmp.Diff(status.Chain, s.reports()); diff != "" {
+		t.Errorf("without the pods:\n%s", diff)
+	}
+	gateway.Implementation = "Kernel"
+	if warnings := gatewayWarnings(s.plan, s.reports()); warnings != nil {
+		t.Errorf("the kernel encrypts: %+v", warnings)
 	}
 }

@@ -20,36 +20,50 @@ import (
 // create and to delete Secrets, and none to get, list or change one, so it
 // cannot read a key that it did not just make.
 func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
-	secret, err := chain.KeysSecret(s.plan, rand.Reader)
-	if err != nil || secret == nil {
+	secrets, err := chain.KeysSecrets(s.plan, rand.Reader)
+	if err != nil {
 		return err
 	}
-	if err := controllerutil.SetControllerReference(s.run, secret, r.Client.Scheme()); err != nil {
+	kept := 0
+	for _, secret := range secrets {
+		if err := controllerutil.SetControllerReference(s.run, secret, r.Client.Scheme()); err != nil {
+			return err
+		}
+		switch err := r.Client.Create(ctx, secret); {
+		case apierrors.IsAlreadyExists(err):
+			kept++
+		case err != nil:
+			return fmt.Errorf("creating Secret %q: %w", secret.Name, err)
+		}
+	}
+	if kept == 0 || kept == len(secrets) {
+		return nil
+	}
+	// Someone was interrupted between two of them, before any pod was there;
+	// keys that were not made together do not fit each other.
+	if err := r.deleteKeys(ctx, s); err != nil {
 		return err
 	}
-	if err := r.Client.Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("creating Secret %q: %w", secret.Name, err)
-	}
-	return nil
+	return fmt.Errorf("%d of %d Secrets with keys were left by a launch that was interrupted; all are made again", kept, len(secrets))
 }
 
 // deleteKeys deletes them with the chain.
 func (r *Reconciler) deleteKeys(ctx context.Context, s *scope) error {
-	if !hasGateway(s) {
-		return nil
-	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.names.Keys}}
-	if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting Secret %q: %w", secret.Name, err)
+	for _, function := range gateways(s) {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.names.Keys(function.Name)}}
+		if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting Secret %q: %w", secret.Name, err)
+		}
 	}
 	return nil
 }
 
-func hasGateway(s *scope) bool {
+func gateways(s *scope) []v1alpha1.NetworkFunction {
+	var found []v1alpha1.NetworkFunction
 	for _, function := range s.run.Spec.Chain {
 		if function.Function == v1alpha1.FunctionEncryptionGateway {
-			return true
+			found = append(found, function)
 		}
 	}
-	return false
+	return found
 }

@@ -128,7 +128,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return append(machineWarnings(w.plan, w.status.Chain), w.figures.Warnings...)
+	return slices.Concat(machineWarnings(w.plan, w.status.Chain), gatewayWarnings(w.plan, w.status.Chain), w.figures.Warnings)
 }
 
 // generator is what the driver found out, on the chain's path where it has been opened.
@@ -149,6 +149,10 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		ReceiveMode:  bounded(description.ReceiveMode, 20),
 		Threads:      int32(description.Threads),
 		Calibration:  w.figures.Calibration,
+	}
+	if w.plan != nil {
+		ports := w.plan.Instructions.Chain.Ports
+		report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
 	}
 	if m := w.records.generator.Machine; m != nil {
 		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))

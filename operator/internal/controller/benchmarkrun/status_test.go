@@ -10,10 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/gitopstest"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -75,36 +74,53 @@ func TestConditionsByState(t *testing.T) {
 	}
 }
 
-func TestKstatus(t *testing.T) {
+// What GitOps tools make of a run, with the expressions and scripts of config/gitops.
+func TestGitOpsHealth(t *testing.T) {
+	inProgress := gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus, ArgoCD: "Progressing"}
+	paused := gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus, ArgoCD: "Suspended"}
+	current := gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.CurrentStatus, ArgoCD: "Healthy"}
+	failed := gitopstest.Verdict{Kstatus: status.FailedStatus, Flux: status.FailedStatus, ArgoCD: "Degraded"}
 	tests := map[string]struct {
 		scope *scope
-		want  status.Status
+		want  gitopstest.Verdict
 	}{
-		"first reconcile": {newScope(noFinalizer), status.InProgressStatus},
-		"queued":          {newScope(), status.InProgressStatus},
-		"suspended":       {newScope(suspended), status.InProgressStatus},
-		"no testbed":      {newScope(noTestbed), status.InProgressStatus},
-		"running":         {newScope(launched), status.InProgressStatus},
-		"success":         {newScope(launched, withRecords(done), functions(ready, ready)), status.CurrentStatus},
-		"not accepted":    {newScope(launched, withRecords(done), functions(ready, ready), criterion), status.FailedStatus},
-		"failure":         {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), status.FailedStatus},
+		"first reconcile": {newScope(noFinalizer), inProgress},
+		"queued":          {newScope(), inProgress},
+		"suspended":       {newScope(suspended), paused},
+		"no testbed":      {newScope(noTestbed), inProgress},
+		"running":         {newScope(launched), inProgress},
+		"success":         {newScope(launched, withRecords(done), functions(ready, ready)), current},
+		"not accepted":    {newScope(launched, withRecords(done), functions(ready, ready), criterion), failed},
+		"failure":         {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), failed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			run := test.scope.run.DeepCopy()
 			run.Status = summarize(test.scope, decide(test.scope))
-			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(run)
-			if err != nil {
-				t.Fatal(err)
+			summary := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
+			want := test.want
+			want.ArgoCDMessage = summary.Reason + ": " + summary.Message
+			if diff := cmp.Diff(want, gitopstest.Judge(t, "BenchmarkRun", run)); diff != "" {
+				t.Error(diff)
 			}
-			result, err := status.Compute(&unstructured.Unstructured{Object: content})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if result.Status != test.want {
-				t.Errorf("kstatus is %s (%s), want %s", result.Status, result.Message, test.want)
+			// After a change of suspend or of the time to live nothing is said until the operator has seen it.
+			run.Generation++
+			stale := inProgress
+			stale.ArgoCDMessage = "waiting for the operator"
+			if diff := cmp.Diff(stale, gitopstest.Judge(t, "BenchmarkRun", run)); diff != "" {
+				t.Errorf("before the operator has seen generation %d: %s", run.Generation, diff)
 			}
 		})
+	}
+}
+
+// kstatus alone takes a run that was just made for current, which is why
+// config/gitops brings expressions: they wait for the operator.
+func TestGitOpsHealthOfANewRun(t *testing.T) {
+	content := map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "BenchmarkRun", "metadata": map[string]any{"name": "run", "generation": int64(1)}}
+	want := gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.UnknownStatus, ArgoCD: "Progressing", ArgoCDMessage: "waiting for the operator"}
+	if diff := cmp.Diff(want, gitopstest.JudgeContent(t, "BenchmarkRun", content)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -174,6 +190,19 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	if p := after.Progress; len(p.Stage) > 200 || p.Percent != 100 || p.RemainingSeconds != 0 {
 		t.Errorf("progress is not bounded: %+v", p)
+	}
+}
+
+func TestTagsInTheStatus(t *testing.T) {
+	s := newScope(launched, withRecords(done), functions(ready, ready), withRecords(func(r *records) {
+		r.generator = &measure.GeneratorState{Chain: &measure.Description{Driver: "XDP"}}
+	}))
+	tagged := *s.plan
+	tagged.Instructions.Chain.Ports[0].VLAN = 100
+	s.plan = &tagged
+	g := summarize(s, decide(s)).Generator
+	if g == nil || g.WestVLAN != 100 || g.EastVLAN != 0 {
+		t.Errorf("the generator's report is %+v", g)
 	}
 }
 

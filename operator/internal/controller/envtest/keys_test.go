@@ -25,10 +25,15 @@ func TestGatewayKeys(t *testing.T) {
 			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
 		}
 	})
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys}}
-	l.Eventually(func() error { return l.get(secret) }).Should(Succeed())
-	l.Expect(metav1.IsControlledBy(secret, run)).To(BeTrue())
-	l.Expect(secret.Data).To(HaveLen(6))
+	var secrets []*corev1.Secret
+	for _, name := range []string{"west", "east"} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys(name)}}
+		l.Eventually(func() error { return l.get(secret) }).Should(Succeed())
+		l.Expect(metav1.IsControlledBy(secret, run)).To(BeTrue())
+		l.Expect(secret.Data).To(HaveLen(3))
+		secrets = append(secrets, secret)
+	}
+	l.Expect(secrets[0].Data["psk"]).To(Equal(secrets[1].Data["psk"]))
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 
 	var configMaps corev1.ConfigMapList
@@ -37,13 +42,41 @@ func TestGatewayKeys(t *testing.T) {
 	for _, object := range append(objectsIn(configMaps), any(run)) {
 		text, err := json.Marshal(object)
 		l.Expect(err).NotTo(HaveOccurred())
-		for name, key := range secret.Data {
-			if strings.Contains(string(text), string(key)) {
-				t.Errorf("%s is in %T", name, object)
+		for _, secret := range secrets {
+			for name, key := range secret.Data {
+				if strings.Contains(string(text), string(key)) {
+					t.Errorf("%s is in %T", name, object)
+				}
 			}
 		}
 	}
-	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(secret)) }).Should(BeTrue())
+	for _, secret := range secrets {
+		l.Eventually(func() bool { return apierrors.IsNotFound(l.get(secret)) }).Should(BeTrue())
+	}
+}
+
+// TestInterruptedKeys: the keys of an operator that ended between two Secrets
+// are not put beside others.
+func TestInterruptedKeys(t *testing.T) {
+	l := newLab(t, nil)
+	run := l.run("interrupted", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Chain = []v1alpha1.NetworkFunction{
+			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
+		}
+	})
+	secret := func(name string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys(name)}}
+	}
+	left := secret("west")
+	left.Data = map[string][]byte{"psk": []byte("of before")}
+	l.Expect(cluster.Create(l.ctx, left)).To(Succeed())
+	// Without its testbed the run has waited until here.
+	l.testbed()
+	west, east := secret("west"), secret("east")
+	l.Eventually(func() bool {
+		return l.get(west) == nil && l.get(east) == nil && string(west.Data["psk"]) != "of before" && string(west.Data["psk"]) == string(east.Data["psk"])
+	}).Should(BeTrue())
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
 
 func objectsIn(list corev1.ConfigMapList) (objects []any) {

@@ -2,7 +2,10 @@ package envtest
 
 import (
 	"encoding/json"
+	"net"
+	"net/http"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +15,10 @@ import (
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/vnf/agent"
+	"vnfbench.io/operator/internal/vnf/filter"
+	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 // readyAt is a pod that is ready, and has an address where nobody answers.
@@ -43,10 +50,46 @@ func TestEvidenceIsMissing(t *testing.T) {
 
 	l.Expect(run.Status.Device).NotTo(BeNil())
 	l.Expect(run.Status.Device.Fingerprint).To(BeNil())
-	l.Expect(run.Status.Device.Problems).To(ConsistOf(ContainSubstring("the observer did not say what the node is")))
+	l.Expect(run.Status.Device.Problems).To(ConsistOf(
+		ContainSubstring("the observer did not say what the node is"), ContainSubstring("function router did not say what it is")))
 	l.Expect(run.Status.Warnings).To(ContainElement(HaveField("Code", v1alpha1.WarningEvidenceMissing)))
 	l.Expect(run.Status.Results[0].CPU).To(BeEmpty())
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+}
+
+// What functions say of themselves stands in the status, as the API takes it.
+func TestFunctionsSayWhatTheyAre(t *testing.T) {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.11", "8080"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(agent.Status{
+			Firewall: &filter.Status{Implementation: filter.ImplementationNFTables, Rules: 26, LoadMilliseconds: 3},
+			Gateway:  &tunnel.Status{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
+		})
+	})}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	l := newLab(t, nil)
+	l.node.set(starts(chain.ComponentFunction, readyAt("127.0.0.11")))
+	l.testbed()
+	run := l.run("told", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Chain = []v1alpha1.NetworkFunction{
+			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway},
+			{Name: "east", Function: v1alpha1.FunctionEncryptionGateway, EncryptionGateway: &v1alpha1.EncryptionGateway{Implementation: v1alpha1.EncryptionUserspace}},
+		}
+	})
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Expect(run.Status.Chain).To(HaveLen(2))
+	for _, f := range run.Status.Chain {
+		l.Expect(f.Firewall).To(Equal(&v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 26, LoadMilliseconds: 3}))
+		l.Expect(f.EncryptionGateway).To(Equal(&v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}))
+	}
+	l.Expect(run.Status.Warnings).To(ContainElement(And(
+		HaveField("Code", v1alpha1.WarningUserspaceEncryption), HaveField("Message", ContainSubstring(`under "west" has`)))))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(run.Status.Chain).To(HaveLen(2), "when the pods are gone")
 }
 
 // An observer that does not start ends the run, and the message names the way without.

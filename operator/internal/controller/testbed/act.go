@@ -95,7 +95,8 @@ func (r *Reconciler) tell(s *scope, before, after *v1alpha1.TestbedStatus) {
 		return
 	}
 	level := corev1.EventTypeNormal
-	if is.Reason == v1alpha1.ReasonNoMatchingNode || is.Reason == v1alpha1.ReasonNodesNotReady {
+	switch is.Reason {
+	case v1alpha1.ReasonNoMatchingNode, v1alpha1.ReasonNodesNotReady, v1alpha1.ReasonResourceMissing:
 		level = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s.testbed, nil, level, is.Reason, "Observe", "%s", is.Message)

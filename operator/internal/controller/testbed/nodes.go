@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/placement"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // maximumNodes is how many fingerprints the status holds.
@@ -16,9 +17,13 @@ const maximumNodes = 16
 
 // matchingNodes are the nodes that can take a part of a run now, by name. Where
 // there is none, reason says whether time can mend it: with NodesNotReady runs
-// wait, with NoMatchingNode somebody has to change something, and runs fail.
+// wait, with NoMatchingNode somebody has to change something, and runs fail. With
+// ResourceMissing there are nodes, and runs that take the resource fail.
 func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
 	if nodes, why = s.nodesBy(available); why == "" {
+		if missing := plan.MissingResource(s.testbed, s.nodes); missing != nil {
+			return nodes, missing.Reason, fmt.Sprintf("%v; %s", missing.Err, missing.Remedy)
+		}
 		return nodes, "", ""
 	}
 	if _, why = s.nodesBy(suitable); why != "" {

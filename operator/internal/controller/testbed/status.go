@@ -39,7 +39,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	case s.calibrates():
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "no run has calibrated the generator yet")
 	default:
-		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "ports that join existing networks do not allow a calibration")
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "a calibration joins two ports with attachment Bridge; the ports of this testbed lead elsewhere")
 	}
 	return status
 }

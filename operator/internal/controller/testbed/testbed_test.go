@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -193,6 +194,16 @@ func TestReady(t *testing.T) {
 		tolerations := []corev1.Toleration{{Key: "lab", Operator: corev1.TolerationOpExists}}
 		s.testbed.Spec.Generator.Tolerations, s.testbed.Spec.DeviceUnderTest.Tolerations = tolerations, tolerations
 	}
+	pools := func(pools ...corev1.ResourceName) with {
+		return func(s *scope) {
+			s.testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: "x.io/west"}}
+			s.testbed.Spec.Ports.East = v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: "x.io/east"}}
+			s.nodes[0].Status.Allocatable = corev1.ResourceList{}
+			for _, pool := range pools {
+				s.nodes[0].Status.Allocatable[pool] = resource.MustParse("2")
+			}
+		}
+	}
 	tests := map[string]struct {
 		scope *scope
 		ready string
@@ -209,6 +220,9 @@ func TestReady(t *testing.T) {
 		"cordoned":             {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NodesNotReady", ""},
 		"the node is not well": {newScope(func(s *scope) { s.nodes[0].Status.Conditions = nil }), "False/NodesNotReady", ""},
 		"being deleted":        {newScope(deleted), "False/Deleting", "a"},
+		"pools are there":      {newScope(pools("x.io/west", "x.io/east")), "True/Ready", "a"},
+		"a pool is missing":    {newScope(pools("x.io/west")), "False/ResourceMissing", "a"},
+		"cordoned, no pools":   {newScope(pools(), func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NodesNotReady", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -222,6 +236,21 @@ func TestReady(t *testing.T) {
 				t.Errorf("Ready is %s (%s) with nodes %v, want %s with %s", got, c.Message, names, test.ready, test.nodes)
 			}
 		})
+	}
+}
+
+// A run is not held back by a resource that is missing: it fails, and says why.
+func TestRunsAreAdmittedWithoutResources(t *testing.T) {
+	s := newScope(run("r", 1), func(s *scope) {
+		s.testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: "x.io/west"}}
+	})
+	status := summarize(s, decide(s))
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if ready.Reason != v1alpha1.ReasonResourceMissing || !strings.Contains(ready.Message, "x.io/west") || !strings.Contains(ready.Message, "device plugin") {
+		t.Errorf("Ready: %s, %s", ready.Reason, ready.Message)
+	}
+	if len(status.ActiveRuns) != 1 {
+		t.Errorf("%d runs hold the testbed", len(status.ActiveRuns))
 	}
 }
 

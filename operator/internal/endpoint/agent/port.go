@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"unsafe"
+	"slices"
 
+	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -123,44 +124,37 @@ func (p Port) find() (netlink.Link, error) {
 	return link, nil
 }
 
-// Offloads that are on at the port, of those that make packets larger than its
-// MTU. What the driver does not tell is left out.
-func (p Port) Offloads() []string {
-	var on []string
-	for _, offload := range []struct {
-		name    string
-		command uint32
-		mask    uint32
-	}{
-		// ETHTOOL_GTSO, ETHTOOL_GGSO, ETHTOOL_GGRO; ETHTOOL_GFLAGS with ETH_FLAG_LRO.
-		{"TSO", 0x1e, 1}, {"GSO", 0x23, 1}, {"GRO", 0x2b, 1}, {"LRO", 0x25, 1 << 15},
-	} {
-		request := struct{ command, data uint32 }{command: offload.command}
-		if ethtool(p.Config.Interface, unsafe.Pointer(&request)) == nil && request.data&offload.mask != 0 {
-			on = append(on, offload.name)
-		}
-	}
-	return on
+// offloads that make packets larger than the MTU, by the kernel's names of the
+// features that are each of them.
+var offloads = []struct {
+	name     string
+	features []string
+}{
+	{"TSO", []string{"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation"}},
+	{"GSO", []string{"tx-generic-segmentation"}},
+	{"GRO", []string{"rx-gro"}},
+	{"LRO", []string{"rx-lro"}},
 }
 
-// ethtool is for requests that rtnetlink does not carry.
-func ethtool(name string, request unsafe.Pointer) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+// Offloads are those that are on at the port. What the driver does not tell is
+// left out.
+func (p Port) Offloads() []string {
+	tool, err := ethtool.NewEthtool()
 	if err != nil {
-		return err
+		return nil
 	}
-	defer func() { _ = unix.Close(fd) }()
-	var ifreq struct {
-		name [unix.IFNAMSIZ]byte
-		data unsafe.Pointer
-		_    [16]byte
+	defer tool.Close()
+	on, err := tool.Features(p.Config.Interface)
+	if err != nil {
+		return nil
 	}
-	copy(ifreq.name[:unix.IFNAMSIZ-1], name)
-	ifreq.data = request
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&ifreq))); errno != 0 {
-		return errno
+	var found []string
+	for _, offload := range offloads {
+		if slices.ContainsFunc(offload.features, func(feature string) bool { return on[feature] }) {
+			found = append(found, offload.name)
+		}
 	}
-	return nil
+	return found
 }
 
 func network(prefix netip.Prefix) *net.IPNet {

@@ -21,6 +21,9 @@ type Options struct {
 	FrameBytes int
 	// FramesPerSecond is a load that the path carries without loss, 1,000 by default.
 	FramesPerSecond uint64
+	// VLAN says that frames have a tag at a port of the path. Packets in fragments
+	// are refused there.
+	VLAN bool
 }
 
 // Run holds a driver to its contract. open is called once for each case and
@@ -215,6 +218,12 @@ func (s suite) packets(t *testing.T) {
 	trial.Packet = &measure.Packet{PayloadBytes: 4096, IPVersion: 4, MTUBytes: 1500}
 	trial.FrameBytes = trial.Packet.FrameBytes()
 	trial.IntendedFramesPerSecond /= 3
+	if s.VLAN {
+		if _, err := s.driver(t).Measure(t.Context(), trial); measure.ReasonOf(err) == "" {
+			t.Errorf("packets in fragments with a VLAN tag: got %v, want a reason", err)
+		}
+		return
+	}
 	for _, direction := range s.measure(t, s.driver(t), trial).Directions {
 		if direction.SentFragments != 3*direction.SentFrames || direction.ReceivedFragments != 3*direction.ReceivedFrames || direction.SentFrames == 0 {
 			t.Errorf("%s: %d packets in %d fragments sent, %d in %d received, want 3 for each", direction.Direction,

@@ -41,6 +41,8 @@ type Driver struct {
 	facts []measure.TCPEnd
 	west  *peer
 	east  *peer
+	// sent is called when a test's connections have ended; nil is nobody.
+	sent func()
 }
 
 // way is who sends to whom.
@@ -96,6 +98,9 @@ func (d *Driver) up(ctx context.Context) error {
 func (d *Driver) Description() measure.Description {
 	return measure.Description{Driver: "iperf3"}
 }
+
+// NotifySent implements measure.Notifier. A test that failed does not call.
+func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
 // Close takes the ports down again.
 func (d *Driver) Close() error {
@@ -158,6 +163,9 @@ func (d *Driver) test(ctx context.Context, trial measure.Trial) (_ measure.Outco
 	group.Wait()
 	if err := first(failed); err != nil {
 		return measure.Outcome{}, err
+	}
+	if d.sent != nil {
+		d.sent()
 	}
 	if err := pause(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -120,6 +121,30 @@ func TestWhoSendsToWhom(t *testing.T) {
 }
 
 // What is left of an earlier test is waited for, but not for ever.
+// Who looks at the chain is told between the test and its settling.
+func TestNotifySent(t *testing.T) {
+	f := &fakes{}
+	driver, err := Open(t.Context(), f.config(t), []measure.Direction{measure.Forward})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notifier measure.Notifier = driver
+	calls, collected := 0, 0
+	notifier.NotifySent(func() {
+		calls, collected = calls+1, f.made("east GET /servers/"+strconv.Itoa(int(driver.ends[measure.Forward].port)))
+	})
+	if _, err := driver.Measure(t.Context(), shortTrial(measure.Forward)); err != nil {
+		t.Fatal(err)
+	}
+	if calls != 1 || collected == 0 {
+		t.Errorf("called %d times, after %d results of the receiving end; requests %v", calls, collected, f.requests)
+	}
+	notifier.NotifySent(nil)
+	if _, err := driver.Measure(t.Context(), shortTrial(measure.Forward)); err != nil || calls != 1 {
+		t.Errorf("called %d times: %v", calls, err)
+	}
+}
+
 func TestBusy(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy   int

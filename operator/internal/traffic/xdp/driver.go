@@ -10,13 +10,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -53,6 +53,8 @@ const (
 const (
 	Native  = "Native"
 	Generic = "Generic"
+	// TrafficControl is how frames are taken in where a port has a VLAN tag.
+	TrafficControl = "TrafficControl"
 )
 
 const defaultProbeTimeout = 5 * time.Second
@@ -65,7 +67,8 @@ type Config struct {
 	Threads int
 	// TransmitPath is Auto (the default), Direct or InnerVeth.
 	TransmitPath string
-	// ReceiveMode is Auto (the default), Native or Generic.
+	// ReceiveMode is Auto (the default), Native or Generic. A path with VLAN tags
+	// has but Auto.
 	ReceiveMode string
 	// Scheduling is Auto (the default), Fair or RealTime.
 	Scheduling string
@@ -88,8 +91,9 @@ type Driver struct {
 	netns      *os.File
 	collection *ebpf.Collection
 	state      *state
-	receivers  []link.Link
-	inner      [2]*innerVeth
+	// receivers are the receive programs on the ports, and what they needed there.
+	receivers []io.Closer
+	inner     [2]*innerVeth
 
 	cpus []int
 	// longest is the most bytes of a frame that live frames can carry here.
@@ -144,10 +148,7 @@ func (d *Driver) Close() error {
 		failed = append(failed, d.inner[i].close())
 		d.inner[i] = nil
 	}
-	for _, r := range d.receivers {
-		failed = append(failed, r.Close())
-	}
-	d.receivers = nil
+	failed = append(failed, d.detachReceivers())
 	failed = append(failed, d.state.unmap())
 	if d.collection != nil {
 		d.collection.Close()
@@ -195,6 +196,9 @@ func (d *Driver) checkConfig() error {
 	}
 	if c.Path.Ports[0].Interface == c.Path.Ports[1].Interface {
 		return invalid("both ports are %q", c.Path.Ports[0].Interface)
+	}
+	if err := checkVLANs(*c); err != nil {
+		return invalid("%w", err)
 	}
 	for i := range c.Path.Streams {
 		s := &c.Path.Streams[i]

@@ -3,20 +3,19 @@ package xdp
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
 // innerVeth is the way out of a port whose peer takes no XDP frames: the
 // program redirects into near; far makes ordinary packets of them (GRO gives
 // it the NAPI that this needs) and its tc program sends them out of the port.
 type innerVeth struct {
-	handle *netlink.Handle
-	near   netlink.Link
-	tcx    link.Link
+	handle  *netlink.Handle
+	near    netlink.Link
+	program io.Closer
 }
 
 // innerNames belong to the port: a later process finds what a crashed one left
@@ -79,51 +78,21 @@ func newInnerVeth(h *netlink.Handle, p port, program *ebpf.Program, withoutTCX b
 			return nil, "", fmt.Errorf("bringing up %q: %w", l.Attrs().Name, err)
 		}
 	}
-	if fallback, err = inner.attach(farLink, program, withoutTCX); err != nil {
+	inner.program, fallback, err = attachIngress(h, farLink, program, withoutTCX)
+	if err != nil {
 		return nil, "", err
 	}
 	return inner, fallback, nil
 }
 
-func (v *innerVeth) attach(far netlink.Link, program *ebpf.Program, withoutTCX bool) (fallback string, err error) {
-	if !withoutTCX {
-		v.tcx, err = link.AttachTCX(link.TCXOptions{
-			Interface: far.Attrs().Index, Program: program, Attach: ebpf.AttachTCXIngress,
-		})
-		if err == nil || !errors.Is(err, ebpf.ErrNotSupported) {
-			return "", err
-		}
-	}
-	qdisc := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
-		LinkIndex: far.Attrs().Index,
-		Handle:    netlink.MakeHandle(0xffff, 0),
-		Parent:    netlink.HANDLE_CLSACT,
-	}}
-	if err := v.handle.QdiscReplace(qdisc); err != nil {
-		return "", fmt.Errorf("adding clsact to %q: %w", far.Attrs().Name, err)
-	}
-	filter := &netlink.BpfFilter{
-		FilterAttrs: netlink.FilterAttrs{
-			LinkIndex: far.Attrs().Index,
-			Parent:    netlink.HANDLE_MIN_INGRESS,
-			Handle:    1, Protocol: unix.ETH_P_ALL, Priority: 1,
-		},
-		Fd: program.FD(), Name: "pass_on", DirectAction: true,
-	}
-	if err := v.handle.FilterReplace(filter); err != nil {
-		return "", fmt.Errorf("adding the tc program to %q: %w", far.Attrs().Name, err)
-	}
-	return "the kernel has no tcx: the inner veth's program hangs on a clsact queueing discipline", nil
-}
-
-// close takes the pair away; a filter goes with its link.
+// close takes the pair away.
 func (v *innerVeth) close() error {
 	if v == nil {
 		return nil
 	}
 	var failed []error
-	if v.tcx != nil {
-		failed = append(failed, v.tcx.Close())
+	if v.program != nil {
+		failed = append(failed, v.program.Close())
 	}
 	if err := v.handle.LinkDel(v.near); err != nil && !isMissing(err) {
 		failed = append(failed, fmt.Errorf("removing %q: %w", v.near.Attrs().Name, err))

@@ -92,8 +92,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 					programs = append(programs, id)
 				}
 			}
-			if len(programs) != 8 {
-				t.Fatalf("%d programs are loaded, want 8", len(programs))
+			if len(programs) != 12 {
+				t.Fatalf("%d programs are loaded, want 12", len(programs))
 			}
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
@@ -219,6 +219,11 @@ func TestInPod(t *testing.T) {
 	path := (&testpath.Path{}).IPv4()
 	path.Streams[0].SourceMAC, path.Streams[0].DestinationMAC = macs[0], macs[1]
 	path.Streams[1].SourceMAC, path.Streams[1].DestinationMAC = macs[2], macs[3]
+	// Nothing answers to this tag, so only the way there is tested.
+	_, err = Open(t.Context(), Config{Path: inVLANs(path, testVLAN, testVLAN), ProbeTimeout: time.Millisecond})
+	if measure.ReasonOf(err) != ReasonNoPathThroughChain {
+		t.Errorf("with a VLAN tag: %v, want reason %q", err, ReasonNoPathThroughChain)
+	}
 	for _, config := range []Config{{Path: path}, {Path: path, withoutTCX: true}, {Path: path, ReceiveMode: Generic, Scheduling: RealTime}} {
 		d, err := Open(t.Context(), config)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -16,7 +17,7 @@ import (
 // load brings the programs into the kernel, without atomic operations where
 // no two CPUs can receive for one direction at once.
 func (d *Driver) load() error {
-	several := d.config.ReceiveMode == Generic
+	several := d.config.ReceiveMode == Generic || d.config.Path.HasVLAN()
 	for _, p := range d.ports {
 		several = several || !oneReceiveQueue(p.name)
 	}
@@ -72,6 +73,9 @@ func cannotLoad(err error) error {
 
 // attachReceivers puts the receive program on both ports, in one mode.
 func (d *Driver) attachReceivers() error {
+	if d.config.Path.HasVLAN() {
+		return d.attachVLANReceivers()
+	}
 	mode := d.config.ReceiveMode
 	if mode != Generic {
 		err := d.attachIn(link.XDPDriverMode)
@@ -102,22 +106,28 @@ func (d *Driver) attachIn(mode link.XDPAttachFlags) error {
 			Program: d.collection.Programs[trafficProgReceive], Interface: p.index, Flags: mode,
 		})
 		if err != nil {
-			for _, attached := range d.receivers {
-				err = errors.Join(err, attached.Close())
-			}
-			d.receivers = nil
-			return fmt.Errorf("interface %q: %w", p.name, err)
+			return errors.Join(fmt.Errorf("interface %q: %w", p.name, err), d.detachReceivers())
 		}
 		d.receivers = append(d.receivers, l)
 	}
 	return nil
 }
 
+// detachReceivers takes from the ports what was put on them, the last thing first.
+func (d *Driver) detachReceivers() error {
+	var failed []error
+	for _, r := range slices.Backward(d.receivers) {
+		failed = append(failed, r.Close())
+	}
+	d.receivers = nil
+	return errors.Join(failed...)
+}
+
 func cannotAttach(err error) error {
 	if errors.Is(err, unix.EBUSY) {
 		return &measure.Failure{
 			Reason: ReasonPortBusy,
-			Remedy: "remove the XDP program that another process put on the port",
+			Remedy: "remove the XDP or tcx program that another process put on the port",
 			Err:    fmt.Errorf("attaching the receive program: %w", err),
 		}
 	}

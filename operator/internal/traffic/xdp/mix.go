@@ -49,6 +49,9 @@ func (d *Driver) putTemplates(direction int, s measure.Stream, trial measure.Tri
 		if err != nil {
 			return template{}, err
 		}
+		if number := d.config.Path.Ports[direction].VLAN; number != 0 {
+			made = made.inVLAN(number)
+		}
 		d.state.Sizes[direction][n] = trafficFrameSize{Bytes: uint32(len(made.frame)), ChecksumBase: made.checksumBase}
 		place := &d.state.Templates[direction][n]
 		clear(place[:])

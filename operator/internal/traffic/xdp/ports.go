@@ -92,17 +92,27 @@ type ethtoolChannels struct {
 }
 
 const (
+	ethtoolGetGRO      = 0x2b
 	ethtoolSetGRO      = 0x2c
 	ethtoolGetChannels = 0x3c
 )
 
-// ethtool is for the two requests that rtnetlink does not carry.
+// ethtool is for the requests that rtnetlink does not carry.
 func ethtool(name string, request unsafe.Pointer) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := ethtoolSocket()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
+	return ethtoolBy(fd, name, request)
+}
+
+// ethtoolSocket reaches the interfaces of the network namespace that it is opened in.
+func ethtoolSocket() (int, error) {
+	return unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+}
+
+func ethtoolBy(fd int, name string, request unsafe.Pointer) error {
 	var ifreq struct {
 		name [unix.IFNAMSIZ]byte
 		data unsafe.Pointer
@@ -119,6 +129,12 @@ func ethtool(name string, request unsafe.Pointer) error {
 func enableGRO(name string) error {
 	request := ethtoolValue{command: ethtoolSetGRO, data: 1}
 	return ethtool(name, unsafe.Pointer(&request))
+}
+
+func hasGRO(name string) (bool, error) {
+	request := ethtoolValue{command: ethtoolGetGRO}
+	err := ethtool(name, unsafe.Pointer(&request))
+	return request.data != 0, err
 }
 
 // oneReceiveQueue says that a port certainly has a single receive queue.

@@ -59,7 +59,8 @@ type trafficReceiver struct {
 	UnknownFragments   uint64
 	Stray              uint64
 	Foreign            uint64
-	_                  [48]byte
+	Vlan               uint32
+	_                  [44]byte
 }
 
 type trafficSpread struct {
@@ -122,7 +123,8 @@ type trafficTransmitter struct {
 	PacketSentAt    uint64
 	FragmentsMade   uint64
 	Fragment        uint32
-	_               [124]byte
+	VlanBytes       uint32
+	_               [120]byte
 }
 
 // Names of all BPF objects in the ELF.
@@ -134,9 +136,13 @@ const (
 	trafficProgFragmentReverse = "fragment_reverse"
 	trafficProgPassOn          = "pass_on"
 	trafficProgReceive         = "receive"
+	trafficProgReceiveVlan     = "receive_vlan"
 	trafficProgTransmitBoth    = "transmit_both"
 	trafficProgTransmitForward = "transmit_forward"
 	trafficProgTransmitReverse = "transmit_reverse"
+	trafficProgVlanBoth        = "vlan_both"
+	trafficProgVlanForward     = "vlan_forward"
+	trafficProgVlanReverse     = "vlan_reverse"
 	trafficVarSeveralCpus      = "several_cpus"
 	trafficVarShared           = "shared"
 )
@@ -188,9 +194,13 @@ type trafficProgramSpecs struct {
 	FragmentReverse *ebpf.ProgramSpec `ebpf:"fragment_reverse"`
 	PassOn          *ebpf.ProgramSpec `ebpf:"pass_on"`
 	Receive         *ebpf.ProgramSpec `ebpf:"receive"`
+	ReceiveVlan     *ebpf.ProgramSpec `ebpf:"receive_vlan"`
 	TransmitBoth    *ebpf.ProgramSpec `ebpf:"transmit_both"`
 	TransmitForward *ebpf.ProgramSpec `ebpf:"transmit_forward"`
 	TransmitReverse *ebpf.ProgramSpec `ebpf:"transmit_reverse"`
+	VlanBoth        *ebpf.ProgramSpec `ebpf:"vlan_both"`
+	VlanForward     *ebpf.ProgramSpec `ebpf:"vlan_forward"`
+	VlanReverse     *ebpf.ProgramSpec `ebpf:"vlan_reverse"`
 }
 
 // trafficMapSpecs contains maps before they are loaded into the kernel.
@@ -250,9 +260,13 @@ type trafficPrograms struct {
 	FragmentReverse *ebpf.Program `ebpf:"fragment_reverse"`
 	PassOn          *ebpf.Program `ebpf:"pass_on"`
 	Receive         *ebpf.Program `ebpf:"receive"`
+	ReceiveVlan     *ebpf.Program `ebpf:"receive_vlan"`
 	TransmitBoth    *ebpf.Program `ebpf:"transmit_both"`
 	TransmitForward *ebpf.Program `ebpf:"transmit_forward"`
 	TransmitReverse *ebpf.Program `ebpf:"transmit_reverse"`
+	VlanBoth        *ebpf.Program `ebpf:"vlan_both"`
+	VlanForward     *ebpf.Program `ebpf:"vlan_forward"`
+	VlanReverse     *ebpf.Program `ebpf:"vlan_reverse"`
 }
 
 func (p *trafficPrograms) Close() error {
@@ -262,9 +276,13 @@ func (p *trafficPrograms) Close() error {
 		p.FragmentReverse,
 		p.PassOn,
 		p.Receive,
+		p.ReceiveVlan,
 		p.TransmitBoth,
 		p.TransmitForward,
 		p.TransmitReverse,
+		p.VlanBoth,
+		p.VlanForward,
+		p.VlanReverse,
 	)
 }
 

@@ -73,6 +73,7 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 	}
 	d.state.clear()
 	d.trial = d.trial%math.MaxInt16 + 1
+	buffer := 0
 	for i, s := range d.streams {
 		// No frame answers to key 0: a direction without a stream counts none.
 		d.state.Receivers[i].Key = 0
@@ -82,11 +83,13 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		if templates[i], err = d.putTemplates(i, *s, trial); err != nil {
 			return templates, &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: err}
 		}
+		buffer = max(buffer, len(templates[i].frame))
 		key := uint32(d.trial)<<1 | uint32(i)
 		d.state.Receivers[i].Key = key
+		d.state.Receivers[i].Vlan = uint32(d.config.Path.Ports[1-i].VLAN)
 		t := &d.state.Transmitters[i]
 		t.Key = key
-		t.FrameBytes = uint32(len(templates[i].frame))
+		t.VlanBytes = uint32(d.tagBytes(i))
 		if templates[i].checksumOffset > 0 {
 			t.IsIpv6 = 1
 		}
@@ -95,6 +98,14 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 			if f.Random {
 				t.FlowRandom = 1
 			}
+		}
+	}
+	// One thread may serve both directions: their buffers are equal, also where
+	// the frames of one alone have a tag.
+	for i := range templates {
+		if d.streams[i] != nil {
+			templates[i].frame = append(templates[i].frame, make([]byte, buffer-len(templates[i].frame))...)
+			d.state.Transmitters[i].FrameBytes = uint32(buffer)
 		}
 	}
 	return templates, nil
@@ -118,6 +129,9 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 		if s == nil || trial.Packet == nil {
 			continue
 		}
+		if d.config.Path.HasVLAN() {
+			return invalid(ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
+		}
 		if err := checkPacket(*s, trial); err != nil {
 			return invalid(ReasonInvalidTrial, "correct the packet", "%w", err)
 		}
@@ -133,7 +147,7 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 				"a frame of %d bytes is more than %q with MTU %d carries", largest, p.name, p.mtu)
 		}
 	}
-	if most := d.longest + measure.FrameCheckSequenceBytes; largest > most {
+	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
 		return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
 			"a frame of %d bytes is more than this kernel's live frames carry", largest)
 	}
@@ -238,6 +252,9 @@ func framesEach(trial measure.Trial) uint64 {
 // senders shares the streams out among the threads.
 func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	names, both := [2]string{trafficProgTransmitForward, trafficProgTransmitReverse}, trafficProgTransmitBoth
+	if d.config.Path.HasVLAN() {
+		names, both = [2]string{trafficProgVlanForward, trafficProgVlanReverse}, trafficProgVlanBoth
+	}
 	if trial.Packet != nil {
 		names, both = [2]string{trafficProgFragmentForward, trafficProgFragmentReverse}, trafficProgFragmentBoth
 	}

@@ -38,7 +38,7 @@ const (
 	statusConfirmed = 1 << 3
 )
 
-const missingNFTables = "the kernel may lack a part of nf_tables; on the node: modprobe -a nf_tables nft_ct"
+const missingNFTables = "the kernel may lack a part of nf_tables; on the node: modprobe -a nf_tables nft_ct nft_objref"
 
 const missingBridgeTracking = "a bridging firewall with backend nftables and mode Stateful needs nf_conntrack_bridge in the node's kernel (on the node: modprobe nf_conntrack_bridge), or else mode Stateless, or backend iptables"
 

@@ -28,6 +28,9 @@ func (f *Function) applyPort(port vnf.Port) error {
 	if err := f.applyLink(port, link); err != nil {
 		return err
 	}
+	if link, err = f.applyVLAN(port, link); err != nil {
+		return err
+	}
 	if err := f.applyAddresses(port, link); err != nil {
 		return err
 	}

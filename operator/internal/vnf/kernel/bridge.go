@@ -40,7 +40,7 @@ func (f *Function) applyBridge() error {
 		return fmt.Errorf("bridge %q: switching off link-local addresses: %w", bridgeName, explain(err))
 	}
 	for _, port := range f.config.Ports {
-		link, err := findLink(port)
+		link, err := findTop(port)
 		if err != nil {
 			return fmt.Errorf("port %q: %w", port.Name, err)
 		}

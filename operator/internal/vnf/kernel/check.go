@@ -70,8 +70,13 @@ func (f *Function) checkPort(port vnf.Port) error {
 	if attrs.MTU != port.MTUBytes {
 		problems = append(problems, fmt.Errorf("interface %q has an MTU of %d bytes, want %d", attrs.Name, attrs.MTU, port.MTUBytes))
 	}
+	if port.VLAN != 0 {
+		if link, err = checkVLAN(port, link); err != nil {
+			return errors.Join(append(problems, err)...)
+		}
+	}
 	for _, err := range []error{
-		f.checkSysctls(attrs.Name),
+		f.checkSysctls(link.Attrs().Name),
 		checkAddresses(port, link),
 		f.checkNeighbors(port, link),
 		f.checkRoutes(port, link),

@@ -208,8 +208,8 @@ func findLink(port vnf.Port) (netlink.Link, error) {
 	}
 	var found netlink.Link
 	for _, link := range links {
-		// A bridge takes the address of one of its ports.
-		if link.Type() == "bridge" || !sameMAC(link.Attrs().HardwareAddr, port.MAC) {
+		// A bridge takes the address of one of its ports, a VLAN interface that of its own.
+		if link.Type() == "bridge" || link.Type() == vlanKind || !sameMAC(link.Attrs().HardwareAddr, port.MAC) {
 			continue
 		}
 		if found != nil {

@@ -25,7 +25,7 @@ const (
 	reqid = 1
 )
 
-const missingIPsec = "the node's kernel may lack ESP or AES-GCM; on the node: modprobe -a xfrm_user esp4 gcm aes seqiv, or use protocol WireGuard"
+const missingIPsec = "the node's kernel may lack ESP or AES-GCM; on the node: modprobe -a xfrm_user esp4 gcm ghash aes seqiv drbg, or use protocol WireGuard"
 
 // ipsec is the kernel's XFRM with keys that were agreed on before: no key
 // exchange runs, and none disturbs a measurement.

@@ -1,7 +1,27 @@
 # The example's plan, against the providers' schemas.
 mock_provider "proxmox" {}
 
+mock_provider "helm" {}
+mock_provider "kubernetes" {}
+
 mock_provider "talos" {
+  mock_resource "talos_cluster_kubeconfig" {
+    defaults = {
+      kubeconfig_raw = "secret-of-kubeconfig"
+      kubernetes_client_configuration = {
+        host               = "https://192.0.2.11:6443"
+        ca_certificate     = "c2VjcmV0"
+        client_certificate = "c2VjcmV0"
+        client_key         = "c2VjcmV0"
+      }
+    }
+  }
+  mock_data "talos_machine_configuration" {
+    defaults = { machine_configuration = "secret-of-machine" }
+  }
+  mock_data "talos_client_configuration" {
+    defaults = { talos_config = "secret-of-talosconfig" }
+  }
   mock_data "talos_image_factory_urls" {
     defaults = { urls = { disk_image = "https://factory.example/nocloud-amd64.raw.xz", installer = "factory.example/installer:v1" } }
   }
@@ -68,8 +88,43 @@ variables {
   }
 }
 
+run "machines_alone" {
+  command = apply
+
+  assert {
+    condition     = output.addons == null && length(module.addons) == 0
+    error_message = "nothing is installed that was not asked for"
+  }
+}
+
 run "example" {
   command = apply
+  variables {
+    addons = {
+      vnfbench    = { registry = "registry.example.com/lab", tag = "1.2.3" }
+      kubevirt    = { operator_manifest = "../../modules/addons/tests/fixtures/kubevirt-operator.yaml" }
+      multus      = { manifest = "../../modules/addons/tests/fixtures/multus-daemonset-thick.yml" }
+      cni_plugins = { image = "registry.example.com/lab/cni-plugins:v1.9.1" }
+      sriov = {
+        chart    = "oci://registry.example.com/charts/sriov-network-operator-chart"
+        policies = { gen-west = { resource_name = "gen_west", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f0"], virtual_functions = 1 } }
+      }
+      monitoring = { chart = "kube-prometheus-stack", repository = "https://charts.example.com" }
+    }
+  }
+
+  assert {
+    condition     = join(",", keys(output.addons)) == "kubevirt,kubevirt-operator,monitoring,multus,sriov-network-operator,sriov-policy-gen-west,vnfbench,vnfbench-cni-plugins"
+    error_message = "one apply goes from machines to the operator"
+  }
+  assert {
+    condition     = module.addons["this"].namespaces["vnfbench-system"] == "restricted" && module.addons["this"].namespaces["sriov-network-operator"] == "privileged"
+    error_message = "namespaces enforce the level that their pods need"
+  }
+  assert {
+    condition     = issensitive(output.kubeconfig) && issensitive(output.talosconfig)
+    error_message = "credentials are sensitive"
+  }
 
   assert {
     condition     = join(",", keys(output.nodes)) == "cp-1,dut-1,gen-1"

@@ -1,12 +1,16 @@
 package testpath
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 )
@@ -72,6 +76,38 @@ func (p *Path) bridge(name string, ports ...string) error {
 			}
 		}
 		return netlink.LinkSetUp(b)
+	})
+}
+
+// tagAt gives a port of the node a tag on what it sends and takes the tag off
+// what it gets, by two programs, since not every kernel has VLANs in its bridge.
+func (p *Path) tagAt(name string, vlan int) error {
+	return Do(p.Node, func() error {
+		l, err := netlink.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		pass := asm.Instructions{asm.Mov.Imm(asm.R0, -1), asm.Return()} // TC_ACT_UNSPEC: go on
+		push := asm.Instructions{
+			asm.Mov.Imm(asm.R2, 0x0081), // ETH_P_8021Q in network order
+			asm.Mov.Imm(asm.R3, int32(vlan)),
+			asm.FnSkbVlanPush.Call(),
+		}
+		for attach, instructions := range map[ebpf.AttachType]asm.Instructions{
+			ebpf.AttachTCXIngress: append(asm.Instructions{asm.FnSkbVlanPop.Call()}, pass...),
+			ebpf.AttachTCXEgress:  append(push, pass...),
+		} {
+			program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, Instructions: instructions, License: "MIT"})
+			if err != nil {
+				return fmt.Errorf("tagging at %s: %w", name, err)
+			}
+			attached, err := link.AttachTCX(link.TCXOptions{Interface: l.Attrs().Index, Program: program, Attach: attach})
+			if err := errors.Join(err, program.Close()); err != nil {
+				return fmt.Errorf("tagging at %s: %w", name, err)
+			}
+			p.programs = append(p.programs, attached)
+		}
+		return nil
 	})
 }
 

@@ -7,6 +7,7 @@ package testpath
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"runtime"
@@ -39,6 +40,7 @@ type Path struct {
 
 	westMAC, eastMAC       string
 	deviceWest, deviceEast string
+	programs               []io.Closer
 }
 
 // Direct joins both ports by one veth pair.
@@ -121,8 +123,39 @@ func Bridged() (*Path, error) {
 	})
 }
 
+// Switched joins both ports by a bridge without a device. It hands tags on as
+// they are; where vlan is not 0, frames have that tag at the western port and
+// none at the eastern one.
+func Switched(vlan int) (*Path, error) {
+	return build(func(p *Path) (err error) {
+		if p.Node, err = newNamespace(); err != nil {
+			return err
+		}
+		if err := errors.Join(
+			p.veth(p.Generator, West, p.Node, "nwest", false),
+			p.veth(p.Generator, East, p.Node, "neast", false),
+			p.bridge("br", "nwest", "neast"),
+		); err != nil {
+			return err
+		}
+		if vlan != 0 {
+			if err := p.tagAt("nwest", vlan); err != nil {
+				return err
+			}
+		}
+		if p.westMAC, err = readMAC(p.Generator, West); err == nil {
+			p.eastMAC, err = readMAC(p.Generator, East)
+		}
+		p.deviceWest, p.deviceEast = p.eastMAC, p.westMAC
+		return err
+	})
+}
+
 // Close gives the namespaces and all in them back.
 func (p *Path) Close() {
+	for _, program := range p.programs {
+		_ = program.Close()
+	}
 	if p.Sink.IsOpen() && p.Sink != p.Generator {
 		_ = p.Sink.Close()
 	}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"vnfbench.io/operator/internal/report"
+)
+
+const compareHelp = `Set the results of BenchmarkRuns side by side, a column for each run.
+
+The first run is what the others are set beside: behind each of their figures
+stands its change from the first run's. What else is not the same (testbed,
+nodes, traffic, measurements) is said above the table, and so is an emulated
+processor. The exit code says whether the comparison could be written, not how
+it came out.`
+
+// comparing is what the user asks for.
+type comparing struct {
+	format     string
+	outputFile string
+}
+
+func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
+	var c comparing
+	command := &cobra.Command{
+		Use:   "compare RUN RUN...",
+		Short: "Set the results of runs side by side",
+		Long:  compareHelp,
+		Example: "  kubectl vnfbench compare router-pod router-vm-virtio router-vm-e1000\n" +
+			"  kubectl vnfbench compare before after -o csv --output-file change.csv",
+		Args:              runNames,
+		ValidArgsFunction: completeFurtherRuns(connect),
+		RunE: func(command *cobra.Command, args []string) error {
+			format, err := c.check()
+			if err != nil {
+				return err
+			}
+			from, err := connect()
+			if err != nil {
+				return err
+			}
+			var docs []report.Document
+			for _, name := range args {
+				run, err := from.run(command.Context(), name)
+				if err != nil {
+					return err
+				}
+				doc, err := report.Build(run, nil, time.Now())
+				if err != nil {
+					return err
+				}
+				docs = append(docs, doc)
+			}
+			return c.write(docs, format, streams, time.Now())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVarP(&c.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.ComparisonFormats()))
+	flags.StringVar(&c.outputFile, "output-file", "", "write to this file and not to the standard output")
+	// The only error is a flag that does not exist.
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.ComparisonFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
+
+func (c comparing) check() (report.Format, error) {
+	if format := report.Format(c.format); slices.Contains(report.ComparisonFormats(), format) {
+		return format, nil
+	}
+	return "", fmt.Errorf("unknown format %q: use one of %s", c.format, namesOf(report.ComparisonFormats()))
+}
+
+func (c comparing) write(docs []report.Document, format report.Format, streams genericiooptions.IOStreams, now time.Time) error {
+	comparison, err := report.Compare(docs, now)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := report.WriteComparison(&text, comparison, format, report.Options{ASCII: !unicodeLocale(os.Getenv)}); err != nil {
+		return err
+	}
+	if c.outputFile == "" {
+		_, err = streams.Out.Write(text.Bytes())
+		return err
+	}
+	return os.WriteFile(c.outputFile, text.Bytes(), 0o644)
+}

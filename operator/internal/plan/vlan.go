@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// tagSegment gives the ends of an outer segment the tag of the testbed's port.
+// Segments between functions have none.
+func tagSegment(in Input, index int, segment *Segment) {
+	ports := in.Testbed.Spec.Ports
+	if index == 0 {
+		tagPort(ports.West, &segment.West, &segment.East)
+	}
+	if index == len(in.Run.Spec.Chain) {
+		tagPort(ports.East, &segment.East, &segment.West)
+	}
+}
+
+// tagPort tags both ends of a link alike, but for what the user says of an
+// existing network. A virtual function's tag is its NIC's to add.
+func tagPort(port v1alpha1.TestbedPort, generator, device *End) {
+	if port.Attachment == v1alpha1.PortSRIOV {
+		return
+	}
+	generator.Tag = tagOf(port)
+	if network := port.NetworkAttachmentDefinition; network != nil {
+		device.Tag = generator.Tag
+		if network.DeviceVLAN != nil {
+			device.Tag = int(*network.DeviceVLAN)
+		}
+		return
+	}
+	if device.ResourceName != "" {
+		device.VLAN = generator.Tag
+		return
+	}
+	device.Tag = generator.Tag
+}
+
+func tagOf(port v1alpha1.TestbedPort) int {
+	if port.VLAN == nil {
+		return 0
+	}
+	return int(*port.VLAN)
+}
+
+// calibrationTag is that of both of the calibration's ports, which nothing is
+// between that could change a tag.
+func calibrationTag(in Input) int {
+	return cmp.Or(tagOf(in.Testbed.Spec.Ports.West), tagOf(in.Testbed.Spec.Ports.East))
+}
+
+// taggedPorts are the measurer's, of which nothing but the tags is known yet.
+func taggedPorts(in Input) [2]measure.Port {
+	return [2]measure.Port{{VLAN: tagOf(in.Testbed.Spec.Ports.West)}, {VLAN: tagOf(in.Testbed.Spec.Ports.East)}}
+}
+
+// taggedPort is the name of a testbed's port with a tag, empty where none has one.
+func taggedPort(in Input) string {
+	switch {
+	case tagOf(in.Testbed.Spec.Ports.West) != 0:
+		return InterfaceWest
+	case tagOf(in.Testbed.Spec.Ports.East) != 0:
+		return InterfaceEast
+	}
+	return ""
+}
+
+// maximumFrameBytes is the largest frame that the XDP driver sends on this
+// testbed: a tag is one frame's too, but not in its size.
+func maximumFrameBytes(in Input) int {
+	if taggedPort(in) != "" {
+		return XDPMaximumFrameBytes - measure.VLANTagBytes
+	}
+	return XDPMaximumFrameBytes
+}

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// asPod is the fixture's run as a pod, and asMachine the same as an emulated
+// virtual machine, with other figures.
+func asPod(t *testing.T) Document {
+	run, records := fixture(t)
+	run.Name, run.Status.Warnings = "as-pod", nil
+	run.Status.Chain = []v1alpha1.FunctionReport{{Name: "router", Runtime: v1alpha1.RuntimePod, Node: "node-a", ImageID: "vnf@sha256:1"}}
+	run.Status.Device.Domains = nil
+	for i := range run.Status.Results {
+		for j := range run.Status.Results[i].CPU {
+			for k := range run.Status.Results[i].CPU[j].Functions {
+				run.Status.Results[i].CPU[j].Functions[k].Guest, run.Status.Results[i].CPU[j].Functions[k].Domain = nil, nil
+			}
+		}
+	}
+	return mustBuild(t, run, records)
+}
+
+func asMachine(t *testing.T) Document {
+	run, records := fixture(t)
+	run.Name = "as-e1000"
+	function := &run.Spec.Chain[0]
+	function.Runtime = v1alpha1.RuntimeVirtualMachine
+	function.West.Attachment, function.East.Attachment = v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000
+	run.Status.Chain = []v1alpha1.FunctionReport{{
+		Name: "router", Runtime: v1alpha1.RuntimeVirtualMachine, Node: "node-a",
+		VirtualMachine: &v1alpha1.VirtualMachineReport{
+			MachineType: "pc-q35-9.2", CPUModel: "host-model", VCPUs: 1, MemoryBytes: 512 << 20,
+			Ports: []v1alpha1.VirtualPortReport{{Name: "west", Model: "e1000"}, {Name: "east", Model: "e1000"}},
+		},
+	}}
+	run.Status.Device.Domains = []v1alpha1.DomainReport{{Function: "router", Accelerator: "tcg"}}
+	frame := &run.Status.Results[0]
+	frame.Throughput[0].FramesPerSecond /= 4
+	frame.Latency[0].Directions[0].Latency.P99Nanoseconds *= 3
+	// A load that the other run has not.
+	further := frame.Latency[0].DeepCopy()
+	further.Load = "further"
+	frame.Latency = append(frame.Latency, *further)
+	return mustBuild(t, run, records)
+}
+
+func mustBuild(t *testing.T, run *v1alpha1.BenchmarkRun, records []measure.Record) Document {
+	t.Helper()
+	doc, err := Build(run, records, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func mustCompare(t *testing.T, docs ...Document) Comparison {
+	t.Helper()
+	c, err := Compare(docs, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestComparisonGolden(t *testing.T) {
+	c := mustCompare(t, asPod(t), asMachine(t))
+	for name, tc := range map[string]struct {
+		format Format
+		opts   Options
+	}{
+		"compared.txt": {FormatTable, Options{}}, "compared-ascii.txt": {FormatTable, Options{ASCII: true}},
+		"compared.md": {FormatMarkdown, Options{}}, "compared.json": {FormatJSON, Options{}}, "compared.csv": {FormatCSV, Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := WriteComparison(&got, c, tc.format, tc.opts); err != nil {
+				t.Fatal(err)
+			}
+			if tc.opts.ASCII && bytes.ContainsFunc(got.Bytes(), func(r rune) bool { return r > 126 }) {
+				t.Error("the ASCII table has other characters")
+			}
+			path := filepath.Join("testdata", "golden", name)
+			if *update {
+				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+// TestComparisonLosesNothing: every number of every run's CSV is there once;
+// words and the lists of each repeat's values are not.
+func TestComparisonLosesNothing(t *testing.T) {
+	run, records := repeated(t)
+	all := mustBuild(t, run, records)
+	all.Results = append(all.Results, furtherResults()...)
+	all.TCP = tcpResults()
+	docs := []Document{all, asPod(t), asMachine(t)}
+	c := mustCompare(t, docs...)
+	for i, doc := range docs {
+		want, got := 0, 0
+		for _, r := range resultRows(doc) {
+			for name, value := range r {
+				if value == "" || strings.Contains(","+strings.Join(append(aboutColumns, originColumns...), ",")+",", ","+name+",") {
+					continue
+				}
+				if name == "regularity" || name == "upperBoundCause" || name == "congestionControl" || strings.HasSuffix(name, "Values") {
+					continue
+				}
+				if _, err := strconv.ParseInt(value, 10, 64); err != nil {
+					t.Errorf("%s: %q is no number", name, value)
+				}
+				want++
+			}
+		}
+		for _, f := range c.Figures {
+			if f.Values[i] != nil {
+				got++
+			}
+		}
+		if got != want || got == 0 {
+			t.Errorf("%s: %d figures, want %d", doc.Run.Name, got, want)
+		}
+	}
+}
+
+func TestComparisonIsReadable(t *testing.T) {
+	c := mustCompare(t, asPod(t), asMachine(t))
+	var text bytes.Buffer
+	if err := WriteComparison(&text, c, FormatJSON, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var back Comparison
+	if err := json.Unmarshal(text.Bytes(), &back); err != nil || back.Kind != KindComparison || len(back.Runs) != 2 {
+		t.Errorf("JSON is %q with %d runs: %v", back.Kind, len(back.Runs), err)
+	}
+	text.Reset()
+	if err := WriteComparison(&text, c, FormatCSV, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&text).ReadAll()
+	if err != nil || len(lines) != 1+len(c.Figures) {
+		t.Errorf("CSV has %d lines for %d figures: %v", len(lines), len(c.Figures), err)
+	}
+}
+
+func TestComparisonNotes(t *testing.T) {
+	pod := func(change func(*Document)) Document {
+		doc := asPod(t)
+		change(&doc)
+		return doc
+	}
+	for name, tc := range map[string]struct {
+		other Document
+		want  string
+	}{
+		"the same":     {pod(func(*Document) {}), ""},
+		"emulated":     {asMachine(t), "On an emulated processor (QEMU's TCG): as-e1000."},
+		"partial":      {pod(func(d *Document) { d.Completeness = Partial }), "Not everything was measured: as-pod."},
+		"testbed":      {pod(func(d *Document) { d.Run.Testbed = "other" }), "Not the same testbed as as-pod: as-pod."},
+		"nodes":        {pod(func(d *Document) { d.Plan.DeviceNode = "other" }), "Not the same nodes"},
+		"platform":     {pod(func(d *Document) { d.Device.Fingerprint.Digest = "sha256:other" }), "Not the same platform"},
+		"traffic":      {pod(func(d *Document) { d.Spec.Traffic.Flows = 7 }), "Not the same traffic"},
+		"measurements": {pod(func(d *Document) { d.Spec.Measurements.Repeats = 7 }), "Not the same measurements"},
+	} {
+		c := mustCompare(t, asPod(t), tc.other)
+		if got := strings.Join(c.Notes, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) || len(c.Notes) > 1 {
+			t.Errorf("%s: notes are %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// Runs without figures are compared too, by what is known of them.
+func TestComparisonOfNewRuns(t *testing.T) {
+	doc := mustBuild(t, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil)
+	c := mustCompare(t, doc, doc)
+	for _, format := range ComparisonFormats() {
+		var got bytes.Buffer
+		if err := WriteComparison(&got, c, format, Options{}); err != nil || got.Len() == 0 {
+			t.Errorf("%s: %d bytes, %v", format, got.Len(), err)
+		}
+	}
+	if err := WriteComparison(&bytes.Buffer{}, c, FormatJUnit, Options{}); err == nil {
+		t.Error("a comparison is written as JUnit")
+	}
+	if _, err := Compare([]Document{doc}, now); err == nil {
+		t.Error("one run is compared")
+	}
+}

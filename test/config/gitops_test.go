@@ -1,0 +1,169 @@
+package config
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	helm "github.com/fluxcd/helm-controller/api/v2"
+	kustomize "github.com/fluxcd/kustomize-controller/api/v1"
+	source "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// built are the objects of a folder of config/gitops.
+func built(t *testing.T, folder string) map[string]object {
+	t.Helper()
+	return objects(t, output(t, "KUSTOMIZE", "build", filepath.Join(top, "config/gitops", folder)))
+}
+
+func ids(found map[string]object) []string { return slices.Sorted(maps.Keys(found)) }
+
+// strict decodes an object into Flux's own type and refuses unknown fields.
+func strict(t *testing.T, o object, into any) {
+	t.Helper()
+	text, err := yaml.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(text, into); err != nil {
+		t.Errorf("%v in\n%s", err, text)
+	}
+}
+
+// exists fails where a path in the repository is no folder.
+func exists(t *testing.T, by, path string) {
+	t.Helper()
+	if info, err := os.Stat(filepath.Join(top, path)); err != nil || !info.IsDir() {
+		t.Errorf("%s: path %q is no folder of this repository: %v", by, path, err)
+	}
+}
+
+func TestFlux(t *testing.T) {
+	found := built(t, "flux")
+	want := []string{
+		"GitRepository/flux-system/vnfbench",
+		"Kustomization/flux-system/vnfbench-operator",
+		"Kustomization/flux-system/vnfbench-runs",
+		"Kustomization/flux-system/vnfbench-testbed",
+	}
+	if diff := cmp.Diff(want, ids(found)); diff != "" {
+		t.Fatal(diff)
+	}
+	strict(t, found[want[0]], &source.GitRepository{})
+	after := map[string]string{}
+	for _, id := range want[1:] {
+		var k kustomize.Kustomization
+		strict(t, found[id], &k)
+		exists(t, id, k.Spec.Path)
+		if k.Spec.SourceRef.Name != "vnfbench" || !k.Spec.Wait || k.Spec.Timeout == nil {
+			t.Errorf("%s does not follow the repository, or does not wait for its objects", id)
+		}
+		for _, one := range k.Spec.DependsOn {
+			after[k.Name] = one.Name
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"vnfbench-testbed": "vnfbench-operator", "vnfbench-runs": "vnfbench-testbed"}, after); diff != "" {
+		t.Error(diff)
+	}
+	found = built(t, "flux/operator")
+	var release helm.HelmRelease
+	strict(t, found["HelmRelease/vnfbench-system/vnfbench"], &release)
+	exists(t, "HelmRelease", release.Spec.Chart.Spec.Chart)
+	takes(t, release.Spec.Values.Raw)
+}
+
+func TestArgoCD(t *testing.T) {
+	type application struct {
+		Metadata struct{ Annotations map[string]string }
+		Spec     struct {
+			Source struct {
+				Path string
+				Helm struct {
+					ReleaseName  string
+					ValuesObject map[string]any
+				}
+			}
+			Destination struct{ Namespace string }
+		}
+	}
+	found := built(t, "argocd")
+	maps.Copy(found, built(t, "argocd/apps"))
+	want := []string{"Application/argocd/vnfbench", "Application/argocd/vnfbench-bench", "Application/argocd/vnfbench-operator"}
+	if diff := cmp.Diff(want, ids(found)); diff != "" {
+		t.Fatal(diff)
+	}
+	waves := map[string]string{}
+	for id, o := range found {
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a application
+		if err := yaml.Unmarshal(text, &a); err != nil {
+			t.Fatal(err)
+		}
+		exists(t, id, a.Spec.Source.Path)
+		waves[id] = a.Metadata.Annotations["argocd.argoproj.io/sync-wave"]
+		if a.Spec.Source.Helm.ReleaseName != "" {
+			values, err := yaml.Marshal(a.Spec.Source.Helm.ValuesObject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			takes(t, values)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{want[0]: "", want[1]: "1", want[2]: "0"}, waves); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// takes fails where the chart refuses values.
+func takes(t *testing.T, values []byte) {
+	t.Helper()
+	if !bytes.Contains(values, []byte("registry")) {
+		t.Fatalf("values without a registry: %s", values)
+	}
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, values, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if len(chart(t, "--values", file)) < 15 {
+		t.Error("the chart gives too few objects")
+	}
+}
+
+// Runs keep their results when they leave Git, come after their Testbed, and
+// never delete themselves, for they would be made again.
+func TestRunsInGit(t *testing.T) {
+	runs := 0
+	for id, o := range built(t, "bench") {
+		if o["kind"] != "BenchmarkRun" {
+			continue
+		}
+		runs++
+		annotations := at(o, "metadata", "annotations")
+		for key, want := range map[string]string{
+			"kustomize.toolkit.fluxcd.io/prune":  "disabled",
+			"argocd.argoproj.io/sync-options":    "Prune=false",
+			"argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+			"argocd.argoproj.io/sync-wave":       "1",
+		} {
+			if annotations[key] != want {
+				t.Errorf("%s has %s: %v, want %s", id, key, annotations[key], want)
+			}
+		}
+		if spec := at(o, "spec"); spec["ttlSecondsAfterFinished"] != nil {
+			t.Errorf("%s would be measured again and again: it has ttlSecondsAfterFinished", id)
+		} else if testbed := at(spec, "testbedRef")["name"]; testbed != "lab" {
+			t.Errorf("%s is on testbed %v: the suffix of names has changed its reference", id, testbed)
+		}
+	}
+	if runs == 0 {
+		t.Error("there are no runs")
+	}
+}
