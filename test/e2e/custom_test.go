@@ -62,7 +62,7 @@ func customRun(t *testing.T, name, userData, readiness string, startupSeconds in
 }
 
 // TestCustom measures a user's own machine that is asked for nothing.
-func TestCustom(t *testing.T) {
+func TestKubeVirtCustom(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, customRun(t, "custom", guestConfiguration, "{bootSeconds: 5}", 240))
 	until(t, ns, "custom", 2*waitForGuest, "finished", finished)
@@ -76,8 +76,8 @@ func TestCustom(t *testing.T) {
 	noMachines(t, ns)
 }
 
-// TestCustomForwardsNothing: the machine runs, and its configuration is none.
-func TestCustomForwardsNothing(t *testing.T) {
+// TestKubeVirtCustomForwardsNothing: the machine runs, and its configuration is none.
+func TestKubeVirtCustomForwardsNothing(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, customRun(t, "silent", `{"function": "None"}`, "{}", 60))
 	run := ends(t, ns, "silent", metav1.ConditionFalse, v1alpha1.ReasonNoPathThroughChain)

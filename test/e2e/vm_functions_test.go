@@ -55,13 +55,14 @@ func checkMachineWalk(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		}
 		for _, c := range result.CPU {
 			for _, f := range c.Functions {
-				if f.MatchedPackets != nil {
-					t.Logf("%s: %d packets had matched when %d frames were sent", run.Name, *f.MatchedPackets, sent)
-					if *f.MatchedPackets == 0 || *f.MatchedPackets > sent {
-						t.Errorf("%s: %d packets matched of %d frames", run.Name, *f.MatchedPackets, sent)
-					}
-					return
+				if f.Firewall == nil {
+					continue
 				}
+				t.Logf("%s: %d packets had matched when %d frames were sent", run.Name, f.Firewall.MatchedPackets, sent)
+				if f.Firewall.MatchedPackets == 0 || f.Firewall.MatchedPackets > sent {
+					t.Errorf("%s: %d packets matched of %d frames", run.Name, f.Firewall.MatchedPackets, sent)
+				}
+				return
 			}
 		}
 	}
