@@ -61,7 +61,7 @@ func customRun(t *testing.T, name, userData, readiness string, startupSeconds in
 	return strings.Replace(text, router, customChain(t, userData, readiness), 1)
 }
 
-// TestCustom measures a user's own machine that is asked for nothing.
+// TestKubeVirtCustom measures a user's own machine that is asked for nothing.
 func TestKubeVirtCustom(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, customRun(t, "custom", guestConfiguration, "{bootSeconds: 5}", 240))
