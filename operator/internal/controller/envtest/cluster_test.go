@@ -36,8 +36,6 @@ type node struct {
 	holding bool
 	// silent are stages whose trials do not end.
 	silent map[string]bool
-	// ends, if set, is how a measurer's pod ends in place of measuring.
-	ends func(*corev1.Pod)
 
 	// machines are what becomes of a virtual machine; absent: it runs and is ready.
 	machine func(*kubevirtv1.VirtualMachineInstance)

@@ -1,0 +1,293 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// WriteComparison renders a comparison.
+func WriteComparison(w io.Writer, c Comparison, format Format, opts Options) error {
+	switch format {
+	case FormatTable:
+		l := unicodeLetters
+		if opts.ASCII {
+			l = asciiLetters
+		}
+		return writeText(w, c.sections(l), l.rule)
+	case FormatMarkdown:
+		return writeMarkdown(w, c.sections(unicodeLetters))
+	case FormatJSON:
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(c)
+	case FormatCSV:
+		return c.writeCSV(w)
+	}
+	return fmt.Errorf("a comparison cannot be written in format %q", format)
+}
+
+// writeCSV writes a line for each figure and a column for each run.
+func (c Comparison) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	head := append(slices.Clone(aboutColumns), "metric")
+	for _, run := range c.Runs {
+		head = append(head, run.Name)
+	}
+	// An error stays in the writer until Error is asked.
+	_ = out.Write(head)
+	for _, f := range c.Figures {
+		cells := append(row(f.About).cells(aboutColumns), f.Metric)
+		for _, value := range f.Values {
+			cell := ""
+			if value != nil {
+				cell = strconv.FormatInt(*value, 10)
+			}
+			cells = append(cells, cell)
+		}
+		_ = out.Write(cells)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// shown are the metrics that people see; the others are in JSON and CSV.
+var shown = map[string]struct {
+	words  string
+	format func(int64) string
+}{
+	"framesPerSecond":              {"kfps", kiloFrames},
+	"layer1BitsPerSecond":          {"Mbit/s layer 1", megabits},
+	"intendedFramesPerSecond":      {"intended kfps", kiloFrames},
+	"offeredFramesPerSecond":       {"offered kfps", kiloFrames},
+	"lossPartsPerMillion":          {"loss ppm", count[int64]},
+	"latencyP50Nanoseconds":        {"p50 µs", microseconds},
+	"latencyP99Nanoseconds":        {"p99 µs", microseconds},
+	"latencyMaxNanoseconds":        {"max µs", microseconds},
+	"jitterNanoseconds":            {"jitter µs", microseconds},
+	"meanFrames":                   {"mean frames", count[int64]},
+	"milliCPU":                     {"cores", cores},
+	"droppedFrames":                {"dropped frames", count[int64]},
+	"matchedPackets":               {"matched packets", count[int64]},
+	"goodputBitsPerSecond":         {"goodput Mbit/s", megabits},
+	"retransmits":                  {"retransmits", count[int64]},
+	"roundTripTimeMeanNanoseconds": {"mean round trip µs", microseconds},
+}
+
+// figureTitles are the words for the figures of the CSV form; one without is
+// called by its name. Parts of a figure over time are left to CSV and JSON.
+var figureTitles = map[string]string{
+	"throughput": "Throughput", "latency": "One-way latency", "firstFrame": "First frame", "fixedLoad": "Fixed load",
+	"fixedLoadWorst": "Fixed load, the worst of all repeats", "frameLossRate": "Frame loss rate", "backToBack": "Back-to-back frames",
+	"receiveRate": "Maximum receive rate", "soak": "Soak", "soakWorst": "Soak, the worst", "tcp": "TCP",
+	"throughputCPU": "Cores used at throughput", "latencyCPU": "Cores used at latency's loads", "fixedLoadCPU": "Cores used at the fixed load",
+	"receiveRateCPU": "Cores used at the receive rate", "soakCPU": "Cores used during the soak",
+	"throughputCounters": "Counters at throughput", "latencyCounters": "Counters at latency's loads", "fixedLoadCounters": "Counters at the fixed load",
+	"receiveRateCounters": "Counters at the receive rate", "soakCounters": "Counters during the soak",
+}
+
+// cpuKindWords are the words for the kinds of CPU use.
+var cpuKindWords = map[string]string{
+	"nodeUser": "node, user", "nodeSystem": "node, system", "nodeIRQ": "node, interrupts", "nodeSoftirq": "node, softirq",
+	"nodeSoftirqThreads": "node, softirq deferred", "nodeGuest": "node, guests", "nodeSteal": "node, steal", "process": "process",
+	"guestUser": "in the guest, user", "guestSystem": "in the guest, system", "guestIRQ": "in the guest, interrupts",
+	"guestSoftirq": "in the guest, softirq", "guestSteal": "in the guest, steal", "vcpu": "on the node, vCPUs",
+	"vcpuInGuest": "on the node, vCPUs in the guest", "emulator": "on the node, emulator", "ioThread": "on the node, I/O threads",
+	"vhost": "on the node, vhost", "other": "on the node, other",
+}
+
+// sections are the comparison for people: what ran, and each kind of figure.
+func (c Comparison) sections(l letters) []section {
+	runs := section{title: fmt.Sprintf("Comparison of %d runs", len(c.Runs)), notes: c.Notes, columns: []column{left("")}}
+	for _, run := range c.Runs {
+		runs.columns = append(runs.columns, left(run.Name))
+	}
+	runs.rows = c.runRows()
+	parts := []section{runs}
+	for _, f := range c.Figures {
+		metric, ok := shown[f.Metric]
+		if !ok || strings.HasSuffix(f.About["figure"], "Interval") {
+			continue
+		}
+		title := f.About["figure"]
+		if words, ok := figureTitles[title]; ok {
+			title = words
+		}
+		if parts[len(parts)-1].title != title {
+			part := section{title: title, columns: []column{left("Of"), left("Figure")}}
+			for _, run := range c.Runs {
+				part.columns = append(part.columns, number(run.Name))
+			}
+			parts = append(parts, part)
+		}
+		part := &parts[len(parts)-1]
+		cells := []string{aboutWords(f.About), strings.ReplaceAll(metric.words, "µ", l.micro)}
+		for i := range f.Values {
+			cells = append(cells, f.beside(i, metric.format, l))
+		}
+		part.rows = append(part.rows, cells)
+	}
+	return parts
+}
+
+// manifold is the ratio from which on a change is told as a factor.
+const manifold = 10
+
+// beside is a run's figure with its change from the first run's, where there is
+// one that means something: between floors there is none.
+func (f ComparedFigure) beside(run int, format func(int64) string, l letters) string {
+	first, value := f.Values[0], f.Values[run]
+	if value == nil {
+		return none
+	}
+	text := format(*value)
+	if f.isFloor(run) {
+		text = l.atLeast + text
+	}
+	if first == nil || *first == 0 || *first == *value || f.isFloor(0) || f.isFloor(run) {
+		return text
+	}
+	ratio := float64(*value) / float64(*first)
+	if ratio >= manifold {
+		return fmt.Sprintf("%s (%s%.0f)", text, l.times, ratio)
+	}
+	return fmt.Sprintf("%s (%+.1f %%)", text, (ratio-1)*100)
+}
+
+func (f ComparedFigure) isFloor(run int) bool { return f.Floors != nil && f.Floors[run] }
+
+func aboutWords(about map[string]string) string {
+	var words []string
+	for _, name := range aboutColumns {
+		word := about[name]
+		if word == "" || name == "figure" {
+			continue
+		}
+		switch name {
+		case "frameBytes":
+			if about["mix"] != "" || about["packetPayloadBytes"] != "" {
+				continue
+			}
+			word += " bytes"
+		case "packetPayloadBytes":
+			word = "packets of " + word + " bytes"
+		case "streams":
+			word += " connections"
+			if about[name] == "1" {
+				word = "1 connection"
+			}
+		case "percentOfMaximum":
+			word += " %"
+		case "repeat":
+			word = "repeat " + word
+		case "startSeconds", "startMilliseconds":
+			word = "from " + word
+		case "cpuKind":
+			if known, ok := cpuKindWords[word]; ok {
+				word = known
+			}
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
+// runRows say what each run was, a row for each thing that any of them knows.
+func (c Comparison) runRows() [][]string {
+	var rows [][]string
+	add := func(name string, of func(ComparedRun) string) {
+		cells, known := []string{name}, false
+		for _, run := range c.Runs {
+			value := of(run)
+			known = known || value != ""
+			cells = append(cells, orNone(value))
+		}
+		if known {
+			rows = append(rows, cells)
+		}
+	}
+	ofPlan := func(of func(v1alpha1.PlanSummary) string) func(ComparedRun) string {
+		return func(run ComparedRun) string {
+			if run.Plan == nil {
+				return ""
+			}
+			return of(*run.Plan)
+		}
+	}
+	add("Result", func(run ComparedRun) string { return run.Succeeded.Reason })
+	add("Testbed", func(run ComparedRun) string { return run.Testbed })
+	add("Generator's node", ofPlan(func(p v1alpha1.PlanSummary) string { return p.GeneratorNode }))
+	add("Chain's node", ofPlan(func(p v1alpha1.PlanSummary) string { return p.DeviceNode }))
+	for i := range c.longestChain() {
+		function := func(of func(ComparedRun, v1alpha1.NetworkFunction) string) func(ComparedRun) string {
+			return func(run ComparedRun) string {
+				if i >= len(run.Chain) {
+					return ""
+				}
+				return of(run, run.Chain[i])
+			}
+		}
+		machine := func(of func(v1alpha1.VirtualMachineReport) string) func(ComparedRun) string {
+			return function(func(run ComparedRun, f v1alpha1.NetworkFunction) string {
+				at := slices.IndexFunc(run.Functions, func(r v1alpha1.FunctionReport) bool { return r.Name == f.Name })
+				if at < 0 || run.Functions[at].VirtualMachine == nil {
+					return ""
+				}
+				return of(*run.Functions[at].VirtualMachine)
+			})
+		}
+		place := fmt.Sprintf("Function %d", i+1)
+		add(place, function(func(_ ComparedRun, f v1alpha1.NetworkFunction) string {
+			return fmt.Sprintf("%s, %s in a %s", f.Name, f.Function, f.Runtime)
+		}))
+		add(place+", ports", function(func(_ ComparedRun, f v1alpha1.NetworkFunction) string {
+			return fmt.Sprintf("%s, %s", f.EffectiveAttachment(f.West), f.EffectiveAttachment(f.East))
+		}))
+		add(place+", NICs in force", machine(func(vm v1alpha1.VirtualMachineReport) string {
+			west, east := virtualPort(vm.Ports, "west"), virtualPort(vm.Ports, "east")
+			if west == east {
+				return west
+			}
+			return west + "; " + east
+		}))
+		add(place+", machine", machine(func(vm v1alpha1.VirtualMachineReport) string {
+			return fmt.Sprintf("%s, %d vCPU, %d MiB", orNone(vm.MachineType), vm.VCPUs, vm.MemoryBytes>>20)
+		}))
+		add(place+", CPU model", machine(func(vm v1alpha1.VirtualMachineReport) string { return vm.CPUModel }))
+		add(place+", accelerator", function(func(run ComparedRun, f v1alpha1.NetworkFunction) string {
+			if run.Device == nil {
+				return ""
+			}
+			for _, d := range run.Device.Domains {
+				if d.Function == f.Name {
+					return d.Accelerator
+				}
+			}
+			return ""
+		}))
+	}
+	add("Plan", ofPlan(func(p v1alpha1.PlanSummary) string { return short(p.Digest) }))
+	add("Platform", func(run ComparedRun) string {
+		return short(fingerprintDigest(Document{Device: run.Device}))
+	})
+	add("Warnings", func(run ComparedRun) string { return strings.Join(run.Warnings, " ") })
+	return rows
+}
+
+// short is the beginning of a digest, enough to see whether two are the same.
+func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
+
+func (c Comparison) longestChain() int {
+	longest := 0
+	for _, run := range c.Runs {
+		longest = max(longest, len(run.Chain))
+	}
+	return longest
+}
