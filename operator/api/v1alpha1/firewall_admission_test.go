@@ -44,8 +44,18 @@ func TestFirewallAdmission(t *testing.T) {
 	}
 	t.Run("ports with TCP", func(t *testing.T) {
 		fields := chain("{matchBy: Port}")
-		fields["spec.traffic"] = "{kind: TCP}"
-		requireRefused(t, fields, []string{"spec.chain", "with TCP use matchBy Address"})
+		fields["spec.measurements"] = "{tcp: {}}"
+		requireRefused(t, fields, []string{"spec.chain", "ports of UDP", "use matchBy Address"})
+	})
+	t.Run("ports with fragments", func(t *testing.T) {
+		fields := chain("{matchBy: Port, mode: Stateless}")
+		fields["spec.traffic"] = "{packets: [{payloadBytes: 4096}]}"
+		requireRefused(t, fields, []string{"spec.chain", "behind a packet's first have no port", "use matchBy Address"})
+		fields = chain("{matchBy: Port}")
+		fields["spec.traffic"] = "{packets: [{payloadBytes: 4096}]}"
+		if err := create(object(t, goodRun, fields)); err != nil {
+			t.Errorf("with state, which puts packets together: %v", err)
+		}
 	})
 }
 

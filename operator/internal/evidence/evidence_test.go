@@ -159,6 +159,10 @@ func TestSilentFunction(t *testing.T) {
 	if diff := cmp.Diff(want, got.Functions); diff != "" || len(got.Notes) > 0 {
 		t.Errorf("notes %q; functions (-want +got):\n%s", got.Notes, diff)
 	}
+	node.say(observer.PathNode, observer.Node{})
+	if device := c.Device(t.Context()); len(device.Problems) > 0 || len(device.Functions) > 0 {
+		t.Errorf("asked what it is: problems %q, functions %v", device.Problems, device.Functions)
+	}
 }
 
 // What does not answer as it should is missing and named; the others are there.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -103,6 +104,11 @@ func checkTCP(in Input) error {
 				"put a function Router at both ends of the run's spec.chain, or leave measurements.tcp out",
 				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)
 		}
+	}
+	if side := taggedPort(in); side != "" {
+		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			fmt.Sprintf("leave measurements.tcp out, or the testbed's spec.ports.%s.vlan", side),
+			"the ends of measurements.tcp send no VLAN tags, and port %s of testbed %q has one", side, in.Testbed.Name)
 	}
 	ports := in.Testbed.Spec.Ports
 	for _, side := range []struct {
