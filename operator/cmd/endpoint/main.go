@@ -10,16 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/endpoint/agent"
+	"vnfbench.io/operator/internal/serve"
 )
 
 func main() {
@@ -63,16 +62,5 @@ func run(ctx context.Context, path, listen, program string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, served.Close()) }()
-	server := &http.Server{Addr: listen, Handler: served.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-	failed := make(chan error, 1)
-	go func() { failed <- server.ListenAndServe() }()
-	defer server.Close()
-	log.Info("waiting for the measurer", "listen", listen)
-	select {
-	case <-ctx.Done():
-		log.Info("ending")
-		return nil
-	case err := <-failed:
-		return fmt.Errorf("serving %q: %w", listen, err)
-	}
+	return serve.Until(ctx, listen, served.Handler(), log, "waiting for the measurer")
 }

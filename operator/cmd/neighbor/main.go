@@ -8,16 +8,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"vnfbench.io/operator/internal/neighbor"
+	"vnfbench.io/operator/internal/serve"
 )
 
 func main() {
@@ -56,20 +54,5 @@ func run(ctx context.Context, listen, program, scratch string) error {
 		return err
 	}
 	defer agent.Stop()
-	listener, err := net.Listen("tcp", listen)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: agent.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-	defer server.Close()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	log.Info("waiting for the measurer", "listen", listener.Addr().String())
-	select {
-	case <-ctx.Done():
-		log.Info("ending")
-		return nil
-	case err := <-served:
-		return fmt.Errorf("serving %q: %w", listen, err)
-	}
+	return serve.Until(ctx, listen, agent.Handler(), log, "waiting for the measurer")
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/serve"
 )
 
 func newObserveCommand() *cobra.Command {
@@ -43,25 +42,5 @@ It reads /proc and /sys, and needs the node's process table and no privilege.`,
 
 func observe(ctx context.Context, listen string, guests []string, log *slog.Logger) error {
 	o := observer.New(os.DirFS("/"), guests, time.Now)
-	listener, err := net.Listen("tcp", listen)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{
-		Handler:           o.Handler(log),
-		ReadHeaderTimeout: 5 * time.Second,
-		WriteTimeout:      10 * time.Second,
-		IdleTimeout:       time.Minute,
-	}
-	defer server.Close()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	log.Info("observing", "listen", listener.Addr().String(), "guests", guests)
-	select {
-	case <-ctx.Done():
-		log.Info("ending")
-		return nil
-	case err := <-served:
-		return fmt.Errorf("serving %q: %w", listen, err)
-	}
+	return serve.Until(ctx, listen, o.Handler(log), log.With("guests", guests), "observing")
 }

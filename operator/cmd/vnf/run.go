@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/serve"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
 	"vnfbench.io/operator/internal/vnf/cpu"
@@ -61,18 +60,11 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	function := kernel.New(config, keys, log)
 	agent := agent.New(config, function, meter, started, log)
 
-	listener, err := net.Listen("tcp", listen)
+	server, err := serve.Start(listen, agent.Handler())
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler:           agent.Handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       time.Minute,
-	}
 	defer server.Close()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
 
 	if err := function.Apply(); err != nil {
 		return fmt.Errorf("applying the configuration: %w", err)
@@ -84,8 +76,8 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	case <-ctx.Done():
 		log.Info("ending")
 		return nil
-	case err := <-served:
-		return fmt.Errorf("serving %q: %w", listen, err)
+	case err := <-server.Failed():
+		return err
 	case err := <-agent.Lost():
 		// Figures from before and after do not belong together. The last line
 		// that a container writes is the pod's termination message, so whoever

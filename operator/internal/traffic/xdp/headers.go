@@ -93,7 +93,8 @@ func checkStream(s measure.Stream) error {
 	return nil
 }
 
-func putIPv4(frame []byte, s measure.Stream) {
+// putIPv4Header writes all of it but the checksum, and returns the IP packet.
+func putIPv4Header(frame []byte, s measure.Stream) []byte {
 	binary.BigEndian.PutUint16(frame[12:], etherTypeIPv4)
 	ip := frame[ethernetBytes:]
 	ip[0] = 0x45
@@ -102,6 +103,11 @@ func putIPv4(frame []byte, s measure.Stream) {
 	source, destination := s.SourceAddress.Unmap().As4(), s.DestinationAddress.Unmap().As4()
 	copy(ip[12:], source[:])
 	copy(ip[16:], destination[:])
+	return ip
+}
+
+func putIPv4(frame []byte, s measure.Stream) {
+	ip := putIPv4Header(frame, s)
 	binary.NativeEndian.PutUint16(ip[10:], ^fold(sumWords(0, ip[:ipv4Bytes])))
 	putUDP(ip[ipv4Bytes:], s)
 }

@@ -66,14 +66,7 @@ func newFragment(s measure.Stream, p measure.Packet, n int) fragment {
 }
 
 func putIPv4Fragment(frame []byte, s measure.Stream) (checksumBase uint32) {
-	binary.BigEndian.PutUint16(frame[12:], etherTypeIPv4)
-	ip := frame[ethernetBytes:]
-	ip[0] = 0x45
-	binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
-	ip[8], ip[9] = hopLimit, protocolUDP
-	source, destination := s.SourceAddress.Unmap().As4(), s.DestinationAddress.Unmap().As4()
-	copy(ip[12:], source[:])
-	copy(ip[16:], destination[:])
+	ip := putIPv4Header(frame, s)
 	return uint32(fold(sumWords(0, ip[:ipv4Bytes])))
 }
 

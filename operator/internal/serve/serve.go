@@ -1,0 +1,66 @@
+// Package serve is how the programs in a run's pods answer over HTTP on the
+// pod network. An address and a handler go in; a server comes out that waits
+// for nobody who is slow to ask.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Server answers until it is closed.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	failed   chan error
+}
+
+// Start listens at once, so that an address that cannot be had is an error
+// here, and serves in the background. There is no limit for an answer: some
+// wait for a measurement to end.
+func Start(address string, handler http.Handler) (*Server, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		listener: listener,
+		server:   &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute},
+		failed:   make(chan error, 1),
+	}
+	go func() {
+		s.failed <- fmt.Errorf("serving %q: %w", address, s.server.Serve(listener))
+	}()
+	return s, nil
+}
+
+// Address is where it listens, with the port that was chosen.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Failed tells why it serves no more.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Close ends it at once.
+func (s *Server) Close() error { return s.server.Close() }
+
+// Until serves until the context ends, which is no error. The message is
+// logged, with the address, when it can be asked.
+func Until(ctx context.Context, address string, handler http.Handler, log *slog.Logger, message string) error {
+	server, err := Start(address, handler)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	log.Info(message, "listen", server.Address())
+	select {
+	case <-ctx.Done():
+		log.Info("ending")
+		return nil
+	case err := <-server.Failed():
+		return err
+	}
+}
