@@ -182,7 +182,7 @@ func (w *walk) warnInvalid(d *doubtful, frameBytes int) {
 	}
 	if count > 0 {
 		d.add(v1alpha1.WarningInvalidTrials, frameBytes,
-			"Invalid trials that do not count: %d, the last because %s.", count, why)
+			"Trials that were made again and do not count: %d, the last because %s.", count, why)
 	}
 }
 

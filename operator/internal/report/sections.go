@@ -79,7 +79,7 @@ func headSection(doc Document) section {
 		add("Took", brief(doc.Run.CompletionTime.Sub(doc.Run.StartTime.Time)))
 	}
 	if t := doc.TrialSummary; t.Recorded > 0 {
-		add("Trials", fmt.Sprintf("%d in %s, %d of them invalid and not used",
+		add("Trials", fmt.Sprintf("%d in %s, %d of them marked invalid by the generator",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
 	add("Rates", ratesInWords(doc.Spec.Traffic))
