@@ -31,6 +31,8 @@ type Server struct {
 	welcome Welcome
 	faults  []planned
 	calls   []Call
+	// messages are the calls in each message, by method.
+	messages [][]string
 }
 
 type planned struct {
@@ -113,6 +115,13 @@ func (s *Server) Calls() []Call {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]Call(nil), s.calls...)
+}
+
+// Messages are the methods in each message so far; a batch has several.
+func (s *Server) Messages() [][]string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return append([][]string(nil), s.messages...)
 }
 
 // Count is how often a method was called so far.
@@ -236,6 +245,9 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 		}
 		replies, methods = append(replies, reply), append(methods, method)
 	}
+	s.mutex.Lock()
+	s.messages = append(s.messages, methods)
+	s.mutex.Unlock()
 	var said any = replies
 	if len(replies) == 1 {
 		said = replies[0]
