@@ -237,6 +237,9 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 		s.t.Errorf("a request came that is no object and no array of objects, which ends a server: %.80q", text)
 		return nil, nil, false
 	}
+	if len(requests) == 0 {
+		s.t.Errorf("a request came that calls nothing: %.80q", text)
+	}
 	var replies []map[string]any
 	for _, request := range requests {
 		reply, method, alive := s.one(request)
