@@ -27,13 +27,16 @@ type player struct {
 	// tokens are the new ones by their kind and the old ones.
 	tokens      map[string]map[string]string
 	differences []string
+	// ends are the ends of jobs, and changes of state, by connection: how many
+	// more the old recording had seen than the new one has.
+	ends map[int]int
 	// waiting is for a call that is not answered while others things happen.
 	waiting sync.WaitGroup
 }
 
 func newPlayer(relay *replay.Relay) *player {
 	return &player{
-		relay: relay, connections: map[int]*zmtp.Conn{},
+		relay: relay, connections: map[int]*zmtp.Conn{}, ends: map[int]int{},
 		tokens: map[string]map[string]string{"api_h": {}, "handler": {}},
 	}
 }
@@ -97,7 +100,63 @@ func (p *player) make(ctx context.Context, old replay.Exchange) error {
 		return err
 	}
 	p.learn(old, answer)
+	p.ends[old.Connection] += finished(old.Response) - finished(answer)
+	return p.catchUp(ctx, conn, old.Connection, message)
+}
+
+// patience is for what a slower machine takes longer for.
+const patience = 2 * time.Minute
+
+// catchUp fetches events until the new server has come as far as the old one
+// had, where this fetch told so; all that follows is put off by that time.
+func (p *player) catchUp(ctx context.Context, conn *zmtp.Conn, connection int, fetch []byte) error {
+	began := time.Now()
+	for p.ends[connection] > 0 && bytes.Contains(plain(fetch), []byte(`"get_async_events"`)) {
+		if time.Since(began) > patience {
+			return fmt.Errorf("the jobs did not end, and did not change their state, within %s", patience)
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		answer, err := conn.Exchange(ctx, fetch)
+		if err != nil {
+			return err
+		}
+		p.ends[connection] -= finished(plain(answer))
+	}
+	p.began = p.began.Add(time.Since(began))
 	return nil
+}
+
+func plain(message []byte) []byte {
+	text, err := rpc.Expand(message, zmtp.DefaultMaxMessageBytes)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// finished counts the events in an answer that others wait for.
+func finished(answer json.RawMessage) int {
+	count := 0
+	for _, one := range answers(answer) {
+		var fetched struct {
+			Data []struct {
+				Type rpc.EventType `json:"type"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(one.Result, &fetched) != nil {
+			continue
+		}
+		for _, event := range fetched.Data {
+			if event.Type == rpc.PortJobDone || event.Type == rpc.ASTFState {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 var token = regexp.MustCompile(`"(api_h|handler)":"([^"]*)"`)

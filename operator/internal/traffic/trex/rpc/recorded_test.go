@@ -156,6 +156,7 @@ func TestFollowsRecordings(t *testing.T) {
 		"10-events-not-fetched":  {rpc.STL, 13},
 		"11-astf":                {rpc.ASTF, 70},
 		"12-settling":            {rpc.STL, 50},
+		"13-own-client":          {rpc.STL, 33},
 	} {
 		for how, from := range map[string]int{"plain": 0, "compressed": 1} {
 			t.Run(name+" "+how, func(t *testing.T) {
