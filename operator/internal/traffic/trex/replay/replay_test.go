@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -227,8 +228,8 @@ func TestRecordingsSurviveWriting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(recording, again); diff != "" {
-				t.Errorf("(-before +after):\n%s", diff)
+			if !reflect.DeepEqual(recording, again) {
+				t.Errorf("(-before +after):\n%s", cmp.Diff(recording, again))
 			}
 		})
 	}
