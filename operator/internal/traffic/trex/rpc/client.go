@@ -181,7 +181,8 @@ func (c *Client) bound(ctx context.Context) (context.Context, func()) {
 
 // alone waits for this call's turn.
 func (c *Client) alone(ctx context.Context, do func() error) error {
-	if ctx.Err() == nil {
+	before := ctx.Err()
+	if before == nil {
 		select {
 		case c.turn <- struct{}{}:
 			defer func() { <-c.turn }()
@@ -195,6 +196,9 @@ func (c *Client) alone(ctx context.Context, do func() error) error {
 	}
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
+	}
+	if before != nil {
+		return fmt.Errorf("not called: %w", before)
 	}
 	return fmt.Errorf("waiting for an earlier call: %w", ctx.Err())
 }

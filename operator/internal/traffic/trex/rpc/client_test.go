@@ -96,6 +96,26 @@ func TestOwnershipOfTheServer(t *testing.T) {
 	}
 }
 
+// A fault in a profile that was there before is told, and the server is owned:
+// it can be released.
+func TestAcquireWithAFault(t *testing.T) {
+	script := replay.NewScript(t, rpc.ASTF, 2)
+	server := replay.New(t, replay.Func(func(c replay.Call) replay.Answer {
+		answer := script.Respond(c)
+		if given, ok := answer.Result.(map[string]any); ok && c.Method == "acquire" {
+			given["exception"] = map[string]string{"_": "no template"}
+		}
+		return answer
+	}))
+	client := dial(t, server, rpc.Options{API: rpc.ASTF})
+	if err := client.Acquire(t.Context(), rpc.AllPorts, true); err == nil || !strings.Contains(err.Error(), "no template") {
+		t.Errorf("it is %v", err)
+	}
+	if err := client.Release(t.Context(), rpc.AllPorts); err != nil {
+		t.Errorf("releasing: %v", err)
+	}
+}
+
 // What is known to end a server, or what it refuses for its size, is not sent.
 func TestNotSent(t *testing.T) {
 	large := map[string]string{"fragment": strings.Repeat("x", rpc.MaxRequestBytes)}

@@ -102,11 +102,13 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// transport names the kind of an error of the connection.
+// transport names the kind of an error of the connection, if it has none.
 func transport(err error) error {
-	kind := ErrConnection
-	if errors.Is(err, zmtp.ErrProtocol) || errors.Is(err, ErrProtocol) {
-		kind = ErrProtocol
+	switch {
+	case errors.Is(err, ErrProtocol):
+		return err
+	case errors.Is(err, zmtp.ErrProtocol):
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
-	return fmt.Errorf("%w: %w", kind, err)
+	return fmt.Errorf("%w: %w", ErrConnection, err)
 }

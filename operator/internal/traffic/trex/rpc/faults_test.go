@@ -77,6 +77,9 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%v is not %v", err, want)
 				}
 			}
+			if said := fmt.Sprint(err); strings.Count(said, rpc.ErrProtocol.Error()) > 1 {
+				t.Errorf("it says the same twice: %v", err)
+			}
 			if !strings.Contains(fmt.Sprint(err), `"echo"`) {
 				t.Errorf("it does not say what was called: %v", err)
 			}

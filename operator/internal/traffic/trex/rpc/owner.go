@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -33,9 +35,6 @@ func (c *Client) Acquire(ctx context.Context, port int, force bool) error {
 		if err := c.Call(ctx, "acquire", params, &all); err != nil {
 			return err
 		}
-		for profile, fault := range all.Exceptions {
-			return fmt.Errorf("TRex was acquired with a fault in its profile %q: %s", profile, fault)
-		}
 		handlers := map[int]string{AllPorts: all.Handler}
 		for text, handler := range all.Ports {
 			port, err := strconv.Atoi(text)
@@ -44,7 +43,13 @@ func (c *Client) Acquire(ctx context.Context, port int, force bool) error {
 			}
 			handlers[port] = handler
 		}
-		return c.keep(now, handlers)
+		if err := c.keep(now, handlers); err != nil {
+			return err
+		}
+		for _, profile := range slices.Sorted(maps.Keys(all.Exceptions)) {
+			return fmt.Errorf("TRex is acquired, and has a fault in its profile %q: %s", profile, all.Exceptions[profile])
+		}
+		return nil
 	}
 	if port < 0 {
 		return fmt.Errorf("acquiring port %d: ports count from 0, and AllPorts is the whole server", port)
