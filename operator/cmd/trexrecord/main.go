@@ -43,7 +43,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	err := run(ctx, o)
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+		os.Exit(ended.ExitCode()) // it has said why
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "trexrecord:", err)
 		os.Exit(1)
 	}
@@ -59,22 +63,45 @@ func run(ctx context.Context, o options) error {
 	if o.to == "" {
 		return errors.New("-to is not set: the directory for the new recordings")
 	}
+	chosen, err := o.scenarios()
+	if err != nil {
+		return err
+	}
 	if os.Getenv(inside) == "" {
 		return enter(ctx)
+	}
+	if err := apart(); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(o.to, 0o755); err != nil {
 		return err
 	}
-	only := strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' })
-	for _, s := range scenarios {
-		if len(only) > 0 && !slices.Contains(only, s.name) {
-			continue
-		}
+	for _, s := range chosen {
 		if err := s.record(ctx, program, o.from, o.to); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
 	return nil
+}
+
+// scenarios are those that are asked for.
+func (o options) scenarios() ([]scenario, error) {
+	if o.only == "" {
+		return scenarios, nil
+	}
+	var chosen []scenario
+	for name := range strings.SplitSeq(o.only, ",") {
+		i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+		if i < 0 {
+			var names []string
+			for _, s := range scenarios {
+				names = append(names, s.name)
+			}
+			return nil, fmt.Errorf("-only: there is no recording %q; there are %s", name, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, scenarios[i])
+	}
+	return chosen, nil
 }
 
 // program is the server's, and it must be there.
@@ -109,4 +136,21 @@ func enter(ctx context.Context) error {
 	}
 	again.Cancel = func() error { return again.Process.Signal(syscall.SIGTERM) }
 	return again.Run()
+}
+
+// apart makes sure that this process is not in the network namespace of the one
+// that started it: what follows changes sysctls and adds interfaces.
+func apart() error {
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return err
+	}
+	parents, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", os.Getppid()))
+	if err != nil {
+		return err
+	}
+	if own == parents {
+		return fmt.Errorf("%s is set, and this is no network namespace of its own: unset it", inside)
+	}
+	return nil
 }

@@ -189,9 +189,19 @@ func TestOptions(t *testing.T) {
 		"no TRex":          {to: t.TempDir()},
 		"TRex elsewhere":   {trex: t.TempDir(), to: t.TempDir()},
 		"nowhere to write": {trex: "/proc/self/exe"},
+		"no such scenario": {trex: "/proc/self/exe", to: t.TempDir(), only: "99-none"},
 	} {
 		if err := run(t.Context(), o); err == nil {
 			t.Errorf("%s: it ran", name)
 		}
+	}
+}
+
+// Nothing is done in the namespace of whoever started it.
+func TestApart(t *testing.T) {
+	t.Setenv(inside, "1")
+	o := options{trex: "/proc/self/exe", to: t.TempDir(), only: "02-acquire-release", from: replay.Directory(t)}
+	if err := run(t.Context(), o); err == nil || !strings.Contains(err.Error(), inside) {
+		t.Errorf("it is %v", err)
 	}
 }
