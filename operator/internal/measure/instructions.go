@@ -56,12 +56,14 @@ type Instructions struct {
 
 // DriverSettings choose and set the traffic driver.
 type DriverSettings struct {
-	// Name is "XDP".
+	// Name is "XDP" or "TRex".
 	Name string `json:"name"`
 	// Threads is how many cores send; 0 lets the driver choose.
 	Threads int `json:"threads"`
 	// TransmitPath is "Auto", "Direct" or "InnerVeth".
 	TransmitPath string `json:"transmitPath"`
+	// TRex is nil with every other driver.
+	TRex *TRexSettings `json:"trex,omitempty"`
 }
 
 // ThroughputInstructions set the search.

@@ -1,0 +1,27 @@
+package measure
+
+// What TRex drives its ports with.
+const (
+	// TRexDPDK takes the ports from the kernel: PCI devices bound to vfio-pci, or
+	// those of a driver that shares them with it (mlx5).
+	TRexDPDK = "DPDK"
+	// TRexAFPacket leaves the ports to Linux and sends through packet sockets.
+	TRexAFPacket = "AFPacket"
+)
+
+// TRexSettings set the TRex driver.
+type TRexSettings struct {
+	// Mode is TRexDPDK or TRexAFPacket.
+	Mode string `json:"mode"`
+	// CoresPerPort is how many threads send at each port, at least 1.
+	CoresPerPort int `json:"coresPerPort"`
+	// HugepagesMebibytes is what the pod has of memory in hugepages; 0 makes the
+	// server do without.
+	HugepagesMebibytes int64 `json:"hugepagesMebibytes,omitempty"`
+	// Resources are those of the ports' devices, west and east, by which a device
+	// plugin names their PCI addresses in the environment; empty with TRexAFPacket.
+	Resources [2]string `json:"resources,omitzero"`
+	// ExtraConfiguration is a YAML mapping that is merged over the server's
+	// configuration, and wins; empty is none.
+	ExtraConfiguration string `json:"extraConfiguration,omitempty"`
+}
