@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
@@ -40,6 +41,7 @@ type Server struct {
 	config        Config
 	program       string
 	configuration Configuration
+	ports         []measure.PortDriver
 	thread        *thread
 	// guarded says that the rule that closes the ports is there.
 	guarded bool
@@ -102,6 +104,9 @@ func (s *Server) prepare(ctx context.Context) error {
 		return err
 	}
 	if s.configuration, err = configure(s.config, host, ports); err != nil {
+		return err
+	}
+	if err := s.thread.run(func() error { s.ports = portDrivers(ports); return nil }); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(s.config.StateDirectory, 0o755); err != nil {
@@ -233,6 +238,23 @@ func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv
 
 // Configuration is what the server runs with.
 func (s *Server) Configuration() Configuration { return s.configuration }
+
+// Ports say what drives the two ports, west first.
+func (s *Server) Ports() []measure.PortDriver { return s.ports }
+
+// portDrivers asks the kernel about interfaces. What DPDK has taken is none any
+// more; of such a device its own driver and address are known.
+func portDrivers(ports [2]trexPort) []measure.PortDriver {
+	var list []measure.PortDriver
+	for _, port := range ports {
+		driver, err := machine.PortDriver(port.name)
+		if err != nil {
+			driver = measure.PortDriver{Interface: port.name, Driver: port.device.Driver, Bus: port.address}
+		}
+		list = append(list, driver)
+	}
+	return list
+}
 
 // Alive says why the server is not running; nil while it is. It asks the kernel
 // and not the server, so it costs nothing and tells of a death at once.

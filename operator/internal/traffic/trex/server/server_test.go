@@ -142,6 +142,9 @@ func TestServer(t *testing.T) {
 	if s.Address() != "127.0.0.1:4501" || len(s.Configuration().File) == 0 {
 		t.Errorf("got %q, %+v", s.Address(), s.Configuration())
 	}
+	if ports := s.Ports(); len(ports) != 2 || ports[1].Interface != "east" || ports[1].Driver != "veth" {
+		t.Errorf("got %+v", ports)
+	}
 	// Its colours are gone.
 	if diff := cmp.Diff([]string{"Starting  TRex v3.08 please wait  ...", "port : 0"}, s.Log()); diff != "" {
 		t.Error(diff)
@@ -426,6 +429,21 @@ func TestPortsThatCannotBeClosed(t *testing.T) {
 	})
 }
 
+// A device that the kernel has let go of has no interface to ask.
+func TestPortDrivers(t *testing.T) {
+	got := portDrivers([2]trexPort{
+		{name: "no-such-west", address: westAddress, device: Device{Driver: driverVFIO}},
+		{name: "no-such-east", address: eastAddress, device: Device{Driver: driverVFIO}},
+	})
+	want := []measure.PortDriver{
+		{Interface: "no-such-west", Driver: driverVFIO, Bus: westAddress},
+		{Interface: "no-such-east", Driver: driverVFIO, Bus: eastAddress},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestChooseProgram(t *testing.T) {
 	c := Config{Directory: "/opt/trex"}
 	for info, want := range map[string]string{
@@ -447,16 +465,21 @@ func TestChooseProgram(t *testing.T) {
 func TestLastLines(t *testing.T) {
 	var logged strings.Builder
 	l := &lastLines{log: slog.New(slog.NewTextHandler(&logged, nil))}
+	write := func(text string) {
+		if n, err := l.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+	}
 	for i := range keptLines + 10 {
-		fmt.Fprintf(l, "line %d\n", i)
+		write(fmt.Sprintf("line %d\n", i))
 	}
 	if lines := l.all(); len(lines) != keptLines || lines[0] != "line 10" {
 		t.Errorf("%d lines from %q", len(lines), lines[0])
 	}
-	fmt.Fprint(l, "half a ")
-	fmt.Fprint(l, "line\r\n\n  \x00\xff\n")
-	fmt.Fprint(l, strings.Repeat("x", 3*longestLine))
-	fmt.Fprint(l, "no end")
+	write("half a ")
+	write("line\r\n\n  \x00\xff\n")
+	write(strings.Repeat("x", 3*longestLine))
+	write("no end")
 	l.finish()
 	lines := l.all()
 	if last := lines[len(lines)-3:]; last[0] != "half a line" || len(last[1]) != longestLine || last[2] != "no end" {
