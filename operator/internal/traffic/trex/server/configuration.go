@@ -106,6 +106,10 @@ func configure(c Config, host Host, ports [2]trexPort) (Configuration, error) {
 	if content, err = merge(content, c.Settings.ExtraConfiguration); err != nil {
 		return made, err
 	}
+	if lowEnd, set := content["low_end"].(bool); set && lowEnd != made.LowEnd {
+		made.LowEnd = lowEnd
+		made.note("the extra configuration sets low_end to %t: with it, TRex's threads share a CPU and sleep up to 1 ms between looks at the ports, which is in every delay", lowEnd)
+	}
 	file, err := yaml.Marshal([]any{content})
 	if err != nil {
 		return made, fmt.Errorf("writing TRex's configuration: %w", err)

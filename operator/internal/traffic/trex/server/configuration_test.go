@@ -186,6 +186,18 @@ func TestConfigurationGoldens(t *testing.T) {
 	}
 }
 
+// What the extra configuration changes is told as it is.
+func TestExtraLowEnd(t *testing.T) {
+	for extra, want := range map[string]bool{"low_end: false": false, "low_end: true": true, "rx_desc: 1024": true} {
+		c := config(measure.TRexAFPacket)
+		c.Settings.ExtraConfiguration = extra
+		got, err := Configure(c, linuxHost(2))
+		if err != nil || got.LowEnd != want || (len(got.Notes) == 2) != !want {
+			t.Errorf("%s: got %+v, %v", extra, got, err)
+		}
+	}
+}
+
 func TestMerge(t *testing.T) {
 	content := map[string]any{"version": 2, "platform": map[string]any{"master_thread_id": 1, "rx_thread_id": 2}, "port_info": []any{"ours"}}
 	for name, test := range map[string]struct {

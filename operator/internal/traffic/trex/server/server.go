@@ -26,7 +26,6 @@ const (
 	// status: the volume is mounted before it is there, and the kubelet looks after
 	// it about once a minute.
 	statusPatience = 100 * time.Second
-	statusPause    = time.Second
 
 	// probePatience bounds one question, probePause the wait until the next.
 	probePatience = time.Second
@@ -35,10 +34,14 @@ const (
 	probeBytes = 4096
 )
 
+// statusPause is a variable so that tests need not wait.
+var statusPause = time.Second
+
 // Server is a TRex server that runs. Alive, Log, Address and Configuration may be
 // called beside everything else.
 type Server struct {
 	config        Config
+	read          func(Config) (Host, error)
 	program       string
 	configuration Configuration
 	ports         []measure.PortDriver
@@ -62,7 +65,7 @@ type Server struct {
 // cancelled ctx ends the wait with its cause. Nothing is left behind an error.
 func Start(ctx context.Context, c Config) (_ *Server, err error) {
 	c = c.withDefaults()
-	s := &Server{config: c}
+	s := &Server{config: c, read: readHost}
 	if s.thread, err = newThread(); err != nil {
 		return nil, err
 	}
@@ -126,7 +129,7 @@ func (s *Server) look(ctx context.Context) (Host, [2]trexPort, error) {
 	for start := time.Now(); ; {
 		var host Host
 		err := s.thread.run(func() (err error) {
-			host, err = readHost(s.config)
+			host, err = s.read(s.config)
 			return err
 		})
 		if err != nil {

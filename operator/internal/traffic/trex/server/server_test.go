@@ -429,6 +429,44 @@ func TestPortsThatCannotBeClosed(t *testing.T) {
 	})
 }
 
+// Multus writes the pod's network status after the pod has started.
+func TestWaitForNetworkStatus(t *testing.T) {
+	before := statusPause
+	statusPause = time.Millisecond
+	defer func() { statusPause = before }()
+	c := config(measure.TRexDPDK).withDefaults()
+	c.NetworkStatus = filepath.Join(t.TempDir(), "network-status")
+	onThread, err := newThread()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer onThread.end()
+	reads := 0
+	s := &Server{config: c, thread: onThread, read: func(Config) (Host, error) {
+		host := dpdkHost()
+		if reads++; reads < 3 {
+			host.Attachments = nil
+		}
+		return host, nil
+	}}
+	if _, _, err := s.look(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonPortMissing || reads != 1 {
+		t.Errorf("without the file: %d reads, %v", reads, err)
+	}
+	if err := os.WriteFile(c.NetworkStatus, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	reads = 0
+	if _, ports, err := s.look(t.Context()); err != nil || reads != 3 || ports[1].address != eastAddress {
+		t.Errorf("%d reads, %+v, %v", reads, ports, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	reads = 0
+	if _, _, err := s.look(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A device that the kernel has let go of has no interface to ask.
 func TestPortDrivers(t *testing.T) {
 	got := portDrivers([2]trexPort{
