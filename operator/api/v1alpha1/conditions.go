@@ -76,6 +76,8 @@ const (
 	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
 	ReasonResourceMissing = "ResourceMissing"
+	// ReasonNotOfferedByDriver: the run asks for traffic or a measurement that the testbed's driver does not make.
+	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
@@ -139,9 +141,9 @@ const (
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
-	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there.
+	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there; or TRex's TCP did.
 	ReasonEndpointFailed = "EndpointFailed"
-	// ReasonTCPSettingRefused: the kernel or iperf3 refuses a setting of measurements.tcp.
+	// ReasonTCPSettingRefused: the kernel, iperf3 or TRex refuses a setting of measurements.tcp.
 	ReasonTCPSettingRefused = "TCPSettingRefused"
 	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
 	ReasonMeasurerFailed = "MeasurerFailed"

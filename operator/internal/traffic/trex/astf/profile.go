@@ -138,17 +138,8 @@ const (
 	sequential = "seq"
 )
 
-// congestion are TRex's algorithms by the kernel's names.
+// congestion are TRex's algorithms by the names in measure.TRexCongestionControls.
 var congestion = map[string]uint8{"newreno": 0, "reno": 0, "cubic": 1}
-
-// CongestionControls are the names that TRex knows; "reno" is newreno.
-func CongestionControls() []string { return []string{"cubic", "newreno", "reno"} }
-
-// KnowsCongestionControl says whether TRex has an algorithm; "" is its own choice.
-func KnowsCongestionControl(name string) bool {
-	_, known := congestion[name]
-	return known || name == ""
-}
 
 // congestionName is what the server uses.
 func congestionName(asked string) string {
@@ -165,14 +156,14 @@ func forTCP(between measure.Stateful, tcp measure.TCPTrial) (profile, error) {
 	if tcp.TargetBitsPerSecond != 0 {
 		return profile{}, fmt.Errorf("TRex's TCP cannot be held to a rate")
 	}
-	if !KnowsCongestionControl(tcp.CongestionControl) {
-		return profile{}, fmt.Errorf("TRex's TCP has no congestion control %q, but %s", tcp.CongestionControl, strings.Join(CongestionControls(), ", "))
+	algorithm, known := congestion[tcp.CongestionControl]
+	if !known && tcp.CongestionControl != "" {
+		return profile{}, fmt.Errorf("TRex's TCP has no congestion control %q, but %s", tcp.CongestionControl, strings.Join(measure.TRexCongestionControls, ", "))
 	}
 	window := tcp.WindowBytes
 	if window == 0 {
 		window = DefaultWindowBytes
 	}
-	algorithm := congestion[tcp.CongestionControl]
 	p := base(between, tcpTunables{MSSBytes: tcp.MSSBytes, ReceiveBytes: window, SendBytes: window, Congestion: &algorithm})
 	p.Buffers = []buffer{filled("", bulkBytes)}
 	p.Programs = []program{

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -262,5 +263,11 @@ func TestCountersAsRecorded(t *testing.T) {
 	}
 	if _, err := groupReplies(raw, []int{3}); err == nil {
 		t.Error("a group that is not there is found")
+	}
+}
+
+func TestCongestionControls(t *testing.T) {
+	if got := slices.Sorted(maps.Keys(congestion)); !slices.Equal(got, measure.TRexCongestionControls) {
+		t.Errorf("%v are known, %v are offered", got, measure.TRexCongestionControls)
 	}
 }
