@@ -37,8 +37,7 @@ func TestBadTRexIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"DPDK on shared CPUs":             {"{driver: TRex, trex: {hugepages: {memory: 2Gi}}}", virtualFunctions, []string{"spec.generator.trex", "set cpu to 2 + 2 x trex.coresPerPort"}},
 		"DPDK on parts of CPUs":           {"{driver: TRex, cpu: 4500m, trex: {hugepages: {memory: 2Gi}}}", virtualFunctions, []string{"spec.generator.cpu", "write cpu as a whole number"}},
 		"too few CPUs for three cores":    {"{driver: TRex, cpu: '7', trex: {coresPerPort: 3, hugepages: {memory: 2Gi}}}", virtualFunctions, []string{"spec.generator.cpu", "raise cpu or lower trex.coresPerPort"}},
-		"too few CPUs for two threads":    {"{driver: TRex, cpu: 5, trex: {mode: AFPacket, coresPerPort: 2}}", "", []string{"spec.generator.cpu", "raise cpu or lower trex.coresPerPort"}},
-		"two threads and no CPUs":         {"{driver: TRex, trex: {mode: AFPacket, coresPerPort: 2}}", "", []string{"spec.generator.trex.coresPerPort", "set cpu to"}},
+		"AFPacket with two threads":       {"{driver: TRex, cpu: 6, trex: {mode: AFPacket, coresPerPort: 2}}", "", []string{"spec.generator.trex.coresPerPort", "leave coresPerPort at 1"}},
 		"no core":                         {"{driver: TRex, trex: {mode: AFPacket, coresPerPort: 0}}", "", []string{"spec.generator.trex.coresPerPort", "greater than or equal to 1"}},
 		"too many cores":                  {"{driver: TRex, cpu: 64, trex: {mode: AFPacket, coresPerPort: 17}}", "", []string{"spec.generator.trex.coresPerPort", "less than or equal to 16"}},
 		"little memory":                   {"{driver: TRex, memory: 256Mi, trex: {mode: AFPacket}}", "", []string{"spec.generator.memory", "at least 512Mi"}},
@@ -77,7 +76,7 @@ func TestTRexIsAdmitted(t *testing.T) {
 	for name, test := range map[string]struct{ generator, ports string }{
 		"AFPacket":               {"{driver: TRex, trex: {mode: AFPacket}}", "{}"},
 		"AFPacket on half a CPU": {"{driver: TRex, cpu: 500m, trex: {mode: AFPacket}}", "{}"},
-		"AFPacket with threads":  {"{driver: TRex, cpu: 6, trex: {mode: AFPacket, coresPerPort: 2}}", "{west: {attachment: HostDevice, hostDevice: {pciAddress: '0000:03:00.0'}}}"},
+		"AFPacket on a NIC":      {"{driver: TRex, cpu: 6, trex: {mode: AFPacket}}", "{west: {attachment: HostDevice, hostDevice: {pciAddress: '0000:03:00.0'}}}"},
 		"XDP's own defaults":     {"{driver: TRex, xdp: {threads: 0, transmitPath: Auto}, trex: {mode: AFPacket}}", "{}"},
 		"DPDK":                   {"{driver: TRex, image: 'registry.example/trex:v3.08', cpu: '8', trex: {coresPerPort: 3, hugepages: {memory: 4Gi}}}", virtualFunctions},
 		"DPDK with small pages":  {"{driver: TRex, cpu: 4, trex: {hugepages: {memory: 1026Mi, pageSize: 2Mi}}}", virtualFunctions},

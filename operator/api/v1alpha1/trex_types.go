@@ -19,6 +19,7 @@ const (
 // TRexGenerator sets driver TRex.
 // +kubebuilder:validation:XValidation:rule="self.mode != 'DPDK' || has(self.hugepages)",message="mode DPDK keeps its frames in hugepages: set hugepages.memory, such as 2Gi, or use mode AFPacket",fieldPath=".hugepages"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'AFPacket' || !has(self.hugepages)",message="mode AFPacket does without hugepages: leave them out, or use mode DPDK",fieldPath=".hugepages"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'AFPacket' || self.coresPerPort == 1",message="mode AFPacket has one queue for each port, which one thread serves: leave coresPerPort at 1, or use mode DPDK",fieldPath=".coresPerPort"
 type TRexGenerator struct {
 	// mode is DPDK or AFPacket. DPDK drives devices that a device plugin gives
 	// and the kernel has let go of: ports with attachment SRIOV, or existing
@@ -30,7 +31,7 @@ type TRexGenerator struct {
 	Mode TRexMode `json:"mode,omitempty"`
 
 	// coresPerPort is how many threads send at each of the two ports, each on a
-	// CPU of its own. Default 1.
+	// CPU of its own; with mode AFPacket it is 1. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1

@@ -21,7 +21,7 @@ var defaultTRexMemory = resource.MustParse("1Gi")
 
 // reservedConfiguration is what the measurer alone says to TRex: which ports it
 // takes, and where it listens. A server elsewhere would stand open to others.
-var reservedConfiguration = []string{"interfaces", "port_limit", "telnet_port", "zmq_pub_port", "zmq_rpc_port"}
+var reservedConfiguration = []string{"ezqm_ch_port", "interfaces", "interfaces_vdevs", "port_limit", "telnet_port", "zmq_pub_port", "zmq_rpc_port"}
 
 // notOfferedByTRex is the one list of what a run may ask of driver XDP and not of TRex.
 var notOfferedByTRex = []struct {
