@@ -25,14 +25,40 @@ var reservedConfiguration = []string{"ezqm_ch_port", "interfaces", "interfaces_v
 
 // notOfferedByTRex is the one list of what a run may ask of driver XDP and not of TRex.
 var notOfferedByTRex = []struct {
-	// field of the run's spec, what it asks for, and what to do without it.
-	field, asks, remedy string
-	is                  func(in Input) bool
+	// field of the run's spec, and what to do with it.
+	field, remedy string
+	// asks is what the field asks for; empty where it asks for nothing of the kind.
+	asks func(run v1alpha1.BenchmarkRunSpec) string
 }{
-	{
-		"traffic.packets", "packets in fragments", "leave it out",
-		func(in Input) bool { return len(in.Run.Spec.Traffic.Packets) > 0 },
-	},
+	// Its streams are whole packets.
+	{"traffic.packets", "leave it out", func(run v1alpha1.BenchmarkRunSpec) string {
+		if len(run.Traffic.Packets) == 0 {
+			return ""
+		}
+		return "packets in fragments"
+	}},
+	// Each field takes a random value of its own, so pairs of values are no flows.
+	{"traffic.flows", "lower it, or use flowOrder Sequential", func(run v1alpha1.BenchmarkRunSpec) string {
+		flows := flowsOf(run.Traffic)
+		if flows == nil || !flows.Random {
+			return ""
+		}
+		for _, field := range flows.Fields {
+			if most := (measure.Flows{Count: measure.MaximumFlows, Fields: flows.Fields}).Values(field); flows.Count > most {
+				return fmt.Sprintf("%d flows in random order, of which %s tells %d apart", flows.Count, field, most)
+			}
+		}
+		return ""
+	}},
+	// It keeps RFC 3550's jitter, and no difference of one frame and the next.
+	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(run v1alpha1.BenchmarkRunSpec) string {
+		for _, criterion := range run.Acceptance {
+			if criterion.Metric == v1alpha1.MetricDelayVariationP99 {
+				return fmt.Sprintf("a verdict on %s (%q)", criterion.Metric, criterion.Name)
+			}
+		}
+		return ""
+	}},
 }
 
 // Hugepages are what a pod has of memory in large pages.
@@ -82,10 +108,10 @@ func checkTRex(in Input) error {
 		return failure
 	}
 	for _, lack := range notOfferedByTRex {
-		if lack.is(in) {
+		if asks := lack.asks(in.Run.Spec); asks != "" {
 			return fail(v1alpha1.ReasonNotOfferedByDriver,
-				fmt.Sprintf("%s in the run's spec.%s, or use a testbed with driver XDP", lack.remedy, lack.field),
-				"spec.%s asks for %s, which driver TRex of testbed %q does not make", lack.field, lack.asks, in.Testbed.Name)
+				fmt.Sprintf("in the run's spec.%s, %s; or use a testbed with driver XDP", lack.field, lack.remedy),
+				"spec.%s asks for %s, which driver TRex of testbed %q does not offer", lack.field, asks, in.Testbed.Name)
 		}
 	}
 	return nil

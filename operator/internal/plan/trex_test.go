@@ -105,6 +105,16 @@ func TestTRexIsRefused(t *testing.T) {
 			plantest.TRexAFPacket(), func(in *plan.Input) { in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}} },
 			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.traffic.packets", "packets in fragments", "driver TRex"}, "driver XDP",
 		},
+		"many flows in random order": {
+			plantest.TRexAFPacket(), randomFlows(32_767, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.traffic.flows", "32767 flows in random order", "SourceAddress tells 32766 apart"}, "flowOrder Sequential",
+		},
+		"a verdict on IPDV": {
+			plantest.TRexAFPacket(), func(in *plan.Input) {
+				in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricDelayVariationP99}}
+			},
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.acceptance", `DelayVariationP99Nanoseconds ("steady")`}, "JitterNanoseconds",
+		},
 		"other ports for the server": {
 			plantest.TRexAFPacket(), extra(`{"zmq_rpc_port":5555}`),
 			v1alpha1.ReasonInvalidGeneratorConfiguration, []string{"extraConfiguration", "zmq_rpc_port", "zmq_pub_port"}, "leave zmq_rpc_port out",
@@ -153,6 +163,35 @@ func TestTRexIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.change(&test.in)
 			expectFailure(t, failureOf(t, test.in), test.reason, test.message, test.remedy)
+		})
+	}
+}
+
+func randomFlows(count int32, fields ...v1alpha1.FlowField) func(*plan.Input) {
+	return func(in *plan.Input) {
+		traffic := &in.Run.Spec.Traffic
+		traffic.Flows, traffic.FlowVariation, traffic.FlowOrder, traffic.FlowSeed = count, fields, v1alpha1.FlowsRandom, 1
+	}
+}
+
+// What TRex does make is not refused.
+func TestTRexIsOffered(t *testing.T) {
+	for name, change := range map[string]func(*plan.Input){
+		"random flows that one field tells apart": randomFlows(32_766, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
+		"a million flows in sequence": func(in *plan.Input) {
+			randomFlows(1_000_000, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort)(in)
+			in.Run.Spec.Traffic.FlowOrder = v1alpha1.FlowsSequential
+		},
+		"a tag": func(in *plan.Input) { in.Testbed.Spec.Ports.West.VLAN = new(int32(7)) },
+		"a mix": func(in *plan.Input) { in.Run.Spec.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}} },
+		"a verdict on jitter": func(in *plan.Input) {
+			in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricJitter}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := plantest.TRexAFPacket()
+			change(&in)
+			mustMake(t, in)
 		})
 	}
 }

@@ -72,11 +72,12 @@ func taggedPort(in Input) string {
 // maximumFrameBytes is the largest frame that the testbed's driver sends on it:
 // a tag is one frame's too, but not in its size.
 func maximumFrameBytes(in Input) int {
+	most := XDPMaximumFrameBytes
 	if trexOf(in.Testbed) != nil {
-		return TRexMaximumFrameBytes
+		most = TRexMaximumFrameBytes
 	}
 	if taggedPort(in) != "" {
-		return XDPMaximumFrameBytes - measure.VLANTagBytes
+		most -= measure.VLANTagBytes
 	}
-	return XDPMaximumFrameBytes
+	return most
 }
