@@ -76,6 +76,10 @@ const (
 	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
 	ReasonResourceMissing = "ResourceMissing"
+	// ReasonImageMissing: the testbed's driver is TRex, and neither the testbed nor the operator names an image with it.
+	ReasonImageMissing = "ImageMissing"
+	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex says what it may not, or is too long.
+	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
 	// ReasonNotOfferedByDriver: the run asks for traffic or a measurement that the testbed's driver does not make.
 	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
@@ -111,7 +115,7 @@ const (
 	ReasonChainFailed = "ChainFailed"
 	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
 	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
-	// ReasonInsufficientHugepages: no node has the hugepages that the run's virtual machines ask for.
+	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's virtual machines ask for.
 	ReasonInsufficientHugepages = "InsufficientHugepages"
 	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
 	ReasonMachineRefused = "MachineRefused"
