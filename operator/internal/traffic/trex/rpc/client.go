@@ -161,7 +161,9 @@ func (c *Client) Close() error {
 func (c *Client) one(ctx context.Context, r *Request) error {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
-	r.Err = c.exchange(ctx, []*Request{r})
+	if err := c.exchange(ctx, []*Request{r}); err != nil {
+		return err
+	}
 	return c.settle(ctx, r)
 }
 
@@ -308,7 +310,7 @@ func (c *Client) roundTrip(ctx context.Context, calls []call) ([]reply, error) {
 		return nil, fmt.Errorf("%w: %q has %d bytes, and TRex takes at most %d: split it", ErrTooLarge, calls[0].Method, len(message), MaxRequestBytes)
 	}
 	if from := c.options.CompressFromBytes; from > 0 && len(message) >= from {
-		if message, err = compress(message); err != nil {
+		if message, err = Compress(message); err != nil {
 			return nil, fmt.Errorf("compressing a request: %w", err)
 		}
 	}
@@ -316,7 +318,7 @@ func (c *Client) roundTrip(ctx context.Context, calls []call) ([]reply, error) {
 	if err != nil {
 		return nil, c.failed(ctx, fmt.Errorf("%q: %w", calls[0].Method, err))
 	}
-	if answer, err = expand(answer, c.options.MaxAnswerBytes); err == nil {
+	if answer, err = Expand(answer, c.options.MaxAnswerBytes); err == nil {
 		var replies []reply
 		if replies, err = decode(answer, calls); err == nil {
 			return replies, nil

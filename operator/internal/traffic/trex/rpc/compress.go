@@ -16,8 +16,8 @@ const (
 	zipHeaderBytes = 8
 )
 
-// compress is a message as the server takes it: header and zlib stream.
-func compress(raw []byte) ([]byte, error) {
+// Compress is a message as TRex takes and gives it: header and zlib stream.
+func Compress(raw []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	var header [zipHeaderBytes]byte
 	binary.BigEndian.PutUint32(header[:4], zipMagic)
@@ -33,14 +33,15 @@ func compress(raw []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-func isCompressed(message []byte) bool {
+// IsCompressed says whether a message starts like a compressed one.
+func IsCompressed(message []byte) bool {
 	return len(message) >= zipHeaderBytes && binary.BigEndian.Uint32(message) == zipMagic
 }
 
-// expand is the message itself, whether it was compressed or not. More than
+// Expand is the message itself, whether it was compressed or not. More than
 // limit bytes are refused, whatever the header says of them.
-func expand(message []byte, limit int) ([]byte, error) {
-	if !isCompressed(message) {
+func Expand(message []byte, limit int) ([]byte, error) {
+	if !IsCompressed(message) {
 		return message, nil
 	}
 	declared := binary.BigEndian.Uint32(message[4:])

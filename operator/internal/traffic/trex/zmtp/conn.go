@@ -15,6 +15,8 @@ type Conn struct {
 	stream  net.Conn
 	reader  *bufio.Reader
 	maximum int
+	// broken is after the first error.
+	broken bool
 }
 
 // Dial connects to a REP socket at host:port and makes the handshake. A message
@@ -65,7 +67,8 @@ func handshake(ctx context.Context, stream net.Conn, own, peer string, maxMessag
 // Exchange sends a request and waits for its answer. After an error the
 // connection is closed.
 func (c *Conn) Exchange(ctx context.Context, request []byte) ([]byte, error) {
-	if c.reader.Buffered() > 0 {
+	if !c.broken && c.reader.Buffered() > 0 {
+		c.broken = true
 		_ = c.Close()
 		return nil, fmt.Errorf("%w: the peer sent something that nobody had asked for", ErrProtocol)
 	}
@@ -107,6 +110,9 @@ func (c *Conn) Close() error {
 // ends whatever read or write waits. So a step that failed, for whatever
 // reason, leaves no connection behind.
 func (c *Conn) within(ctx context.Context, what string, do func() error) error {
+	if c.broken {
+		return fmt.Errorf("%s: after an error: %w", what, net.ErrClosed)
+	}
 	stop := context.AfterFunc(ctx, func() { _ = c.stream.Close() })
 	err := do()
 	if !stop() {
@@ -115,6 +121,7 @@ func (c *Conn) within(ctx context.Context, what string, do func() error) error {
 	if err == nil {
 		return nil
 	}
+	c.broken = true
 	_ = c.stream.Close()
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the peer closed the connection: %w", err)
