@@ -8,8 +8,12 @@ import (
 // Stateful says between which addresses a generator makes TCP connections that
 // has a TCP of its own: clients behind its west port, servers behind its east one.
 type Stateful struct {
+	// Path is the chain's, with a stream in each direction: TCP has two.
+	Path    Path  `json:"path"`
 	Clients Hosts `json:"clients"`
 	Servers Hosts `json:"servers"`
+	// MSSBytes is the largest segment that fits the path's MTU.
+	MSSBytes int `json:"mssBytes"`
 }
 
 // Hosts are addresses that follow one another.
@@ -35,8 +39,6 @@ const StageConnections Stage = "Connections"
 type ConnectionsInstructions struct {
 	// Loads are one trial of each repeat each, in this order.
 	Loads []ConnectionLoad `json:"loads"`
-	// MSSBytes is the segment size that both ends ask for.
-	MSSBytes int `json:"mssBytes"`
 }
 
 // ConnectionLoad is what one trial of connections offers.
@@ -59,8 +61,6 @@ type ConnectionsTrial struct {
 	// ConcurrentConnections is how many are opened and then held; 0 opens new ones
 	// all the time, which end with their exchange.
 	ConcurrentConnections int64 `json:"concurrentConnections,omitempty"`
-	// MSSBytes is the segment size that both ends ask for.
-	MSSBytes int `json:"mssBytes"`
 }
 
 // RampNanoseconds is the time in which held connections are opened; 0 where none are held.

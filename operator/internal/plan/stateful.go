@@ -26,17 +26,26 @@ func usesTRex(in Input) bool {
 	return in.Testbed.Spec.Generator.Driver == v1alpha1.DriverTRex
 }
 
+// makesConnections says that the generator itself makes TCP connections in this run.
+func makesConnections(in Input) bool {
+	return usesTRex(in) && in.Run.Spec.Measurements.TCP != nil
+}
+
 // statefulOf are clients and servers in the networks behind the generator's
 // ports, which every chain routes as it does for frames; nil where the generator
 // makes no connections itself.
-func statefulOf(in Input) *measure.Stateful {
-	if !usesTRex(in) || in.Run.Spec.Measurements.TCP == nil {
+func statefulOf(in Input, segments []Segment) *measure.Stateful {
+	if !makesConnections(in) {
 		return nil
 	}
-	family := in.Run.Spec.Traffic.IPFamily
+	family, chain := in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Chain
+	first, last := segments[0], segments[len(segments)-1]
+	both := v1alpha1.Traffic{IPFamily: family, Directions: v1alpha1.DirectionsBoth}
 	return &measure.Stateful{
-		Clients: measure.Hosts{First: stubWest.host(family), Count: statefulHosts},
-		Servers: measure.Hosts{First: stubEast.host(family), Count: statefulHosts},
+		Path:     pathOf(both, first.West, nextEast(chain, segments, 0).MAC, last.East, nextWest(chain, segments, len(chain)).MAC),
+		MSSBytes: segmentBytes(in),
+		Clients:  measure.Hosts{First: stubWest.host(family), Count: statefulHosts},
+		Servers:  measure.Hosts{First: stubEast.host(family), Count: statefulHosts},
 	}
 }
 
@@ -51,7 +60,7 @@ func segmentBytes(in Input) int {
 
 // checkStateful wants of TRex's TCP what it has.
 func checkStateful(in Input) error {
-	if statefulOf(in) == nil {
+	if !makesConnections(in) {
 		return nil
 	}
 	if side := taggedPort(in); side != "" {

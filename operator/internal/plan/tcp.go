@@ -193,8 +193,8 @@ func instructTCP(in Input) *measure.TCPInstructions {
 	if tcp.Directions == v1alpha1.DirectionsReverse || tcp.Directions == v1alpha1.DirectionsBoth {
 		instructions.Directions = append(instructions.Directions, measure.Reverse)
 	}
-	if between := statefulOf(in); between != nil {
-		instructions.West, instructions.East = between.Clients.First, between.Servers.First
+	if usesTRex(in) {
+		instructions.West, instructions.East = stubWest.host(spec.Traffic.IPFamily), stubEast.host(spec.Traffic.IPFamily)
 		if instructions.MSSBytes == 0 {
 			instructions.MSSBytes = segmentBytes(in)
 		}

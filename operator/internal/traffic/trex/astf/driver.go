@@ -16,7 +16,7 @@ import (
 type Server interface {
 	// Address is where it listens, "127.0.0.1:4501".
 	Address() string
-	// Alive is why it does not run, nil while it does.
+	// Alive is why it does not run, with a reason of the API; nil while it does.
 	Alive() error
 	// Close ends it.
 	Close() error
@@ -28,9 +28,6 @@ type Config struct {
 	Server Server
 	// Between says which addresses are behind the ports.
 	Between measure.Stateful
-	// MSSBytes is the segment size of the first connections, which show that there
-	// is a way through.
-	MSSBytes int
 }
 
 // Driver is a measure.Driver of TCP connections and of exchanges.
@@ -85,7 +82,7 @@ func open(ctx context.Context, client caller, config Config) (*Driver, error) {
 	probe := measure.Trial{
 		DurationNanoseconds: probeDuration.Nanoseconds(),
 		Connections: &measure.ConnectionsTrial{
-			ConnectionsPerSecond: probePerSecond, RequestBytes: probeBytes, ResponseBytes: probeBytes, MSSBytes: config.MSSBytes,
+			ConnectionsPerSecond: probePerSecond, RequestBytes: probeBytes, ResponseBytes: probeBytes,
 		},
 	}
 	outcome, err := d.Measure(ctx, probe)
@@ -403,9 +400,9 @@ func explain(err error, server Server) error {
 		return err
 	}
 	if dead := server.Alive(); dead != nil {
-		err = fmt.Errorf("%w: %w", dead, err)
+		return errors.Join(dead, err) // the server's own reason comes first
 	}
 	return &measure.Failure{
-		Reason: v1alpha1.ReasonEndpointFailed, Err: err, Remedy: "look at the traffic pod's log, which has the TRex server's last lines",
+		Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the traffic pod's log, which has the TRex server's last lines",
 	}
 }

@@ -18,14 +18,15 @@ import (
 )
 
 var between = measure.Stateful{
-	Clients: measure.Hosts{First: netip.MustParseAddr("198.18.128.1"), Count: 254},
-	Servers: measure.Hosts{First: netip.MustParseAddr("198.19.128.1"), Count: 254},
+	Clients:  measure.Hosts{First: netip.MustParseAddr("198.18.128.1"), Count: 254},
+	Servers:  measure.Hosts{First: netip.MustParseAddr("198.19.128.1"), Count: 254},
+	MSSBytes: 1460,
 }
 
 func opened(t *testing.T, f *fake) (*Driver, *process) {
 	t.Helper()
 	p := &process{}
-	d, err := open(t.Context(), f, Config{Server: p, Between: between, MSSBytes: 1460})
+	d, err := open(t.Context(), f, Config{Server: p, Between: between})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestTCP(t *testing.T) {
 }
 
 func TestExchanges(t *testing.T) {
-	load := measure.ConnectionsTrial{ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024, MSSBytes: 1460}
+	load := measure.ConnectionsTrial{ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024}
 	for name, test := range map[string]struct {
 		fake fake
 		held int64
@@ -157,17 +158,17 @@ func TestOpenFails(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"another mode":       {fake: fake{mode: "STL"}, reason: v1alpha1.ReasonEndpointFailed, words: `mode "STL"`},
-		"an unknown server":  {fake: fake{missing: cDrops}, reason: v1alpha1.ReasonEndpointFailed, words: "no counter tcps_drops"},
+		"another mode":       {fake: fake{mode: "STL"}, reason: v1alpha1.ReasonTRexServerFailed, words: `mode "STL"`},
+		"an unknown server":  {fake: fake{missing: cDrops}, reason: v1alpha1.ReasonTRexServerFailed, words: "no counter tcps_drops"},
 		"no way through":     {fake: fake{lostPercent: 100}, reason: v1alpha1.ReasonNoPathThroughChain, words: "TCP connections came through"},
-		"the profile":        {fake: fake{whyNot: "not enough clients for cores"}, reason: v1alpha1.ReasonEndpointFailed, words: "not enough clients"},
-		"a refused call":     {fake: fake{refuse: refusing("profile_fragment")}, reason: v1alpha1.ReasonEndpointFailed, words: "part 1 of"},
-		"a server that died": {fake: fake{refuse: refusing("start")}, dead: errors.New("killed by signal 9"), reason: v1alpha1.ReasonEndpointFailed, words: "killed by signal 9"},
+		"the profile":        {fake: fake{whyNot: "not enough clients for cores"}, reason: v1alpha1.ReasonTRexServerFailed, words: "not enough clients"},
+		"a refused call":     {fake: fake{refuse: refusing("profile_fragment")}, reason: v1alpha1.ReasonTRexServerFailed, words: "part 1 of"},
+		"a server that died": {fake: fake{refuse: refusing("start")}, dead: &measure.Failure{Reason: v1alpha1.ReasonTRexMissing, Err: errors.New("killed by signal 9")}, reason: v1alpha1.ReasonTRexMissing, words: "killed by signal 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &process{dead: test.dead}
-				_, err := open(t.Context(), &test.fake, Config{Server: p, Between: between, MSSBytes: 1460})
+				_, err := open(t.Context(), &test.fake, Config{Server: p, Between: between})
 				if measure.ReasonOf(err) != test.reason || !strings.Contains(err.Error(), test.words) {
 					t.Errorf("got %v", err)
 				}
@@ -206,11 +207,11 @@ func TestMeasureFails(t *testing.T) {
 				}
 				return nil
 			}
-		}, reason: v1alpha1.ReasonEndpointFailed, words: "another trial has begun"},
-		"counters are refused": {trial: tcpTrial(measure.Forward), change: func(f *fake) { f.refuse = refusing("get_global_stats") }, reason: v1alpha1.ReasonEndpointFailed, words: "get_global_stats"},
+		}, reason: v1alpha1.ReasonTRexServerFailed, words: "another trial has begun"},
+		"counters are refused": {trial: tcpTrial(measure.Forward), change: func(f *fake) { f.refuse = refusing("get_global_stats") }, reason: v1alpha1.ReasonTRexServerFailed, words: "get_global_stats"},
 		"a restart": {trial: tcpTrial(measure.Forward), change: func(f *fake) {
 			f.refuse = func(string, int) error { return rpc.ErrServerRestarted }
-		}, reason: v1alpha1.ReasonEndpointFailed, words: "started again"},
+		}, reason: v1alpha1.ReasonTRexServerFailed, words: "started again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -193,7 +193,7 @@ func forTCP(between measure.Stateful, tcp measure.TCPTrial) (profile, error) {
 // shows that the device still forwards them.
 func forConnections(between measure.Stateful, c measure.ConnectionsTrial, counts int64) profile {
 	request, response := httpRequest(c.RequestBytes), httpResponse(c.ResponseBytes)
-	tcp := tcpTunables{MSSBytes: c.MSSBytes}
+	tcp := tcpTunables{MSSBytes: between.MSSBytes}
 	client := []command{{"name": "tx", "buf_index": 0}, {"name": "rx", "min_bytes": c.ResponseBytes}}
 	server := []command{{"name": "rx", "min_bytes": c.RequestBytes}, {"name": "tx", "buf_index": 1}}
 	if c.ConcurrentConnections > 0 {

@@ -22,10 +22,11 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestProfiles(t *testing.T) {
 	six := measure.Stateful{
-		Clients: measure.Hosts{First: netip.MustParseAddr("2001:2:0:8000::1"), Count: 254},
-		Servers: measure.Hosts{First: netip.MustParseAddr("2001:2:0:9000::1"), Count: 254},
+		Clients:  measure.Hosts{First: netip.MustParseAddr("2001:2:0:8000::1"), Count: 254},
+		Servers:  measure.Hosts{First: netip.MustParseAddr("2001:2:0:9000::1"), Count: 254},
+		MSSBytes: 1440,
 	}
-	load := measure.ConnectionsTrial{ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024, MSSBytes: 1460}
+	load := measure.ConnectionsTrial{ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024}
 	held := load
 	held.ConcurrentConnections = 20_000
 	bulk := func(between measure.Stateful, change func(*measure.TCPTrial), directions ...measure.Direction) profile {
