@@ -76,6 +76,12 @@ const (
 	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
 	ReasonResourceMissing = "ResourceMissing"
+	// ReasonImageMissing: the testbed's driver is TRex, and neither the testbed nor the operator names an image with it.
+	ReasonImageMissing = "ImageMissing"
+	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex says what it may not, or is too long.
+	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
+	// ReasonNotOfferedByDriver: the run asks for traffic or a measurement that the testbed's driver does not make.
+	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
@@ -109,7 +115,7 @@ const (
 	ReasonChainFailed = "ChainFailed"
 	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
 	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
-	// ReasonInsufficientHugepages: no node has the hugepages that the run's virtual machines ask for.
+	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's virtual machines ask for.
 	ReasonInsufficientHugepages = "InsufficientHugepages"
 	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
 	ReasonMachineRefused = "MachineRefused"
@@ -139,9 +145,9 @@ const (
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
-	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there.
+	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there; or TRex's TCP did.
 	ReasonEndpointFailed = "EndpointFailed"
-	// ReasonTCPSettingRefused: the kernel or iperf3 refuses a setting of measurements.tcp.
+	// ReasonTCPSettingRefused: the kernel, iperf3 or TRex refuses a setting of measurements.tcp.
 	ReasonTCPSettingRefused = "TCPSettingRefused"
 	// ReasonTRexMissing: the traffic pod's image has no TRex server, or one that its node cannot run.
 	ReasonTRexMissing = "TRexMissing"
