@@ -25,6 +25,7 @@ func TestContract(t *testing.T) {
 		"one direction":                 {[]measure.Direction{measure.Reverse}, 3000},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it sleeps most of the time
 			contract.Run(t, func(t *testing.T) measure.Driver {
 				d, err := Open(t.Context(), newSimulator(t).config(c.directions...))
 				if err != nil {
@@ -65,6 +66,7 @@ func doubtOf(o measure.Outcome, code string) *measure.Doubt {
 
 // The outcome's figures are those of the server, and nothing else.
 func TestOutcome(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	sim.with(func(s *simulator) { s.loseEvery = 10 })
 	d := openOn(t, sim.config())
@@ -96,6 +98,7 @@ func TestOutcome(t *testing.T) {
 }
 
 func TestReorderedAndDuplicates(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	sim.with(func(s *simulator) { s.duplicates, s.outOfOrder = 3, 5 })
 	d := openOn(t, sim.config(measure.Forward))
@@ -161,6 +164,7 @@ func TestDoubts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sim := newSimulator(t)
 			d := openOn(t, sim.config(measure.Forward))
 			sim.with(c.change)
@@ -181,6 +185,7 @@ func TestDoubts(t *testing.T) {
 
 // Refused frames do not count as sent, and what arrived was sent in any case.
 func TestRefusedFramesAreNotSent(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	d := openOn(t, sim.config(measure.Forward))
 	sim.with(func(s *simulator) {
@@ -195,6 +200,7 @@ func TestRefusedFramesAreNotSent(t *testing.T) {
 
 // A trial that cannot be sent in time is stopped, not waited for.
 func TestOverloadEnds(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	d := openOn(t, sim.config())
 	sim.with(func(s *simulator) { s.stretch = 9 })
@@ -277,6 +283,7 @@ func TestOpenRefuses(t *testing.T) {
 		}, reason: ReasonInvalidPath},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sim := newSimulator(t)
 			if c.server != nil {
 				sim.with(c.server)
@@ -292,6 +299,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestLinkGoesDown(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	d := openOn(t, sim.config())
 	sim.with(func(s *simulator) { s.extra = func(s *simulator) { s.linkDown = 0 } })
@@ -300,6 +308,7 @@ func TestLinkGoesDown(t *testing.T) {
 }
 
 func TestAnOwnedPortIsTakenAndNamed(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	sim.script.Take(1, "alice")
 	d := openOn(t, sim.config())
@@ -316,6 +325,7 @@ func TestAnOwnedPortIsTakenAndNamed(t *testing.T) {
 }
 
 func TestCoarseServer(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	sim.with(func(s *simulator) { s.coarse = true })
 	d := openOn(t, sim.config(measure.Forward))
@@ -343,6 +353,7 @@ func TestFaults(t *testing.T) {
 		"cuts an answer":                {"get_pgid_stats", replay.Truncated(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sim := newSimulator(t)
 			d := openOn(t, sim.config())
 			told := 0
@@ -369,6 +380,7 @@ func TestNonsenseHasAName(t *testing.T) {
 		"bad JSON": replay.BadJSON(), "a wrong id": replay.WrongID(), "null": replay.Null(), "oversize": replay.Oversize(),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sim := newSimulator(t)
 			d := openOn(t, sim.config())
 			sim.Inject("get_pgid_stats", fault)
@@ -385,6 +397,7 @@ func TestNonsenseHasAName(t *testing.T) {
 }
 
 func TestAServerThatCannotBeStartedAgain(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	d := openOn(t, sim.config())
 	sim.with(func(s *simulator) { s.restartFails = errNoStart })
@@ -398,6 +411,7 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 // A server that was started again by somebody else has other counters: the
 // trial is made again on them.
 func TestRestartedWithinATrial(t *testing.T) {
+	t.Parallel()
 	sim := newSimulator(t)
 	d := openOn(t, sim.config())
 	time.AfterFunc(50*time.Millisecond, func() { _ = sim.Restart(context.Background()) })
@@ -426,6 +440,7 @@ func TestAnotherVersion(t *testing.T) {
 }
 
 func TestStuckServer(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIP: it waits for the server's patience")
 	}
