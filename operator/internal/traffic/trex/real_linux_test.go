@@ -294,6 +294,67 @@ func TestRealServerFrames(t *testing.T) {
 	}
 }
 
+// Copies and frames out of order are told where TRex times frames.
+func TestRealServerDisorder(t *testing.T) {
+	p := realPath(t, testpath.Wired)
+	path := p.IPv4(measure.Forward)
+	r := startReal(t, p, p.IPv4())
+	var mutex sync.Mutex
+	var held []byte
+	on := false
+	seen, copied, late := 0, uint64(0), uint64(0)
+	f, err := p.Forward(func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		seen++
+		switch {
+		// The first frame of a trial is of a stream of its own.
+		case !on || seen < 5 || frame[0]&1 == 1:
+			send(frame)
+		case held == nil && seen%31 == 0:
+			held = slices.Clone(frame)
+			late++
+			return
+		case seen%20 == 0 && held == nil:
+			send(frame)
+			send(frame)
+			copied++
+		default:
+			send(frame)
+		}
+		if held != nil {
+			send(held)
+			held = nil
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Stop()
+	d := openReal(t, r, path)
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	mutex.Lock()
+	on, seen = true, 0
+	mutex.Unlock()
+	trial := trialOf(64, 500, 2*time.Second)
+	trial.SettleNanoseconds = int64(300 * time.Millisecond)
+	o, err := d.Measure(t.Context(), trial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutex.Lock()
+	defer mutex.Unlock()
+	got := o.Directions[0]
+	t.Logf("%d copied, %d late: %+v", copied, late, got)
+	if got.DuplicateFrames != copied || got.ReorderedFrames != late || got.LostFrames() != 0 || copied == 0 || late == 0 {
+		t.Errorf("%d copied and %d late: %+v", copied, late, got)
+	}
+}
+
 // Tags are put on and a path that takes them off and puts them on carries them.
 func TestRealServerVLAN(t *testing.T) {
 	p := realPath(t, func() (*testpath.Path, error) { return testpath.Switched(100) })
