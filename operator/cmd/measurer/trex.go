@@ -10,6 +10,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex"
+	"vnfbench.io/operator/internal/traffic/trex/astf"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 )
 
@@ -21,7 +22,7 @@ type trexServer interface {
 	Close() error
 }
 
-// trexDriver is what is opened on one.
+// trexDriver is what is opened on one, stateless or stateful.
 type trexDriver interface {
 	measure.Driver
 	measure.Notifier
@@ -37,6 +38,8 @@ type trexPaths struct {
 	machine *measure.Machine
 	start   func(context.Context, server.Config) (trexServer, error)
 	open    func(context.Context, trex.Config) (trexDriver, error)
+	// openStateful opens the driver of TCP connections.
+	openStateful func(context.Context, astf.Config) (trexDriver, error)
 
 	// running serves config; nil before the first.
 	running trexServer
@@ -60,6 +63,13 @@ func newTRexPaths(log *slog.Logger, machine *measure.Machine) *trexPaths {
 			}
 			return d, nil
 		},
+		openStateful: func(ctx context.Context, c astf.Config) (trexDriver, error) {
+			d, err := astf.Open(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return d, nil
+		},
 	}
 }
 
@@ -76,6 +86,28 @@ func (t *trexPaths) Open(ctx context.Context, path measure.Path, settings measur
 	}
 	return &servedDriver{trexDriver: driver, paths: t}, nil
 }
+
+// OpenStateful implements measurer.StatefulOpener.
+func (t *trexPaths) OpenStateful(ctx context.Context, instructions measure.Instructions) (measure.Driver, error) {
+	settings, between := instructions.Driver.TRex, instructions.Stateful
+	if settings == nil || between == nil {
+		return nil, errors.New("the instructions do not say between which addresses TRex makes TCP connections")
+	}
+	running, err := t.serve(ctx, server.Config{Settings: *settings, Path: between.Path, Stateful: true, Log: t.log})
+	if err != nil {
+		return nil, err
+	}
+	driver, err := t.openStateful(ctx, astf.Config{Server: lent{running}, Between: *between})
+	if err != nil {
+		return nil, err
+	}
+	return &servedDriver{trexDriver: driver, paths: t}, nil
+}
+
+// lent is a server that its driver closes, and that is kept nevertheless.
+type lent struct{ trexServer }
+
+func (lent) Close() error { return nil }
 
 // serve makes sure that a server runs with a configuration.
 func (t *trexPaths) serve(ctx context.Context, c server.Config) (trexServer, error) {

@@ -14,6 +14,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex"
+	"vnfbench.io/operator/internal/traffic/trex/astf"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 )
 
@@ -126,6 +127,46 @@ func TestOneServerAtATime(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, d.events); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TCP connections have a server of their own, which stays while the chain starts.
+func TestStatefulServer(t *testing.T) {
+	var d diary
+	ways := []error{errors.New("no way through"), nil}
+	paths := &trexPaths{
+		start: func(_ context.Context, c server.Config) (trexServer, error) {
+			d.note("start %s, stateful %t", c.Path.Ports[0].Interface, c.Stateful)
+			return &fakeServer{diary: &d, name: c.Path.Ports[0].Interface}, nil
+		},
+		openStateful: func(_ context.Context, c astf.Config) (trexDriver, error) {
+			way := ways[0]
+			ways = ways[1:]
+			if way != nil {
+				// As the driver does where it finds no way.
+				return nil, errors.Join(way, c.Server.Close())
+			}
+			return &fakeDriver{diary: &d, name: "tcp"}, nil
+		},
+	}
+	instructions := measure.Instructions{
+		Driver: measure.DriverSettings{TRex: &measure.TRexSettings{}}, Stateful: &measure.Stateful{Path: pathOf("chain")},
+	}
+	if _, err := paths.OpenStateful(t.Context(), instructions); err == nil {
+		t.Error("there was a way")
+	}
+	driver, err := paths.OpenStateful(t.Context(), instructions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := driver.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"start chain, stateful true", "close driver tcp", "close server chain"}; !slices.Equal(d.events, want) {
+		t.Errorf("got %q", d.events)
+	}
+	if _, err := paths.OpenStateful(t.Context(), measure.Instructions{}); err == nil {
+		t.Error("instructions that say nothing were taken")
 	}
 }
 

@@ -45,7 +45,7 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 			ConfigMaps: client.ConfigMaps(o.namespace), Name: o.results,
 			Measurer: o.podName, UID: o.podUID,
 		},
-		Drivers: drivers, Endpoints: drivers,
+		Drivers: drivers, Endpoints: drivers, Stateful: drivers.trex,
 		Machine: facts,
 		Log:     log,
 	}, drivers.trex.close, nil

@@ -49,10 +49,6 @@ const (
 	packetSocketMemory = 512
 
 	vendorIntel = 0x8086
-
-	// reasonInvalidConfiguration is the plan's too, which refuses the same before
-	// there is a pod.
-	reasonInvalidConfiguration = "InvalidGeneratorConfiguration"
 )
 
 // modelsE810 are Intel E810's own numbers (ice_devids.h). TRex's filters for
@@ -317,7 +313,7 @@ func merge(content map[string]any, extra string) (map[string]any, error) {
 		return content, nil
 	}
 	refuse := func(format string, args ...any) error {
-		return failure(reasonInvalidConfiguration, "correct extraConfiguration: a mapping by TRex's own names, such as rx_desc: 4096",
+		return failure(v1alpha1.ReasonInvalidGeneratorConfiguration, "correct extraConfiguration: a mapping by TRex's own names, such as rx_desc: 4096",
 			"the extra configuration for TRex cannot be used: %w", fmt.Errorf(format, args...))
 	}
 	var user map[string]any

@@ -211,11 +211,11 @@ func TestMerge(t *testing.T) {
 			extra: "platform: {rx_thread_id: 7}\nport_info: [theirs]",
 			want:  map[string]any{"version": 2, "platform": map[string]any{"master_thread_id": 1, "rx_thread_id": int64(7)}, "port_info": []any{"theirs"}},
 		},
-		"a list":           {extra: "- rx_desc: 1024", reason: reasonInvalidConfiguration},
-		"no YAML":          {extra: "a: [", reason: reasonInvalidConfiguration},
-		"a key twice":      {extra: "a: 1\na: 2", reason: reasonInvalidConfiguration},
-		"interfaces":       {extra: "interfaces: [eth0]", reason: reasonInvalidConfiguration},
-		"the server's own": {extra: "zmq_rpc_port: 5501", reason: reasonInvalidConfiguration},
+		"a list":           {extra: "- rx_desc: 1024", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"no YAML":          {extra: "a: [", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"a key twice":      {extra: "a: 1\na: 2", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"interfaces":       {extra: "interfaces: [eth0]", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"the server's own": {extra: "zmq_rpc_port: 5501", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := merge(content, test.extra)
