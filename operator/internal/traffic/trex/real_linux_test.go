@@ -2,6 +2,7 @@ package trex
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -352,6 +353,54 @@ func TestRealServerDisorder(t *testing.T) {
 	t.Logf("%d copied, %d late: %+v", copied, late, got)
 	if got.DuplicateFrames != copied || got.ReorderedFrames != late || got.LostFrames() != 0 || copied == 0 || late == 0 {
 		t.Errorf("%d copied and %d late: %+v", copied, late, got)
+	}
+}
+
+// A device that changes the IPv4 identification is not taken for one that loses
+// everything.
+func TestRealServerMarks(t *testing.T) {
+	p := realPath(t, testpath.Wired)
+	r := startReal(t, p, p.IPv4())
+	path := p.IPv4(measure.Forward)
+	number := uint16(0)
+	f, err := p.Forward(func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if len(frame) < headers.Bytes(path.Streams[0]) || frame[0]&1 == 1 {
+			return
+		}
+		number++
+		ip := frame[headers.EthernetBytes:]
+		binary.BigEndian.PutUint16(ip[4:], number&0x7fff)
+		ip[10], ip[11] = 0, 0
+		headers.PutIPv4Checksum(ip)
+		send(frame)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Stop()
+	var d *Driver
+	err = testpath.Do(p.Generator, func() (err error) {
+		d, err = Open(t.Context(), Config{Path: path, Settings: realSettings(), Server: r})
+		return err
+	})
+	t.Logf("opening: %v", err)
+	if err != nil {
+		wantFailure(t, err, ReasonNoPathThroughChain, "identification")
+		return
+	}
+	n := namespaced{Driver: d, path: p}
+	defer func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	o, err := n.Measure(t.Context(), trialOf(64, 3000, time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v, doubts %+v", o.Directions[0], o.Doubts)
+	if o.Valid() {
+		t.Errorf("a valid trial: %+v", o.Doubts)
 	}
 }
 
