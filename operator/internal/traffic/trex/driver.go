@@ -68,6 +68,17 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// Notes are sentences about the server that go into the description's fallbacks.
 	Notes []string
+
+	// probing gives every stream the whole of a load, whatever its share.
+	probing bool
+}
+
+// rateOf is a stream's load in a trial.
+func (c Config) rateOf(s measure.Stream, trial measure.Trial) uint64 {
+	if c.probing {
+		return trial.IntendedFramesPerSecond
+	}
+	return s.ShareOf(trial.IntendedFramesPerSecond)
 }
 
 // Driver is a measure.Driver.

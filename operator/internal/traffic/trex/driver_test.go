@@ -198,6 +198,18 @@ func TestRefusedFramesAreNotSent(t *testing.T) {
 	}
 }
 
+// A small share of the load is no hindrance to the probes, and is the trial's.
+func TestShareOfAPath(t *testing.T) {
+	t.Parallel()
+	sim := newSimulator(t)
+	c := sim.config()
+	c.Path.Streams[1].LoadPercent = 1
+	o := run1(t, openOn(t, c), trialOf(128, 20_000, 100*time.Millisecond))
+	if f, r := o.Directions[0], o.Directions[1]; f.ReceivedFrames != 2000 || f.LoadPercent != 0 || r.ReceivedFrames != 20 || r.LoadPercent != 1 {
+		t.Errorf("%+v", o.Directions)
+	}
+}
+
 // A trial that cannot be sent in time is stopped, not waited for.
 func TestOverloadEnds(t *testing.T) {
 	t.Parallel()
@@ -350,6 +362,7 @@ func TestFaults(t *testing.T) {
 		"dies while it sends":           {"get_async_events", replay.Die(), 1},
 		"cuts the connection":           {"get_global_stats", replay.Cut(), 0},
 		"answers late, within patience": {"get_pgid_stats", replay.Late(300 * time.Millisecond), 0},
+		"hangs":                         {"get_pgid_stats", replay.Hang(), 0},
 		"cuts an answer":                {"get_pgid_stats", replay.Truncated(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {

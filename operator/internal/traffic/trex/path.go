@@ -20,6 +20,8 @@ const (
 
 // findPath sends probes until frames of every stream arrive.
 func (d *Driver) findPath(ctx context.Context) error {
+	d.config.probing = true
+	defer func() { d.config.probing = false }()
 	for deadline := time.Now().Add(d.config.ProbeTimeout); ; {
 		outcome, err := d.Measure(ctx, measure.Trial{
 			FrameBytes:              max(probeFrameBytes, headers.MinimumFrameBytes(d.config.Path.Streams[0], signatureBytes)),

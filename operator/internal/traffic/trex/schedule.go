@@ -87,7 +87,7 @@ func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, l
 	out := schedule{direction: direction}
 	framesPerSecond := float64(lineRate)
 	if trial.IntendedFramesPerSecond > 0 {
-		share := s.ShareOf(trial.IntendedFramesPerSecond)
+		share := c.rateOf(s, trial)
 		framesPerSecond = float64(share)
 		out.share, out.intended = s.LoadPercent, intendedFrames(trial, share)
 	}
@@ -346,7 +346,7 @@ func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
 		return nil
 	}
 	for _, s := range c.Path.Streams {
-		share := s.ShareOf(trial.IntendedFramesPerSecond)
+		share := c.rateOf(s, trial)
 		switch frames := intendedFrames(trial, share); {
 		case frames == 0:
 			return invalid(ReasonInvalidTrial, "raise the load or the duration",
