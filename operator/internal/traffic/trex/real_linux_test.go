@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -153,6 +155,7 @@ func TestRealServerTrials(t *testing.T) {
 		trial measure.Trial
 	}{
 		"64 bytes":      {p.IPv4(), trialOf(64, 3000, time.Second)},
+		"3000 bytes":    {p.IPv4(), trialOf(3000, 3000, time.Second)},
 		"1518 bytes":    {p.IPv4(), trialOf(1518, 3000, time.Second)},
 		"one direction": {p.IPv4(measure.Reverse), trialOf(128, 3000, time.Second)},
 		"a mix":         {p.IPv4(), func() measure.Trial { x := trialOf(mix.MeanFrameBytes(), 3000, time.Second); x.Mix = mix; return x }()},
@@ -401,6 +404,98 @@ func TestRealServerMarks(t *testing.T) {
 	t.Logf("%+v, doubts %+v", o.Directions[0], o.Doubts)
 	if o.Valid() {
 		t.Errorf("a valid trial: %+v", o.Doubts)
+	}
+}
+
+// coarseServer is TRex without --hdrh, started by hand.
+type coarseServer struct{ process *exec.Cmd }
+
+func (c coarseServer) Address() string { return "127.0.0.1:4501" }
+
+func (c coarseServer) Alive() error { return c.process.Process.Signal(syscall.Signal(0)) }
+
+func (c coarseServer) Restart(context.Context) error { return errNoStart }
+
+// startCoarse takes the arguments of a server that is whole.
+func startCoarse(t *testing.T, p *testpath.Path) coarseServer {
+	t.Helper()
+	whole := startReal(t, p, p.IPv4())
+	arguments := slices.Clone(whole.Configuration().Arguments)
+	at := slices.Index(arguments, "--hdrh")
+	if at < 0 {
+		t.Fatalf("the server's arguments are %q", arguments)
+	}
+	if err := whole.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "trex_cfg.yaml")
+	if err := os.WriteFile(file, whole.Configuration().File, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	arguments = slices.Delete(arguments, at, at+1)
+	if at = slices.Index(arguments, "--cfg"); at < 0 {
+		t.Fatalf("the server's arguments are %q", arguments)
+	}
+	arguments[at+1] = file
+	folder := filepath.Dir(os.Getenv("TREX"))
+	// It ends by itself where the test cannot see to it.
+	c := coarseServer{exec.Command("timeout", append([]string{"--kill-after=5", "60", os.Getenv("TREX")}, arguments...)...)}
+	c.process.Dir, c.process.Env = folder, append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(folder, "so", "x86_64"), "RUNTIME_DIRECTORY="+t.TempDir())
+	if err := testpath.Do(p.Generator, c.process.Start); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.process.Process.Signal(syscall.SIGTERM) // which is handed on
+		_ = c.process.Wait()
+	})
+	for range 100 {
+		err := testpath.Do(p.Generator, func() error {
+			connection, err := net.Dial("tcp", c.Address())
+			if err == nil {
+				err = connection.Close()
+			}
+			return err
+		})
+		if err == nil {
+			return c
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	t.Fatal("the server does not answer")
+	return c
+}
+
+// A server without HdrHistograms has the same delays, more coarsely, and says so.
+func TestRealServerCoarse(t *testing.T) {
+	p := realPath(t, routed)
+	r := startCoarse(t, p)
+	d := namespaced{path: p}
+	err := testpath.Do(p.Generator, func() (err error) {
+		d.Driver, err = Open(t.Context(), Config{Path: p.IPv4(), Settings: realSettings(), Server: r})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if !d.coarse || !slices.ContainsFunc(d.Description().Fallbacks, func(s string) bool { return strings.Contains(s, "HdrHistogram") }) {
+		t.Errorf("%q", d.Description().Fallbacks)
+	}
+	trial := trialOf(128, 1000, time.Second)
+	trial.SettleNanoseconds, trial.TaggedFrameNanoseconds = int64(300*time.Millisecond), 5e8
+	o, err := d.Measure(t.Context(), trial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, direction := range o.Directions {
+		t.Logf("%+v, tagged %+v", direction, direction.TaggedFrame)
+		if direction.LostFrames() != 0 || direction.Latency.Samples != direction.ReceivedFrames || direction.TaggedFrame == nil || direction.TaggedFrame.DelayNanoseconds == 0 || direction.FirstFrameNanoseconds == 0 {
+			t.Errorf("%+v", direction)
+		}
 	}
 }
 
