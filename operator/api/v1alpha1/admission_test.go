@@ -169,7 +169,6 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.chain[0].image", "may not be more than 512"}},
 		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
 
-		"testbed: TRex":            {testbed("spec.generator", "{driver: TRex}"), []string{"spec.generator.driver", "use XDP"}},
 		"testbed: two runs":        {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
 		"testbed: no pool":         {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
 		"testbed: pool's name":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},

@@ -76,6 +76,12 @@ const (
 	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
 	ReasonResourceMissing = "ResourceMissing"
+	// ReasonImageMissing: the testbed's driver is TRex, and neither the testbed nor the operator names an image with it.
+	ReasonImageMissing = "ImageMissing"
+	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex says what it may not, or is too long.
+	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
+	// ReasonNotOfferedByDriver: the run asks for traffic or a measurement that the testbed's driver does not make.
+	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
 	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
@@ -109,7 +115,7 @@ const (
 	ReasonChainFailed = "ChainFailed"
 	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
 	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
-	// ReasonInsufficientHugepages: no node has the hugepages that the run's virtual machines ask for.
+	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's virtual machines ask for.
 	ReasonInsufficientHugepages = "InsufficientHugepages"
 	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
 	ReasonMachineRefused = "MachineRefused"
@@ -135,14 +141,34 @@ const (
 	ReasonFrameTooSmall = "FrameTooSmall"
 	// ReasonCannotTransmit: the kernel refuses to run the transmit program.
 	ReasonCannotTransmit = "CannotTransmit"
+	// ReasonTRexVersion: the traffic pod's TRex server speaks another version of its interactive API than the measurer.
+	ReasonTRexVersion = "TRexVersion"
 	// ReasonNoPathThroughChain: no probe frame came through the chain.
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
-	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there.
+	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there; or TRex's TCP did.
 	ReasonEndpointFailed = "EndpointFailed"
-	// ReasonTCPSettingRefused: the kernel or iperf3 refuses a setting of measurements.tcp.
+	// ReasonTCPSettingRefused: the kernel, iperf3 or TRex refuses a setting of measurements.tcp.
 	ReasonTCPSettingRefused = "TCPSettingRefused"
+	// ReasonTRexMissing: the traffic pod's image has no TRex server, or one that its node cannot run.
+	ReasonTRexMissing = "TRexMissing"
+	// ReasonTRexServerFailed: the TRex server did not start, ended, or does not answer, and starting it again did not help.
+	ReasonTRexServerFailed = "TRexServerFailed"
+	// ReasonNotRoot: the traffic pod does not run as uid 0, which its driver needs.
+	ReasonNotRoot = "NotRoot"
+	// ReasonCapabilityMissing: the traffic pod lacks a capability that its driver needs; the message names each.
+	ReasonCapabilityMissing = "CapabilityMissing"
+	// ReasonTooFewCores: the traffic pod has fewer CPUs than its driver's threads need for themselves.
+	ReasonTooFewCores = "TooFewCores"
+	// ReasonHugepagesMissing: the traffic pod has no hugepages, or fewer than its driver is told to use.
+	ReasonHugepagesMissing = "HugepagesMissing"
+	// ReasonDeviceUnusable: a traffic port's device is there and cannot be driven from the pod.
+	ReasonDeviceUnusable = "DeviceUnusable"
+	// ReasonLockedMemoryLimit: the traffic pod may lock less memory than its devices need.
+	ReasonLockedMemoryLimit = "LockedMemoryLimit"
+	// ReasonControlPortsOpen: the TCP ports of the TRex server, which ask for no password, could not be closed to other pods.
+	ReasonControlPortsOpen = "ControlPortsOpen"
 	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
 	ReasonMeasurerFailed = "MeasurerFailed"
 	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap; the plan refuses what cannot fit.

@@ -7,6 +7,8 @@ import (
 )
 
 // TestbedSpec says where traffic is made, where network functions run, and how the two are joined.
+// +kubebuilder:validation:XValidation:rule="!has(self.generator) || !has(self.generator.trex) || self.generator.trex.mode != 'DPDK' || (has(self.ports) && has(self.ports.west) && has(self.ports.west.attachment) && self.ports.west.attachment in ['SRIOV', 'NetworkAttachmentDefinition'])",message="generator.trex.mode DPDK takes a device that a device plugin gives: use attachment SRIOV, or a network with the annotation k8s.v1.cni.cncf.io/resourceName, or generator.trex.mode AFPacket",fieldPath=".ports.west"
+// +kubebuilder:validation:XValidation:rule="!has(self.generator) || !has(self.generator.trex) || self.generator.trex.mode != 'DPDK' || (has(self.ports) && has(self.ports.east) && has(self.ports.east.attachment) && self.ports.east.attachment in ['SRIOV', 'NetworkAttachmentDefinition'])",message="generator.trex.mode DPDK takes a device that a device plugin gives: use attachment SRIOV, or a network with the annotation k8s.v1.cni.cncf.io/resourceName, or generator.trex.mode AFPacket",fieldPath=".ports.east"
 type TestbedSpec struct {
 	// maximumConcurrentRuns is how many BenchmarkRuns may hold this testbed at
 	// once; the others queue in the order of their creation. Default 1, the only
@@ -41,15 +43,21 @@ type GeneratorDriver string
 const (
 	// DriverXDP makes frames in the kernel; it needs no special NIC and no hugepages.
 	DriverXDP GeneratorDriver = "XDP"
-	// DriverTRex is Cisco's TRex on DPDK ports.
+	// DriverTRex is Cisco's TRex, in an image that the lab builds: see docs/how-to/trex.md.
 	DriverTRex GeneratorDriver = "TRex"
 )
 
 // Generator describes the traffic pod.
-// +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver == 'XDP'",message="driver TRex is not implemented yet; use XDP",fieldPath=".driver"
-// +kubebuilder:validation:XValidation:rule="!has(self.trex)",message="trex is not implemented yet; leave it out and use driver XDP",fieldPath=".trex"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || (has(self.driver) && self.driver == 'TRex')",message="trex sets driver TRex, and the driver is another: set driver TRex, or leave trex out",fieldPath=".trex"
+// +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver != 'TRex' || has(self.trex)",message="driver TRex needs trex, which says what drives its ports: set trex.mode AFPacket, or DPDK with trex.hugepages",fieldPath=".driver"
+// +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver != 'TRex' || !has(self.xdp) || ((!has(self.xdp.threads) || self.xdp.threads == 0) && (!has(self.xdp.transmitPath) || self.xdp.transmitPath == 'Auto'))",message="xdp sets driver XDP, and the driver is TRex: leave xdp out, and set trex.coresPerPort in place of threads",fieldPath=".xdp"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || has(self.cpu)",message="trex.mode DPDK sends by threads that never rest, each on a CPU of its own: set cpu to 2 + 2 x trex.coresPerPort whole CPUs or more",fieldPath=".trex"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || !has(self.cpu) || quantity(string(self.cpu)).isInteger()",message="with trex.mode DPDK the traffic pod needs CPUs of its own, which a node gives to whole numbers alone: write cpu as a whole number, such as \"8\"",fieldPath=".cpu"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || !has(self.cpu) || quantity(string(self.cpu)).asApproximateFloat() >= 2.0 + 2.0 * double(self.trex.coresPerPort)",message="cpu is less than TRex's threads need, 2 + 2 x trex.coresPerPort: one CPU for its master and the measurer, one for latency frames, and coresPerPort for each of two ports; raise cpu or lower trex.coresPerPort",fieldPath=".cpu"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || !has(self.memory) || quantity(string(self.memory)).compareTo(quantity('512Mi')) >= 0",message="driver TRex needs memory of at least 512Mi beside its hugepages: raise memory, or leave it out for the default of 1Gi",fieldPath=".memory"
 type Generator struct {
-	// driver is XDP (built in) or TRex. Default XDP. TRex is not implemented yet.
+	// driver is XDP (built in) or TRex, of which this project ships no image.
+	// Default XDP.
 	// +optional
 	// +kubebuilder:default=XDP
 	Driver GeneratorDriver `json:"driver,omitempty"`
@@ -66,29 +74,33 @@ type Generator struct {
 	// +kubebuilder:validation:MaxItems=16
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// image of the traffic pod. Absent: the one that the operator was installed with.
+	// image of the traffic pod. Absent: the one that the operator was installed
+	// with. For driver TRex that is one of your own, which has TRex and the
+	// measurer in it; where neither names one, runs end with ImageMissing.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
 	// cpu is what the traffic pod requests and is limited to. Whole numbers
-	// give it cores of its own on a node with the static CPU manager. Absent:
-	// it requests 1 and has no limit, so that one-node labs work.
+	// give it cores of its own on a node with the static CPU manager. With
+	// trex.mode DPDK it is required, whole, and at least 2 + 2 x
+	// trex.coresPerPort. Absent: it requests 1 and has no limit, so that one-node
+	// labs work.
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// memory is what the traffic pod requests and is limited to. Default 256Mi.
+	// memory is what the traffic pod requests and is limited to, hugepages apart.
+	// Default 256Mi, with driver TRex 1Gi.
 	// +optional
-	// +kubebuilder:default="256Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// xdp sets the XDP driver. Absent: everything is found out by the driver.
+	// xdp sets driver XDP. Absent: everything is found out by the driver.
 	// +optional
 	// +kubebuilder:default={}
 	XDP XDPGenerator `json:"xdp,omitzero"`
 
-	// trex sets the TRex driver. Not implemented yet.
+	// trex sets driver TRex, which needs it.
 	// +optional
 	TRex *TRexGenerator `json:"trex,omitempty"`
 }
@@ -123,29 +135,6 @@ type XDPGenerator struct {
 	// +optional
 	// +kubebuilder:default=Auto
 	TransmitPath TransmitPath `json:"transmitPath,omitempty"`
-}
-
-// TRexMode is what TRex drives its ports with.
-// +kubebuilder:validation:Enum=DPDK;AFPacket
-type TRexMode string
-
-// TRexGenerator sets the TRex driver.
-type TRexGenerator struct {
-	// mode is DPDK (bound ports) or AFPacket (Linux interfaces). Default DPDK.
-	// +optional
-	// +kubebuilder:default=DPDK
-	Mode TRexMode `json:"mode,omitempty"`
-
-	// coresPerPort is how many cores serve a port. Default 1.
-	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=64
-	CoresPerPort int32 `json:"coresPerPort,omitempty"`
-
-	// hugepages is the amount of memory in hugepages. Absent: none.
-	// +optional
-	Hugepages *resource.Quantity `json:"hugepages,omitempty"`
 }
 
 // TestbedPorts are the two ports of the generator and where they lead.

@@ -101,6 +101,7 @@ func init() {
 		}
 		return in
 	}
+	inputs["trex-afpacket"], inputs["trex-dpdk"] = plantest.TRexAFPacket, plantest.TRexDPDK
 	inputs["gateway-machines"] = gatewayMachines
 	inputs["machine-tuned"] = func() plan.Input {
 		in := plantest.MachineInput(1)

@@ -135,7 +135,7 @@ func measurerFailurePolicy() *batchv1.PodFailurePolicy {
 
 func measurerPod(p *plan.Plan) corev1.PodSpec {
 	const instructions, token = "instructions", "token"
-	return corev1.PodSpec{
+	pod := corev1.PodSpec{
 		RestartPolicy:                 corev1.RestartPolicyNever,
 		TerminationGracePeriodSeconds: new(int64(measurerGrace)),
 		ServiceAccountName:            p.Names().ServiceAccount,
@@ -178,6 +178,8 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 			{Name: token, VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}},
 		},
 	}
+	asTRexPod(p, &pod)
+	return pod
 }
 
 // tokenVolume is what the kubelet mounts into pods by itself, with a token

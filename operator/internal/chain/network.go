@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -128,7 +129,7 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 	config := configurationList{
 		CNIVersion: cniVersion,
 		Name:       end.Network,
-		Plugins:    plugins(bridge, end, sysctls, ofMachine(p, end.Function)),
+		Plugins:    plugins(bridge, end, sysctls, withoutInterface(p, end)),
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(NetworkAttachmentDefinition)
@@ -144,22 +145,32 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 	return object
 }
 
-// plugins make one port. A machine's virtual function has no interface in the
-// launcher's pod that could be tuned: its guest sets the MTU.
-func plugins(bridge string, end plan.End, sysctls map[string]string, machine bool) []any {
+// plugins make one port. A virtual function that the kernel has let go of has no
+// interface in the pod that could be tuned: its guest or TRex sets the MTU.
+func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) []any {
 	mac := map[string]bool{"mac": true}
 	tuning := tuningPlugin{Type: "tuning", Sysctl: sysctls}
 	switch {
 	case end.PCIAddress != "":
 		tuning.MTU, tuning.Capabilities = end.MTUBytes, mac
 		return []any{hostDevicePlugin{Type: "host-device", PCIBusID: end.PCIAddress}, tuning}
-	case end.ResourceName != "" && machine:
+	case end.ResourceName != "" && bare:
 		return []any{sriovPlugin{Type: "sriov", VLAN: end.VLAN, Capabilities: mac}}
 	case end.ResourceName != "":
 		tuning.MTU = end.MTUBytes
 		return []any{sriovPlugin{Type: "sriov", VLAN: end.VLAN, Capabilities: mac}, tuning}
 	}
 	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
+}
+
+// withoutInterface says that the pod of a port has no interface of the kernel for
+// it: a virtual machine's, or the generator's in mode DPDK.
+func withoutInterface(p *plan.Plan, end plan.End) bool {
+	if end.Function != "" {
+		return ofMachine(p, end.Function)
+	}
+	trex := p.Instructions.Driver.TRex
+	return trex != nil && trex.Mode == measure.TRexDPDK
 }
 
 // ofMachine says that a function is a virtual machine.

@@ -17,6 +17,11 @@ const (
 	// where these sizes may differ.
 	XDPMaximumFrameBytes = 4096 - 112 - 256 - 320 + measure.FrameCheckSequenceBytes
 
+	// TRexMaximumFrameBytes is the largest frame, check sequence included, that
+	// TRex takes for a stream: MAX_PKT_SIZE of its captureFile.h. Every MTU that
+	// the API allows is less.
+	TRexMaximumFrameBytes = 9*1024 + 22 + measure.FrameCheckSequenceBytes
+
 	// headerBytes is what a frame has beside its IP packet: Ethernet II and the check sequence.
 	headerBytes = 14 + measure.FrameCheckSequenceBytes
 
@@ -120,7 +125,7 @@ func checkFrame(in Input, field string, size int) error {
 	}
 	if most := maximumFrameBytes(in); size > most {
 		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d, or send larger packets in fragments with spec.traffic.packets", field, most),
-			"frames of %d bytes are more than the XDP driver can send, which is %d", size, most)
+			"frames of %d bytes are more than the %s driver can send, which is %d", size, in.Testbed.Spec.Generator.Driver, most)
 	}
 	return nil
 }

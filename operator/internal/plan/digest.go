@@ -21,6 +21,7 @@ type experiment struct {
 	Platform     Platform             `json:"platform"`
 	Image        string               `json:"image"`
 	Resources    Resources            `json:"resources"`
+	Hugepages    *Hugepages           `json:"hugepages,omitempty"`
 	Functions    []device             `json:"functions"`
 	Segments     [][2]port            `json:"segments"`
 	Calibration  bool                 `json:"calibration"`
@@ -68,6 +69,7 @@ func digest(p *Plan) string {
 		Platform:     p.Platform,
 		Image:        p.Generator.Image,
 		Resources:    p.Generator.Resources,
+		Hugepages:    p.Generator.Hugepages,
 		Calibration:  p.Calibration != nil,
 	}
 	for _, f := range p.Functions {

@@ -12,18 +12,13 @@ const (
 	defaultMaximumRepeats     = 1
 )
 
-// instruct fills the measurer's instructions from the spec, but for the digest.
+// instruct fills the measurer's instructions from the spec, but for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
 	spec, testbed := in.Run.Spec, in.Testbed.Spec
 	first, last := p.Segments[0], p.Segments[len(p.Segments)-1]
 	instructions := measure.Instructions{
 		Run:               in.Run.Namespace + "/" + in.Run.Name,
 		LinkBitsPerSecond: uint64(testbed.Ports.LinkBitsPerSecond),
-		Driver: measure.DriverSettings{
-			Name:         string(testbed.Generator.Driver),
-			Threads:      int(testbed.Generator.XDP.Threads),
-			TransmitPath: string(testbed.Generator.XDP.TransmitPath),
-		},
 		// Each port's next machine is at the other end of its segment, or
 		// behind the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
@@ -47,7 +42,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if spec.Measurements.Repeats > 1 {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
-	instructions.TCP = instructTCP(spec)
+	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
 	if !measuresFrames(spec.Measurements) {
 		return instructions
 	}

@@ -28,7 +28,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkNeighbors} {
+	for _, check := range []func(Input) error{checkTRex, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -49,6 +49,9 @@ func Make(in Input) (*Plan, error) {
 	}
 	p.Observer = observerOf(in)
 	p.Segments, p.Calibration = layOut(in)
+	if err := checkTRexPorts(in, p.Segments); err != nil {
+		return nil, err
+	}
 	widenTunnels(in, p.Segments)
 	if err := checkTunnels(in, p.Segments); err != nil {
 		return nil, err
@@ -71,6 +74,9 @@ func Make(in Input) (*Plan, error) {
 	p.GeneratorNode, p.DeviceNode = generator.Name, device.Name
 	p.Platform = Platform{Generator: describe(generator), Device: describe(device)}
 	p.Instructions = instruct(in, p)
+	if p.Instructions.Driver, err = driverOf(in, p.Segments); err != nil {
+		return nil, err
+	}
 	if err := checkSize(p.Instructions); err != nil {
 		return nil, err
 	}
@@ -95,9 +101,14 @@ func Make(in Input) (*Plan, error) {
 
 func generatorOf(in Input) Generator {
 	spec := in.Testbed.Spec.Generator
+	image, memory := in.Defaults.TrafficImage, defaultGeneratorMemory
+	if spec.Driver == v1alpha1.DriverTRex {
+		image, memory = in.Defaults.TRexImage, defaultTRexMemory
+	}
 	return Generator{
-		Image:       cmp.Or(spec.Image, in.Defaults.TrafficImage),
-		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, defaultGeneratorMemory),
+		Image:       cmp.Or(spec.Image, image),
+		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, memory),
+		Hugepages:   hugepagesOfGenerator(in.Testbed),
 		Tolerations: spec.Tolerations,
 	}
 }

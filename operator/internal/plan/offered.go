@@ -9,19 +9,19 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// MissingResource says which device plugin's resource of those that a testbed
-// names its nodes do not offer; nil where they offer all of them, and where no
+// MissingResource says which device plugin's resource or hugepages of those that
+// a testbed names its nodes do not offer; nil where they offer all of them, and where no
 // node matches at all. What a run takes beyond that is checked with its plan.
 func MissingResource(testbed *v1alpha1.Testbed, nodes []corev1.Node) *measure.Failure {
 	found, err := matchingNodes(Input{Testbed: testbed, Nodes: nodes})
 	if err != nil {
 		return nil
 	}
-	needs := testbedNeeds(testbed)
+	needs := append(testbedNeeds(testbed), hugepagesNeeds(hugepagesOfGenerator(testbed), nil)...)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return &measure.Failure{Reason: lacking.reason, Remedy: lacking.remedy, Err: fmt.Errorf(
-			"the testbed's ports take %d of %s for the generator and %d for the functions, but %s",
-			lacking.generator, lacking.resource, lacking.functions, among.largest(lacking.allocatable, lacking.unit))}
+			"runs on the testbed take %d%s of %s for the generator and %d for the functions, but %s",
+			lacking.generator, lacking.unit, lacking.resource, lacking.functions, among.largest(lacking.allocatable, lacking.unit))}
 	}
 	return nil
 }

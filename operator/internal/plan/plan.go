@@ -62,7 +62,10 @@ type Input struct {
 type Defaults struct {
 	// TrafficImage runs the measurer, FunctionImage the reference functions,
 	// where the testbed or the run names no other.
-	TrafficImage  string
+	TrafficImage string
+	// TRexImage runs the measurer of testbeds with driver TRex that name no
+	// other. Empty: there is none.
+	TRexImage     string
 	FunctionImage string
 	// GuestImage is what the reference functions boot from as virtual machines.
 	GuestImage string
@@ -152,6 +155,8 @@ type Generator struct {
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// Hugepages are the pod's beside its Resources; nil where it has none.
+	Hugepages *Hugepages `json:"hugepages,omitempty"`
 }
 
 // Observer is the pod that tells what the device's node and its virtual

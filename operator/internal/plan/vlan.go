@@ -69,11 +69,15 @@ func taggedPort(in Input) string {
 	return ""
 }
 
-// maximumFrameBytes is the largest frame that the XDP driver sends on this
-// testbed: a tag is one frame's too, but not in its size.
+// maximumFrameBytes is the largest frame that the testbed's driver sends on it:
+// a tag is one frame's too, but not in its size.
 func maximumFrameBytes(in Input) int {
-	if taggedPort(in) != "" {
-		return XDPMaximumFrameBytes - measure.VLANTagBytes
+	most := XDPMaximumFrameBytes
+	if trexOf(in.Testbed) != nil {
+		most = TRexMaximumFrameBytes
 	}
-	return XDPMaximumFrameBytes
+	if taggedPort(in) != "" {
+		most -= measure.VLANTagBytes
+	}
+	return most
 }

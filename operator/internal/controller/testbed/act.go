@@ -96,7 +96,8 @@ func (r *Reconciler) tell(s *scope, before, after *v1alpha1.TestbedStatus) {
 	}
 	level := corev1.EventTypeNormal
 	switch is.Reason {
-	case v1alpha1.ReasonNoMatchingNode, v1alpha1.ReasonNodesNotReady, v1alpha1.ReasonResourceMissing:
+	case v1alpha1.ReasonNoMatchingNode, v1alpha1.ReasonNodesNotReady, v1alpha1.ReasonResourceMissing,
+		v1alpha1.ReasonInsufficientHugepages, v1alpha1.ReasonImageMissing, v1alpha1.ReasonInvalidGeneratorConfiguration:
 		level = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s.testbed, nil, level, is.Reason, "Observe", "%s", is.Message)

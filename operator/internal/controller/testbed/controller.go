@@ -134,7 +134,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // observe reads everything. Nothing else reads.
 func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*scope, error) {
-	s := &scope{now: r.Clock.Now(), testbed: testbed, cleanups: map[string]*batchv1.Job{}}
+	s := &scope{now: r.Clock.Now(), testbed: testbed, cleanups: map[string]*batchv1.Job{}, defaults: r.Defaults}
 	var nodes corev1.NodeList
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)

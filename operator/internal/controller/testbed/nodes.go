@@ -18,9 +18,13 @@ const maximumNodes = 16
 // matchingNodes are the nodes that can take a part of a run now, by name. Where
 // there is none, reason says whether time can mend it: with NodesNotReady runs
 // wait, with NoMatchingNode somebody has to change something, and runs fail. With
-// ResourceMissing there are nodes, and runs that take the resource fail.
+// any other there are nodes, and runs fail: those that take the resource that is
+// missing, or all where the generator cannot be made.
 func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
 	if nodes, why = s.nodesBy(available); why == "" {
+		if mistake := plan.CheckGenerator(s.testbed, s.defaults); mistake != nil {
+			return nodes, mistake.Reason, fmt.Sprintf("%v; %s", mistake.Err, mistake.Remedy)
+		}
 		if missing := plan.MissingResource(s.testbed, s.nodes); missing != nil {
 			return nodes, missing.Reason, fmt.Sprintf("%v; %s", missing.Err, missing.Remedy)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // annotationBridgeNodes names the nodes, separated by commas, on which runs of
@@ -29,6 +30,8 @@ type scope struct {
 	pods []corev1.Pod
 	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
 	cleanups map[string]*batchv1.Job
+	// defaults are what the operator was installed with.
+	defaults plan.Defaults
 }
 
 func (s *scope) deleting() bool { return !s.testbed.DeletionTimestamp.IsZero() }

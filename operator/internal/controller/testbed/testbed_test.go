@@ -284,3 +284,23 @@ func TestCalibrationIsTheLatest(t *testing.T) {
 		t.Error("the calibration is forgotten with the run that made it")
 	}
 }
+
+// What no node can mend is said of the testbed, and runs do not wait for it.
+func TestGeneratorWithoutImage(t *testing.T) {
+	trex := func(s *scope) {
+		s.testbed.Spec.Generator = v1alpha1.Generator{Driver: v1alpha1.DriverTRex, TRex: &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1}}
+	}
+	s := newScope(trex, run("r", 1))
+	status := summarize(s, decide(s))
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if ready.Reason != v1alpha1.ReasonImageMissing || !strings.Contains(ready.Message, "spec.generator.image") {
+		t.Errorf("Ready: %s, %s", ready.Reason, ready.Message)
+	}
+	if len(status.ActiveRuns) != 1 {
+		t.Errorf("%d runs hold the testbed", len(status.ActiveRuns))
+	}
+	s.defaults.TRexImage = "registry.example/trex:1"
+	if !meta.IsStatusConditionTrue(summarize(s, decide(s)).Conditions, v1alpha1.ConditionReady) {
+		t.Error("not Ready with the operator's image")
+	}
+}

@@ -1,0 +1,121 @@
+package envtest
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
+)
+
+const trexImage = "registry.test/trex:1"
+
+// byTRex lets the testbed's frames be TRex's, through packet sockets.
+func byTRex(image string) func(*v1alpha1.Testbed) {
+	return func(testbed *v1alpha1.Testbed) {
+		testbed.Spec.Generator.Driver, testbed.Spec.Generator.Image = v1alpha1.DriverTRex, image
+		testbed.Spec.Generator.TRex = &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket}
+	}
+}
+
+// trafficPod waits for the measurer's pod.
+func (l *lab) trafficPod() *corev1.Pod {
+	l.t.Helper()
+	l.Eventually(func() []corev1.Pod { return l.pods(chain.ComponentMeasurer) }).Should(HaveLen(1))
+	return &l.pods(chain.ComponentMeasurer)[0]
+}
+
+func TestTRexRun(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathCalibration] = true })
+	testbed := l.testbed(byTRex(trexImage))
+	run := l.run("trex")
+	container := l.trafficPod().Spec.Containers[0]
+	l.Expect(container.Image).To(Equal(trexImage))
+	l.Expect(container.Command[0]).To(Equal("measurer"))
+	l.Expect(container.SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("NET_ADMIN"), corev1.Capability("NET_RAW")))
+	l.Expect(container.Resources.Limits.Memory().String()).To(Equal("1Gi"))
+
+	// From here on a simulated driver measures: what is shown is that nothing of
+	// the operator stands in TRex's way.
+	l.node.set(func(n *node) { n.silent[pathCalibration] = false })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionCalibrated)).Should(Equal("True/Calibrated"))
+}
+
+// A testbed without an image says so, and its run fails with the same reason.
+func TestTRexWithoutImage(t *testing.T) {
+	l := newLab(t, nil)
+	testbed := l.testbed(byTRex(""))
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/ImageMissing"))
+	run := l.run("trex")
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/ImageMissing")
+	l.Expect(l.message(run, v1alpha1.ConditionPlanned)).To(ContainSubstring("spec.generator.image"))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(l.pods(chain.ComponentMeasurer)).To(BeEmpty())
+}
+
+func TestTRexMakesNoFragments(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed(byTRex(trexImage))
+	run := l.run("packets", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}}
+	})
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/NotOfferedByDriver")
+	l.Expect(l.message(run, v1alpha1.ConditionPlanned)).To(ContainSubstring("spec.traffic.packets"))
+}
+
+// The API server takes the pod with hugepages and devices. What no node has is
+// said of the testbed; when a node has it, the testbed is ready by itself.
+func TestTRexOnVirtualFunctions(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(starts(chain.ComponentMeasurer, pending))
+	const west, east = "vnfbench.test/trex-west", "vnfbench.test/trex-east"
+	// Other tests, which run beside this one, must not get this node.
+	here := map[string]string{"trex": l.namespace}
+	node, err := makeNode(l.namespace, here, corev1.Taint{Key: "trex", Effect: corev1.TaintEffectNoSchedule})
+	l.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { l.Expect(cluster.Delete(context.Background(), node)).To(Succeed()) })
+	offer := func(resources map[corev1.ResourceName]string) {
+		for name, quantity := range resources {
+			node.Status.Allocatable[name] = resource.MustParse(quantity)
+		}
+		node.Status.Capacity = node.Status.Allocatable
+		l.Expect(cluster.Status().Update(l.ctx, node)).To(Succeed())
+	}
+	offer(map[corev1.ResourceName]string{"cpu": "16", west: "2", east: "2"})
+
+	port := func(pool string) v1alpha1.TestbedPort {
+		return v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: pool}}
+	}
+	testbed := l.testbed(func(testbed *v1alpha1.Testbed) {
+		tolerations := []corev1.Toleration{{Key: "trex", Operator: corev1.TolerationOpExists}}
+		testbed.Spec.Generator = v1alpha1.Generator{
+			Driver: v1alpha1.DriverTRex, Image: trexImage, CPU: ptr.To(resource.MustParse("4")), NodeSelector: here, Tolerations: tolerations,
+			TRex: &v1alpha1.TRexGenerator{Hugepages: &v1alpha1.TRexHugepages{Memory: ptr.To(resource.MustParse("2Gi"))}},
+		}
+		testbed.Spec.Ports = v1alpha1.TestbedPorts{West: port(west), East: port(east)}
+		testbed.Spec.DeviceUnderTest.NodeSelector, testbed.Spec.DeviceUnderTest.Tolerations = here, tolerations
+		testbed.Spec.DeviceUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentSRIOV}
+	})
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/InsufficientHugepages"))
+	offer(map[corev1.ResourceName]string{"hugepages-1Gi": "2Gi"})
+	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("True/Ready"))
+	l.Expect(l.testbedState(testbed, v1alpha1.ConditionCalibrated)()).To(Equal("False/NotCalibrated"))
+
+	l.run("dpdk", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Chain[0].West.Attachment, run.Spec.Chain[0].East.Attachment = v1alpha1.AttachmentSRIOV, v1alpha1.AttachmentSRIOV
+	})
+	pod := l.trafficPod()
+	limits := pod.Spec.Containers[0].Resources.Limits
+	for name, want := range map[corev1.ResourceName]string{"cpu": "4", "hugepages-1Gi": "2Gi", west: "1", east: "1"} {
+		quantity := limits[name]
+		l.Expect(quantity.String()).To(Equal(want), string(name))
+	}
+	l.Expect(pod.Status.QOSClass).To(Equal(corev1.PodQOSGuaranteed))
+}
