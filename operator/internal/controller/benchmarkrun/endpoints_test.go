@@ -134,3 +134,17 @@ func TestTCPHeadline(t *testing.T) {
 		t.Errorf("without TCP: %q", got)
 	}
 }
+
+func TestConnectionsHeadline(t *testing.T) {
+	for want, load := range map[string]v1alpha1.ConnectionsLoadResult{
+		"load web has 980 of 1000 connections/s; ": {Name: "web", IntendedConnectionsPerSecond: 1000, EstablishedConnectionsPerSecond: new(int64(980))},
+		"load table holds 49 of 50 connections; ":  {Name: "table", IntendedConcurrentConnections: new(int64(50)), HeldConnections: new(int64(49))},
+	} {
+		if got := connectionsHeadline(&v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{load}}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := connectionsHeadline(nil); got != "" {
+		t.Errorf("without connections: %q", got)
+	}
+}
