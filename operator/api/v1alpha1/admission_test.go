@@ -161,7 +161,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.acceptance", "set measurements.repeats to 2 or more"}},
 		"confidence of another metric": {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 5}",
 			"spec.acceptance", "[{name: a, metric: JitterNanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]"),
-			[]string{"spec.acceptance[0].statistic", "TCPRetransmits alone"}},
+			[]string{"spec.acceptance[0].statistic", "ConnectionsEstablishedPerSecond alone"}},
 		"no repeat of the whole": {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 0}"), []string{"spec.measurements.repeats", "greater than or equal to 1"}},
 		"too many repeats":       {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 21}"), []string{"spec.measurements.repeats", "less than or equal to 20"}},
 		"unknown field":          {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},

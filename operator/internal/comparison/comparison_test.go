@@ -83,3 +83,21 @@ func TestBound(t *testing.T) {
 		t.Errorf("%d rows", got)
 	}
 }
+
+func TestOfConnections(t *testing.T) {
+	n := func(v int64) *int64 { return &v }
+	side := func(rate, held int64) Side {
+		return Side{Connections: &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
+			{Name: "web", EstablishedConnectionsPerSecond: n(rate), FailedPartsPerMillion: 10}, {Name: "table", HeldConnections: n(held)},
+		}}}
+	}
+	want := []v1alpha1.NeighborDifference{
+		{Load: "web", Metric: v1alpha1.MetricConnectionsEstablished, Without: n(1000), With: n(900), DifferencePartsPerMillion: n(-100_000)},
+		{Load: "web", Metric: v1alpha1.MetricConnectionsFailed, Without: n(10), With: n(10), DifferencePartsPerMillion: n(0)},
+		{Load: "table", Metric: v1alpha1.MetricConnectionsHeld, Without: n(50), With: n(50), DifferencePartsPerMillion: n(0)},
+		{Load: "table", Metric: v1alpha1.MetricConnectionsFailed, Without: n(0), With: n(0)},
+	}
+	if diff := cmp.Diff(want, Of(side(1000, 50), side(900, 50))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -45,6 +45,12 @@ func (e *ends) Measure(_ context.Context, trial measure.Trial) (measure.Outcome,
 			return measure.Outcome{}, err
 		}
 	}
+	if c := trial.Connections; c != nil {
+		n := c.ConnectionsPerSecond * 10
+		return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: trial.DurationNanoseconds, Connections: &measure.ConnectionsOutcome{
+			CountedNanoseconds: 10e9, CountedAttempts: n, CountedEstablished: n, Attempts: n, Established: n, Completed: n,
+		}}, nil
+	}
 	out := &measure.TCPOutcome{}
 	for _, direction := range trial.TCP.Directions {
 		bytes := int64(trial.TCP.Streams) * 125_000_000
@@ -57,7 +63,10 @@ func (e *ends) Measure(_ context.Context, trial measure.Trial) (measure.Outcome,
 
 // OpenStateful opens the same ends as a generator that has a TCP of its own.
 func (e *ends) OpenStateful(_ context.Context, instructions measure.Instructions) (measure.Driver, error) {
-	return e.OpenEndpoints(context.Background(), measure.Endpoints{}, *instructions.TCP)
+	if instructions.Stateful == nil {
+		return nil, errors.New("there are no clients and servers")
+	}
+	return e.OpenEndpoints(context.Background(), measure.Endpoints{}, measure.TCPInstructions{})
 }
 
 func (e *ends) Description() measure.Description { return measure.Description{Driver: "iperf3"} }
@@ -214,5 +223,22 @@ func TestNoGeneratorWithTCP(t *testing.T) {
 	m.Instructions.Stateful = &measure.Stateful{}
 	if err := m.Run(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonEndpointFailed {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TCP and connections share one driver, which is opened once.
+func TestConnections(t *testing.T) {
+	l, e := newLab(), &ends{}
+	m := l.withTCP(t, l.measurer("a"), e, false)
+	m.Instructions.Stateful, m.Endpoints, m.Stateful = &measure.Stateful{}, nil, e
+	m.Instructions.Connections = &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{{
+		Name: "web", DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 100, RequestBytes: 64, ResponseBytes: 64},
+	}}}
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	figures := procedure.Results(m.Instructions, l.records(t))
+	if e.trials != 3 || len(e.opened) != 1 || figures.Connections == nil || *figures.Connections.Loads[0].EstablishedConnectionsPerSecond != 100 {
+		t.Errorf("%d trials on %d openings: %+v", e.trials, len(e.opened), figures.Connections)
 	}
 }

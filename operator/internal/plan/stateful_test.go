@@ -86,3 +86,50 @@ func TestTCPOnTRexRefused(t *testing.T) {
 		})
 	}
 }
+
+func connectionLoads() *v1alpha1.Connections {
+	return &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{
+		{Name: "web", ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024, DurationSeconds: 10},
+		{Name: "table", ConnectionsPerSecond: 500, ConcurrentConnections: new(int64(20_000)), RequestBytes: 64, ResponseBytes: 64, DurationSeconds: 30},
+	}}
+}
+
+func TestConnections(t *testing.T) {
+	in := onTRex(1)
+	in.Run.Spec.Measurements.TCP, in.Run.Spec.Measurements.Connections = nil, connectionLoads()
+	p := mustMake(t, in)
+	want := &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{
+		{Name: "web", DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024}},
+		{Name: "table", DurationNanoseconds: 30e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 500, RequestBytes: 64, ResponseBytes: 64, ConcurrentConnections: 20_000}},
+	}}
+	if diff := cmp.Diff(want, p.Instructions.Connections); diff != "" {
+		t.Error(diff)
+	}
+	if got := want.Loads[1].RampNanoseconds(); got != 40e9 || p.Instructions.Stateful == nil || p.Instructions.Stateful.MSSBytes != 1460 {
+		t.Errorf("%d ns are for the opening, clients and servers %+v", got, p.Instructions.Stateful)
+	}
+}
+
+// A generator without a TCP of its own makes no connections.
+func TestConnectionsNeedTRex(t *testing.T) {
+	in := withTCP(1)
+	in.Run.Spec.Measurements.TCP, in.Run.Spec.Measurements.Connections = nil, connectionLoads()
+	failure := failureOf(t, in)
+	if failure.Reason != v1alpha1.ReasonNotOfferedByDriver || !strings.Contains(failure.Remedy, "a testbed with driver TRex") || !strings.Contains(failure.Error(), "driver XDP") {
+		t.Errorf("got %v", failure)
+	}
+}
+
+// Connection tracking has to hold what is held and what has just ended: a firewall
+// whose node holds less does not start, and its drops are nobody's riddle.
+func TestTrackedConnections(t *testing.T) {
+	in := onTRex(1)
+	in.Run.Spec.Measurements.TCP, in.Run.Spec.Measurements.Connections = nil, connectionLoads()
+	in.Run.Spec.Chain[0].Function = v1alpha1.FunctionFirewall
+	for repeats, want := range map[int32]int{0: 31_000, 2: 62_000, 10: 140_000} {
+		in.Run.Spec.Measurements.Repeats = repeats
+		if got := mustMake(t, in).Functions[0].Config.Firewall.TrackedFlows; got != want {
+			t.Errorf("%d repeats: %d flows are tracked, want %d", repeats, got, want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ func tcpAsked(s *scope) { s.run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: [
 
 // byGenerator has the generator make the connections itself.
 func byGenerator(s *scope) {
-	s.plan = &plan.Plan{Instructions: measure.Instructions{Stateful: &measure.Stateful{}}}
+	s.plan.Instructions.Stateful = &measure.Stateful{}
 }
 
 // chainPods are the names of all pods that must be ready before the chain is.
@@ -132,5 +132,19 @@ func TestTCPHeadline(t *testing.T) {
 	}
 	if got := tcpHeadline(nil); got != "" {
 		t.Errorf("without TCP: %q", got)
+	}
+}
+
+func TestConnectionsHeadline(t *testing.T) {
+	for want, load := range map[string]v1alpha1.ConnectionsLoadResult{
+		"load web has 980 of 1000 connections/s; ": {Name: "web", IntendedConnectionsPerSecond: 1000, EstablishedConnectionsPerSecond: new(int64(980))},
+		"load table holds 49 of 50 connections; ":  {Name: "table", IntendedConcurrentConnections: new(int64(50)), HeldConnections: new(int64(49))},
+	} {
+		if got := connectionsHeadline(&v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{load}}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := connectionsHeadline(nil); got != "" {
+		t.Errorf("without connections: %q", got)
 	}
 }
