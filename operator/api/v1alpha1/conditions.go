@@ -145,10 +145,28 @@ const (
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
-	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there.
+	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there; or TRex's TCP did.
 	ReasonEndpointFailed = "EndpointFailed"
-	// ReasonTCPSettingRefused: the kernel or iperf3 refuses a setting of measurements.tcp.
+	// ReasonTCPSettingRefused: the kernel, iperf3 or TRex refuses a setting of measurements.tcp.
 	ReasonTCPSettingRefused = "TCPSettingRefused"
+	// ReasonTRexMissing: the traffic pod's image has no TRex server, or one that its node cannot run.
+	ReasonTRexMissing = "TRexMissing"
+	// ReasonTRexServerFailed: the TRex server did not start, ended, or does not answer, and starting it again did not help.
+	ReasonTRexServerFailed = "TRexServerFailed"
+	// ReasonNotRoot: the traffic pod does not run as uid 0, which its driver needs.
+	ReasonNotRoot = "NotRoot"
+	// ReasonCapabilityMissing: the traffic pod lacks a capability that its driver needs; the message names each.
+	ReasonCapabilityMissing = "CapabilityMissing"
+	// ReasonTooFewCores: the traffic pod has fewer CPUs than its driver's threads need for themselves.
+	ReasonTooFewCores = "TooFewCores"
+	// ReasonHugepagesMissing: the traffic pod has no hugepages, or fewer than its driver is told to use.
+	ReasonHugepagesMissing = "HugepagesMissing"
+	// ReasonDeviceUnusable: a traffic port's device is there and cannot be driven from the pod.
+	ReasonDeviceUnusable = "DeviceUnusable"
+	// ReasonLockedMemoryLimit: the traffic pod may lock less memory than its devices need.
+	ReasonLockedMemoryLimit = "LockedMemoryLimit"
+	// ReasonControlPortsOpen: the TCP ports of the TRex server, which ask for no password, could not be closed to other pods.
+	ReasonControlPortsOpen = "ControlPortsOpen"
 	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
 	ReasonMeasurerFailed = "MeasurerFailed"
 	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap; the plan refuses what cannot fit.

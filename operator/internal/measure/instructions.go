@@ -47,6 +47,11 @@ type Instructions struct {
 	Soak *SoakInstructions `json:"soak,omitempty"`
 	// TCP is nil when it is not measured.
 	TCP *TCPInstructions `json:"tcp,omitempty"`
+	// Connections is nil when they are not measured.
+	Connections *ConnectionsInstructions `json:"connections,omitempty"`
+	// Stateful is nil where the ends of TCP connections are machines beside the
+	// generator, and not the generator itself.
+	Stateful *Stateful `json:"stateful,omitempty"`
 	// Neighbors load the chain's node while frames are sent through the chain.
 	Neighbors []NeighborLoad `json:"neighbors,omitempty"`
 	// NeighborsCompared has everything but the calibration measured without

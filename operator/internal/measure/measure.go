@@ -87,6 +87,8 @@ type Trial struct {
 	Packet *Packet `json:"packet,omitempty"`
 	// TCP is set for a trial of TCP connections, which has no frame size and no load.
 	TCP *TCPTrial `json:"tcp,omitempty"`
+	// Connections is set for a trial of many connections, which has neither too.
+	Connections *ConnectionsTrial `json:"connections,omitempty"`
 	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
 	// each stream, the same for every direction but for a stream's LoadPercent. 0
 	// means as fast as the generator can (RFC 2285's maximum offered load).
@@ -245,8 +247,10 @@ type Outcome struct {
 	TotalNanoseconds int64              `json:"totalNanoseconds"`
 	Directions       []DirectionOutcome `json:"directions"`
 	// TCP is set for a trial of TCP connections, which has no Directions.
-	TCP    *TCPOutcome `json:"tcp,omitempty"`
-	Doubts []Doubt     `json:"doubts,omitempty"`
+	TCP *TCPOutcome `json:"tcp,omitempty"`
+	// Connections is set for a trial of connections, which has no Directions either.
+	Connections *ConnectionsOutcome `json:"connections,omitempty"`
+	Doubts      []Doubt             `json:"doubts,omitempty"`
 }
 
 // Valid says that no doubt forbids the use of the outcome.

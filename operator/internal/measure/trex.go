@@ -9,6 +9,10 @@ const (
 	TRexAFPacket = "AFPacket"
 )
 
+// TRexCongestionControls are the names of the algorithms that TRex's TCP has, as
+// the kernel calls them; reno is newreno there.
+var TRexCongestionControls = []string{"cubic", "newreno", "reno"}
+
 // TRexSettings set the TRex driver.
 type TRexSettings struct {
 	// Mode is TRexDPDK or TRexAFPacket.

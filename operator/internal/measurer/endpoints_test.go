@@ -55,6 +55,11 @@ func (e *ends) Measure(_ context.Context, trial measure.Trial) (measure.Outcome,
 	return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: trial.DurationNanoseconds, TCP: out}, nil
 }
 
+// OpenStateful opens the same ends as a generator that has a TCP of its own.
+func (e *ends) OpenStateful(_ context.Context, instructions measure.Instructions) (measure.Driver, error) {
+	return e.OpenEndpoints(context.Background(), measure.Endpoints{}, *instructions.TCP)
+}
+
 func (e *ends) Description() measure.Description { return measure.Description{Driver: "iperf3"} }
 func (e *ends) Close() error                     { e.closed++; return nil }
 
@@ -181,6 +186,32 @@ func TestTCPWithoutAPlaceToAsk(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, false)
 	l.server.Edit(func(c *corev1.ConfigMap) { delete(c.Data, measure.KeyEndpoints) })
+	if err := m.Run(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonEndpointFailed {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A generator that has a TCP of its own takes the chain's path, once the traffic
+// ports are given back, and asks for no ends.
+func TestTCPByTheGenerator(t *testing.T) {
+	l, e := newLab(), &ends{}
+	m := l.withTCP(t, l.measurer("a"), e, true)
+	m.Instructions.Stateful, m.Endpoints, m.Stateful = &measure.Stateful{}, nil, e
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.opened) == 0 || e.trials != 2 || e.closed != 1 {
+		t.Errorf("opened %v, %d trials, closed %d times", l.opened, e.trials, e.closed)
+	}
+	if figures := procedure.Results(m.Instructions, l.records(t)); figures.TCP == nil || len(figures.TCP.Streams) != 2 {
+		t.Errorf("figures are %+v", figures.TCP)
+	}
+}
+
+func TestNoGeneratorWithTCP(t *testing.T) {
+	l, e := newLab(), &ends{}
+	m := l.withTCP(t, l.measurer("a"), e, false)
+	m.Instructions.Stateful = &measure.Stateful{}
 	if err := m.Run(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonEndpointFailed {
 		t.Errorf("got %v", err)
 	}

@@ -29,6 +29,12 @@ type EndpointOpener interface {
 	OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error)
 }
 
+// StatefulOpener opens the driver of a generator that has a TCP of its own, on
+// the instructions' chain. The traffic ports are given back before.
+type StatefulOpener interface {
+	OpenStateful(ctx context.Context, instructions measure.Instructions) (measure.Driver, error)
+}
+
 // Measurer makes one run's measurement.
 type Measurer struct {
 	Instructions measure.Instructions
@@ -36,6 +42,8 @@ type Measurer struct {
 	Drivers      Opener
 	// Endpoints is used where the instructions ask for TCP.
 	Endpoints EndpointOpener
+	// Stateful is used where the generator makes TCP connections itself.
+	Stateful StatefulOpener
 	// Machine goes into the results; nil where it is not known.
 	Machine *measure.Machine
 	Log     *slog.Logger

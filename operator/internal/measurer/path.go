@@ -23,6 +23,8 @@ func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
 		return m.useChain(ctx)
 	case procedure.PathEndpoints:
 		return m.useEndpoints(ctx)
+	case procedure.PathStateful:
+		return m.useStateful(ctx)
 	}
 	driver, err := m.openPath(ctx, *m.Instructions.Calibration)
 	var failure *measure.Failure

@@ -42,7 +42,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if spec.Measurements.Repeats > 1 {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
-	instructions.TCP = instructTCP(spec)
+	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
 	if !measuresFrames(spec.Measurements) {
 		return instructions
 	}

@@ -28,7 +28,7 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkTRex, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkNeighbors} {
+	for _, check := range []func(Input) error{checkTRex, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}

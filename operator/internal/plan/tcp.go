@@ -53,10 +53,10 @@ type Endpoint struct {
 }
 
 // addEndpoints puts the two ends beside the generator, and tells the outermost
-// functions the way to them. Without measurements.tcp there are none, and the
-// plan is the same as ever.
+// functions the way to them. Without measurements.tcp, and where the generator
+// makes the connections itself, there are none, and the plan is the same as ever.
 func addEndpoints(in Input, p *Plan) {
-	if in.Run.Spec.Measurements.TCP == nil {
+	if in.Run.Spec.Measurements.TCP == nil || usesTRex(in) {
 		return
 	}
 	chain, last := in.Run.Spec.Chain, len(p.Segments)-1
@@ -88,7 +88,7 @@ func outermostRouting(chain []v1alpha1.NetworkFunction) (first, last int) {
 // checkTCP wants room for the ends beside the generator, and a function that
 // routes between their networks.
 func checkTCP(in Input) error {
-	if in.Run.Spec.Measurements.TCP == nil {
+	if in.Run.Spec.Measurements.TCP == nil || usesTRex(in) {
 		return nil
 	}
 	if first, _ := outermostRouting(in.Run.Spec.Chain); first < 0 {
@@ -160,7 +160,8 @@ func connect(e *Endpoint, next *vnf.Config, port string, gateway, own, other, li
 	}
 }
 
-func instructTCP(spec v1alpha1.BenchmarkRunSpec) *measure.TCPInstructions {
+func instructTCP(in Input) *measure.TCPInstructions {
+	spec := in.Run.Spec
 	tcp := spec.Measurements.TCP
 	if tcp == nil {
 		return nil
@@ -191,6 +192,12 @@ func instructTCP(spec v1alpha1.BenchmarkRunSpec) *measure.TCPInstructions {
 	}
 	if tcp.Directions == v1alpha1.DirectionsReverse || tcp.Directions == v1alpha1.DirectionsBoth {
 		instructions.Directions = append(instructions.Directions, measure.Reverse)
+	}
+	if usesTRex(in) {
+		instructions.West, instructions.East = stubWest.host(spec.Traffic.IPFamily), stubEast.host(spec.Traffic.IPFamily)
+		if instructions.MSSBytes == 0 {
+			instructions.MSSBytes = segmentBytes(in)
+		}
 	}
 	return instructions
 }

@@ -42,6 +42,9 @@ const (
 	// PathEndpoints is the path of TCP connections through the network functions,
 	// between the two ends beside the generator. It waits as PathChain does.
 	PathEndpoints Path = "Endpoints"
+	// PathStateful is the chain's path with a generator that has a TCP of its own
+	// at both ports. It waits as PathChain does.
+	PathStateful Path = "Stateful"
 )
 
 // Step is what comes next: a trial, or Done.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -30,7 +31,7 @@ func tcpPhases(instr measure.Instructions) []phase {
 	}
 	var out []phase
 	for _, n := range instr.TCP.Streams {
-		out = append(out, phase{stage: measure.StageTCP, load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n})
+		out = append(out, phase{stage: measure.StageTCP, load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
 	}
 	return out
 }
@@ -71,12 +72,19 @@ func (w *walk) expectedTCP() time.Duration {
 }
 
 // fillTCP takes the first record: two kernels' TCP doubt nothing about themselves,
-// and what slowed them down is what is measured.
+// and what slowed them down is what is measured. A generator with a TCP of its
+// own may doubt a trial, which is then made again.
 func (w *walk) fillTCP(p *part, records []measure.Record) error {
 	t := w.instr.TCP
 	p.next = measure.Trial{
 		DurationNanoseconds: t.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
 		TCP: &measure.TCPTrial{Streams: p.streams, OmitNanoseconds: t.OmitNanoseconds, Directions: t.Directions, TCPSettings: t.TCPSettings},
+	}
+	if p.stateful {
+		if err := p.once(records); err != nil || !p.over {
+			return err
+		}
+		records = p.counted
 	}
 	if len(records) == 0 {
 		return nil
@@ -212,6 +220,14 @@ func threads(ends []v1alpha1.TCPEnd, streams int) int {
 	return streams
 }
 
+// toolTRex is how the name of a generator with a TCP of its own begins.
+const toolTRex = "TRex "
+
+// madeByTRex says that the generator was at both ends.
+func madeByTRex(ends []v1alpha1.TCPEnd) bool {
+	return len(ends) > 0 && strings.HasPrefix(ends[0].Tool, toolTRex)
+}
+
 // warnTCP names what bounds the figures beside the device.
 func (w *walk) warnTCP(d *doubtful) {
 	result := w.tcpResult()
@@ -220,6 +236,14 @@ func (w *walk) warnTCP(d *doubtful) {
 	}
 	for _, s := range result.Streams {
 		for _, direction := range s.Directions {
+			if madeByTRex(result.Ends) {
+				if direction.SenderCPUPartsPerMillion >= wholeCPU {
+					d.add(v1alpha1.WarningEndpointCeiling, 0,
+						"With %s in direction %s, TRex's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
+						connections(int(s.Streams)), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
+				}
+				continue
+			}
 			end, used := "sender", direction.SenderCPUPartsPerMillion
 			if direction.ReceiverCPUPartsPerMillion > used {
 				end, used = "receiver", direction.ReceiverCPUPartsPerMillion

@@ -30,6 +30,14 @@ func (p *part) unreliable(inARow int) error {
 		return nil
 	}
 	last := p.invalid[len(p.invalid)-1]
+	if p.frameBytes == 0 {
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonGeneratorUnreliable,
+			Err: fmt.Errorf("%d trials in a row of stage %q with load %s were invalid, the last because %s",
+				inARow, p.stage, p.load.Name, objection(last)),
+			Remedy: "give the generator dedicated CPUs, or ask for less",
+		}
+	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
 		Err: fmt.Errorf("%d trials in a row of stage %q with %d bytes were invalid, the last because %s",

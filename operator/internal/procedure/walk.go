@@ -19,6 +19,8 @@ type phase struct {
 	repeat int
 	// streams is the number of connections in stage TCP.
 	streams int
+	// stateful says that the generator itself makes them.
+	stateful bool
 }
 
 // phases are the parts of the measurement in their order. The calibration of
@@ -53,6 +55,9 @@ func phases(instr measure.Instructions) []phase {
 func (p phase) path() Path {
 	if p.stage == measure.StageCalibrateRate || p.stage == measure.StageCalibrateLatency {
 		return PathCalibration
+	}
+	if p.stateful {
+		return PathStateful
 	}
 	if p.stage == measure.StageTCP {
 		return PathEndpoints

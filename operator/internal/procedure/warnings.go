@@ -72,6 +72,8 @@ func (w *walk) warnings() []v1alpha1.Warning {
 	}
 	w.warnTCP(d)
 	// Trials of TCP have no frame size.
+	w.warnInvalid(d, 0)
+	w.warnDoubts(d, 0)
 	w.warnEvidence(d, 0)
 	return d.list
 }

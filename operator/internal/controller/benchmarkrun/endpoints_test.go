@@ -8,9 +8,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 func tcpAsked(s *scope) { s.run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}} }
+
+// byGenerator has the generator make the connections itself.
+func byGenerator(s *scope) {
+	s.plan = &plan.Plan{Instructions: measure.Instructions{Stateful: &measure.Stateful{}}}
+}
 
 // chainPods are the names of all pods that must be ready before the chain is.
 func chainPods(s *scope) []string {
@@ -66,7 +72,8 @@ func TestDecideWithEnds(t *testing.T) {
 			withRecords(gaveUp(v1alpha1.ReasonEndpointFailed)), func(s *scope) { s.function("one").Status.ContainerStatuses[0].RestartCount = 1 }), actFinish, v1alpha1.ReasonChainFailed},
 		"the measurer's own reason": {newScope(launched, tcpAsked, withRecords(open), chainPodsReady,
 			withRecords(gaveUp(v1alpha1.ReasonTCPSettingRefused))), actFinish, v1alpha1.ReasonTCPSettingRefused},
-		"without TCP no ends are missed": {newScope(launched, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
+		"without TCP no ends are missed":                  {newScope(launched, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
+		"a generator with a TCP of its own needs no ends": {newScope(launched, tcpAsked, byGenerator, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(test.scope)

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
 )
 
 // Why a driver cannot be opened or a trial not be run.
@@ -206,7 +207,7 @@ func (d *Driver) checkConfig() error {
 		if index < 0 || d.streams[index] != nil {
 			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
 		}
-		if err := checkStream(*s); err != nil {
+		if err := headers.Check(*s); err != nil {
 			return invalid("%w", err)
 		}
 		d.streams[index] = s

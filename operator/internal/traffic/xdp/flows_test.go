@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
@@ -31,7 +32,7 @@ func flowOf(f measure.Flows, sequence uint64) uint64 {
 // wordsOf are the four words that tell a frame's flow, in layout.h's order.
 func wordsOf(frame []byte) (words [4]uint16) {
 	at := [4]int{28, 32, 34, 36}
-	if binary.BigEndian.Uint16(frame[12:]) == etherTypeIPv6 {
+	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv6 {
 		at = [4]int{36, 52, 54, 56}
 	}
 	for i := range at {
@@ -43,8 +44,8 @@ func wordsOf(frame []byte) (words [4]uint16) {
 // wordsWanted are those of a stream's frame, by the rule and not by its program.
 func wordsWanted(s measure.Stream, sequence uint64) (words [4]uint16) {
 	flow := flowOf(*s.Flows, sequence)
-	for i, word := range flowWords(s) {
-		words[i] = word.first + uint16(flow%uint64(s.Flows.Values(word.field)))
+	for i, word := range headers.FlowWords(s) {
+		words[i] = word.First + uint16(flow%uint64(s.Flows.Values(word.Field)))
 	}
 	return words
 }
@@ -143,7 +144,7 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 // sequenceIn reads the signature of a frame of either family.
 func sequenceIn(frame []byte) uint64 {
 	at := ethernetBytes + ipv4Bytes + udpBytes
-	if binary.BigEndian.Uint16(frame[12:]) == etherTypeIPv6 {
+	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv6 {
 		at = ethernetBytes + ipv6Bytes + udpBytes
 	}
 	return uint64(binary.NativeEndian.Uint32(frame[at+4:]))
@@ -168,11 +169,11 @@ func TestFlowsBothWays(t *testing.T) {
 func TestFlowsBeyondTheirWord(t *testing.T) {
 	s := streamIPv4()
 	s.SourcePort, s.Flows = 65_500, &measure.Flows{Count: 100, Fields: []measure.FlowField{measure.FlowSourcePort}}
-	if err := checkStream(s); err == nil {
+	if err := headers.Check(s); err == nil {
 		t.Error("ports beyond 65535 were accepted")
 	}
 	s.SourcePort, s.Flows.Count = 1024, 70_000
-	if err := checkStream(s); err == nil {
+	if err := headers.Check(s); err == nil {
 		t.Error("more flows than ports were accepted")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
 )
 
 func streamIPv4() measure.Stream {
@@ -68,7 +69,7 @@ func referenceSum(parts ...[]byte) uint16 {
 // checkChecksums says what is wrong with a finished frame's.
 func checkChecksums(frame []byte) string {
 	ip := frame[ethernetBytes:]
-	if binary.BigEndian.Uint16(frame[12:]) == etherTypeIPv4 {
+	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv4 {
 		if referenceSum(ip[:ipv4Bytes]) != 0xffff {
 			return "the IPv4 header's checksum is wrong"
 		}
@@ -79,7 +80,7 @@ func checkChecksums(frame []byte) string {
 		return "there is no UDP checksum over IPv6"
 	}
 	pseudo := binary.BigEndian.AppendUint32(nil, uint32(len(udp)))
-	pseudo = binary.BigEndian.AppendUint32(pseudo, protocolUDP)
+	pseudo = binary.BigEndian.AppendUint32(pseudo, headers.ProtocolUDP)
 	if referenceSum(ip[8:ipv6Bytes], pseudo, udp) != 0xffff {
 		return "the UDP checksum is wrong"
 	}
@@ -102,7 +103,7 @@ func TestTemplateChecksums(t *testing.T) {
 		// Finish the frame as the program does.
 		signature := six.frame[six.payloadOffset:][:signatureBytes]
 		copy(signature, "an odd signature")
-		binary.NativeEndian.PutUint16(six.frame[six.checksumOffset:], ^fold(sumWords(uint64(six.checksumBase), signature)))
+		binary.NativeEndian.PutUint16(six.frame[six.checksumOffset:], ^headers.Fold(headers.Sum(uint64(six.checksumBase), signature)))
 		if wrong := checkChecksums(six.frame); wrong != "" {
 			t.Fatalf("%d bytes: %s", bytes, wrong)
 		}

@@ -3,9 +3,9 @@ package xdp
 import (
 	"encoding/binary"
 	"fmt"
-	"net"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
 )
 
 const (
@@ -46,15 +46,12 @@ func newFragment(s measure.Stream, p measure.Packet, n int) fragment {
 		header = ipv6Bytes + ipv6FragmentBytes
 	}
 	f := fragment{frame: make([]byte, ethernetBytes+header+data), wordsAt: ethernetBytes + header, stampFirst: (offset/8)%2 == 0}
-	source, _ := net.ParseMAC(s.SourceMAC)
-	destination, _ := net.ParseMAC(s.DestinationMAC)
-	copy(f.frame[0:], destination)
-	copy(f.frame[6:], source)
+	headers.PutEthernet(f.frame, s)
 	ip := f.frame[ethernetBytes:]
 	if n == 0 {
 		// The signatures begin behind the UDP header.
 		f.wordsAt, f.stampFirst = f.wordsAt+udpBytes, false
-		putUDP(ip[header:], s)
+		headers.PutUDP(ip[header:], s)
 		binary.BigEndian.PutUint16(ip[header+4:], uint16(p.DataBytes()))
 	}
 	if p.IPVersion == 6 {
@@ -66,28 +63,16 @@ func newFragment(s measure.Stream, p measure.Packet, n int) fragment {
 }
 
 func putIPv4Fragment(frame []byte, s measure.Stream) (checksumBase uint32) {
-	ip := putIPv4Header(frame, s)
-	return uint32(fold(sumWords(0, ip[:ipv4Bytes])))
+	ip := headers.PutIPv4(frame, s)
+	return uint32(headers.Fold(headers.Sum(0, ip[:ipv4Bytes])))
 }
 
 func putIPv6Fragment(frame []byte, s measure.Stream, p measure.Packet) (checksumBase uint32) {
-	binary.BigEndian.PutUint16(frame[12:], etherTypeIPv6)
-	ip := frame[ethernetBytes:]
-	ip[0] = 0x60
-	binary.BigEndian.PutUint16(ip[4:], uint16(len(ip)-ipv6Bytes))
-	ip[6], ip[7] = protocolFragment, hopLimit
-	ip[ipv6Bytes] = protocolUDP
-	source, destination := s.SourceAddress.As16(), s.DestinationAddress.As16()
-	copy(ip[8:], source[:])
-	copy(ip[24:], destination[:])
-
-	// The pseudo-header (RFC 8200 section 8.1) has the whole packet's length.
-	pseudo := make([]byte, 8)
-	binary.BigEndian.PutUint32(pseudo, uint32(p.DataBytes()))
-	pseudo[7] = protocolUDP
-	sum := sumWords(0, ip[8:ipv6Bytes])
-	sum = sumWords(sum, pseudo)
-	return uint32(fold(sumWords(sum, ip[ipv6Bytes+ipv6FragmentBytes:][:udpBytes])))
+	ip := headers.PutIPv6(frame, s, protocolFragment)
+	ip[ipv6Bytes] = headers.ProtocolUDP
+	// The pseudo-header has the whole packet's length.
+	sum := headers.PseudoSum(ip, p.DataBytes())
+	return uint32(headers.Fold(headers.Sum(sum, ip[ipv6Bytes+ipv6FragmentBytes:][:udpBytes])))
 }
 
 // checkPacket says why a stream cannot carry a packet.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
@@ -72,7 +73,7 @@ type piece struct {
 // parse reads a frame of either IP version; ok is false for what is no fragment.
 func parse(frame []byte) (f piece, ok bool) {
 	ip := frame[ethernetBytes:]
-	if binary.BigEndian.Uint16(frame[12:]) == etherTypeIPv4 {
+	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv4 {
 		field := binary.BigEndian.Uint16(ip[6:])
 		f = piece{
 			id: uint32(binary.BigEndian.Uint16(ip[4:])), offset: int(field&0x1fff) * 8, more: field&0x2000 != 0,
@@ -108,7 +109,7 @@ func cut(frame []byte, f piece, from, to int) []byte {
 		binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
 		binary.BigEndian.PutUint16(ip[6:], field)
 		ip[10], ip[11] = 0, 0
-		binary.NativeEndian.PutUint16(ip[10:], ^fold(sumWords(0, ip[:ipv4Bytes])))
+		binary.NativeEndian.PutUint16(ip[10:], ^headers.Fold(headers.Sum(0, ip[:ipv4Bytes])))
 		return out
 	}
 	field := uint16(offset)
@@ -129,7 +130,7 @@ func TestEveryFragment(t *testing.T) {
 		for _, c := range [][2]int{{4096, 1500}, {65507, 1500}, {2960, 1500}, {2961, 1501}, {3000, 1285}, {40001, 3390}, {1481, 1492}} {
 			t.Run(fmt.Sprintf("IPv%d, %d bytes, MTU %d", version, c[0], c[1]), func(t *testing.T) {
 				var mutex sync.Mutex
-				var headers []byte
+				var first []byte
 				whole, wrong, next := []byte{}, "", uint64(0)
 				trial := packetTrial(c[0], version, c[1], 100, 100*time.Millisecond)
 				d, _ := forward(t, path, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
@@ -149,13 +150,13 @@ func TestEveryFragment(t *testing.T) {
 						wrong = fmt.Sprintf("fragment at %d with ID %d of packet %d, want %d, %d", f.offset, f.id, f.sequence, len(whole), next)
 					}
 					if f.offset == 0 {
-						headers = slices.Clone(frame[:f.header])
+						first = slices.Clone(frame[:f.header])
 					}
 					whole = append(whole, f.data...)
 					if f.more {
 						return
 					}
-					if problem := checkPacketBytes(headers, whole, version, c[0], uint32(next)); problem != "" {
+					if problem := checkPacketBytes(first, whole, version, c[0], uint32(next)); problem != "" {
 						wrong = problem
 					}
 					whole, next = nil, next+1
@@ -177,14 +178,14 @@ func TestEveryFragment(t *testing.T) {
 }
 
 // checkPacketBytes says what is wrong with a packet that was put together.
-func checkPacketBytes(headers, data []byte, version, payload int, sequence uint32) string {
+func checkPacketBytes(first, data []byte, version, payload int, sequence uint32) string {
 	if len(data) != udpBytes+payload || int(binary.BigEndian.Uint16(data[4:])) != len(data) {
 		return fmt.Sprintf("%d bytes of data, the UDP header says %d, want %d", len(data), binary.BigEndian.Uint16(data[4:]), udpBytes+payload)
 	}
 	if version == 6 {
 		pseudo := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
-		pseudo = binary.BigEndian.AppendUint32(pseudo, protocolUDP)
-		if referenceSum(headers[ethernetBytes+8:ethernetBytes+ipv6Bytes], pseudo, data) != 0xffff {
+		pseudo = binary.BigEndian.AppendUint32(pseudo, headers.ProtocolUDP)
+		if referenceSum(first[ethernetBytes+8:ethernetBytes+ipv6Bytes], pseudo, data) != 0xffff {
 			return "the UDP checksum is wrong"
 		}
 	} else if data[6] != 0 || data[7] != 0 {

@@ -1,10 +1,8 @@
 package xdp
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -12,21 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
-)
-
-const (
-	etherTypeVLAN = 0x8100
-	// tagOffset is where a tag stands: behind both Ethernet addresses.
-	tagOffset = 12
-	// maximumVLAN is the highest number of a tag; 4095 is reserved (IEEE 802.1Q).
-	maximumVLAN = 4094
+	"vnfbench.io/operator/internal/traffic/headers"
 )
 
 func checkVLANs(c Config) error {
-	for _, p := range c.Path.Ports {
-		if p.VLAN < 0 || p.VLAN > maximumVLAN {
-			return fmt.Errorf("port %q: a VLAN tag has a number from 1 to %d, not %d", p.Interface, maximumVLAN, p.VLAN)
-		}
+	if err := headers.CheckVLANs(c.Path); err != nil {
+		return err
 	}
 	if c.Path.HasVLAN() && c.ReceiveMode != Auto {
 		return fmt.Errorf("receive mode %q does not see every VLAN tag: leave the mode to the driver", c.ReceiveMode)
@@ -36,9 +25,7 @@ func checkVLANs(c Config) error {
 
 // inVLAN is a template with a tag of priority 0.
 func (t template) inVLAN(number int) template {
-	tag := binary.BigEndian.AppendUint16(nil, etherTypeVLAN)
-	tag = binary.BigEndian.AppendUint16(tag, uint16(number))
-	t.frame = slices.Insert(slices.Clone(t.frame), tagOffset, tag...)
+	t.frame = headers.InVLAN(t.frame, number)
 	t.payloadOffset += measure.VLANTagBytes
 	if t.checksumOffset > 0 {
 		t.checksumOffset += measure.VLANTagBytes

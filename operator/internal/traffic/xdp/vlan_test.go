@@ -17,6 +17,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/contract"
+	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
@@ -30,8 +31,8 @@ func inVLANs(path measure.Path, west, east int) measure.Path {
 func switched() (*testpath.Path, error)     { return testpath.Switched(0) }
 func taggedAtWest() (*testpath.Path, error) { return testpath.Switched(testVLAN) }
 func withTag(frame []byte, tag uint32) []byte { // tag is type and control information
-	out := append([]byte(nil), frame[:tagOffset]...)
-	return append(binary.BigEndian.AppendUint32(out, tag), frame[tagOffset:]...)
+	out := append([]byte(nil), frame[:headers.TagOffset]...)
+	return append(binary.BigEndian.AppendUint32(out, tag), frame[headers.TagOffset:]...)
 }
 
 func TestVLANContract(t *testing.T) {
@@ -63,7 +64,7 @@ func TestVLANWaysOutAndThreads(t *testing.T) {
 		"bridge":                 {build: switched, want: InnerVeth, west: testVLAN, east: testVLAN},
 		"bridge, two threads":    {build: switched, config: Config{Threads: 2}, want: InnerVeth, west: testVLAN, east: testVLAN},
 		"bridge, clsact":         {build: switched, config: Config{withoutTCX: true}, want: InnerVeth, west: testVLAN, east: testVLAN},
-		"the highest number":     {build: switched, want: InnerVeth, west: maximumVLAN, east: maximumVLAN},
+		"the highest number":     {build: switched, want: InnerVeth, west: headers.MaximumVLAN, east: headers.MaximumVLAN},
 		"one port":               {build: taggedAtWest, want: InnerVeth, west: testVLAN},
 		"one port, two threads":  {build: taggedAtWest, config: Config{Threads: 2}, want: InnerVeth, west: testVLAN},
 	} {
@@ -305,7 +306,7 @@ func TestVLANFailures(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"a reserved number": {Config{Path: inVLANs(p.IPv4(), maximumVLAN+1, 0)}, ReasonInvalidPath},
+		"a reserved number": {Config{Path: inVLANs(p.IPv4(), headers.MaximumVLAN+1, 0)}, ReasonInvalidPath},
 		"a negative number": {Config{Path: inVLANs(p.IPv4(), 0, -1)}, ReasonInvalidPath},
 		"native mode":       {Config{Path: inVLANs(p.IPv4(), 1, 1), ReceiveMode: Native}, ReasonInvalidPath},
 		"two tags":          {Config{Path: inVLANs(p.IPv4(), 1, 2), ProbeTimeout: time.Millisecond}, ReasonNoPathThroughChain},

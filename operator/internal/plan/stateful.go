@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// statefulHosts is how many clients and how many servers there are: enough for
+	// each of TRex's threads to have some of its own, and for 16 million
+	// connections at once.
+	statefulHosts = 254
+	// tcpHeaderBytes and the IP headers are what a segment is smaller by than an MTU.
+	tcpHeaderBytes  = 20
+	ipv4HeaderBytes = 20
+	ipv6HeaderBytes = 40
+)
+
+// usesTRex says that the generator is TRex, whose stateful mode has a TCP of its
+// own.
+func usesTRex(in Input) bool {
+	return in.Testbed.Spec.Generator.Driver == v1alpha1.DriverTRex
+}
+
+// makesConnections says that the generator itself makes TCP connections in this run.
+func makesConnections(in Input) bool {
+	return usesTRex(in) && in.Run.Spec.Measurements.TCP != nil
+}
+
+// statefulOf are clients and servers in the networks behind the generator's
+// ports, which every chain routes as it does for frames; nil where the generator
+// makes no connections itself.
+func statefulOf(in Input, segments []Segment) *measure.Stateful {
+	if !makesConnections(in) {
+		return nil
+	}
+	family, chain := in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Chain
+	first, last := segments[0], segments[len(segments)-1]
+	both := v1alpha1.Traffic{IPFamily: family, Directions: v1alpha1.DirectionsBoth}
+	return &measure.Stateful{
+		Path:     pathOf(both, first.West, nextEast(chain, segments, 0).MAC, last.East, nextWest(chain, segments, len(chain)).MAC),
+		MSSBytes: segmentBytes(in),
+		Clients:  measure.Hosts{First: stubWest.host(family), Count: statefulHosts},
+		Servers:  measure.Hosts{First: stubEast.host(family), Count: statefulHosts},
+	}
+}
+
+// segmentBytes is the largest segment that fits the testbed's MTU.
+func segmentBytes(in Input) int {
+	header := ipv4HeaderBytes
+	if in.Run.Spec.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
+		header = ipv6HeaderBytes
+	}
+	return int(in.Testbed.Spec.Ports.MTUBytes) - header - tcpHeaderBytes
+}
+
+// checkStateful wants of TRex's TCP what it has.
+func checkStateful(in Input) error {
+	if !makesConnections(in) {
+		return nil
+	}
+	if side := taggedPort(in); side != "" {
+		return fail(v1alpha1.ReasonNotOfferedByDriver,
+			fmt.Sprintf("leave measurements.tcp out, or the testbed's spec.ports.%s.vlan", side),
+			"TRex's TCP sends no VLAN tags here, and port %s of testbed %q has one", side, in.Testbed.Name)
+	}
+	tcp := in.Run.Spec.Measurements.TCP
+	if tcp == nil {
+		return nil
+	}
+	if tcp.TargetBitsPerSecond != nil {
+		return fail(v1alpha1.ReasonNotOfferedByDriver,
+			"leave measurements.tcp.targetBitsPerSecond out, or use a testbed with driver XDP",
+			"TRex's TCP cannot be held to a rate, and testbed %q has driver TRex", in.Testbed.Name)
+	}
+	if asked := tcp.CongestionControl; asked != "" && !slices.Contains(measure.TRexCongestionControls, asked) {
+		return fail(v1alpha1.ReasonNotOfferedByDriver,
+			fmt.Sprintf("set measurements.tcp.congestionControl to one of %s, leave it out, or use a testbed with driver XDP", strings.Join(measure.TRexCongestionControls, ", ")),
+			"TRex's TCP has no congestion control %q, and testbed %q has driver TRex", asked, in.Testbed.Name)
+	}
+	if most := segmentBytes(in); tcp.MSSBytes != nil && int(*tcp.MSSBytes) > most {
+		return fail(v1alpha1.ReasonTCPSettingRefused,
+			fmt.Sprintf("lower measurements.tcp.mssBytes to at most %d, leave it out, or raise the testbed's spec.ports.mtuBytes", most),
+			"segments of %d bytes do not fit the MTU of %d bytes of testbed %q", *tcp.MSSBytes, in.Testbed.Spec.Ports.MTUBytes, in.Testbed.Name)
+	}
+	return nil
+}

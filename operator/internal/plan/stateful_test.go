@@ -1,0 +1,88 @@
+package plan_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// onTRex is a run of TCP on a testbed with driver TRex.
+func onTRex(routers int) plan.Input {
+	in := withTCP(routers)
+	in.Testbed.Spec.Generator.Driver = v1alpha1.DriverTRex
+	in.Testbed.Spec.Generator.Image = "registry.example/trex:v1"
+	in.Testbed.Spec.Generator.TRex = &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexMode(measure.TRexAFPacket)}
+	return in
+}
+
+// TRex makes the connections itself, between hosts of the networks that the
+// chain routes anyway: no pods at the ends, and nothing changes in the functions.
+func TestTCPOnTRex(t *testing.T) {
+	in := onTRex(2)
+	p := mustMake(t, in)
+	if len(p.Endpoints) != 0 {
+		t.Errorf("there are ends: %+v", p.Endpoints)
+	}
+	address := netip.MustParseAddr
+	want := &measure.Stateful{
+		Clients: measure.Hosts{First: address("198.18.128.1"), Count: 254},
+		Servers: measure.Hosts{First: address("198.19.128.1"), Count: 254},
+	}
+	compare := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+	// Frames go in both directions here, and the path is the same one.
+	want.MSSBytes, want.Path = 1460, p.Instructions.Chain
+	for i := range want.Path.Streams {
+		want.Path.Streams[i].LoadPercent = 0
+	}
+	if diff := cmp.Diff(want, p.Instructions.Stateful, compare); diff != "" {
+		t.Error(diff)
+	}
+	if got := want.Servers.Last(); got != address("198.19.128.254") {
+		t.Errorf("the last server is %s", got)
+	}
+	if tcp := p.Instructions.TCP; tcp.MSSBytes != 1460 || tcp.West != want.Clients.First || tcp.East != want.Servers.First || len(tcp.Streams) != 2 {
+		t.Errorf("TCP is %+v", tcp)
+	}
+	without := onTRex(2)
+	without.Run.Spec.Measurements.TCP = nil
+	q := mustMake(t, without)
+	if diff := cmp.Diff(q.Functions, p.Functions, compare, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		t.Errorf("functions differ: %s", diff)
+	}
+	if q.Instructions.Stateful != nil {
+		t.Error("a run of frames alone has clients and servers")
+	}
+	in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Traffic.Directions = v1alpha1.FamilyIPv6, v1alpha1.DirectionsForward
+	if p := mustMake(t, in); p.Instructions.TCP.MSSBytes != 1440 || p.Instructions.Stateful.Clients.First != address("2001:2:0:8000::1") || len(p.Instructions.Stateful.Path.Streams) != 2 {
+		t.Errorf("IPv6: %+v, %+v", p.Instructions.TCP, p.Instructions.Stateful)
+	}
+}
+
+func TestTCPOnTRexRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		change         func(*v1alpha1.TCP, *v1alpha1.Testbed)
+		reason, remedy string
+	}{
+		"a rate":             {func(tcp *v1alpha1.TCP, _ *v1alpha1.Testbed) { tcp.TargetBitsPerSecond = new(int64(1e9)) }, v1alpha1.ReasonNotOfferedByDriver, "measurements.tcp.targetBitsPerSecond"},
+		"congestion control": {func(tcp *v1alpha1.TCP, _ *v1alpha1.Testbed) { tcp.CongestionControl = "bbr" }, v1alpha1.ReasonNotOfferedByDriver, "cubic, newreno, reno"},
+		"segments":           {func(tcp *v1alpha1.TCP, _ *v1alpha1.Testbed) { tcp.MSSBytes = new(int32(1461)) }, v1alpha1.ReasonTCPSettingRefused, "at most 1460"},
+		"a tag": {func(_ *v1alpha1.TCP, testbed *v1alpha1.Testbed) {
+			testbed.Spec.Ports.West.VLAN = new(int32(100))
+		}, v1alpha1.ReasonNotOfferedByDriver, "spec.ports.west.vlan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := onTRex(1)
+			test.change(in.Run.Spec.Measurements.TCP, in.Testbed)
+			failure := failureOf(t, in)
+			if failure.Reason != test.reason || !strings.Contains(failure.Remedy, test.remedy) {
+				t.Errorf("got %v", failure)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+package headers
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// EtherTypeVLAN is that of an 802.1Q tag.
+	EtherTypeVLAN = 0x8100
+	// TagOffset is where a tag stands: behind both Ethernet addresses.
+	TagOffset = 12
+	// MaximumVLAN is the highest number of a tag; 4095 is reserved (IEEE 802.1Q).
+	MaximumVLAN = 4094
+)
+
+// CheckVLANs wants every port's tag to have a number that there is.
+func CheckVLANs(path measure.Path) error {
+	for _, p := range path.Ports {
+		if p.VLAN < 0 || p.VLAN > MaximumVLAN {
+			return fmt.Errorf("port %q: a VLAN tag has a number from 1 to %d, not %d", p.Interface, MaximumVLAN, p.VLAN)
+		}
+	}
+	return nil
+}
+
+// InVLAN is a frame with a tag of priority 0.
+func InVLAN(frame []byte, number int) []byte {
+	tag := binary.BigEndian.AppendUint16(nil, EtherTypeVLAN)
+	tag = binary.BigEndian.AppendUint16(tag, uint16(number))
+	return slices.Insert(slices.Clone(frame), TagOffset, tag...)
+}

@@ -1,0 +1,149 @@
+package astf
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Counters of each side, by the server's names. A counter that is 0 is absent in
+// an answer; one that the server's description lacks is another server's.
+const (
+	cEstablishedNow = "m_est_flows"
+	cSeconds        = "m_traffic_duration"
+	cAttempts       = "tcps_connattempt"
+	cEstablished    = "tcps_connects"
+	cClosed         = "tcps_closed"
+	cDrops          = "tcps_drops"
+	cEmbryonicDrops = "tcps_conndrops"
+	cTimeoutDrops   = "tcps_timeoutdrop"
+	cKeepDrops      = "tcps_keepdrops"
+	cPersistDrops   = "tcps_persistdrop"
+	cTestDrops      = "tcps_testdrops"
+	cSentBytes      = "tcps_sndbyte_ok"
+	cReceivedBytes  = "tcps_rcvbyte"
+	cRetransmits    = "tcps_sndrexmitpack"
+	cSYNTimeouts    = "tcps_rexmttimeo_syn"
+	cNoAddress      = "err_c_tuple_err"
+	cThrottled      = "err_c_nf_throttled"
+	cOverflow       = "err_flow_overflow"
+	cNoMemory       = "err_no_memory"
+	cNoBuffer       = "tcps_nombuf"
+)
+
+var wanted = []string{
+	cEstablishedNow, cSeconds, cAttempts, cEstablished, cClosed, cDrops, cEmbryonicDrops, cTimeoutDrops, cKeepDrops,
+	cPersistDrops, cTestDrops, cSentBytes, cReceivedBytes, cRetransmits, cSYNTimeouts, cNoAddress, cThrottled, cOverflow, cNoMemory, cNoBuffer,
+}
+
+// description is the answer to get_counter_desc.
+type description struct {
+	Data []struct {
+		ID   int    `json:"id"`
+		Name string `json:"name"`
+		Real bool   `json:"real"`
+	} `json:"data"`
+}
+
+// names are the counters' by the numbers that answers have.
+func (d description) names() (map[string]string, error) {
+	byNumber, known := map[string]string{}, map[string]bool{}
+	for _, c := range d.Data {
+		if c.Real {
+			byNumber[strconv.Itoa(c.ID)], known[c.Name] = c.Name, true
+		}
+	}
+	var missing []string
+	for _, name := range wanted {
+		if !known[name] {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("the server has no counter %s", strings.Join(missing, ", "))
+	}
+	return byNumber, nil
+}
+
+// counts is one look at the counters of one side: clients or servers.
+type counts map[string]float64
+
+// of reads a whole number. The server counts in 64 bits, and a float64 holds
+// every number below 2^53, which no trial reaches.
+func (c counts) of(name string) int64 { return int64(c[name]) }
+
+// nanoseconds is how long traffic has been going on, by the server's clock.
+func (c counts) nanoseconds() int64 { return int64(c[cSeconds] * 1e9) }
+
+// look is one answer with counters, of both sides.
+type look struct {
+	client, server counts
+}
+
+// reply is how counters come, by number.
+type reply struct {
+	Client map[string]json.RawMessage `json:"client"`
+	Server map[string]json.RawMessage `json:"server"`
+	Epoch  int64                      `json:"epoch"`
+}
+
+func (r reply) named(names map[string]string) (look, error) {
+	client, err := named(r.Client, names)
+	if err != nil {
+		return look{}, err
+	}
+	server, err := named(r.Server, names)
+	return look{client: client, server: server}, err
+}
+
+// named reads what is wanted alone: among the rest are ratios, which may be no numbers.
+func named(values map[string]json.RawMessage, names map[string]string) (counts, error) {
+	out := counts{}
+	for number, text := range values {
+		name, known := names[number]
+		if !known || !slices.Contains(wanted, name) {
+			continue
+		}
+		var value float64
+		if err := json.Unmarshal(text, &value); err != nil {
+			return nil, fmt.Errorf("reading counter %s: %w", name, err)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// groupReplies is the answer to get_tg_id_stats: counters of each group by its
+// number, beside the epoch, without which the server leaves them out.
+func groupReplies(raw map[string]json.RawMessage, groups []int) (map[int]reply, error) {
+	out := map[int]reply{}
+	for _, group := range groups {
+		text, there := raw[strconv.Itoa(group)]
+		if !there {
+			return nil, fmt.Errorf("the server has no counters of group %d: another trial has begun", group)
+		}
+		var r reply
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, fmt.Errorf("reading the counters of group %d: %w", group, err)
+		}
+		out[group] = r
+	}
+	return out, nil
+}
+
+// portCounters is what get_port_stats says of losses of the generator's own.
+type portCounters struct {
+	InputErrors  int64 `json:"ierrors"`
+	OutputErrors int64 `json:"oerrors"`
+}
+
+// globalCounters is what get_global_stats says of the generator.
+type globalCounters struct {
+	// CPU of the sending threads, in percent.
+	CPU         float64 `json:"m_cpu_util"`
+	QueueFull   int64   `json:"m_total_queue_full"`
+	QueueDrops  int64   `json:"m_total_queue_drop"`
+	AllocErrors int64   `json:"m_total_alloc_error"`
+}

@@ -1,0 +1,408 @@
+package astf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
+)
+
+// Server is what the driver needs of a TRex server in stateful mode. The driver
+// closes it.
+type Server interface {
+	// Address is where it listens, "127.0.0.1:4501".
+	Address() string
+	// Alive is why it does not run, with a reason of the API; nil while it does.
+	Alive() error
+	// Close ends it.
+	Close() error
+}
+
+// Config says what the driver works with.
+type Config struct {
+	// Server runs in stateful mode on the ports of the chain's path.
+	Server Server
+	// Between says which addresses are behind the ports.
+	Between measure.Stateful
+}
+
+// Driver is a measure.Driver of TCP connections and of exchanges.
+type Driver struct {
+	config  Config
+	session *session
+	// sent is called when traffic is over; nil is nobody.
+	sent func()
+}
+
+const (
+	// startUp is what passes between the server's word that traffic goes on and the
+	// first packet: TRex shifts its threads by 0.11 s and more.
+	startUp = 200 * time.Millisecond
+	// rampUp is the time before what counts in trials of exchanges.
+	rampUp = time.Second
+	// margin is for how much longer than needed exchanges are begun, so that the
+	// last look at the counters falls into the traffic.
+	margin = 500 * time.Millisecond
+	// lingering is how long connections that are still open may take to end. TRex
+	// gives up a connection that was never answered after 5 s.
+	lingering = 6 * time.Second
+	// lookPause is between two looks at what is open.
+	lookPause = 100 * time.Millisecond
+	// probePerSecond exchanges are made at the opening, for probeDuration.
+	probePerSecond = 10
+	probeDuration  = time.Second
+	probeBytes     = 64
+	// openPatience bounds the opening of a trial's TCP connections.
+	openPatience = 5 * time.Second
+	// cleanUpPatience bounds what is done after a trial that failed.
+	cleanUpPatience = 10 * time.Second
+)
+
+// Open connects to the server, and makes a few exchanges, so that a chain without
+// a way through is found before anything counts. The server is closed with the
+// driver, and where Open fails.
+func Open(ctx context.Context, config Config) (*Driver, error) {
+	client, err := rpc.Dial(ctx, config.Server.Address(), rpc.Options{API: rpc.ASTF})
+	if err != nil {
+		return nil, errors.Join(explain(err, config.Server), config.Server.Close())
+	}
+	return open(ctx, client, config)
+}
+
+// open is Open with a connection to the server.
+func open(ctx context.Context, client caller, config Config) (*Driver, error) {
+	d := &Driver{config: config, session: &session{client: client}}
+	if err := d.session.begin(ctx); err != nil {
+		return nil, errors.Join(explain(err, config.Server), d.Close())
+	}
+	probe := measure.Trial{
+		DurationNanoseconds: probeDuration.Nanoseconds(),
+		Connections: &measure.ConnectionsTrial{
+			ConnectionsPerSecond: probePerSecond, RequestBytes: probeBytes, ResponseBytes: probeBytes,
+		},
+	}
+	outcome, err := d.Measure(ctx, probe)
+	if err == nil && outcome.Connections.Completed == 0 {
+		err = &measure.Failure{
+			Reason: v1alpha1.ReasonNoPathThroughChain,
+			Err:    fmt.Errorf("none of %d TCP connections came through the chain", outcome.Connections.Attempts),
+			Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Description names the tool.
+func (d *Driver) Description() measure.Description {
+	return measure.Description{Driver: d.session.tool}
+}
+
+// NotifySent implements measure.Notifier. A trial that failed does not call.
+func (d *Driver) NotifySent(sent func()) { d.sent = sent }
+
+// Close gives the server back and ends it.
+func (d *Driver) Close() error {
+	return errors.Join(d.session.client.Close(), d.config.Server.Close())
+}
+
+// Measure makes one trial of TCP connections or of exchanges.
+func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {
+	if err := d.config.Server.Alive(); err != nil {
+		return measure.Outcome{}, explain(err, d.config.Server)
+	}
+	p, err := d.profileOf(trial)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		d.cleanUp()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+			return
+		}
+		err = explain(err, d.config.Server)
+	}()
+	if err := d.session.load(ctx, p); err != nil {
+		return measure.Outcome{}, err
+	}
+	if trial.TCP != nil {
+		return d.tcp(ctx, trial)
+	}
+	return d.connections(ctx, trial)
+}
+
+func (d *Driver) profileOf(trial measure.Trial) (profile, error) {
+	switch {
+	case trial.TCP != nil && len(trial.TCP.Directions) > 0:
+		p, err := forTCP(d.config.Between, *trial.TCP)
+		if err != nil {
+			return p, &measure.Failure{
+				Reason: v1alpha1.ReasonTCPSettingRefused, Err: err, Remedy: "change measurements.tcp, or use a testbed with driver XDP",
+			}
+		}
+		return p, nil
+	case trial.Connections != nil:
+		return forConnections(d.config.Between, *trial.Connections, trial.DurationNanoseconds), nil
+	}
+	return profile{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: errors.New("the trial asks neither for TCP connections nor for exchanges")}
+}
+
+func (d *Driver) ipv6() bool { return d.config.Between.Clients.First.Is6() }
+
+// tcp makes bulk transfers: the looks at the counters are borders of intervals.
+func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
+	t := trial.TCP
+	before, err := d.session.generator(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	started := time.Now()
+	omit := time.Duration(t.OmitNanoseconds)
+	// The server ends by itself where this process cannot end it any more.
+	atMost := startUp + openPatience + omit + trial.Duration() + cleanUpPatience
+	if err := d.session.start(ctx, atMost, true, d.ipv6()); err != nil {
+		return measure.Outcome{}, err
+	}
+	_, epoch, err := d.session.look(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := d.awaitOpen(ctx, t, epoch); err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := pause(ctx, omit); err != nil {
+		return measure.Outcome{}, err
+	}
+	looks, peak, err := d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if d.sent != nil {
+		d.sent()
+	}
+	if err := d.session.stop(ctx); err != nil {
+		return measure.Outcome{}, err
+	}
+	over, _, err := d.session.look(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	after, err := d.session.generator(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := pause(ctx, trial.Settle()); err != nil {
+		return measure.Outcome{}, err
+	}
+	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Tool: d.session.tool}, {Name: measure.EndEast, Tool: d.session.tool}}}
+	for i, direction := range t.Directions {
+		found := tcpDirection(direction, looks[i], peak, *t)
+		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
+			return measure.Outcome{}, fmt.Errorf("the server's clock stood still while data was sent in direction %s", direction)
+		}
+		out.Directions = append(out.Directions, found)
+	}
+	return measure.Outcome{
+		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
+		TCP: out, Doubts: doubtsOf(before, after, over),
+	}, nil
+}
+
+// awaitOpen waits until all connections of each direction are established.
+func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64) error {
+	until := time.Now().Add(startUp + openPatience)
+	for {
+		groups, err := d.session.lookAt(ctx, len(t.Directions), epoch)
+		if err != nil {
+			return err
+		}
+		// By how many the direction with the fewest lags behind.
+		established := int64(t.Streams)
+		for _, at := range groups {
+			established = min(established, at.client.of(cEstablished))
+		}
+		if established >= int64(t.Streams) {
+			return nil
+		}
+		if time.Now().After(until) {
+			return &measure.Failure{
+				Reason: v1alpha1.ReasonChainFailed,
+				Err:    fmt.Errorf("%d of %d TCP connections were established within %s", established, t.Streams, openPatience),
+				Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
+			}
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return err
+		}
+	}
+}
+
+// lookAlong reads the counters at the begin of what counts, at its end, and at
+// the borders of whole seconds between them, as many as the API has room for.
+// It also finds the sending threads' highest load, in percent.
+func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts time.Duration) (looks [][]look, peak float64, err error) {
+	looks = make([][]look, groups)
+	begin := time.Now()
+	for i, n := 0, intervals(counts); i <= n; i++ {
+		if err := pause(ctx, time.Until(begin.Add(counts*time.Duration(i)/time.Duration(n)))); err != nil {
+			return nil, 0, err
+		}
+		found, err := d.session.lookAt(ctx, groups, epoch)
+		if err != nil {
+			return nil, 0, err
+		}
+		for group, at := range found {
+			looks[group-1] = append(looks[group-1], at)
+		}
+		now, err := d.session.global(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		peak = max(peak, now.CPU)
+	}
+	return looks, peak, nil
+}
+
+// intervals are as many whole seconds as there are, and no more than the most.
+func intervals(counts time.Duration) int {
+	return max(1, min(int(counts.Seconds()), measure.MaximumTCPIntervals))
+}
+
+// connections makes exchanges.
+func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
+	c := trial.Connections
+	held := c.ConcurrentConnections > 0
+	ramp := max(rampUp, time.Duration(c.RampNanoseconds()))
+	before, err := d.session.generator(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	started := time.Now()
+	// Of held connections all are opened, however long that takes.
+	opening, whole := startUp+ramp+trial.Duration()+margin, startUp+ramp+trial.Duration()+margin+lingering
+	if held {
+		opening = 0
+		whole += ramp + holdMargin
+	}
+	if err := d.session.start(ctx, opening, false, d.ipv6()); err != nil {
+		return measure.Outcome{}, err
+	}
+	w := watch{session: d.session, begun: time.Now()}
+	begin, err := w.until(ctx, startUp+ramp)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	end, err := w.until(ctx, startUp+ramp+trial.Duration())
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if d.sent != nil {
+		d.sent()
+	}
+	if err := w.ended(ctx, whole); err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := d.session.stop(ctx); err != nil {
+		return measure.Outcome{}, err
+	}
+	over, err := w.take(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	after, err := d.session.generator(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := pause(ctx, trial.Settle()); err != nil {
+		return measure.Outcome{}, err
+	}
+	if end.client.nanoseconds() <= begin.client.nanoseconds() && end.client.of(cEstablished) > 0 {
+		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
+	}
+	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
+	out.Tool, out.GeneratorCPUPartsPerMillion = d.session.tool, int64(w.peak*10_000)
+	return measure.Outcome{
+		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
+		Connections: &out, Doubts: doubtsOf(before, after, over),
+	}, nil
+}
+
+// watch looks at a trial of exchanges while it goes on.
+type watch struct {
+	session *session
+	begun   time.Time
+	// peak is the sending threads' highest load in percent, concurrent the most
+	// connections that were established at once.
+	peak       float64
+	concurrent int64
+}
+
+func (w *watch) take(ctx context.Context) (look, error) {
+	at, _, err := w.session.look(ctx)
+	if err != nil {
+		return at, err
+	}
+	now, err := w.session.global(ctx)
+	w.peak = max(w.peak, now.CPU)
+	w.concurrent = max(w.concurrent, at.client.of(cEstablishedNow))
+	return at, err
+}
+
+// until looks again and again, and gives the look at a time after the begin.
+func (w *watch) until(ctx context.Context, at time.Duration) (look, error) {
+	for {
+		left := at - time.Since(w.begun)
+		found, err := w.take(ctx)
+		if err != nil || left <= 0 {
+			return found, err
+		}
+		if err := pause(ctx, min(left, lookPause)); err != nil {
+			return found, err
+		}
+	}
+}
+
+// ended waits until every connection has ended by itself, or a time has passed.
+func (w *watch) ended(ctx context.Context, atMost time.Duration) error {
+	for time.Since(w.begun) < atMost {
+		state, err := w.session.state(ctx)
+		if err != nil || state != rpc.ASTFTransmitting {
+			return err
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cleanUp ends the traffic of a trial that failed. What cannot be reached ends
+// with the server.
+func (d *Driver) cleanUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
+	defer cancel()
+	_ = d.session.stop(ctx)
+}
+
+// explain gives an error the reason that belongs to it.
+func explain(err error, server Server) error {
+	if measure.ReasonOf(err) != "" {
+		return err
+	}
+	if dead := server.Alive(); dead != nil {
+		return errors.Join(dead, err) // the server's own reason comes first
+	}
+	return &measure.Failure{
+		Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the traffic pod's log, which has the TRex server's last lines",
+	}
+}

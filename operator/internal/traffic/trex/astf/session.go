@@ -1,0 +1,281 @@
+package astf
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // the server compares profiles by it; nothing is kept secret or signed
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
+)
+
+// profileID is the server's name of its first profile.
+const profileID = "_"
+
+// caller is what this package needs of rpc.Client.
+type caller interface {
+	Call(ctx context.Context, method string, params, result any) error
+	CallPort(ctx context.Context, port int, method string, params, result any) error
+	Acquire(ctx context.Context, port int, force bool) error
+	Release(ctx context.Context, port int) error
+	Events(ctx context.Context) ([]rpc.Event, error)
+	Close() error
+}
+
+// session is a connection to a server that is in stateful mode and owned by us.
+type session struct {
+	client caller
+	// names are the counters' by their numbers.
+	names map[string]string
+	// tool is the server's name and version.
+	tool string
+}
+
+type onProfile struct {
+	Profile string `json:"profile_id"`
+}
+
+// begin takes the server over, whoever had it before, and leaves it without traffic
+// and profile.
+func (s *session) begin(ctx context.Context) error {
+	client := s.client
+	var version struct {
+		Version string `json:"version"`
+		Mode    string `json:"mode"`
+	}
+	if err := client.Call(ctx, "get_version", nil, &version); err != nil {
+		return err
+	}
+	if version.Mode != "ASTF" {
+		return fmt.Errorf("the server is in mode %q and not in ASTF", version.Mode)
+	}
+	s.tool = "TRex " + version.Version
+	var d description
+	if err := client.Call(ctx, "get_counter_desc", onProfile{profileID}, &d); err != nil {
+		return err
+	}
+	var err error
+	if s.names, err = d.names(); err != nil {
+		return err
+	}
+	if err := client.Acquire(ctx, rpc.AllPorts, true); err != nil {
+		return err
+	}
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
+	return client.CallPort(ctx, rpc.AllPorts, "profile_clear", onProfile{profileID}, nil)
+}
+
+// load sends a profile, unless the server has the same one already.
+func (s *session) load(ctx context.Context, p profile) error {
+	encoded, err := p.encode()
+	if err != nil {
+		return err
+	}
+	digest := md5.Sum(encoded) //nolint:gosec // see the import
+	type fragment struct {
+		onProfile
+		Fragment string `json:"fragment"`
+		First    bool   `json:"frag_first,omitempty"`
+		Last     bool   `json:"frag_last,omitempty"`
+		MD5      string `json:"md5,omitempty"`
+	}
+	parts := fragments(encoded)
+	for i, part := range parts {
+		f := fragment{onProfile: onProfile{profileID}, Fragment: string(part), First: i == 0, Last: i == len(parts)-1}
+		if f.First && !f.Last {
+			f.MD5 = hex.EncodeToString(digest[:])
+		}
+		var answer struct {
+			Matches bool `json:"matches_loaded"`
+		}
+		if err := s.client.CallPort(ctx, rpc.AllPorts, "profile_fragment", f, &answer); err != nil {
+			return fmt.Errorf("sending part %d of %d of the profile: %w", i+1, len(parts), err)
+		}
+		if answer.Matches {
+			return nil
+		}
+	}
+	return nil
+}
+
+// startParams are the request's; a duration of 0 never ends.
+type startParams struct {
+	onProfile
+	Multiplier      float64 `json:"mult"`
+	DurationSeconds float64 `json:"duration"`
+	// NoClose ends connections at the duration's end without closing them.
+	NoClose      bool    `json:"nc"`
+	LatencyPPS   int     `json:"latency_pps"`
+	IPv6         bool    `json:"ipv6"`
+	ClientMask   uint32  `json:"client_mask"`
+	Establish    float64 `json:"e_duration"`
+	Terminate    float64 `json:"t_duration"`
+	DumpInterval float64 `json:"dump_interval"`
+}
+
+// start begins the profile's traffic and waits until it goes on.
+func (s *session) start(ctx context.Context, duration time.Duration, noClose, ipv6 bool) error {
+	// What happened before is no reason for what happens now.
+	if _, err := s.client.Events(ctx); err != nil {
+		return err
+	}
+	err := s.client.CallPort(ctx, rpc.AllPorts, "start", startParams{
+		onProfile: onProfile{profileID}, Multiplier: 1, DurationSeconds: duration.Seconds(), NoClose: noClose, IPv6: ipv6, ClientMask: 0xffff_ffff,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, buildPatience, func(state int) (bool, error) {
+		if state == rpc.ASTFLoaded || state == rpc.ASTFIdle {
+			return false, s.whyNot(ctx)
+		}
+		return state == rpc.ASTFTransmitting, nil
+	})
+}
+
+// errProfile says that the server did not begin.
+var errProfile = errors.New("the server did not begin with the profile's traffic")
+
+// whyNot is why a start came to nothing: the server says it in an event.
+func (s *session) whyNot(ctx context.Context) error {
+	events, err := s.client.Events(ctx)
+	if err != nil {
+		return errors.Join(errProfile, err)
+	}
+	for _, event := range events {
+		if event.Type == rpc.ASTFProfileState && event.Error != "" {
+			return fmt.Errorf("%w: %s", errProfile, event.Error)
+		}
+	}
+	return errProfile
+}
+
+const (
+	// buildPatience bounds the time from start to the first packet, which grows
+	// with the profile; stopPatience that in which connections are ended.
+	buildPatience = 30 * time.Second
+	stopPatience  = 30 * time.Second
+	statePause    = 20 * time.Millisecond
+)
+
+// stop ends the traffic, whatever connections are still open, and waits for it.
+func (s *session) stop(ctx context.Context) error {
+	// A stop is ignored while a profile is being parsed or built, so it is asked
+	// for until nothing goes on any more.
+	return s.await(ctx, stopPatience, func(state int) (bool, error) {
+		if state == rpc.ASTFIdle || state == rpc.ASTFLoaded {
+			return true, nil
+		}
+		if state == rpc.ASTFTransmitting {
+			return false, s.client.CallPort(ctx, rpc.AllPorts, "stop", onProfile{profileID}, nil)
+		}
+		return false, nil
+	})
+}
+
+// await looks at the profile's state until done.
+func (s *session) await(ctx context.Context, patience time.Duration, done func(state int) (bool, error)) error {
+	until := time.Now().Add(patience)
+	for {
+		state, err := s.state(ctx)
+		if err != nil {
+			return err
+		}
+		over, err := done(state)
+		if over || err != nil {
+			return err
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the server's profile is still in state %d after %s", state, patience)
+		}
+		if err := pause(ctx, statePause); err != nil {
+			return err
+		}
+	}
+}
+
+// state of the profile; one that the server does not know is idle.
+func (s *session) state(ctx context.Context) (int, error) {
+	var answer struct {
+		Profiles map[string]int `json:"state_profile"`
+	}
+	if err := s.client.Call(ctx, "sync", onProfile{"sync"}, &answer); err != nil {
+		return 0, err
+	}
+	return answer.Profiles[profileID], nil
+}
+
+// look reads the counters of all groups together.
+func (s *session) look(ctx context.Context) (look, int64, error) {
+	var answer reply
+	if err := s.client.Call(ctx, "get_counter_values", onProfile{profileID}, &answer); err != nil {
+		return look{}, 0, err
+	}
+	found, err := answer.named(s.names)
+	return found, answer.Epoch, err
+}
+
+// lookAt reads the counters of each group, from 1, at an epoch.
+func (s *session) lookAt(ctx context.Context, groups int, epoch int64) (map[int]look, error) {
+	type request struct {
+		onProfile
+		Groups []int `json:"tg_ids"`
+		Epoch  int64 `json:"epoch"`
+	}
+	asked := request{onProfile: onProfile{profileID}, Epoch: epoch}
+	for i := range groups {
+		asked.Groups = append(asked.Groups, i+1)
+	}
+	var raw map[string]json.RawMessage
+	if err := s.client.Call(ctx, "get_tg_id_stats", asked, &raw); err != nil {
+		return nil, err
+	}
+	replies, err := groupReplies(raw, asked.Groups)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int]look{}
+	for group, r := range replies {
+		if out[group], err = r.named(s.names); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// generator reads what the server says of itself.
+func (s *session) generator(ctx context.Context) (generator, error) {
+	g, err := generator{}, error(nil)
+	if g.global, err = s.global(ctx); err != nil {
+		return g, err
+	}
+	for i := range g.ports {
+		params := struct {
+			Port int `json:"port_id"`
+		}{i}
+		if err := s.client.Call(ctx, "get_port_stats", params, &g.ports[i]); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
+}
+
+func (s *session) global(ctx context.Context) (globalCounters, error) {
+	var g globalCounters
+	err := s.client.Call(ctx, "get_global_stats", nil, &g)
+	return g, err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+// Package trex makes and measures traffic with the stateless mode of TRex: what
+// goes in is a measure.Path, a running server and, trial by trial, a load; what
+// comes out is a measure.Outcome. It speaks to the server through package rpc
+// and touches no port itself.
+//
+// docs/concepts/trex-driver.md explains what is measured how, and where this
+// differs from the XDP driver.
+package trex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
+)
+
+// Why a driver cannot be opened or a trial not be run.
+const (
+	ReasonInvalidPath        = "InvalidPath"
+	ReasonInvalidTrial       = "InvalidTrial"
+	ReasonFrameTooSmall      = "FrameTooSmall"
+	ReasonFrameTooLarge      = "FrameTooLarge"
+	ReasonPortMissing        = "PortMissing"
+	ReasonPortDown           = "PortDown"
+	ReasonNoPathThroughChain = "NoPathThroughChain"
+	// ReasonServerFailed: the server died, hung or answered nonsense, beyond repair.
+	ReasonServerFailed = "TRexServerFailed"
+	// ReasonVersion: the server speaks another version of the API.
+	ReasonVersion = "TRexVersion"
+)
+
+// Server is what the driver needs of TRex's server, which another watches.
+type Server interface {
+	// Address is host:port of the server's API.
+	Address() string
+	// Alive says why the server is not running, nil while it is.
+	Alive() error
+	// Restart ends what is left of the server and starts it again; it returns
+	// when it answers.
+	Restart(ctx context.Context) error
+}
+
+const (
+	// defaultLatencyFramesPerSecond are few enough for the one thread that
+	// receives them in software, and 60,000 in RFC 2544's trial of 60 s.
+	defaultLatencyFramesPerSecond = 1000
+	defaultProbeTimeout           = 5 * time.Second
+	// callTimeout is far above what any call was seen to take, 20 ms.
+	callTimeout = 5 * time.Second
+)
+
+// Config is what Open needs. Path, Settings and Server have no default.
+type Config struct {
+	Path     measure.Path
+	Settings measure.TRexSettings
+	// Server runs already. The driver starts it again when it fails, and never
+	// closes it.
+	Server Server
+	// LatencyFramesPerSecond of each stream are timed, by default 1,000. They are
+	// a part of its load.
+	LatencyFramesPerSecond uint64
+	// ProbeTimeout is how long Open looks for a way through the chain, by default
+	// 5 s. It must outlast the time that a device needs to forward.
+	ProbeTimeout time.Duration
+	// Notes are sentences about the server that go into the description's fallbacks.
+	Notes []string
+}
+
+// Driver is a measure.Driver.
+type Driver struct {
+	config      Config
+	client      *rpc.Client
+	session     uint32
+	streams     [2]*measure.Stream // by direction; nil: none
+	description measure.Description
+	// ports are the server's numbers of the path's ports.
+	ports [2]int
+	info  systemInfo
+	// forced are the ports that belonged to another.
+	forced map[string]bool
+	// lineRateBitsPerSecond is the lower of both ports'.
+	lineRateBitsPerSecond uint64
+	largestFrameBytes     int
+	// coarse says that the server's delays are in TRex's own buckets.
+	coarse bool
+	closed bool
+	// onSent is called behind a trial's last frame; nil: nobody asks.
+	onSent func()
+}
+
+var (
+	_ measure.Driver   = (*Driver)(nil)
+	_ measure.Notifier = (*Driver)(nil)
+)
+
+// Open finds the path's ports at the server, takes them over and looks for a way
+// through the chain.
+func Open(ctx context.Context, config Config) (_ *Driver, err error) {
+	if config.LatencyFramesPerSecond == 0 {
+		config.LatencyFramesPerSecond = defaultLatencyFramesPerSecond
+	}
+	if config.ProbeTimeout <= 0 {
+		config.ProbeTimeout = defaultProbeTimeout
+	}
+	d := &Driver{config: config, forced: map[string]bool{}}
+	if err := d.checkConfig(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if err := d.connect(ctx); err != nil {
+		return nil, d.serverFailure(err)
+	}
+	if err := d.findPath(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Driver) checkConfig() error {
+	invalid := func(format string, args ...any) error {
+		return &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
+	}
+	path := d.config.Path
+	if d.config.Server == nil {
+		return errors.New("there is no TRex server")
+	}
+	if path.Ports[0].Interface == path.Ports[1].Interface {
+		return invalid("both ports are %q", path.Ports[0].Interface)
+	}
+	if err := headers.CheckVLANs(path); err != nil {
+		return invalid("%w", err)
+	}
+	if len(path.Streams) == 0 {
+		return invalid("there is no stream")
+	}
+	for i := range path.Streams {
+		s := &path.Streams[i]
+		index := directionIndex(s.Direction)
+		if index < 0 || d.streams[index] != nil {
+			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
+		}
+		if err := headers.Check(*s); err != nil {
+			return invalid("%w", err)
+		}
+		if err := checkFlows(*s); err != nil {
+			return &measure.Failure{
+				Reason: ReasonInvalidPath, Err: err,
+				Remedy: fmt.Sprintf("ask for at most %d random flows of these fields, or for sequential ones", flowsAlike(*s.Flows)),
+			}
+		}
+		d.streams[index] = s
+	}
+	return nil
+}
+
+// directionIndex is 0 or 1; port i sends direction i.
+func directionIndex(direction measure.Direction) int {
+	switch direction {
+	case measure.Forward:
+		return 0
+	case measure.Reverse:
+		return 1
+	}
+	return -1
+}
+
+// Description tells how TRex drives the ports.
+func (d *Driver) Description() measure.Description { return d.description }
+
+// NotifySent implements measure.Notifier.
+func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
+
+// Close stops what is sent and gives the ports back. It may be called twice. A
+// server that does not answer any more has nothing to give back.
+func (d *Driver) Close() error {
+	d.closed = true
+	if d.client == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	err := errors.Join(d.clear(ctx), d.release(ctx))
+	if lost(err) {
+		err = nil
+	}
+	err = errors.Join(err, d.client.Close())
+	d.client = nil
+	return err
+}
+
+// lost says that the server is not there, or does not know this client.
+func lost(err error) bool {
+	for _, gone := range []error{rpc.ErrConnection, rpc.ErrProtocol, rpc.ErrServerRestarted, rpc.ErrOwned, rpc.ErrNotAcquired, context.DeadlineExceeded} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+// serverFailure gives an error of the server's a reason.
+func (d *Driver) serverFailure(err error) error {
+	var failure *measure.Failure
+	switch {
+	case err == nil || errors.As(err, &failure):
+		return err
+	case errors.Is(err, rpc.ErrVersion):
+		return &measure.Failure{
+			Reason: ReasonVersion, Err: err,
+			Remedy: fmt.Sprintf("build the generator's image with TRex v3.08, or another of the API %s %d.%d", rpc.STL.Name, rpc.STL.Major, rpc.STL.Minor),
+		}
+	case errors.Is(err, rpc.ErrMode):
+		return &measure.Failure{Reason: ReasonServerFailed, Err: err, Remedy: "start the server without --astf"}
+	}
+	if dead := d.config.Server.Alive(); dead != nil {
+		err = fmt.Errorf("%w; the server: %w", err, dead)
+	}
+	return &measure.Failure{Reason: ReasonServerFailed, Err: err, Remedy: "look at the log of the traffic pod"}
+}

@@ -1,0 +1,178 @@
+package trex
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// span is so many delays between two bounds, in microseconds, both of them in it.
+type span struct {
+	least, most uint64
+	samples     uint64
+}
+
+// distribution is a set of delays as spans in rising order.
+type distribution struct {
+	spans []span
+	// exact says that no span is wider than 0.1 % of its value: they are of an
+	// HdrHistogram.
+	exact bool
+}
+
+// bucketMinimum is the least delay that TRex's own histogram counts; what is
+// below goes by the name "0", and is known as what is missing of the rest.
+const bucketMinimum = 10
+
+// distributionOf reads what TRex knows of the delays of so many packets that
+// arrived.
+func distributionOf(t timing, received uint64) (distribution, error) {
+	if t.Latency.HDR != "" {
+		histogram, err := hdrhistogram.Decode([]byte(t.Latency.HDR))
+		if err != nil {
+			return distribution{}, fmt.Errorf("reading a HdrHistogram: %w", err)
+		}
+		d := distribution{exact: true}
+		for _, bar := range histogram.Distribution() {
+			if bar.Count > 0 {
+				d.spans = append(d.spans, span{uint64(bar.From), uint64(bar.To), uint64(bar.Count)})
+			}
+		}
+		return d, nil
+	}
+	var d distribution
+	var counted uint64
+	for name, samples := range t.Latency.Histogram {
+		least, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return distribution{}, fmt.Errorf("a bucket %q in a histogram", name)
+		}
+		// The server keeps the bucket 0 as the most that it ever had.
+		if least < bucketMinimum || samples == 0 {
+			continue
+		}
+		counted += samples
+		d.spans = append(d.spans, span{least, least + decade(least) - 1, samples})
+	}
+	if received > counted {
+		d.spans = append(d.spans, span{0, bucketMinimum - 1, received - counted})
+	}
+	slices.SortFunc(d.spans, func(a, b span) int { return int(a.least) - int(b.least) })
+	return d.within(t.Latency.Minimum, t.Latency.Maximum), nil
+}
+
+// decade is the largest power of ten that is not above a value: a bucket's width.
+func decade(value uint64) uint64 {
+	width := uint64(1)
+	for width*10 <= value {
+		width *= 10
+	}
+	return width
+}
+
+// within narrows the first and the last span by the least and the largest delay
+// that the server names. It leaves the first frames out of both, and may not have
+// them yet, so they count only where they fall into those spans.
+func (d distribution) within(least, most uint64) distribution {
+	if len(d.spans) == 0 {
+		return d
+	}
+	if f := &d.spans[0]; least >= f.least && least <= f.most {
+		f.least = least
+	}
+	if l := &d.spans[len(d.spans)-1]; most >= l.least && most <= l.most {
+		l.most = most
+	}
+	return d
+}
+
+// merge puts distributions together.
+func merge(all []distribution) distribution {
+	out := distribution{exact: true}
+	sums := map[[2]uint64]uint64{}
+	for _, d := range all {
+		out.exact = out.exact && d.exact
+		for _, s := range d.spans {
+			sums[[2]uint64{s.least, s.most}] += s.samples
+		}
+	}
+	bounds := slices.SortedFunc(maps.Keys(sums), func(a, b [2]uint64) int {
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		return int(a[1]) - int(b[1])
+	})
+	for _, b := range bounds {
+		out.spans = append(out.spans, span{b[0], b[1], sums[b]})
+	}
+	return out
+}
+
+func (d distribution) samples() (n uint64) {
+	for _, s := range d.spans {
+		n += s.samples
+	}
+	return n
+}
+
+// only is the delay of a single packet, by the upper end of where it may be, 0
+// without one.
+func (d distribution) only() uint64 {
+	if len(d.spans) == 0 {
+		return 0
+	}
+	return nanoseconds(d.spans[len(d.spans)-1].most, d.exact)
+}
+
+// nanoseconds are those of a delay in whole microseconds, rounded down: below one
+// it is 1 ns, since 0 stands for a frame that did not arrive. A bucket's upper
+// end is the last nanosecond in it.
+func nanoseconds(microseconds uint64, exact bool) uint64 {
+	if !exact {
+		return microseconds*1000 + 999
+	}
+	return max(1, microseconds*1000)
+}
+
+// delays sums a distribution up. Percentiles are by nearest rank, and the upper
+// end of the span that they are in.
+func (d distribution) delays() measure.Delays {
+	total := d.samples()
+	if total == 0 {
+		return measure.Delays{}
+	}
+	wanted := []uint64{5000, 9000, 9900, 9990, 9999}
+	var found []uint64
+	var passed, greatest uint64
+	sum := 0.0
+	for _, s := range d.spans {
+		passed += s.samples
+		sum += float64(s.least+s.most) / 2 * float64(s.samples)
+		greatest = max(greatest, nanoseconds(s.most, d.exact))
+		for len(found) < len(wanted) && passed >= rank(total, wanted[len(found)]) {
+			found = append(found, greatest)
+		}
+	}
+	least := max(1, d.spans[0].least*1000)
+	return measure.Delays{
+		Samples:          total,
+		MinNanoseconds:   least,
+		MeanNanoseconds:  min(max(uint64(sum/float64(total)*1000), least), greatest),
+		P50Nanoseconds:   found[0],
+		P90Nanoseconds:   found[1],
+		P99Nanoseconds:   found[2],
+		P999Nanoseconds:  found[3],
+		P9999Nanoseconds: found[4],
+		MaxNanoseconds:   greatest,
+	}
+}
+
+// rank is ceil(samples * tenThousandths / 10000).
+func rank(samples, tenThousandths uint64) uint64 {
+	return (samples*tenThousandths + 9999) / 10000
+}

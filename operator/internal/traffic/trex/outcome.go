@@ -1,0 +1,160 @@
+package trex
+
+import (
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
+)
+
+// busyLimit is how busy a core is, in percent, that has no time left.
+const busyLimit = 99
+
+// outcome reads the result of a trial that has ended.
+func (d *Driver) outcome(trial measure.Trial, r run, seen reading) (measure.Outcome, error) {
+	outcome := measure.Outcome{StartedAt: r.startedAt, SendingNanoseconds: trial.DurationNanoseconds}
+	if r.lasted > trial.Duration()+tolerance || trial.IntendedFramesPerSecond == 0 && r.lasted > trial.Duration() {
+		outcome.SendingNanoseconds = int64(r.lasted)
+	}
+	for _, s := range r.schedules {
+		direction, err := d.direction(s, seen)
+		if err != nil {
+			return outcome, err
+		}
+		outcome.Directions = append(outcome.Directions, direction)
+	}
+	outcome.Doubts = d.doubts(trial, r, seen, outcome)
+	return outcome, nil
+}
+
+// direction sums up the groups of one direction.
+func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, error) {
+	out := measure.DirectionOutcome{
+		Direction: d.streams[s.direction].Direction, LoadPercent: s.share, IntendedFrames: s.intended,
+	}
+	from, to := d.ports[s.direction], d.ports[1-s.direction]
+	var all []distribution
+	counted := map[int]bool{}
+	for _, p := range s.parts {
+		if counted[p.group] {
+			continue // the sizes of a mix are counted together
+		}
+		counted[p.group] = true
+		g, t := seen.pgids.groups[p.group], seen.pgids.timings[p.group]
+		sent, arrived := g.Sent.at(from), g.Received.at(to)
+		// TRex knows duplicates of what it times; of the rest, what came beyond what
+		// was sent.
+		distinct := min(arrived-min(arrived, t.Errors.Duplicates), sent)
+		out.SentFrames += sent
+		out.ReceivedFrames += distinct
+		out.DuplicateFrames += arrived - distinct
+		out.ReorderedFrames += t.Errors.OutOfOrder
+		if p.purpose == load {
+			continue
+		}
+		delays, err := distributionOf(t, arrived)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w", out.Direction, err)
+		}
+		d.coarse = d.coarse || len(delays.spans) > 0 && !delays.exact
+		all = append(all, delays)
+		switch p.purpose {
+		case first:
+			out.FirstFrameNanoseconds = delays.only()
+		case tagged:
+			if sent > 0 {
+				out.TaggedFrame = &measure.TaggedFrame{DueNanoseconds: int64(p.after), DelayNanoseconds: delays.only()}
+			}
+		case timed:
+			// One mean for each size; the worst of them is the direction's.
+			out.JitterNanoseconds = max(out.JitterNanoseconds, t.Latency.Jitter*1000)
+		}
+	}
+	// A refused frame was counted before the port refused it. What arrived was sent
+	// in any case.
+	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.ports[s.direction].OutErrors), out.ReceivedFrames)
+	out.Latency = merge(all).delays()
+	// The delay of a duplicate is among them.
+	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
+	return out, nil
+}
+
+// doubts are what TRex's figures say against its own trial.
+func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measure.Outcome) []measure.Doubt {
+	var all []measure.Doubt
+	doubt := func(code string, invalid bool, format string, args ...any) {
+		all = append(all, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
+	}
+	for i, direction := range outcome.Directions {
+		n := r.schedules[i].direction
+		out, in := d.config.Path.Ports[n].Interface, d.config.Path.Ports[1-n].Interface
+		missing := direction.LostFrames() > 0
+		if refused := seen.ports[1-n].InErrors; refused > 0 {
+			doubt(measure.DoubtReceiveDrops, missing,
+				"%s: %s dropped %d frames on their way in (ierrors), %d of %d are missing", direction.Direction, in, refused, direction.LostFrames(), direction.SentFrames)
+		}
+		if unknown := seen.pgids.unknown.at(d.ports[1-n]); unknown > 0 {
+			doubt(measure.DoubtReceiveDrops, missing,
+				"%s: at %s came %d frames that TRex cannot tell (rx_err), %d of %d are missing", direction.Direction, in, unknown, direction.LostFrames(), direction.SentFrames)
+		}
+		if refused := seen.ports[n].OutErrors; refused > 0 {
+			doubt(measure.DoubtTransmitDrops, false,
+				"%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, refused)
+		}
+		if unsent := direction.UnsentFrames(); unsent > 0 {
+			doubt(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent in %v",
+				direction.Direction, unsent, direction.IntendedFrames, r.lasted.Round(time.Millisecond))
+		}
+		d.doubtMarks(direction, seen, r.schedules[i], doubt)
+	}
+	missing := outcome.LossRatio() > 0
+	if n := seen.pgids.strays; n > 0 {
+		doubt(measure.DoubtReceiveDrops, missing, "%d timed frames came that were of an earlier trial or not to be read", n)
+	}
+	if n := seen.global.QueueDrop; n > 0 {
+		doubt(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
+	}
+	if r.moving {
+		doubt(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
+	}
+	if trial.IntendedFramesPerSecond == 0 {
+		return all // the rest is the nature of it
+	}
+	if n := seen.global.QueueFull; n > 0 {
+		doubt(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
+	}
+	if r.busyPercent >= busyLimit {
+		doubt(measure.DoubtMissedDeadlines, false, "TRex's sending cores were busy for %.0f %% of a second, so frames may have left late", r.busyPercent)
+	}
+	if late := r.lasted - trial.Duration(); late > max(tolerance, trial.Duration()/100) {
+		doubt(measure.DoubtStretched, false, "TRex sent for %v in place of %v: it was held up, and sent what follows later", r.lasted.Round(time.Millisecond), trial.Duration())
+	}
+	return all
+}
+
+// doubtMarks notices a device that takes away the mark by which TRex counts
+// frames, while those arrive that it tells by their content.
+func (d *Driver) doubtMarks(direction measure.DirectionOutcome, seen reading, s schedule, doubt func(string, bool, string, ...any)) {
+	var counted, arrivedCounted, arrivedTimed uint64
+	seenLoad := false
+	for _, p := range s.parts {
+		g := seen.pgids.groups[p.group]
+		switch {
+		case p.purpose != load:
+			arrivedTimed += g.Received.at(d.ports[1-s.direction])
+		case !seenLoad:
+			seenLoad = true
+			counted, arrivedCounted = g.Sent.at(d.ports[s.direction]), g.Received.at(d.ports[1-s.direction])
+		}
+	}
+	if counted == 0 || arrivedCounted > 0 || arrivedTimed == 0 {
+		return
+	}
+	mark := "IPv4 identification"
+	if !headers.IsIPv4(*d.streams[s.direction]) {
+		mark = "IPv6 flow label"
+	}
+	doubt(measure.DoubtReceiveDrops, true,
+		"%s: %d timed frames arrived and none of %d others: the device seems to change the %s, by which TRex tells frames", direction.Direction, arrivedTimed, counted, mark)
+}

@@ -1,0 +1,271 @@
+package trex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
+)
+
+// defaultProfile is the one that a port always has. "*" means all of them, and
+// removes nothing.
+const defaultProfile = "_"
+
+// systemInfo is the answer to get_system_info, as far as it is used.
+type systemInfo struct {
+	Cores int `json:"dp_core_count"`
+	Ports []struct {
+		Index    int    `json:"index"`
+		MAC      string `json:"hw_mac"`
+		Driver   string `json:"driver"`
+		Software bool   `json:"is_virtual"`
+	} `json:"ports"`
+}
+
+// portStatus is the answer to get_port_status, as far as it is used.
+type portStatus struct {
+	State string `json:"state"`
+	Attr  struct {
+		// GigabitsPerSecond is 0 where the port does not know its speed.
+		GigabitsPerSecond float64 `json:"speed"`
+		Link              struct {
+			Up bool `json:"up"`
+		} `json:"link"`
+	} `json:"attr"`
+}
+
+// sending says that a port's job has not ended.
+func (s portStatus) sending() bool { return s.State == "TX" || s.State == "PAUSE" }
+
+// defaultLineRate is taken for a port that does not know its speed.
+const defaultLineRate = 10_000_000_000
+
+// connect makes a connection, finds the ports and takes them over.
+func (d *Driver) connect(ctx context.Context) error {
+	if d.client != nil {
+		// It belongs to a server that is gone.
+		_ = d.client.Close()
+		d.client = nil
+	}
+	client, err := rpc.Dial(ctx, d.config.Server.Address(), rpc.Options{API: rpc.STL, SessionID: d.session, Timeout: callTimeout})
+	if err != nil {
+		return err
+	}
+	d.client, d.session = client, client.SessionID()
+	if err := client.Call(ctx, "get_system_info", nil, &d.info); err != nil {
+		return err
+	}
+	if d.ports, err = findPorts(d.config.Path, d.streams, d.info); err != nil {
+		return err
+	}
+	if err := d.acquire(ctx); err != nil {
+		return err
+	}
+	if err := d.clear(ctx); err != nil {
+		return err
+	}
+	statuses, err := d.status(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.checkLinks(statuses); err != nil {
+		return err
+	}
+	d.lineRateBitsPerSecond = lineRate(statuses)
+	d.largestFrameBytes = d.largest()
+	d.describe()
+	return nil
+}
+
+// findPorts finds each end's port by the address that its stream is sent from;
+// an end that sends nothing has the port that is left. They may be the other way
+// round than in the path.
+func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (ports [2]int, err error) {
+	missing := func(remedy, format string, args ...any) error {
+		return &measure.Failure{Reason: ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
+	}
+	var seen []string
+	for _, p := range info.Ports {
+		seen = append(seen, p.MAC)
+	}
+	if len(info.Ports) != 2 {
+		return ports, missing("configure two ports", "TRex has %d ports with the addresses %s", len(info.Ports), strings.Join(seen, ", "))
+	}
+	found := [2]int{-1, -1} // places in info.Ports
+	for end, s := range streams {
+		if s == nil {
+			continue
+		}
+		for n, p := range info.Ports {
+			if strings.EqualFold(p.MAC, s.SourceMAC) {
+				found[end] = n
+			}
+		}
+		if found[end] < 0 {
+			return ports, missing("attach the port with that address to the traffic pod, or correct the ports of TRex's configuration",
+				"port %q: TRex has no port with the address %s, but %s", path.Ports[end].Interface, s.SourceMAC, strings.Join(seen, " and "))
+		}
+	}
+	for end := range found {
+		if found[end] < 0 {
+			found[end] = 1 - found[1-end]
+		}
+	}
+	if found[0] == found[1] {
+		return ports, missing("give each port an address of its own", "both ports have the address %s", seen[found[0]])
+	}
+	return [2]int{info.Ports[found[0]].Index, info.Ports[found[1]].Index}, nil
+}
+
+// acquire takes both ports, by force where another holds one.
+func (d *Driver) acquire(ctx context.Context) error {
+	for end, port := range d.ports {
+		err := d.client.Acquire(ctx, port, false)
+		if errors.Is(err, rpc.ErrOwned) {
+			d.forced[d.config.Path.Ports[end].Interface] = true
+			err = d.client.Acquire(ctx, port, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear ends what the ports send, and takes all streams off them. Both are
+// still there after a client that went away.
+func (d *Driver) clear(ctx context.Context) error {
+	var requests []*rpc.Request
+	for _, method := range []string{"stop_traffic", "remove_all_streams"} {
+		for _, port := range d.ports {
+			requests = append(requests, &rpc.Request{Method: method, Port: port, Params: profile})
+		}
+	}
+	return d.client.Batch(ctx, requests)
+}
+
+var profile = map[string]any{"profile_id": defaultProfile}
+
+func (d *Driver) release(ctx context.Context) error {
+	return errors.Join(d.client.Release(ctx, d.ports[0]), d.client.Release(ctx, d.ports[1]))
+}
+
+func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error) {
+	requests := make([]*rpc.Request, len(d.ports))
+	for i, port := range d.ports {
+		requests[i] = &rpc.Request{
+			Method: "get_port_status", Port: rpc.NoPort, Params: map[string]any{"port_id": port}, Result: &statuses[i],
+		}
+	}
+	err = d.client.Batch(ctx, requests)
+	return statuses, err
+}
+
+// checkLinks wants both links up: with one down, TRex sends all the same.
+func (d *Driver) checkLinks(statuses [2]portStatus) error {
+	for end, s := range statuses {
+		if !s.Attr.Link.Up {
+			return &measure.Failure{
+				Reason: ReasonPortDown, Remedy: "check the cable, or the other end of the port",
+				Err: fmt.Errorf("port %q: TRex says that its link is down", d.config.Path.Ports[end].Interface),
+			}
+		}
+	}
+	return nil
+}
+
+func lineRate(statuses [2]portStatus) uint64 {
+	rate := uint64(0)
+	for _, s := range statuses {
+		speed := uint64(s.Attr.GigabitsPerSecond * 1e9)
+		if speed == 0 {
+			speed = defaultLineRate
+		}
+		if rate == 0 || speed < rate {
+			rate = speed
+		}
+	}
+	return rate
+}
+
+// largest is the largest frame, check sequence included. Packet sockets send
+// what the interface's MTU lets; what a DPDK port carries is known to the server
+// alone.
+func (d *Driver) largest() int {
+	most := maximumFrameBytes
+	for end, port := range d.config.Path.Ports {
+		tag := 0
+		if port.VLAN != 0 {
+			tag = measure.VLANTagBytes
+		}
+		most = min(most, maximumFrameBytes-tag)
+		if d.config.Settings.Mode != measure.TRexAFPacket {
+			continue
+		}
+		if link, err := net.InterfaceByName(d.config.Path.Ports[end].Interface); err == nil {
+			most = min(most, link.MTU+headers.EthernetBytes+measure.FrameCheckSequenceBytes)
+		}
+	}
+	return most
+}
+
+// describe says how TRex drives the ports, and what is to be known beside every
+// figure.
+func (d *Driver) describe() {
+	note := func(format string, args ...any) {
+		d.description.Fallbacks = append(d.description.Fallbacks, fmt.Sprintf(format, args...))
+	}
+	d.description = measure.Description{
+		Driver: "TRex", TransmitPath: d.config.Settings.Mode, ReceiveMode: hardwareReceive, Threads: d.info.Cores,
+		Fallbacks: append([]string(nil), d.config.Notes...),
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.forced)) {
+		note("port %q belonged to another session of TRex and was taken from it by force", name)
+	}
+	drivers := map[string]bool{}
+	for _, p := range d.info.Ports {
+		if p.Software && !drivers[p.Driver] {
+			drivers[p.Driver] = true
+			d.description.ReceiveMode = softwareReceive
+			note("TRex receives in software with the driver %s, so delays have the polling of its receiving thread in them, up to 1 ms where it may sleep (low_end)", p.Driver)
+		}
+	}
+	note("delays are those of up to %d frames/s of each stream, the only ones that TRex times", d.config.LatencyFramesPerSecond)
+	if d.coarse {
+		note("TRex gives no HdrHistogram (--hdrh), so percentiles are the upper ends of its buckets, which hold one digit of a delay")
+	}
+	for _, s := range d.config.Path.Streams {
+		if !headers.IsIPv4(s) {
+			note("over IPv6, frames that TRex times have no UDP checksum, since it writes into them last")
+			break
+		}
+	}
+	for _, s := range d.config.Path.Streams {
+		f := s.Flows
+		if f == nil || f.Count < 2 {
+			continue
+		}
+		if f.Random && !headers.IsIPv4(s) {
+			note("%s: random flows over IPv6 have no UDP checksum", s.Direction)
+		}
+		if !f.Random && f.Count > flowsAlike(*f) {
+			note("%s: flow n of %d does not have n added to every field, since one has %d values: when that one comes round, another goes on by one",
+				s.Direction, f.Count, flowsAlike(*f))
+		}
+	}
+}
+
+// How frames are taken in.
+const (
+	// hardwareReceive lets the card pick out what is timed.
+	hardwareReceive = "Hardware"
+	// softwareReceive hands every frame to a thread.
+	softwareReceive = "Software"
+)

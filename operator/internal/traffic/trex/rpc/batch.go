@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Request is one request of a batch. Port is the id of an acquired port, or
+// NoPort or AllPorts; note that zero is a port. Err is set by Batch.
+type Request struct {
+	Method         string
+	Port           int
+	Params, Result any
+	Err            error
+}
+
+// batchBytes is up to which size requests are put together. A batch may have
+// MaxRequestBytes; the server answers nobody else while it works on one.
+const batchBytes = 500_000
+
+// Batch makes several requests in one exchange, or in as few as their sizes
+// allow, in their order. One that fails does not stop those after it; each has
+// its own error and result. What Batch gives back is the first error of all.
+// After an exchange that failed as a whole, the requests that it had and those
+// that were to follow have its error.
+func (c *Client) Batch(ctx context.Context, requests []*Request) error {
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	rest := requests
+	for len(rest) > 0 {
+		chunk, err := c.chunk(rest)
+		if err == nil {
+			err = c.exchange(ctx, chunk)
+		}
+		if err != nil {
+			for _, r := range rest {
+				r.Err = err
+			}
+			return first(requests)
+		}
+		for _, r := range chunk {
+			// What was answered is to be settled even where the next is not.
+			_ = c.settle(ctx, r)
+		}
+		rest = rest[len(chunk):]
+	}
+	return first(requests)
+}
+
+func first(requests []*Request) error {
+	for _, r := range requests {
+		if r.Err != nil {
+			return r.Err
+		}
+	}
+	return nil
+}
+
+// chunk is the head of requests that fits into one batch: at least one.
+func (c *Client) chunk(requests []*Request) ([]*Request, error) {
+	total := 0
+	for i, r := range requests {
+		params, err := object(r.Params)
+		if err != nil {
+			return nil, fmt.Errorf("TRex method %q: %w", r.Method, err)
+		}
+		text, err := json.Marshal(params)
+		if err != nil {
+			return nil, fmt.Errorf("TRex method %q: %w", r.Method, err)
+		}
+		// What comes around the parameters takes less than 200 bytes.
+		if total += len(text) + len(r.Method) + 200; i > 0 && total > batchBytes {
+			return requests[:i], nil
+		}
+	}
+	return requests, nil
+}
+
+// settle deals with answers that are none yet: it tries again when the server
+// asks for that, and asks for the result of work that goes on, until the
+// context ends. It gives back the request's error.
+func (c *Client) settle(ctx context.Context, r *Request) error {
+	ticket := ""
+	for {
+		var said *Error
+		if !errors.As(r.Err, &said) {
+			return r.Err
+		}
+		attempt := &Request{Method: r.Method, Port: r.Port, Params: r.Params, Result: r.Result}
+		switch said.Code {
+		case CodeInProgress:
+			ticket = said.Specific
+			fallthrough
+		case CodeTryAgain:
+			if ticket == "" {
+				break
+			}
+			id, err := strconv.ParseUint(ticket, 10, 64)
+			if err != nil {
+				r.Err = fmt.Errorf("%w: %q is in progress with the ticket %q", ErrProtocol, r.Method, ticket)
+				return r.Err
+			}
+			attempt.Method, attempt.Port, attempt.Params = "get_async_results", NoPort, map[string]uint64{"ticket_id": id}
+		default:
+			return r.Err
+		}
+		if !sleep(ctx, pollInterval) {
+			r.Err = c.busy(ctx, r)
+			return r.Err
+		}
+		if err := c.exchange(ctx, []*Request{attempt}); err != nil {
+			r.Err = err
+			return err
+		}
+		r.Err = attempt.Err
+		if errors.As(r.Err, &said) {
+			said.Method = r.Method // and not get_async_results
+		}
+	}
+}
+
+func (c *Client) busy(ctx context.Context, r *Request) error {
+	if errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w: %w", ErrBusy, ctx.Err(), r.Err)
+}
+
+// sleep says whether the time has passed before the context's end.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

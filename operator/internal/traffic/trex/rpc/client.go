@@ -1,0 +1,378 @@
+// Package rpc is a client of TRex's interactive API: JSON-RPC 2.0 over a ZeroMQ
+// REQ socket, as TRex v3.08 speaks it on TCP port 4501. What goes in is a
+// method's name and its parameters, what comes out its result or an error that
+// errors.Is tells apart.
+//
+// A Client belongs to one server process: when another one answers at the same
+// address, every call says ErrServerRestarted from then on, because counters,
+// streams and ownership are gone and numbers read from the new process would
+// look as if nothing had happened.
+//
+// Each call ends with its context, at whatever step it is. A connection on which
+// a call failed is dropped, and the next call makes a new one, so no answer is
+// ever taken for that to another request. A cut request is not sent again by
+// itself: the server may have done what it asks.
+package rpc
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"vnfbench.io/operator/internal/traffic/trex/zmtp"
+)
+
+// API is one of the server's interfaces, of which it offers one in its life.
+type API struct {
+	Name         string
+	Major, Minor int
+}
+
+// The interfaces with the versions that this package was written and recorded
+// with. The server's major must be the same, and its minor not below.
+var (
+	STL  = API{Name: "STL", Major: 5, Minor: 1}
+	ASTF = API{Name: "ASTF", Major: 2, Minor: 3}
+)
+
+// DefaultTimeout ends a call whose context has no deadline.
+const DefaultTimeout = 10 * time.Second
+
+// Options set a client; the zero value of every field but API is good.
+type Options struct {
+	// API is STL or ASTF.
+	API API
+	// User names who acquires ports; empty is "vnfbench".
+	User string
+	// SessionID is that of this client, by which the server tells it from another
+	// of the same user, and keeps events for it; 0 draws one.
+	SessionID uint32
+	// Timeout ends a call whose context has no deadline; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// CompressFromBytes compresses requests of at least so many bytes; the server
+	// then compresses the answer. 0 compresses none: on loopback it only costs.
+	CompressFromBytes int
+	// MaxAnswerBytes bounds an answer, uncompressed; 0 is 64 MiB.
+	MaxAnswerBytes int
+}
+
+// pollInterval is between two attempts at what the server is busy with.
+const pollInterval = 100 * time.Millisecond
+
+// Client speaks to one TRex server process. It may be used by several
+// goroutines; requests go one after the other.
+type Client struct {
+	address string
+	options Options
+	// life ends at Close, and every call with it.
+	life context.Context
+	end  context.CancelCauseFunc
+	// turn holds one token, which whoever uses what follows has taken.
+	turn      chan struct{}
+	conn      *zmtp.Conn
+	apiH      string
+	lastID    uint64
+	restarted bool
+
+	mutex    sync.Mutex
+	handlers map[int]string
+	fetched  time.Time
+}
+
+// Dial connects to the server at host:port and makes the handshake of one API.
+func Dial(ctx context.Context, address string, o Options) (*Client, error) {
+	if o.API.Name == "" {
+		return nil, errors.New("options: API is not set: STL or ASTF")
+	}
+	if o.User == "" {
+		o.User = "vnfbench"
+	}
+	for o.SessionID == 0 {
+		var drawn [4]byte
+		if _, err := rand.Read(drawn[:]); err != nil {
+			return nil, fmt.Errorf("drawing a session id: %w", err)
+		}
+		o.SessionID = binary.BigEndian.Uint32(drawn[:])
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxAnswerBytes <= 0 {
+		o.MaxAnswerBytes = zmtp.DefaultMaxMessageBytes
+	}
+	c := &Client{address: address, options: o, turn: make(chan struct{}, 1), handlers: map[int]string{}}
+	c.life, c.end = context.WithCancelCause(context.Background())
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	if err := c.alone(ctx, func() error { return c.connect(ctx) }); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("TRex at %s: %w", address, err)
+	}
+	return c, nil
+}
+
+// Address is that of the server, SessionID and User those of the client.
+func (c *Client) Address() string   { return c.address }
+func (c *Client) SessionID() uint32 { return c.options.SessionID }
+func (c *Client) User() string      { return c.options.User }
+
+// Call makes one request; params is nil, or a struct or map that becomes a JSON
+// object, into which the client puts what the handshake gave. result is nil, or
+// a pointer that takes the result.
+//
+// A server that asks to try again is asked again, and one that goes on with its
+// work is waited for, until the context ends.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return c.one(ctx, &Request{Method: method, Port: NoPort, Params: params, Result: result})
+}
+
+// CallPort is Call with the port's id and the handler that Acquire got. With
+// AllPorts it is Call with the handler of the whole server.
+func (c *Client) CallPort(ctx context.Context, port int, method string, params, result any) error {
+	return c.one(ctx, &Request{Method: method, Port: port, Params: params, Result: result})
+}
+
+// Check says whether the server of Dial is alive: it answers, and it is the same
+// process.
+func (c *Client) Check(ctx context.Context) error {
+	return c.Call(ctx, "get_global_cfg", nil, nil)
+}
+
+// Close ends the connection and every call that is under way. It releases
+// nothing, and traffic goes on.
+func (c *Client) Close() error {
+	c.end(ErrClosed)
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	if c.conn == nil {
+		return nil
+	}
+	err := c.conn.Close()
+	c.conn = nil
+	return err
+}
+
+// one makes one request and waits for what it started.
+func (c *Client) one(ctx context.Context, r *Request) error {
+	ctx, cancel := c.bound(ctx)
+	defer cancel()
+	if err := c.exchange(ctx, []*Request{r}); err != nil {
+		return err
+	}
+	return c.settle(ctx, r)
+}
+
+// bound gives a call a deadline if it has none, and the client's end.
+func (c *Client) bound(ctx context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.life, func() { end(context.Cause(c.life)) })
+	cancel := func() {}
+	if _, ok := ctx.Deadline(); !ok {
+		ctx, cancel = context.WithTimeout(ctx, c.options.Timeout)
+	}
+	return ctx, func() { cancel(); stop(); end(nil) }
+}
+
+// alone waits for this call's turn.
+func (c *Client) alone(ctx context.Context, do func() error) error {
+	if ctx.Err() == nil {
+		select {
+		case c.turn <- struct{}{}:
+			defer func() { <-c.turn }()
+			// The context may not know yet that the client was closed.
+			if c.life.Err() != nil {
+				return ErrClosed
+			}
+			return do()
+		case <-ctx.Done():
+		}
+	}
+	if errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return fmt.Errorf("waiting for an earlier call: %w", ctx.Err())
+}
+
+// connect makes a connection if there is none, and wants the server at its end
+// to be the one of the connections before.
+func (c *Client) connect(ctx context.Context) error {
+	if c.restarted {
+		return ErrServerRestarted
+	}
+	if c.conn != nil {
+		return nil
+	}
+	conn, err := zmtp.Dial(ctx, c.address, c.options.MaxAnswerBytes)
+	if err != nil {
+		return c.failed(ctx, err)
+	}
+	c.conn = conn
+	params := map[string]json.RawMessage{}
+	put(params, "name", c.options.API.Name)
+	put(params, "major", c.options.API.Major)
+	put(params, "minor", c.options.API.Minor)
+	replies, err := c.roundTrip(ctx, []call{c.newCall("api_sync_v2", params)})
+	if err != nil {
+		return err
+	}
+	var agreed struct {
+		Handler string `json:"api_h"`
+	}
+	if err := replies[0].into("api_sync_v2", &agreed); err != nil {
+		c.drop()
+		var refused *Error
+		if errors.As(err, &refused) && refused.Code == CodeMethodNotFound {
+			return fmt.Errorf("%w: it is older than v2.31: %w", ErrVersion, err)
+		}
+		return fmt.Errorf("handshake of API %s %d.%d: %w", c.options.API.Name, c.options.API.Major, c.options.API.Minor, err)
+	}
+	switch {
+	case agreed.Handler == "":
+		c.drop()
+		return fmt.Errorf("%w: the handshake gave no api_h", ErrProtocol)
+	case c.apiH != "" && c.apiH != agreed.Handler:
+		c.drop()
+		c.restarted = true
+		return ErrServerRestarted
+	}
+	c.apiH = agreed.Handler
+	return nil
+}
+
+func (c *Client) newCall(method string, params map[string]json.RawMessage) call {
+	c.lastID++
+	return call{Version: "2.0", ID: c.lastID, Method: method, Params: params}
+}
+
+// exchange makes one exchange of one or several requests, which get results and
+// errors of their own. The error is of the exchange as a whole.
+func (c *Client) exchange(ctx context.Context, requests []*Request) error {
+	return c.alone(ctx, func() error {
+		if err := c.connect(ctx); err != nil {
+			return err
+		}
+		calls := make([]call, len(requests))
+		for i, r := range requests {
+			params, err := c.params(r)
+			if err != nil {
+				return fmt.Errorf("TRex method %q: %w", r.Method, err)
+			}
+			calls[i] = c.newCall(r.Method, params)
+		}
+		replies, err := c.roundTrip(ctx, calls)
+		if err != nil {
+			return err
+		}
+		for i, r := range requests {
+			r.Err = replies[i].into(r.Method, r.Result)
+			if errors.Is(r.Err, ErrServerRestarted) {
+				c.drop()
+				c.restarted = true
+			}
+		}
+		return nil
+	})
+}
+
+// params are those of the request and those that the client knows.
+func (c *Client) params(r *Request) (map[string]json.RawMessage, error) {
+	params, err := object(r.Params)
+	if err != nil {
+		return nil, err
+	}
+	put(params, "api_h", c.apiH)
+	if r.Port != NoPort {
+		handler, ok := c.handler(r.Port)
+		if !ok {
+			return nil, fmt.Errorf("port %d: %w", r.Port, ErrNotAcquired)
+		}
+		put(params, "handler", handler)
+		if r.Port != AllPorts {
+			put(params, "port_id", r.Port)
+		}
+	}
+	return params, lethal(r.Method, params)
+}
+
+// roundTrip sends calls as one message and reads their answers. The connection
+// is gone after an error.
+func (c *Client) roundTrip(ctx context.Context, calls []call) ([]reply, error) {
+	message, err := encode(calls)
+	if err != nil {
+		return nil, err
+	}
+	if len(message) > MaxRequestBytes {
+		return nil, fmt.Errorf("%w: %q has %d bytes, and TRex takes at most %d: split it", ErrTooLarge, calls[0].Method, len(message), MaxRequestBytes)
+	}
+	if from := c.options.CompressFromBytes; from > 0 && len(message) >= from {
+		if message, err = Compress(message); err != nil {
+			return nil, fmt.Errorf("compressing a request: %w", err)
+		}
+	}
+	answer, err := c.conn.Exchange(ctx, message)
+	if err != nil {
+		return nil, c.failed(ctx, fmt.Errorf("%q: %w", calls[0].Method, err))
+	}
+	if answer, err = Expand(answer, c.options.MaxAnswerBytes); err == nil {
+		var replies []reply
+		if replies, err = decode(answer, calls); err == nil {
+			return replies, nil
+		}
+	}
+	return nil, c.failed(ctx, fmt.Errorf("%q: %w", calls[0].Method, err))
+}
+
+// encode is one call as it is, and several as an array, which is what a batch is.
+func encode(calls []call) ([]byte, error) {
+	if len(calls) == 1 {
+		return json.Marshal(calls[0])
+	}
+	return json.Marshal(calls)
+}
+
+// failed drops the connection and names the kind of the error. A caller who
+// cancelled the call, or closed the client, gets no word of the connection.
+func (c *Client) failed(ctx context.Context, err error) error {
+	c.drop()
+	switch {
+	case errors.Is(context.Cause(ctx), ErrClosed):
+		return ErrClosed
+	case errors.Is(ctx.Err(), context.Canceled):
+		return err
+	}
+	return transport(err)
+}
+
+func (c *Client) drop() {
+	if c.conn != nil {
+		_ = c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// into puts the result where it belongs, or is the error.
+func (r *reply) into(method string, result any) error {
+	if r.Error != nil {
+		return &Error{Method: method, Code: r.Error.Code, Message: r.Error.Message, Specific: r.Error.Specific}
+	}
+	if result == nil {
+		return nil
+	}
+	if err := json.Unmarshal(r.Result, result); err != nil {
+		return fmt.Errorf("the result of TRex method %q: %w", method, err)
+	}
+	return nil
+}
+
+// fetchedEvents notes a fetch of events, and says when the one before was.
+func (c *Client) fetchedEvents(now time.Time) (before time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	before, c.fetched = c.fetched, now
+	return before
+}

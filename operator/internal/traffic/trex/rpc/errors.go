@@ -1,0 +1,112 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"vnfbench.io/operator/internal/traffic/trex/zmtp"
+)
+
+// What a caller may ask an error for with errors.Is. The context's own errors
+// are found as well where a deadline or a cancellation ended a call.
+var (
+	// ErrConnection: no exchange with the server was possible, or the one under
+	// way was cut or not answered in time. Whether the server did what the cut
+	// request asked is not known. The next call connects again.
+	ErrConnection = errors.New("no exchange with the TRex server")
+	// ErrProtocol: what answered is no TRex server, or not one in its right mind.
+	ErrProtocol = errors.New("not an answer of a TRex server")
+	// ErrServerRestarted: another server process than that of Dial answers. All
+	// that the client knew is void, and so is every further call: dial anew.
+	ErrServerRestarted = errors.New("the TRex server was started again")
+	// ErrVersion: the server does not speak the version of the API that Dial
+	// asked for.
+	ErrVersion = errors.New("the TRex server speaks another version of its API")
+	// ErrMode: the server was started for another API: STL without, ASTF with
+	// --astf.
+	ErrMode = errors.New("the TRex server runs in another mode")
+	// ErrOwned: a port belongs to another user or session, or was taken by it.
+	ErrOwned = errors.New("the port belongs to another user or session")
+	// ErrNotAcquired: a call needs a port that was not acquired, or was released.
+	ErrNotAcquired = errors.New("the port is not acquired")
+	// ErrBusy: the server asked to try again, or was still at work, until the
+	// context ended.
+	ErrBusy = errors.New("the TRex server is still busy")
+	// ErrTooLarge: a request above MaxRequestBytes; it was not sent.
+	ErrTooLarge = errors.New("the request is too large")
+	// ErrLethal: a request that is known to end the server's process; it was not
+	// sent.
+	ErrLethal = errors.New("the request would end the TRex server's process")
+	// ErrClosed: the client was closed.
+	ErrClosed = errors.New("the TRex client is closed")
+)
+
+// Codes of errors, of JSON-RPC 2.0 and TRex's own.
+const (
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+	CodeExecute        = -32000
+	CodeTryAgain       = -32001
+	CodeInProgress     = -32002
+	CodeNoResults      = -32003
+)
+
+// Error is what the server answered instead of a result.
+type Error struct {
+	Method string
+	// Code is one of the constants Code...
+	Code int
+	// Message says what kind of error it is, one sentence per Code.
+	Message string
+	// Specific says what is wrong; it can be empty.
+	Specific string
+}
+
+func (e *Error) Error() string {
+	if e.Specific == "" {
+		return fmt.Sprintf("TRex refuses %q: %s (%d)", e.Method, e.Message, e.Code)
+	}
+	// Some sentences come in two lines.
+	return fmt.Sprintf("TRex refuses %q: %s (%d, %s)", e.Method, strings.Join(strings.Fields(e.Specific), " "), e.Code, e.Message)
+}
+
+// meanings tells apart what TRex answers with one and the same code, by the only
+// thing that differs: its sentences.
+var meanings = []struct {
+	words string
+	means error
+}{
+	{"API verification failed", ErrServerRestarted},
+	{"port is already taken by", ErrOwned},
+	{"port is already owned by another session", ErrOwned},
+	{"port is not owned by you", ErrOwned},
+	{"context is already taken", ErrOwned},
+	{"please acquire the port", ErrNotAcquired},
+	{"must acquire the context", ErrNotAcquired},
+	{"RPC configuration mismatch", ErrMode},
+	{"ersion mismatch", ErrVersion},
+}
+
+// Is finds ErrServerRestarted, ErrOwned, ErrNotAcquired, ErrMode and ErrVersion
+// in what the server said.
+func (e *Error) Is(target error) bool {
+	for _, known := range meanings {
+		if known.means == target && strings.Contains(e.Specific, known.words) {
+			return true
+		}
+	}
+	return false
+}
+
+// transport names the kind of an error of the connection.
+func transport(err error) error {
+	kind := ErrConnection
+	if errors.Is(err, zmtp.ErrProtocol) || errors.Is(err, ErrProtocol) {
+		kind = ErrProtocol
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}

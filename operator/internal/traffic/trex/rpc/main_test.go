@@ -1,0 +1,86 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
+)
+
+// soon is until when whatever fails must have failed, on a busy machine.
+const soon = 5 * time.Second
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if left := leftGoroutines(); left != "" {
+			fmt.Fprintf(os.Stderr, "goroutines are left:\n%s\n", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// leftGoroutines are those of clients and servers when all is closed.
+func leftGoroutines() string {
+	var left string
+	for range 100 {
+		left = ""
+		stacks := make([]byte, 1<<20)
+		all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
+		for _, stack := range all[1:] {
+			if strings.Contains(stack, "internal/traffic/trex") {
+				left += stack + "\n\n"
+			}
+		}
+		if left == "" {
+			return ""
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return left
+}
+
+// dial connects to a server of the test, and closes the client with it.
+func dial(t *testing.T, s *replay.Server, o rpc.Options) *rpc.Client {
+	t.Helper()
+	if o.API.Name == "" {
+		o.API = rpc.STL
+	}
+	c, err := rpc.Dial(t.Context(), s.Address(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("closing the client: %v", err)
+		}
+	})
+	return c
+}
+
+// within fails the test where something took longer than it may.
+func within(t *testing.T, limit time.Duration) func() {
+	t.Helper()
+	began := time.Now()
+	return func() {
+		t.Helper()
+		if took := time.Since(began); took > limit {
+			t.Errorf("it took %v, and at most %v is allowed", took, limit)
+		}
+	}
+}
+
+// shortly is a context of a call that will not be answered.
+func shortly(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,360 @@
+package trex
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/headers"
+)
+
+// What a part of a stream's frames is for.
+type purpose int
+
+const (
+	// load frames are counted.
+	load purpose = iota
+	// timed frames are counted and timed.
+	timed
+	// first is the frame with which a trial begins, and tagged the one that was
+	// asked for: timed by themselves.
+	first
+	tagged
+)
+
+// part is what one of TRex's streams sends of a direction's frames.
+type part struct {
+	purpose    purpose
+	frameBytes int
+	// frames in all; 0 sends until it is stopped.
+	frames          uint64
+	framesPerSecond float64
+	// after is when its first frame is due.
+	after time.Duration
+	// group is the number by which TRex counts it (its pg_id).
+	group int
+	// due of a tagged frame; after may have a part of a gap more.
+	stream stream
+}
+
+// schedule is what one direction sends in a trial.
+type schedule struct {
+	direction int
+	// intended frames; 0 is as many as go.
+	intended uint64
+	share    int
+	parts    []part
+}
+
+const (
+	// signatureBytes are what TRex writes into the end of a packet that it times.
+	signatureBytes = 16
+	// maximumFrameBytes is TRex's own limit, 9,238 bytes without check sequence.
+	maximumFrameBytes = 9238 + measure.FrameCheckSequenceBytes
+	// burstLimit is the most packets of one burst.
+	burstLimit = math.MaxUint32
+	// groupsEach are reserved for a direction: one for what is counted, one for
+	// each size that is timed, and those of the first and the tagged frame.
+	groupsEach = 16
+)
+
+// groupOf is the number of a group, which is never 0.
+func groupOf(direction, n int) int { return 1 + direction*groupsEach + n }
+
+const (
+	loadGroup   = 0
+	firstGroup  = 1
+	taggedGroup = 2
+	timedGroup  = 3 // and those that follow, up to measure.MaximumMixFrames of them
+)
+
+// sizes are a trial's frame sizes, how many of each are in a round, and the
+// round's order.
+func sizes(trial measure.Trial) (frames []measure.MixFrame, sequence []int) {
+	if trial.Mix == nil {
+		return []measure.MixFrame{{FrameBytes: trial.FrameBytes, Weight: 1}}, []int{0}
+	}
+	return trial.Mix.Frames, trial.Mix.Sequence()
+}
+
+// schedule shares a direction's frames out among TRex's streams. Their sum is
+// the intended load exactly, so are the sizes of a mix, and every stream is
+// evenly spread over the whole time.
+func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, lineRate uint64) schedule {
+	out := schedule{direction: direction}
+	framesPerSecond := float64(lineRate)
+	if trial.IntendedFramesPerSecond > 0 {
+		share := s.ShareOf(trial.IntendedFramesPerSecond)
+		framesPerSecond = float64(share)
+		out.share, out.intended = s.LoadPercent, intendedFrames(trial, share)
+	}
+	frames, sequence := sizes(trial)
+	p := parting{
+		framesPerSecond: framesPerSecond, frames: frames, sequence: sequence,
+		timedFrames: uint64(float64(c.LatencyFramesPerSecond)*trial.Duration().Seconds() + 0.5),
+	}
+	// The two directions take turns instead of being due at once.
+	p.offset = 0.5 * float64(direction) / framesPerSecond
+	if out.intended > 0 {
+		out.parts = p.bursts(out.intended, trial)
+	} else {
+		out.parts = p.endless(float64(c.LatencyFramesPerSecond), trial)
+	}
+	vlan := c.Path.Ports[direction].VLAN
+	for n := range out.parts {
+		out.parts[n].group = groupOf(direction, out.parts[n].group)
+		out.parts[n].stream = streamOf(s, out.parts[n], n, vlan)
+	}
+	return out
+}
+
+// parting is what a direction's frames are shared out by.
+type parting struct {
+	framesPerSecond float64
+	frames          []measure.MixFrame
+	sequence        []int
+	timedFrames     uint64
+	// offset of the whole direction, in seconds.
+	offset float64
+}
+
+// bursts are the parts of a load: each has its number of frames.
+func (p parting) bursts(intended uint64, trial measure.Trial) []part {
+	counts := p.counts(intended)
+	var parts []part
+	// One that is timed by itself is one less of the others of its size.
+	single := func(purpose purpose, group int, at uint64) {
+		size := p.sequence[at%uint64(len(p.sequence))]
+		if at >= intended || counts[size] == 0 {
+			return
+		}
+		counts[size]--
+		parts = append(parts, part{
+			purpose: purpose, group: group, frameBytes: p.frames[size].FrameBytes, frames: 1,
+			framesPerSecond: p.framesPerSecond, after: p.seconds(float64(at) / p.framesPerSecond),
+		})
+	}
+	tag := p.tag(trial)
+	if trial.TaggedFrameNanoseconds > 0 {
+		single(tagged, taggedGroup, tag)
+	}
+	if trial.TaggedFrameNanoseconds == 0 || tag > 0 {
+		single(first, firstGroup, 0)
+	}
+	rest := intended - uint64(len(parts))
+	for size, frames := range p.frames {
+		of := counts[size]
+		if of == 0 {
+			continue
+		}
+		// Every size has its share of what is timed, and at least one.
+		count := min(of, max(1, mulDiv(p.timedFrames, of, max(rest, 1))))
+		position := p.position(size, len(parts) > 0)
+		parts = append(parts, p.burst(timed, timedGroup+size, frames.FrameBytes, count, intended, position))
+		if of > count {
+			// Half a gap beside the timed ones, where both begin.
+			parts = append(parts, p.burst(load, loadGroup, frames.FrameBytes, of-count, intended, position+0.5))
+		}
+	}
+	return parts
+}
+
+func (p parting) burst(purpose purpose, group, frameBytes int, frames, of uint64, position float64) part {
+	return part{
+		purpose: purpose, group: group, frameBytes: frameBytes, frames: frames,
+		framesPerSecond: p.framesPerSecond * float64(frames) / float64(of),
+		after:           p.seconds(position / p.framesPerSecond),
+	}
+}
+
+// endless are the parts of "as fast as possible".
+func (p parting) endless(timedPerSecond float64, trial measure.Trial) []part {
+	var parts []part
+	round := float64(len(p.sequence))
+	share := min(0.5, timedPerSecond/p.framesPerSecond)
+	for size, frames := range p.frames {
+		of := p.framesPerSecond * float64(frames.Weight) / round
+		position := p.position(size, false) / p.framesPerSecond
+		parts = append(parts,
+			part{purpose: timed, group: timedGroup + size, frameBytes: frames.FrameBytes, framesPerSecond: of * share, after: p.seconds(position)},
+			part{purpose: load, group: loadGroup, frameBytes: frames.FrameBytes, framesPerSecond: of * (1 - share), after: p.seconds(position)})
+	}
+	if trial.TaggedFrameNanoseconds > 0 {
+		parts = append(parts, part{
+			purpose: tagged, group: taggedGroup, frameBytes: p.frames[p.sequence[0]].FrameBytes, frames: 1,
+			framesPerSecond: p.framesPerSecond, after: time.Duration(trial.TaggedFrameNanoseconds),
+		})
+	}
+	return parts
+}
+
+// tag is the number of the first frame that is due at the tagged frame's time or after it.
+func (p parting) tag(trial measure.Trial) uint64 {
+	at := (float64(trial.TaggedFrameNanoseconds)/1e9 - p.offset) * p.framesPerSecond
+	return uint64(max(0, math.Ceil(at-1e-6)))
+}
+
+// counts are how many of each size are among the first frames of the rounds.
+func (p parting) counts(frames uint64) []uint64 {
+	rounds, rest := frames/uint64(len(p.sequence)), frames%uint64(len(p.sequence))
+	counts := make([]uint64, len(p.frames))
+	for size, f := range p.frames {
+		counts[size] = rounds * uint64(f.Weight)
+	}
+	for _, size := range p.sequence[:rest] {
+		counts[size]++
+	}
+	return counts
+}
+
+// position is where a size first stands in the round, behind the frame that is
+// sent by itself.
+func (p parting) position(size int, behind bool) float64 {
+	for n, other := range p.sequence {
+		if other == size {
+			if behind && n == 0 {
+				n++
+			}
+			return float64(n)
+		}
+	}
+	return 0
+}
+
+func (p parting) seconds(at float64) time.Duration {
+	return time.Duration((at + p.offset) * 1e9)
+}
+
+// mulDiv is a*b/c rounded to the nearest; c is not below b.
+func mulDiv(a, b, c uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	low, carry := bits.Add64(low, c/2, 0)
+	quotient, _ := bits.Div64(high+carry, low, c)
+	return quotient
+}
+
+// intendedFrames is load times duration, rounded.
+func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
+	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
+	low, carry := bits.Add64(low, 5e8, 0)
+	if high += carry; high >= 1e9 {
+		return math.MaxUint64
+	}
+	frames, _ := bits.Div64(high, low, 1e9)
+	return frames
+}
+
+// streamOf is a part as TRex's add_stream takes it.
+func streamOf(s measure.Stream, p part, number, vlan int) stream {
+	frame := make([]byte, p.frameBytes-measure.FrameCheckSequenceBytes)
+	udp := headers.Put(frame, s)
+	shift, payload := 0, 0
+	if vlan != 0 {
+		shift = measure.VLANTagBytes
+	}
+	// TRex writes into the end of what it times behind the program, so over IPv6
+	// no checksum can be right there.
+	evened := !headers.IsIPv4(s) && p.purpose == load
+	if evened {
+		payload = headers.Bytes(s) + shift
+	}
+	program := programOf(s, shift, number, payload)
+	if evened && program.evens {
+		putChecksum(frame, udp, s)
+	}
+	if vlan != 0 {
+		frame = headers.InVLAN(frame, vlan)
+	}
+	out := stream{
+		Enabled: true, SelfStart: true, Flags: ownMACs, NextStreamID: noStream,
+		RandomSeed: program.seed,
+		ISG:        float64(p.after) / float64(time.Microsecond),
+		Packet:     packet{Binary: frame},
+		Mode:       mode{Type: continuous, Rate: rate{Type: "pps", Value: p.framesPerSecond}},
+		VM:         vm{Instructions: program.instructions},
+		FlowStats:  flowStats{Enabled: true, StreamID: p.group, RuleType: timeRule},
+	}
+	if out.VM.Instructions == nil {
+		out.VM.Instructions = []any{}
+	}
+	if p.purpose == load {
+		out.FlowStats.RuleType = countRule
+	}
+	if p.frames > 0 {
+		out.Mode.Type, out.Mode.TotalPackets = singleBurst, p.frames
+	}
+	return out
+}
+
+// putChecksum is that of UDP over IPv6 of the first packet: in those that follow,
+// what the program counts up in the headers it counts down in the payload.
+func putChecksum(frame, udp []byte, s measure.Stream) {
+	if f := s.Flows; f != nil && f.Count > 1 {
+		for n := range f.Fields {
+			binary.BigEndian.PutUint16(udp[headers.UDPBytes+2*n:], uint16(f.Count-1))
+		}
+	}
+	sum := ^headers.Fold(headers.Sum(headers.PseudoSum(frame[headers.EthernetBytes:], len(udp)), udp))
+	if sum == 0 {
+		sum = 0xffff // 0 would say that there is none (RFC 768)
+	}
+	binary.NativeEndian.PutUint16(udp[6:], sum)
+}
+
+// checkTrial says why a trial cannot be run.
+func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
+	invalid := func(reason, remedy, format string, args ...any) error {
+		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
+	}
+	if trial.Packet != nil {
+		return invalid(ReasonInvalidTrial, "measure packets in fragments with the XDP driver", "TRex's streams cannot send packets in fragments")
+	}
+	if trial.TCP != nil {
+		return invalid(ReasonInvalidTrial, "measure TCP with a driver of its own", "TRex's streams carry no TCP connections")
+	}
+	if trial.Mix != nil {
+		if err := trial.Mix.Check(); err != nil {
+			return invalid(ReasonInvalidTrial, "correct the mix", "%w", err)
+		}
+	}
+	least := 0
+	for _, s := range c.Path.Streams {
+		least = max(least, headers.MinimumFrameBytes(s, signatureBytes))
+	}
+	frames, _ := sizes(trial)
+	for _, f := range frames {
+		if f.FrameBytes < least {
+			return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
+				"a frame of %d bytes has no room for headers and TRex's signature", f.FrameBytes)
+		}
+		if f.FrameBytes > largestFrameBytes {
+			return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes, or ports with a larger MTU", largestFrameBytes),
+				"a frame of %d bytes is more than TRex can send at these ports", f.FrameBytes)
+		}
+	}
+	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
+		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
+	}
+	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
+		return invalid(ReasonInvalidTrial, "tag a frame before the trial's end",
+			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
+	}
+	if trial.IntendedFramesPerSecond == 0 {
+		return nil
+	}
+	for _, s := range c.Path.Streams {
+		share := s.ShareOf(trial.IntendedFramesPerSecond)
+		switch frames := intendedFrames(trial, share); {
+		case frames == 0:
+			return invalid(ReasonInvalidTrial, "raise the load or the duration",
+				"%s: %d frames/s for %v is not one frame", s.Direction, share, trial.Duration())
+		case frames > burstLimit:
+			return invalid(ReasonInvalidTrial, fmt.Sprintf("shorten the trial to %v at this load", (time.Duration(burstLimit/share)*time.Second)),
+				"%s: %d frames/s for %v is more than the %d frames of one of TRex's streams", s.Direction, share, trial.Duration(), uint64(burstLimit))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+//go:build linux
+
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/machine"
+)
+
+// Host is what the server finds in its pod.
+type Host struct {
+	UID int
+	// Capabilities are the effective ones, a bit for each.
+	Capabilities uint64
+	// UserNamespace says that root here is not the node's root: what the kernel
+	// lets the node's root alone do is refused even with the capability.
+	UserNamespace bool
+	// LockedMemoryBytes is RLIMIT_MEMLOCK; math.MaxUint64 is no limit.
+	LockedMemoryBytes uint64
+	// CPUs that the pod may use, by their numbers.
+	CPUs []CPU
+	// Hugepages are the file systems of hugepages that are mounted.
+	Hugepages []HugepageMount
+	// Interfaces of the pod's network namespace, by name.
+	Interfaces map[string]Interface
+	// Attachments are those that Multus made, if it says so.
+	Attachments []Attachment
+	// PCIVariables are the device plugins' environment variables.
+	PCIVariables map[string]string
+	// Devices are the PCI devices of the node, by address.
+	Devices map[string]Device
+	// VFIO and Verbs are the files in /dev/vfio and /dev/infiniband.
+	VFIO, Verbs []string
+}
+
+// CPU is one that the pod may use.
+type CPU struct{ Number, Node int }
+
+// HugepageMount is a place for hugepages of one size.
+type HugepageMount struct {
+	Directory     string
+	PageKibibytes int64
+	// NodePages is how many pages the node has; -1 where it is not known.
+	NodePages int64
+	// LimitBytes is what the pod may have of this size; -1 where it is not known.
+	LimitBytes int64
+}
+
+// Interface is a network interface.
+type Interface struct {
+	MTU int
+	Up  bool
+}
+
+// Device is a PCI device.
+type Device struct {
+	// Vendor and Model are its PCI identifiers, such as 0x8086.
+	Vendor, Model uint16
+	// Driver is that of the kernel, such as "vfio-pci"; empty where it has none.
+	Driver string
+	// Node is its NUMA node; 0 where the machine has none.
+	Node int
+	// VirtualFunction says that it is one.
+	VirtualFunction bool
+	// IOMMUGroup is the file below /dev/vfio that stands for it; empty where there is none.
+	IOMMUGroup string
+}
+
+// Attachment is one entry of the network-status annotation (Network Plumbing
+// Working Group's multi-network specification, section 4.1.2).
+type Attachment struct {
+	Interface  string `json:"interface"`
+	MAC        string `json:"mac"`
+	DeviceInfo struct {
+		PCI struct {
+			Address string `json:"pci-address"`
+		} `json:"pci"`
+	} `json:"device-info"`
+}
+
+// readHost reads the pod that this process is in; the interfaces are those of
+// the calling thread's network namespace.
+func readHost(c Config) (Host, error) {
+	host, err := readTree(os.DirFS("/"), strings.TrimPrefix(c.NetworkStatus, "/"))
+	if err != nil {
+		return Host{}, err
+	}
+	host.UID = os.Geteuid()
+	host.PCIVariables = pciVariables(os.Environ())
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit); err != nil {
+		return Host{}, fmt.Errorf("reading the limit of locked memory: %w", err)
+	}
+	host.LockedMemoryBytes = limit.Cur
+	numbers, err := machine.Affinity()
+	if err != nil {
+		return Host{}, err
+	}
+	nodes := cpuNodes(os.DirFS("/"))
+	for _, number := range numbers {
+		host.CPUs = append(host.CPUs, CPU{number, nodes[number]})
+	}
+	links, err := netlink.LinkList()
+	if err != nil {
+		return Host{}, fmt.Errorf("listing the network interfaces: %w", err)
+	}
+	host.Interfaces = map[string]Interface{}
+	for _, link := range links {
+		attrs := link.Attrs()
+		host.Interfaces[attrs.Name] = Interface{MTU: attrs.MTU, Up: attrs.Flags&net.FlagUp != 0}
+	}
+	return host, nil
+}
+
+// readTree reads what is in files; root is "/".
+func readTree(root fs.FS, networkStatus string) (Host, error) {
+	host := Host{LockedMemoryBytes: math.MaxUint64}
+	status, err := fs.ReadFile(root, "proc/self/status")
+	if err != nil {
+		return Host{}, fmt.Errorf("reading the capabilities: %w", err)
+	}
+	if host.Capabilities, err = effectiveCapabilities(string(status)); err != nil {
+		return Host{}, err
+	}
+	host.UserNamespace = inUserNamespace(text(root, "proc/self/uid_map"))
+	host.Hugepages = hugepageMounts(root)
+	if host.Attachments, err = attachments(root, networkStatus); err != nil {
+		return Host{}, err
+	}
+	host.Devices = devices(root)
+	host.VFIO, host.Verbs = names(root, "dev/vfio"), names(root, "dev/infiniband")
+	return host, nil
+}
+
+func effectiveCapabilities(status string) (uint64, error) {
+	for line := range strings.Lines(status) {
+		if value, found := strings.CutPrefix(line, "CapEff:"); found {
+			capabilities, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			if err != nil {
+				return 0, fmt.Errorf("reading the capabilities: %w", err)
+			}
+			return capabilities, nil
+		}
+	}
+	return 0, errors.New("reading the capabilities: /proc/self/status has no CapEff")
+}
+
+// inUserNamespace is true where the map of user numbers is not the identity.
+func inUserNamespace(uidMap string) bool {
+	fields := strings.Fields(uidMap)
+	return len(fields) > 0 && !slices.Equal(fields, []string{"0", "0", strconv.FormatUint(math.MaxUint32, 10)})
+}
+
+// hugepageMounts reads the mounts of hugetlbfs; one without an option pagesize
+// has the machine's default size.
+func hugepageMounts(root fs.FS) []HugepageMount {
+	var mounts []HugepageMount
+	for line := range strings.Lines(text(root, "proc/self/mounts")) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || fields[2] != "hugetlbfs" {
+			continue
+		}
+		mount := HugepageMount{Directory: fields[1], NodePages: -1, LimitBytes: -1}
+		for option := range strings.SplitSeq(fields[3], ",") {
+			if size, found := strings.CutPrefix(option, "pagesize="); found {
+				mount.PageKibibytes = kibibytes(size)
+			}
+		}
+		if mount.PageKibibytes == 0 {
+			mount.PageKibibytes = defaultHugepage(root)
+		}
+		size := strconv.FormatInt(mount.PageKibibytes, 10) + "kB"
+		if pages, err := strconv.ParseInt(text(root, "sys/kernel/mm/hugepages/hugepages-"+size+"/nr_hugepages"), 10, 64); err == nil {
+			mount.NodePages = pages
+		}
+		if limit, err := strconv.ParseInt(text(root, "sys/fs/cgroup/hugetlb."+cgroupSize(mount.PageKibibytes)+".max"), 10, 64); err == nil {
+			mount.LimitBytes = limit
+		}
+		mounts = append(mounts, mount)
+	}
+	return mounts
+}
+
+// kibibytes reads the kernel's sizes, such as "1024M" and "2M".
+func kibibytes(size string) int64 {
+	factor := int64(0)
+	for suffix, f := range map[string]int64{"K": 1, "M": 1 << 10, "G": 1 << 20} {
+		if strings.HasSuffix(size, suffix) {
+			factor = f
+		}
+	}
+	if factor == 0 {
+		return 0
+	}
+	number, err := strconv.ParseInt(size[:len(size)-1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number * factor
+}
+
+// cgroupSize is how the hugetlb controller names a size: "2MB", "1GB".
+func cgroupSize(pageKibibytes int64) string {
+	switch {
+	case pageKibibytes >= 1<<20:
+		return strconv.FormatInt(pageKibibytes>>20, 10) + "GB"
+	case pageKibibytes >= 1<<10:
+		return strconv.FormatInt(pageKibibytes>>10, 10) + "MB"
+	}
+	return strconv.FormatInt(pageKibibytes, 10) + "KB"
+}
+
+func defaultHugepage(root fs.FS) int64 {
+	for line := range strings.Lines(text(root, "proc/meminfo")) {
+		if value, found := strings.CutPrefix(line, "Hugepagesize:"); found {
+			size, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return size
+		}
+	}
+	return 0
+}
+
+// attachments reads the annotation. Without Multus, or without the volume, there is none.
+func attachments(root fs.FS, name string) ([]Attachment, error) {
+	content, err := fs.ReadFile(root, name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(content)) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the pod's network status: %w", err)
+	}
+	var list []Attachment
+	if err := json.Unmarshal(content, &list); err != nil {
+		return nil, fmt.Errorf("reading the pod's network status in %q: %w", name, err)
+	}
+	return list, nil
+}
+
+// pciPrefix begins the environment variables of the SR-IOV device plugin.
+const pciPrefix = "PCIDEVICE_"
+
+func pciVariables(environment []string) map[string]string {
+	found := map[string]string{}
+	for _, variable := range environment {
+		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, pciPrefix) {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// devices reads network devices alone (PCI class 02).
+func devices(root fs.FS) map[string]Device {
+	const folder = "sys/bus/pci/devices"
+	found := map[string]Device{}
+	for _, address := range names(root, folder) {
+		at := path.Join(folder, address)
+		if !strings.HasPrefix(text(root, path.Join(at, "class")), "0x02") {
+			continue
+		}
+		node, err := strconv.Atoi(text(root, path.Join(at, "numa_node")))
+		if err != nil || node < 0 {
+			node = 0
+		}
+		_, err = fs.ReadLink(root, path.Join(at, "physfn"))
+		found[address] = Device{
+			Vendor: identifier(root, path.Join(at, "vendor")), Model: identifier(root, path.Join(at, "device")),
+			Driver: linkName(root, path.Join(at, "driver")), Node: node,
+			VirtualFunction: err == nil, IOMMUGroup: linkName(root, path.Join(at, "iommu_group")),
+		}
+	}
+	return found
+}
+
+func identifier(root fs.FS, name string) uint16 {
+	number, _ := strconv.ParseUint(strings.TrimPrefix(text(root, name), "0x"), 16, 16)
+	return uint16(number)
+}
+
+// linkName is the last part of what a link leads to, or "".
+func linkName(root fs.FS, name string) string {
+	target, err := fs.ReadLink(root, name)
+	if err != nil {
+		return ""
+	}
+	return path.Base(target)
+}
+
+// cpuNodes are the NUMA nodes of the CPUs; one that is in none is on node 0.
+func cpuNodes(root fs.FS) map[int]int {
+	const folder = "sys/devices/system/node"
+	nodes := map[int]int{}
+	for _, name := range names(root, folder) {
+		number, found := strings.CutPrefix(name, "node")
+		node, err := strconv.Atoi(number)
+		if !found || err != nil {
+			continue
+		}
+		cpus, err := machine.ParseList(text(root, path.Join(folder, name, "cpulist")))
+		if err != nil {
+			continue
+		}
+		for _, cpu := range cpus {
+			nodes[cpu] = node
+		}
+	}
+	return nodes
+}
+
+// text is a small file without its ends, or "".
+func text(root fs.FS, name string) string {
+	content, err := fs.ReadFile(root, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(content))
+}
+
+func names(root fs.FS, folder string) []string {
+	entries, err := fs.ReadDir(root, folder)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, entry := range entries {
+		list = append(list, entry.Name())
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+//go:build linux
+
+package server
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// capabilities that may be missing, with what needs each.
+var capabilities = []struct {
+	name   string
+	bit    int
+	needed string
+	by     func(c Config, ports [2]trexPort) bool
+}{
+	{"NET_ADMIN", unix.CAP_NET_ADMIN, "to close TRex's TCP ports and to set up its own", func(Config, [2]trexPort) bool { return true }},
+	{"NET_RAW", unix.CAP_NET_RAW, "to send frames through packet sockets, or through an mlx5 device", func(c Config, ports [2]trexPort) bool {
+		return !c.dpdk() || ports[0].device.Driver == driverMLX5
+	}},
+	{"IPC_LOCK", unix.CAP_IPC_LOCK, "to keep memory in place that devices read and write", func(c Config, _ [2]trexPort) bool { return c.dpdk() }},
+}
+
+// check says what the pod lacks, before anything is started. The ports are
+// those of findPorts.
+func check(c Config, host Host, ports [2]trexPort) error {
+	if host.UID != 0 {
+		return failure(v1alpha1.ReasonNotRoot, "start the traffic pod with runAsUser 0", "TRex runs as uid 0 alone, and the traffic pod has uid %d", host.UID)
+	}
+	if err := checkCapabilities(c, host, ports); err != nil {
+		return err
+	}
+	if !c.dpdk() {
+		return nil
+	}
+	for _, port := range ports {
+		if err := checkDevice(host, port); err != nil {
+			return err
+		}
+	}
+	if err := checkHugepages(c, host); err != nil {
+		return err
+	}
+	return checkLockedMemory(c, host)
+}
+
+func checkCapabilities(c Config, host Host, ports [2]trexPort) error {
+	var missing, why []string
+	for _, capability := range capabilities {
+		if capability.by(c, ports) && host.Capabilities&(1<<capability.bit) == 0 {
+			missing = append(missing, capability.name)
+			why = append(why, fmt.Sprintf("%s %s", capability.name, capability.needed))
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return failure(v1alpha1.ReasonCapabilityMissing, fmt.Sprintf("add %s to the container's capabilities", strings.Join(missing, ", ")),
+		"the traffic pod lacks capabilities that TRex needs: %s", strings.Join(why, "; "))
+}
+
+// checkDevice wants a device that DPDK can drive from here: one that the kernel
+// has given to VFIO, or one of mlx5, whose kernel driver stays.
+func checkDevice(host Host, port trexPort) error {
+	device := port.device
+	missing := func(remedy, format string, args ...any) error {
+		return failure(v1alpha1.ReasonDeviceUnusable, remedy, "port %q (%s %s): %w", port.name, device, port.address, fmt.Errorf(format, args...))
+	}
+	switch device.Driver {
+	case driverMLX5:
+		if !slices.ContainsFunc(host.Verbs, func(name string) bool { return strings.HasPrefix(name, "uverbs") }) {
+			return missing("let the device plugin give RDMA devices too (isRdma: true)", "the pod has no /dev/infiniband/uverbs")
+		}
+		return nil
+	case driverVFIO:
+	case "":
+		return missing("bind it to vfio-pci on the node", "no driver of the kernel has it")
+	default:
+		return missing("bind it to vfio-pci on the node, or use mode AFPacket", "the kernel drives it by %q", device.Driver)
+	}
+	const plugin = "let the device plugin give the devices of VFIO: it does where the pool's devices are bound to vfio-pci"
+	switch {
+	case slices.Contains(host.VFIO, groupWithoutIOMMU+device.IOMMUGroup):
+		return missing("switch the IOMMU on in the node's firmware and kernel (intel_iommu=on, or amd_iommu=on)", "the node's IOMMU is off, so VFIO does not isolate it")
+	case device.IOMMUGroup == "":
+		return missing("switch the IOMMU on in the node's firmware and kernel (intel_iommu=on, or amd_iommu=on)", "it is in no IOMMU group")
+	case !slices.Contains(host.VFIO, "vfio"):
+		return missing(plugin, "the pod has no /dev/vfio/vfio")
+	case !slices.Contains(host.VFIO, device.IOMMUGroup):
+		return missing(plugin, "the pod has no /dev/vfio/%s", device.IOMMUGroup)
+	}
+	return nil
+}
+
+func checkHugepages(c Config, host Host) error {
+	wanted := c.Settings.HugepagesMebibytes
+	if wanted == 0 {
+		return nil
+	}
+	missing := func(remedy, format string, args ...any) error {
+		return failure(v1alpha1.ReasonHugepagesMissing, remedy, format, args...)
+	}
+	if len(host.Hugepages) == 0 {
+		return missing("mount a volume of medium HugePages at /dev/hugepages", "the traffic pod has no file system of hugepages")
+	}
+	var found []string
+	for _, mount := range host.Hugepages {
+		switch {
+		case mount.NodePages == 0:
+			found = append(found, fmt.Sprintf("%s is for pages of %d KiB, of which the node has none", mount.Directory, mount.PageKibibytes))
+		case mount.LimitBytes >= 0 && mount.LimitBytes < wanted<<20:
+			found = append(found, fmt.Sprintf("%s is for pages of %d KiB, of which the pod may have %d MiB", mount.Directory, mount.PageKibibytes, mount.LimitBytes>>20))
+		default:
+			return nil
+		}
+	}
+	return missing("give the pod a limit of hugepages, and the node as many (hugepagesz= and hugepages= on the kernel's command line)",
+		"TRex is to use %d MiB in hugepages: %s", wanted, strings.Join(found, "; "))
+}
+
+// checkLockedMemory matters where the capability does not lift the limit: the
+// kernel asks for IPC_LOCK of the node, and not of a pod's own users.
+func checkLockedMemory(c Config, host Host) error {
+	wanted := uint64(max(c.Settings.HugepagesMebibytes, memoryWithoutHugepages)) << 20
+	if !host.UserNamespace || host.LockedMemoryBytes >= wanted {
+		return nil
+	}
+	return failure(v1alpha1.ReasonLockedMemoryLimit, "set hostUsers to true for the traffic pod, or raise the container runtime's limit (LimitMEMLOCK)",
+		"devices need %d MiB of locked memory, and the pod, which has users of its own, may lock %d MiB", wanted>>20, host.LockedMemoryBytes>>20)
+}
+
+// chooseProgram is the file to start.
+func chooseProgram(c Config, cpuInfo string) string {
+	if c.Program != "" {
+		return c.Program
+	}
+	if needed := fastFlag[runtime.GOARCH]; needed != "" && cpuInfo != "" && !slices.Contains(strings.Fields(cpuInfo), needed) {
+		return filepath.Join(c.Directory, plainProgramName)
+	}
+	return filepath.Join(c.Directory, programName)
+}
+
+// fastFlag is what a processor needs for the faster of the two builds, as
+// TRex's own script looks for it.
+var fastFlag = map[string]string{"amd64": "avx", "arm64": "evtstrm"}
+
+var elfMachine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "ppc64le": elf.EM_PPC64}
+
+// checkProgram says why the server's file cannot be started here.
+func checkProgram(program string) error {
+	missing := func(format string, args ...any) error {
+		return failure(v1alpha1.ReasonTRexMissing, "build the traffic pod's image from operator/images/trex/Containerfile, with TRex's release for the nodes' architecture, and name it in the testbed",
+			"the image has no TRex that can be started: %w", fmt.Errorf(format, args...))
+	}
+	info, err := os.Stat(program)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing("there is no %s", program)
+	case err != nil:
+		return missing("%w", err)
+	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
+		return missing("%s is not executable", program)
+	}
+	file, err := elf.Open(program)
+	if err != nil {
+		return missing("%s is no program: %w", program, err)
+	}
+	defer func() { _ = file.Close() }()
+	if wanted := elfMachine[runtime.GOARCH]; file.Machine != wanted {
+		return missing("%s is for %s, and this node is %s", program, file.Machine, wanted)
+	}
+	for _, part := range file.Progs {
+		if part.Type != elf.PT_INTERP {
+			continue
+		}
+		name := make([]byte, part.Filesz)
+		if _, err := part.ReadAt(name, 0); err != nil {
+			return missing("%s is damaged: %w", program, err)
+		}
+		loader := strings.TrimRight(string(name), "\x00")
+		if _, err := os.Stat(loader); err != nil {
+			return missing("%s needs the loader %s, which the image does not have: use a base image with glibc", program, loader)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is one run of the server.
+type process struct {
+	command *exec.Cmd
+	output  *lastLines
+	// ended is closed when it is over, and err is set before that.
+	ended chan struct{}
+	err   error
+
+	// mutex is held while the process is reaped, so that nobody signals a number
+	// that has become another's.
+	mutex  sync.Mutex
+	reaped bool
+}
+
+// outputPatience is how long the output may stay open behind the process's end.
+const outputPatience = 2 * time.Second
+
+// startProcess starts the server in a process group of its own. It has to be
+// called on a thread that lives as long as the process.
+func startProcess(program string, arguments []string, directory string, environment []string, output *lastLines) (*process, error) {
+	command := exec.Command(program, arguments...)
+	command.Dir, command.Env = directory, environment
+	command.Stdout, command.Stderr = output, output
+	command.WaitDelay = outputPatience
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", program, err)
+	}
+	p := &process{command: command, output: output, ended: make(chan struct{})}
+	go p.watch()
+	return p, nil
+}
+
+// watch waits for the end. Until the process is reaped its number, and that of
+// its group, are nobody else's: only then is what it left behind killed.
+func (p *process) watch() {
+	for {
+		err := unix.Waitid(unix.P_PID, p.pid(), nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	p.mutex.Lock()
+	_ = unix.Kill(-p.pid(), unix.SIGKILL)
+	err := p.command.Wait()
+	p.reaped = true
+	p.mutex.Unlock()
+	p.output.finish()
+	p.err = err
+	close(p.ended)
+}
+
+func (p *process) pid() int { return p.command.Process.Pid }
+
+// signal reaches the whole group, while there is one.
+func (p *process) signal(signal unix.Signal) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if !p.reaped {
+		_ = unix.Kill(-p.pid(), signal)
+	}
+}
+
+// over says how the process has ended; false while it runs.
+func (p *process) over() (string, bool) {
+	select {
+	case <-p.ended:
+	default:
+		return "", false
+	}
+	var exit *exec.ExitError
+	if errors.As(p.err, &exit) {
+		return strings.TrimSpace(exit.String()), true
+	}
+	if p.err != nil {
+		return p.err.Error(), true
+	}
+	return "exit status 0", true
+}
+
+// stop asks the process to end, and kills it where it does not. It returns
+// whether it had to.
+func (p *process) stop(patience time.Duration) (killed bool) {
+	p.signal(unix.SIGINT)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	select {
+	case <-p.ended:
+		return false
+	case <-ctx.Done():
+	}
+	p.signal(unix.SIGKILL)
+	<-p.ended
+	return true
+}

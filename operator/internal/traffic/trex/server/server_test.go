@@ -1,0 +1,571 @@
+//go:build linux
+
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/netnstest"
+)
+
+// soon is more than what is awaited takes on a busy machine.
+const soon = 20 * time.Second
+
+// fakeConfig has all of a server's files in one directory.
+func fakeConfig(directory string) Config {
+	c := config(measure.TRexAFPacket)
+	c.Directory, c.StateDirectory, c.StartPatience = directory, directory, soon
+	c.Program = filepath.Join(directory, programName)
+	return c
+}
+
+// install makes a directory with a server that behaves.
+func install(t *testing.T, behaviour string) string {
+	t.Helper()
+	directory := t.TempDir()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{programName, supervisorName} {
+		if err := os.Symlink(own, filepath.Join(directory, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(directory, behaviourFile), []byte(behaviour), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return directory
+}
+
+// newPod is a network namespace with both traffic ports.
+func newPod(t *testing.T) *netnstest.Namespace {
+	t.Helper()
+	pod := netnstest.New(t, "pod")
+	netnstest.Cable(t,
+		netnstest.End{Namespace: pod, Interface: "west", MAC: "02:00:00:00:00:01"},
+		netnstest.End{Namespace: pod, Interface: "east", MAC: "02:00:00:00:00:02"})
+	return pod
+}
+
+// startIn starts a server in a namespace and closes it with the test.
+func startIn(t *testing.T, pod *netnstest.Namespace, ctx context.Context, c Config) (s *Server, err error) {
+	t.Helper()
+	_ = pod.Run(func() error {
+		s, err = Start(ctx, c)
+		return err
+	})
+	if err == nil {
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return s, err
+}
+
+func mustStart(t *testing.T, c Config) *Server {
+	t.Helper()
+	s, err := startIn(t, newPod(t), t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// started are the lines that a server wrote at its starts.
+func started(t *testing.T, directory string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(directory, startedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
+
+func pidOf(t *testing.T, line string) int {
+	t.Helper()
+	pid, err := strconv.Atoi(strings.Fields(line)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// runs is false where there is no process, or a dead one that nobody has reaped.
+func runs(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for start := time.Now(); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > soon {
+			t.Fatalf("%s: not within %s", what, soon)
+		}
+	}
+}
+
+func TestServer(t *testing.T) {
+	t.Setenv("SECRET", "a secret")
+	directory := install(t, answersLate)
+	s := mustStart(t, fakeConfig(directory))
+	if err := s.Alive(); err != nil {
+		t.Error(err)
+	}
+	if s.Address() != "127.0.0.1:4501" || len(s.Configuration().File) == 0 {
+		t.Errorf("got %q, %+v", s.Address(), s.Configuration())
+	}
+	if ports := s.Ports(); len(ports) != 2 || ports[1].Interface != "east" || ports[1].Driver != "veth" {
+		t.Errorf("got %+v", ports)
+	}
+	// Its colours are gone.
+	if diff := cmp.Diff([]string{"Starting  TRex v3.08 please wait  ...", "port : 0"}, s.Log()); diff != "" {
+		t.Error(diff)
+	}
+	written, err := os.ReadFile(filepath.Join(directory, configurationName))
+	if err != nil || string(written) != string(s.Configuration().File) {
+		t.Errorf("got %s, %v", written, err)
+	}
+	line := started(t, directory)[0]
+	if !strings.Contains(line, "-i --cfg "+filepath.Join(directory, configurationName)) || !strings.Contains(line, "LD_LIBRARY_PATH="+directory) {
+		t.Errorf("started with %q", line)
+	}
+	if strings.Contains(line, "SECRET") {
+		t.Errorf("the pod's environment was passed on: %q", line)
+	}
+	pid := pidOf(t, line)
+	if group, err := unix.Getpgid(pid); err != nil || group != pid {
+		t.Errorf("its process group is %d, %v", group, err)
+	}
+	if err := s.Close(); err != nil || runs(pid) {
+		t.Errorf("got %v, and it runs: %v", err, runs(pid))
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("the second time: %v", err)
+	}
+	if err := s.Restart(t.Context()); err == nil {
+		t.Error("a closed server was started again")
+	}
+	if !slices.Contains(s.Log(), "All cores stopped !!") {
+		t.Errorf("it was not asked to end: %q", s.Log())
+	}
+}
+
+func TestFailedStarts(t *testing.T) {
+	for behaviour, test := range map[string]struct {
+		change func(*Config)
+		reason string
+		words  []string
+	}{
+		diesAtOnce: {reason: v1alpha1.ReasonHugepagesMissing, words: []string{"exit status 1", "not enough huge-pages memory", "ended before it answered"}},
+		lacksLib:   {reason: v1alpha1.ReasonTRexMissing, words: []string{"libzmq", "folder so"}},
+		isSilent: {change: func(c *Config) { c.StartPatience = 300 * time.Millisecond },
+			reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "300ms", "port : 0"}},
+		hangs: {change: func(c *Config) {
+			c.StartPatience, c.Settings.ExtraConfiguration = 1500*time.Millisecond, "rx_desc: 1024"
+		}, reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "extraConfiguration"}},
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			directory := install(t, behaviour)
+			c := fakeConfig(directory)
+			if test.change != nil {
+				test.change(&c)
+			}
+			_, err := startIn(t, newPod(t), t.Context(), c)
+			if measure.ReasonOf(err) != test.reason {
+				t.Fatalf("got %v", err)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("%q does not say %q", err, words)
+				}
+			}
+			if pid := pidOf(t, started(t, directory)[0]); runs(pid) {
+				t.Errorf("process %d was left", pid)
+			}
+		})
+	}
+}
+
+// Nothing is started where something is missing.
+func TestPreflightStartsNothing(t *testing.T) {
+	directory := install(t, answers)
+	for name, test := range map[string]struct {
+		change func(*Config)
+		reason string
+	}{
+		"no port":            {func(c *Config) { c.Path.Ports[0].Interface = "gone" }, v1alpha1.ReasonPortMissing},
+		"no such file":       {func(c *Config) { c.Program = filepath.Join(directory, "gone") }, v1alpha1.ReasonTRexMissing},
+		"a text":             {func(c *Config) { c.Program = filepath.Join(directory, behaviourFile) }, v1alpha1.ReasonTRexMissing},
+		"a folder":           {func(c *Config) { c.Program = directory }, v1alpha1.ReasonTRexMissing},
+		"extraConfiguration": {func(c *Config) { c.Settings.ExtraConfiguration = "interfaces: []" }, v1alpha1.ReasonInvalidGeneratorConfiguration},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := fakeConfig(directory)
+			test.change(&c)
+			if _, err := startIn(t, newPod(t), t.Context(), c); measure.ReasonOf(err) != test.reason {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(directory, startedFile)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("it was started: %v", err)
+			}
+		})
+	}
+}
+
+func TestDeathIsNoticedAndHealed(t *testing.T) {
+	directory := install(t, diesLater)
+	c := fakeConfig(directory)
+	c.MaximumRestarts = 1
+	s := mustStart(t, c)
+	for restart := range 2 {
+		eventually(t, "its death", func() bool { return s.Alive() != nil })
+		err := s.Alive()
+		if measure.ReasonOf(err) != v1alpha1.ReasonTRexServerFailed || !strings.Contains(err.Error(), "signal 11") || !strings.Contains(err.Error(), "exit status 134") {
+			t.Errorf("got %v", err)
+		}
+		err = s.Restart(t.Context())
+		if restart == 0 && (err != nil || s.Alive() != nil) {
+			t.Fatalf("it was not started again: %v", err)
+		}
+		if restart == 1 && (measure.ReasonOf(err) != v1alpha1.ReasonTRexServerFailed || !strings.Contains(err.Error(), "started again 1 times")) {
+			t.Errorf("beyond its bound: %v", err)
+		}
+	}
+	if starts := started(t, directory); len(starts) != 2 {
+		t.Errorf("it was started %d times", len(starts))
+	}
+}
+
+// A server that runs and does not answer any more is replaced as well.
+func TestRestartOfOneThatRuns(t *testing.T) {
+	directory := install(t, answers)
+	s := mustStart(t, fakeConfig(directory))
+	if err := s.Restart(t.Context()); err != nil || s.Alive() != nil {
+		t.Fatal(err)
+	}
+	starts := started(t, directory)
+	if len(starts) != 2 || runs(pidOf(t, starts[0])) || !runs(pidOf(t, starts[1])) {
+		t.Errorf("started: %q", starts)
+	}
+}
+
+func TestCancelledStart(t *testing.T) {
+	directory := install(t, isSilent)
+	stopped := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		cancel(stopped)
+	}()
+	if _, err := startIn(t, newPod(t), ctx, fakeConfig(directory)); !errors.Is(err, stopped) {
+		t.Errorf("got %v", err)
+	}
+	if pid := pidOf(t, started(t, directory)[0]); runs(pid) {
+		t.Errorf("process %d was left", pid)
+	}
+}
+
+// What does not end by SIGINT ends by SIGKILL, and so does what it started.
+func TestKill(t *testing.T) {
+	for _, behaviour := range []string{ignores, hasChild} {
+		t.Run(behaviour, func(t *testing.T) {
+			directory := install(t, behaviour)
+			c := fakeConfig(directory)
+			c.ClosePatience = 200 * time.Millisecond
+			s := mustStart(t, c)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, line := range started(t, directory) {
+				if pid := pidOf(t, line); runs(pid) {
+					t.Errorf("process %d was left: %s", pid, line)
+				}
+			}
+		})
+	}
+}
+
+// The server dies with its supervisor, however that ends.
+func TestSupervisorsDeath(t *testing.T) {
+	directory := install(t, ignores)
+	supervisor := exec.Command(filepath.Join(directory, supervisorName), directory)
+	supervisor.Stderr = os.Stderr
+	output, err := supervisor.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newPod(t).Must(t, supervisor.Start)
+	defer func() { _ = supervisor.Wait() }()
+	defer func() { _ = supervisor.Process.Kill() }()
+	if lines := bufio.NewScanner(output); !lines.Scan() || lines.Text() != "started" {
+		t.Fatalf("the supervisor says %q, %v", lines.Text(), lines.Err())
+	}
+	pid := pidOf(t, started(t, directory)[0])
+	if !runs(pid) {
+		t.Fatal("it does not run")
+	}
+	if err := supervisor.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its death", func() bool { return !runs(pid) })
+}
+
+// A neighbour cannot reach the server; the pod itself can.
+func TestPortsAreClosed(t *testing.T) {
+	pod, neighbour := newPod(t), netnstest.New(t, "neighbour")
+	netnstest.Cable(t,
+		netnstest.End{Namespace: pod, Interface: "eth0", MAC: "02:00:00:00:00:0a"},
+		netnstest.End{Namespace: neighbour, Interface: "eth0", MAC: "02:00:00:00:00:0b"})
+	addresses := []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24"), netip.MustParsePrefix("fd00::1/64")}
+	for _, prefix := range addresses {
+		address(t, pod, prefix)
+		address(t, neighbour, netip.PrefixFrom(prefix.Addr().Next(), prefix.Bits()))
+	}
+	const open = 4600
+	var listener net.Listener
+	pod.Must(t, func() (err error) {
+		listener, err = net.Listen("tcp", ":"+strconv.Itoa(open))
+		return err
+	})
+	defer func() { _ = listener.Close() }()
+	s, err := startIn(t, pod, t.Context(), fakeConfig(install(t, answers)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range addresses {
+		reach := func(from *netnstest.Namespace, to string, port int, wanted bool) {
+			t.Helper()
+			patience := soon
+			if !wanted {
+				patience = 500 * time.Millisecond
+			}
+			err := from.Run(func() error {
+				connection, err := net.DialTimeout("tcp", net.JoinHostPort(to, strconv.Itoa(port)), patience)
+				if err == nil {
+					_ = connection.Close()
+				}
+				return err
+			})
+			if (err == nil) != wanted {
+				t.Errorf("port %d of %s: %v", port, to, err)
+			}
+		}
+		reach(neighbour, prefix.Addr().String(), open, true)
+		for _, port := range []int{publisherPort, rpcPort} {
+			reach(neighbour, prefix.Addr().String(), port, false)
+			reach(pod, prefix.Addr().String(), port, true)
+			reach(pod, "127.0.0.1", port, true)
+		}
+	}
+	pod.Must(t, closePorts) // one that is there already
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pod.Must(t, func() error {
+		if err := openPorts(); err != nil {
+			return fmt.Errorf("where there is no rule: %w", err)
+		}
+		return nil
+	})
+}
+
+func address(t *testing.T, in *netnstest.Namespace, prefix netip.Prefix) {
+	t.Helper()
+	in.Must(t, func() error {
+		link, err := netlink.LinkByName("eth0")
+		if err != nil {
+			return err
+		}
+		to := &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())}
+		return netlink.AddrAdd(link, &netlink.Addr{IPNet: to, Flags: unix.IFA_F_NODAD})
+	})
+}
+
+// Without the right to do so the ports stay open, and nothing is started.
+func TestPortsThatCannotBeClosed(t *testing.T) {
+	newPod(t).Must(t, func() error {
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var data [2]unix.CapUserData
+		if err := unix.Capget(&header, &data[0]); err != nil {
+			return err
+		}
+		data[0].Effective &^= 1 << unix.CAP_NET_ADMIN
+		if err := unix.Capset(&header, &data[0]); err != nil {
+			return err
+		}
+		err := closePorts()
+		if measure.ReasonOf(err) != v1alpha1.ReasonControlPortsOpen || !strings.Contains(err.Error(), "NET_ADMIN") {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	})
+}
+
+// Multus writes the pod's network status after the pod has started.
+func TestWaitForNetworkStatus(t *testing.T) {
+	before := statusPause
+	statusPause = time.Millisecond
+	defer func() { statusPause = before }()
+	c := config(measure.TRexDPDK).withDefaults()
+	c.NetworkStatus = filepath.Join(t.TempDir(), "network-status")
+	onThread, err := newThread()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer onThread.end()
+	reads := 0
+	s := &Server{config: c, thread: onThread, read: func(Config) (Host, error) {
+		host := dpdkHost()
+		if reads++; reads < 3 {
+			host.Attachments = nil
+		}
+		return host, nil
+	}}
+	if _, _, err := s.look(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonPortMissing || reads != 1 {
+		t.Errorf("without the file: %d reads, %v", reads, err)
+	}
+	if err := os.WriteFile(c.NetworkStatus, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	reads = 0
+	if _, ports, err := s.look(t.Context()); err != nil || reads != 3 || ports[1].address != eastAddress {
+		t.Errorf("%d reads, %+v, %v", reads, ports, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	reads = 0
+	if _, _, err := s.look(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A device that the kernel has let go of has no interface to ask.
+func TestPortDrivers(t *testing.T) {
+	got := portDrivers([2]trexPort{
+		{name: "no-such-west", address: westAddress, device: Device{Driver: driverVFIO}},
+		{name: "no-such-east", address: eastAddress, device: Device{Driver: driverVFIO}},
+	})
+	want := []measure.PortDriver{
+		{Interface: "no-such-west", Driver: driverVFIO, Bus: westAddress},
+		{Interface: "no-such-east", Driver: driverVFIO, Bus: eastAddress},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestChooseProgram(t *testing.T) {
+	c := Config{Directory: "/opt/trex"}
+	for info, want := range map[string]string{
+		"flags\t: fpu sse2 avx avx2\nFeatures: evtstrm": "/opt/trex/_t-rex-64",
+		"flags\t: fpu sse2 avxish\nFeatures: fp":        "/opt/trex/_t-rex-64-o",
+		"":                                              "/opt/trex/_t-rex-64",
+	} {
+		if got := chooseProgram(c, info); got != want {
+			t.Errorf("%q: got %q", info, got)
+		}
+	}
+	c.Program = "/elsewhere"
+	if got := chooseProgram(c, ""); got != "/elsewhere" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The output is bounded, whatever a server writes.
+func TestLastLines(t *testing.T) {
+	var logged strings.Builder
+	l := &lastLines{log: slog.New(slog.NewTextHandler(&logged, nil))}
+	write := func(text string) {
+		if n, err := l.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+	}
+	for i := range keptLines + 10 {
+		write(fmt.Sprintf("line %d\n", i))
+	}
+	if lines := l.all(); len(lines) != keptLines || lines[0] != "line 10" {
+		t.Errorf("%d lines from %q", len(lines), lines[0])
+	}
+	write("half a ")
+	write("line\r\n\n  \x00\xff\n")
+	write(strings.Repeat("x", 3*longestLine))
+	write("no end")
+	l.finish()
+	lines := l.all()
+	if last := lines[len(lines)-3:]; last[0] != "half a line" || len(last[1]) != longestLine || last[2] != "no end" {
+		t.Errorf("got %q", last)
+	}
+	if !strings.Contains(logged.String(), `line="half a line"`) {
+		t.Error("lines are not logged")
+	}
+	if text := tail(lines); len(text) > tailBytes+len(" | ") || text != "no end" {
+		t.Errorf("got %q", text)
+	}
+	if text := tail([]string{strings.Repeat("y", longestLine)}); len(text) != tailBytes {
+		t.Errorf("%d bytes", len(text))
+	}
+	if text := tail([]string{"a", "b"}); text != "a | b" {
+		t.Errorf("got %q", text)
+	}
+	if text := tail(nil); text != "" {
+		t.Errorf("got %q", text)
+	}
+}
+
+// TRex itself is started where the environment variable TREX names its program.
+func TestRealServer(t *testing.T) {
+	program := os.Getenv("TREX")
+	if program == "" {
+		t.Skip("TREX names no TRex server (its program _t-rex-64)")
+	}
+	for name, stateful := range map[string]bool{"stateless": false, "stateful": true} {
+		t.Run(name, func(t *testing.T) {
+			c := config(measure.TRexAFPacket)
+			c.Stateful, c.Program, c.Directory, c.StateDirectory = stateful, program, filepath.Dir(program), t.TempDir()
+			c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+			s := mustStart(t, c)
+			if err := s.Alive(); err != nil {
+				t.Error(err)
+			}
+			if err := s.Restart(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			for _, line := range s.Log() {
+				if strings.Contains(strings.ToLower(line), "error") {
+					t.Errorf("it says %q", line)
+				}
+			}
+		})
+	}
+}

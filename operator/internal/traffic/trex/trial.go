@@ -1,0 +1,373 @@
+package trex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
+)
+
+const (
+	// slowPoll is between two looks for events while a trial's end is far; the
+	// server drops events that nobody fetches for 10 s.
+	slowPoll = 500 * time.Millisecond
+	// quickPoll is the same near the end: the resolution of the trial's length.
+	quickPoll = 2 * time.Millisecond
+	// near is how long before its end a trial is looked at often.
+	near = 20 * time.Millisecond
+	// tolerance is how much later than due the end of a trial may be noticed
+	// without being taken for late.
+	tolerance = 10 * time.Millisecond
+	// stopPatience is how long the server may take to end what it sends.
+	stopPatience = 5 * time.Second
+	// mostReadings are made for counters that do not stand still.
+	mostReadings = 10
+	// mostRepeats is how often a trial is made again after the server failed in it.
+	mostRepeats = 2
+)
+
+var (
+	// errCountersReset: a trial's counters are not those that it began with.
+	errCountersReset = errors.New("the counters of TRex were set back in a trial")
+	// errStuck: the server answers, and does not end what it sends.
+	errStuck = errors.New("TRex goes on sending after it was told to stop")
+)
+
+// overtime is how much longer than its duration a trial may send before it is
+// stopped: TRex makes up for no stall, it sends everything later.
+func overtime(trial measure.Trial) time.Duration {
+	return max(trial.Duration()/20, 50*time.Millisecond)
+}
+
+// Measure runs one trial. One in which the server failed is made again.
+func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return measure.Outcome{}, err
+	}
+	if d.closed {
+		return measure.Outcome{}, &measure.Failure{
+			Reason: ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
+		}
+	}
+	if err := d.config.checkTrial(trial, d.largestFrameBytes); err != nil {
+		return measure.Outcome{}, err
+	}
+	began, told := time.Now(), false
+	sent := func() {
+		if !told && d.onSent != nil {
+			d.onSent()
+		}
+		told = true
+	}
+	for repeat := 0; ; repeat++ {
+		outcome, err := d.attempt(ctx, trial, sent)
+		if err == nil {
+			outcome.TotalNanoseconds = int64(time.Since(began))
+			return outcome, nil
+		}
+		if ctx.Err() != nil {
+			d.abandon()
+			return measure.Outcome{}, ctx.Err()
+		}
+		if repeat == mostRepeats || !repairable(err) {
+			return measure.Outcome{}, d.serverFailure(err)
+		}
+		if failed := d.repair(ctx, err); failed != nil {
+			if ctx.Err() != nil {
+				return measure.Outcome{}, ctx.Err()
+			}
+			return measure.Outcome{}, d.serverFailure(fmt.Errorf("%w, and could not go on: %w", err, failed))
+		}
+	}
+}
+
+// repairable says that another attempt may succeed: the server died, hung, was
+// started again, or another took a port.
+func repairable(err error) bool {
+	for _, kind := range []error{
+		rpc.ErrConnection, rpc.ErrServerRestarted, rpc.ErrOwned, rpc.ErrNotAcquired, rpc.ErrBusy,
+		context.DeadlineExceeded, errCountersReset, errStuck,
+	} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// repair starts the server again where it is dead or does not answer any more,
+// and takes over what it has.
+func (d *Driver) repair(ctx context.Context, cause error) error {
+	if d.config.Server.Alive() == nil && !errors.Is(cause, errStuck) {
+		if err := d.connect(ctx); err == nil || !hangs(err) {
+			return err
+		}
+	}
+	if err := d.config.Server.Restart(ctx); err != nil {
+		return err
+	}
+	return d.connect(ctx)
+}
+
+// hangs says that nothing came back.
+func hangs(err error) bool {
+	return errors.Is(err, rpc.ErrConnection) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpc.ErrBusy)
+}
+
+// abandon ends a trial whose context has ended.
+func (d *Driver) abandon() {
+	if d.client == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	// The next trial clears the ports too, and finds out what is wrong.
+	_ = d.clear(ctx)
+}
+
+// run is what is known of a trial's course.
+type run struct {
+	schedules []schedule
+	groups    []int
+	startedAt time.Time
+	// lasted is the time until the last port had sent everything, or had stopped.
+	lasted time.Duration
+	// busyPercent is the most that the sending cores were busy in a second.
+	busyPercent float64
+	// moving says that frames still came in when the trial was over.
+	moving bool
+}
+
+// attempt runs a trial once. sent is called behind its last frame.
+func (d *Driver) attempt(ctx context.Context, trial measure.Trial, sent func()) (measure.Outcome, error) {
+	if d.client == nil {
+		return measure.Outcome{}, fmt.Errorf("%w: none was there after it failed", rpc.ErrConnection)
+	}
+	r := run{}
+	for i, s := range d.streams {
+		if s != nil {
+			r.schedules = append(r.schedules, d.config.schedule(i, *s, trial, d.lineRate(trial)))
+		}
+	}
+	if err := d.load(ctx, &r); err != nil {
+		return measure.Outcome{}, err
+	}
+	before, err := d.read(ctx, r.groups)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := d.send(ctx, trial, &r); err != nil {
+		return measure.Outcome{}, err
+	}
+	sent()
+	after, err := d.settle(ctx, trial, &r)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	statuses, err := d.status(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	if err := d.checkLinks(statuses); err != nil {
+		return measure.Outcome{}, err
+	}
+	seen, err := after.since(before)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
+	return d.outcome(trial, r, seen)
+}
+
+// lineRate is the most frames per second of a trial that the ports can carry.
+func (d *Driver) lineRate(trial measure.Trial) uint64 {
+	if trial.Mix != nil {
+		return max(1, trial.Mix.LineRateFramesPerSecond(d.lineRateBitsPerSecond))
+	}
+	return max(1, measure.LineRateFramesPerSecond(d.lineRateBitsPerSecond, trial.FrameBytes))
+}
+
+// load gives the ports the trial's streams, and with them counters of 0.
+func (d *Driver) load(ctx context.Context, r *run) error {
+	statuses, err := d.status(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.checkLinks(statuses); err != nil {
+		return err
+	}
+	if err := d.clear(ctx); err != nil {
+		return err
+	}
+	var requests []*rpc.Request
+	seen := map[int]bool{}
+	for _, s := range r.schedules {
+		for n, p := range s.parts {
+			requests = append(requests, &rpc.Request{Method: "add_stream", Port: d.ports[s.direction], Params: map[string]any{
+				"profile_id": defaultProfile, "stream_id": n + 1, "stream": p.stream,
+			}})
+			if !seen[p.group] {
+				seen[p.group] = true
+				r.groups = append(r.groups, p.group)
+			}
+		}
+	}
+	return d.client.Batch(ctx, requests)
+}
+
+// send starts both ports and returns when both have ended.
+func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
+	// What waits is of before.
+	if _, err := d.client.Events(ctx); err != nil {
+		return err
+	}
+	var requests []*rpc.Request
+	waiting := map[int]bool{}
+	for _, s := range r.schedules {
+		port := d.ports[s.direction]
+		waiting[port] = true
+		requests = append(requests, &rpc.Request{Method: "start_traffic", Port: port, Params: map[string]any{
+			// Without force, a gateway that the streams do not use would have to answer.
+			"profile_id": defaultProfile, "duration": -1.0, "force": true,
+			"mul": map[string]any{"type": "raw", "op": "abs", "value": 1.0},
+		}})
+	}
+	r.startedAt = time.Now()
+	if err := d.client.Batch(ctx, requests); err != nil {
+		return err
+	}
+	started := time.Now()
+	end := started.Add(trial.Duration())
+	limit := end
+	if trial.IntendedFramesPerSecond > 0 {
+		limit = end.Add(overtime(trial))
+	}
+	var stopped time.Time
+	for {
+		now := time.Now()
+		if stopped.IsZero() && !now.Before(limit) {
+			if err := d.stop(ctx, waiting); err != nil {
+				return err
+			}
+			stopped = now
+		}
+		if !stopped.IsZero() && now.Sub(stopped) > stopPatience {
+			return errStuck
+		}
+		pause := quickPoll
+		if left := end.Sub(now); left > near {
+			pause = min(left-near, slowPoll)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+		if err := d.ended(ctx, waiting, time.Now().After(end)); err != nil {
+			return err
+		}
+		if len(waiting) == 0 {
+			break
+		}
+		if pause >= slowPoll {
+			if err := d.watch(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	if trial.IntendedFramesPerSecond == 0 {
+		// What was sent divided by this is a rate: rather too low than too high.
+		started = r.startedAt
+	}
+	r.lasted = time.Since(started)
+	return d.watch(ctx, r)
+}
+
+func (d *Driver) stop(ctx context.Context, waiting map[int]bool) error {
+	var requests []*rpc.Request
+	for port := range waiting {
+		requests = append(requests, &rpc.Request{Method: "stop_traffic", Port: port, Params: profile})
+	}
+	return d.client.Batch(ctx, requests)
+}
+
+// ended takes the ports whose job has ended out of those that are waited for. An
+// event may be of what was stopped before, and the server may lose one: what
+// counts is the port's state, which ask asks for in any case.
+func (d *Driver) ended(ctx context.Context, waiting map[int]bool, ask bool) error {
+	events, err := d.client.Events(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		switch e.Type {
+		case rpc.PortJobDone, rpc.PortStopped, rpc.EventsLost:
+			ask = true
+		case rpc.PortError:
+			return fmt.Errorf("%w: TRex reports a fault of a core that serves port %d", errStuck, e.Port)
+		case rpc.ServerStopped:
+			return fmt.Errorf("%w: it says that it ends", rpc.ErrConnection)
+		}
+	}
+	if !ask {
+		return nil
+	}
+	statuses, err := d.status(ctx)
+	if err != nil {
+		return err
+	}
+	for i, port := range d.ports {
+		if !statuses[i].sending() {
+			delete(waiting, port)
+		}
+	}
+	return nil
+}
+
+// watch notes how busy the sending cores are.
+func (d *Driver) watch(ctx context.Context, r *run) error {
+	var g globalStatistics
+	if err := d.client.Call(ctx, "get_global_stats", nil, &g); err != nil {
+		return err
+	}
+	r.busyPercent = max(r.busyPercent, g.CPUPercent)
+	return nil
+}
+
+// settle waits for frames that are still under way, and reads until the
+// counters stand still.
+func (d *Driver) settle(ctx context.Context, trial measure.Trial, r *run) (reading, error) {
+	if err := sleep(ctx, trial.Settle()); err != nil {
+		return reading{}, err
+	}
+	last, err := d.readGroups(ctx, r.groups)
+	if err != nil {
+		return reading{}, err
+	}
+	r.moving = true
+	for range mostReadings {
+		if err := sleep(ctx, quickPoll); err != nil {
+			return reading{}, err
+		}
+		next, err := d.readGroups(ctx, r.groups)
+		if err != nil {
+			return reading{}, err
+		}
+		if r.moving = !next.same(last); !r.moving {
+			break
+		}
+		last = next
+	}
+	return d.read(ctx, r.groups)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+package zmtp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// soon is until when whatever was cut must have ended, on a busy machine.
+const soon = 5 * time.Second
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if left := leftGoroutines(); left != "" {
+			fmt.Fprintf(os.Stderr, "goroutines are left:\n%s\n", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// leftGoroutines are those that are still in this package when all is closed.
+func leftGoroutines() string {
+	var left string
+	for range 100 {
+		left = ""
+		stacks := make([]byte, 1<<20)
+		all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
+		for _, stack := range all[1:] {
+			if strings.Contains(stack, "internal/traffic/trex") {
+				left += stack + "\n\n"
+			}
+		}
+		if left == "" {
+			return ""
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return left
+}
+
+// peer listens, and does what a test wants with each connection.
+func peer(t *testing.T, do func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stream, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = stream.Close() }()
+		do(stream)
+	}()
+	t.Cleanup(func() { _ = listener.Close(); <-done })
+	return listener.Addr().String()
+}
+
+func echo(t *testing.T) string {
+	return peer(t, func(stream net.Conn) {
+		c, err := Accept(context.Background(), stream, 0)
+		if err != nil {
+			return
+		}
+		for {
+			body, err := c.Receive(context.Background())
+			if err != nil {
+				return
+			}
+			if c.Send(context.Background(), body) != nil {
+				return
+			}
+		}
+	})
+}
+
+func TestExchange(t *testing.T) {
+	c, err := Dial(t.Context(), echo(t), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, length := range []int{0, 1, 255, 256, 1 << 20} {
+		sent := bytes.Repeat([]byte("a"), length)
+		got, err := c.Exchange(t.Context(), sent)
+		if err != nil || !bytes.Equal(got, sent) {
+			t.Fatalf("%d octets: %d came back, %v", length, len(got), err)
+		}
+	}
+	if _, err := c.Exchange(t.Context(), make([]byte, 1<<20+1)); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("an answer above the limit: %v", err)
+	}
+	if _, err := c.Exchange(t.Context(), []byte("a")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the connection goes on after an error: %v", err)
+	}
+}
+
+// drain reads until the other side closes.
+func drain(stream net.Conn) { _, _ = io.Copy(io.Discard, stream) }
+
+// Every step ends with its context, be it cancelled or over, and names itself.
+func TestStepsEndWithTheirContext(t *testing.T) {
+	steps := map[string]struct {
+		peer func(net.Conn)
+		word string
+		size int
+	}{
+		"no greeting":   {drain, "exchanging greetings", 1},
+		"half greeting": {func(s net.Conn) { _, _ = s.Write(greeting()[:12]); drain(s) }, "exchanging greetings", 1},
+		"no READY":      {func(s net.Conn) { _, _ = s.Write(greeting()); drain(s) }, "exchanging socket types", 1},
+		"no answer": {func(s net.Conn) {
+			_, _ = s.Write(append(greeting(), ready(REP)...))
+			drain(s)
+		}, "waiting for an answer", 1},
+		"nobody reads": {func(s net.Conn) {
+			_, _ = s.Write(append(greeting(), ready(REP)...))
+			time.Sleep(time.Second)
+			// More than the buffers of two sockets hold.
+		}, "sending", 32 << 20},
+	}
+	for name, step := range steps {
+		for how, end := range map[string]func() (context.Context, context.CancelFunc){
+			"deadline": func() (context.Context, context.CancelFunc) {
+				return context.WithTimeout(t.Context(), 100*time.Millisecond)
+			},
+			"cancel": func() (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(100*time.Millisecond, cancel)
+				return ctx, cancel
+			},
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				address := peer(t, step.peer)
+				ctx, cancel := end()
+				defer cancel()
+				began := time.Now()
+				c, err := Dial(ctx, address, 0)
+				if err == nil {
+					_, err = c.Exchange(ctx, make([]byte, step.size))
+				}
+				if took := time.Since(began); took > soon {
+					t.Errorf("it took %v", took)
+				}
+				if !errors.Is(err, ctx.Err()) || ctx.Err() == nil || !strings.Contains(fmt.Sprint(err), step.word) {
+					t.Errorf("it is %v", err)
+				}
+			})
+		}
+	}
+}
+
+// A context that was over before finds no connection.
+func TestDialWithAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the test says so")
+	cancel(cause)
+	_, err := Dial(ctx, "127.0.0.1:1", 0)
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
+		t.Errorf("it is %v", err)
+	}
+}
+
+// What comes unasked is not the answer to what is asked next.
+func TestUnaskedAnswer(t *testing.T) {
+	address := peer(t, func(s net.Conn) {
+		c, err := Accept(context.Background(), s, 0)
+		if err != nil {
+			return
+		}
+		_, _ = c.Receive(context.Background())
+		_, _ = s.Write(AppendMessage(AppendMessage(nil, []byte("one")), []byte("another")))
+		drain(s)
+	})
+	c, err := Dial(t.Context(), address, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Exchange(t.Context(), []byte("a")); err != nil || string(got) != "one" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	if got, err := c.Exchange(t.Context(), []byte("b")); !errors.Is(err, ErrProtocol) {
+		t.Errorf("%q was taken, %v", got, err)
+	}
+}
+
+// A server that ends between two messages is told from one that ends in one.
+func TestPeerEnds(t *testing.T) {
+	for name, end := range map[string]struct {
+		sent string
+		want error
+	}{
+		"between": {"", io.EOF},
+		"within":  {"\x01\x00\x00\x05abc", io.ErrUnexpectedEOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := peer(t, func(s net.Conn) {
+				c, err := Accept(context.Background(), s, 0)
+				if err != nil {
+					return
+				}
+				_, _ = c.Receive(context.Background())
+				_, _ = s.Write([]byte(end.sent))
+			})
+			conn, err := Dial(t.Context(), address, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = conn.Exchange(t.Context(), []byte("a"))
+			if !errors.Is(err, end.want) {
+				t.Errorf("it is %v", err)
+			}
+		})
+	}
+}
