@@ -139,7 +139,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest lint bench-driver bench-search
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex lint bench-driver bench-search
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -160,6 +160,10 @@ test-terraform: ## Test and lint the Terraform modules; says when there is no Te
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
+
+test-trex: ## Run the TRex driver against a real server, in network namespaces: make test-trex TREX=/path/_t-rex-64.
+	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
+	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -timeout 20m -v -run 'RealServer' ./internal/traffic/trex ./internal/traffic/trex/server; fi
 
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...

@@ -68,7 +68,9 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 			}
 		case timed:
 			// One mean for each size; the worst of them is the direction's.
-			out.JitterNanoseconds = max(out.JitterNanoseconds, t.Latency.Jitter*1000)
+			if arrived > 1 {
+				out.JitterNanoseconds = max(out.JitterNanoseconds, nanoseconds(t.Latency.Jitter, true))
+			}
 		}
 	}
 	// A refused frame was counted before the port refused it. What arrived was sent

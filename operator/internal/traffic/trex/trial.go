@@ -159,6 +159,9 @@ func (d *Driver) attempt(ctx context.Context, trial measure.Trial, sent func()) 
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	if err := before.fresh(r.schedules); err != nil {
+		return measure.Outcome{}, err
+	}
 	if err := d.send(ctx, trial, &r); err != nil {
 		return measure.Outcome{}, err
 	}
