@@ -70,7 +70,7 @@ func TestInstall(t *testing.T) {
 		"v3.08/_t-rex-64": "program", "v3.08/_t-rex-64-o": "plain program", "v3.08/_t-rex-64-debug": "large",
 		"v3.08/" + library: "library", "v3.08/so/other64/libzmq.so.5": "another machine's",
 		"v3.08/x710_ddp/trex.pkg": "profile", "v3.08/stl/bench.py": "python", "v3.08/automation/client.py": "python",
-		"v3.08/t-rex-64": "wrapper", "v3.08/cap2/dns.yaml": "captured",
+		"v3.08/t-rex-64": "wrapper", "v3.08/astf_schema.json": "schema", "v3.08/cap2/dns.yaml": "captured",
 	})
 	directory := filepath.Join(t.TempDir(), "opt", "trex")
 	out, err := install(tarball, sum, directory)
@@ -80,7 +80,7 @@ func TestInstall(t *testing.T) {
 	if !strings.Contains(out, "TRex v3.08: 0 MB of 0 MB kept") {
 		t.Errorf("does not say the size: %s", out)
 	}
-	want := []string{"_t-rex-64", "_t-rex-64-o", "release", library, "x710_ddp/trex.pkg"}
+	want := []string{"_t-rex-64", "_t-rex-64-o", "astf_schema.json", "release", library, "x710_ddp/trex.pkg"}
 	if diff := cmp.Diff(want, filesIn(t, directory)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -111,7 +111,7 @@ func filesIn(t *testing.T, directory string) []string {
 }
 
 func TestInstallRefuses(t *testing.T) {
-	good := map[string]string{"v3.08/_t-rex-64": "program", "v3.08/so/x86_64/a": "library"}
+	good := map[string]string{"v3.08/_t-rex-64": "program", "v3.08/so/x86_64/a": "library", "v3.08/astf_schema.json": "schema"}
 	for name, test := range map[string]struct {
 		files map[string]string
 		sum   string
@@ -122,10 +122,11 @@ func TestInstallRefuses(t *testing.T) {
 		"a digest in capitals":   {good, strings.Repeat("A", 64), "digits 0-9 and a-f"},
 		"the sources":            {map[string]string{"trex-core/src/a.cpp": "x", "trex-core/so/a": "x"}, "", "has no trex-core/_t-rex-64"},
 		"no libraries":           {map[string]string{"v3.08/_t-rex-64": "x"}, "", "has no v3.08/so"},
+		"no schema":              {map[string]string{"v3.08/_t-rex-64": "x", "v3.08/so/x86_64/a": "x"}, "", "has no v3.08/astf_schema.json"},
 		"two folders":            {map[string]string{"v3.08/_t-rex-64": "x", "v3.07/so/a": "x"}, "", "not one folder"},
 		"files outside":          {map[string]string{"../_t-rex-64": "x", "../so/a": "x"}, "", "not one folder"},
 		"files of the root":      {map[string]string{"/etc/_t-rex-64": "x", "/etc/so/a": "x"}, "", "not one folder"},
-		"a link to another file": {map[string]string{"v3.08/_t-rex-64": "-> ../../../../bin/sh", "v3.08/so/x86_64/a": "x"}, "", "is no program"},
+		"a link to another file": {map[string]string{"v3.08/_t-rex-64": "-> ../../../../bin/sh", "v3.08/so/x86_64/a": "x", "v3.08/astf_schema.json": "x"}, "", "is no program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tarball, sum := release(t, test.files)
