@@ -1,12 +1,13 @@
 package v1alpha1
 
 // Metric is a figure that a criterion can look at.
-// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond;TCPGoodputBitsPerSecond;TCPRetransmits;TCPRoundTripTimeMeanNanoseconds
+// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond;TCPGoodputBitsPerSecond;TCPRetransmits;TCPRoundTripTimeMeanNanoseconds;ConnectionsEstablishedPerSecond;ConnectionsHeld;ConnectionsFailedPartsPerMillion
 type Metric string
 
 // The metrics. Those of throughput belong to a goal, BackToBackFrames and
 // ReceiveRateFramesPerSecond to the frame size alone, those of TCP to a number of
-// connections, all others to a load, where the worse direction counts.
+// connections, those of connections to one of their loads, all others to a load,
+// where the worse direction counts.
 const (
 	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
 	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"
@@ -31,6 +32,9 @@ const (
 	MetricTCPGoodput                    Metric = "TCPGoodputBitsPerSecond"
 	MetricTCPRetransmits                Metric = "TCPRetransmits"
 	MetricTCPRoundTripTimeMean          Metric = "TCPRoundTripTimeMeanNanoseconds"
+	MetricConnectionsEstablished        Metric = "ConnectionsEstablishedPerSecond"
+	MetricConnectionsHeld               Metric = "ConnectionsHeld"
+	MetricConnectionsFailed             Metric = "ConnectionsFailedPartsPerMillion"
 )
 
 // Criterion is a threshold on one metric.
@@ -38,8 +42,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') == has(self.goal)",message="goal is required with a Throughput metric, and forbidden with any other",fieldPath=".goal"
 // +kubebuilder:validation:XValidation:rule="(self.metric.startsWith('Throughput') || self.metric.startsWith('TCP') || self.metric in ['BackToBackFrames', 'ReceiveRateFramesPerSecond']) != has(self.load)",message="load is required with every metric but BackToBackFrames, ReceiveRateFramesPerSecond and the Throughput and TCP ones, and forbidden with those",fieldPath=".load"
 // +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || !self.metric.startsWith('TCP')",message="frameBytes has no meaning for a TCP metric: leave it out, or name streams",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.frameBytes) || !self.metric.startsWith('Connections')",message="frameBytes has no meaning for a Connections metric: leave it out",fieldPath=".frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.streams) || self.metric.startsWith('TCP')",message="streams goes with the TCP metrics alone",fieldPath=".streams"
-// +kubebuilder:validation:XValidation:rule="!has(self.statistic) || self.statistic != 'ConfidenceLimit' || self.metric in ['ThroughputFramesPerSecond', 'LatencyP50Nanoseconds', 'LatencyP99Nanoseconds', 'TCPGoodputBitsPerSecond', 'TCPRetransmits']",message="statistic ConfidenceLimit goes with ThroughputFramesPerSecond, LatencyP50Nanoseconds, LatencyP99Nanoseconds, TCPGoodputBitsPerSecond and TCPRetransmits alone",fieldPath=".statistic"
+// +kubebuilder:validation:XValidation:rule="!has(self.statistic) || self.statistic != 'ConfidenceLimit' || self.metric in ['ThroughputFramesPerSecond', 'LatencyP50Nanoseconds', 'LatencyP99Nanoseconds', 'TCPGoodputBitsPerSecond', 'TCPRetransmits', 'ConnectionsEstablishedPerSecond']",message="statistic ConfidenceLimit goes with ThroughputFramesPerSecond, LatencyP50Nanoseconds, LatencyP99Nanoseconds, TCPGoodputBitsPerSecond, TCPRetransmits and ConnectionsEstablishedPerSecond alone",fieldPath=".statistic"
 type Criterion struct {
 	// name of the criterion, unique in the run.
 	// +required
@@ -60,7 +65,7 @@ type Criterion struct {
 
 	// load at which the metric is meant, with the metrics of a load: a latency
 	// load, a profile of fixedLoad, whose worst repeat counts, or soak, whose worst
-	// interval counts.
+	// interval counts; with the Connections metrics a load of connections.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -111,20 +116,26 @@ const (
 	VerdictFailed VerdictResult = "Failed"
 )
 
-// Verdict is a criterion's outcome for one frame size, or one number of TCP connections.
+// Verdict is a criterion's outcome for one frame size, one number of TCP
+// connections, or one load of connections.
 type Verdict struct {
 	// criterion's name.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Criterion string `json:"criterion,omitempty"`
 
-	// frameBytes is the frame size. Absent with a TCP metric.
+	// frameBytes is the frame size. Absent with a TCP or a Connections metric.
 	// +optional
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 
 	// streams is the number of connections, with a TCP metric.
 	// +optional
 	Streams int32 `json:"streams,omitempty"`
+
+	// load of measurements.connections, with a Connections metric.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
 
 	// result is Passed or Failed.
 	// +required

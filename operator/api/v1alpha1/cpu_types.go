@@ -1,7 +1,7 @@
 package v1alpha1
 
 // CPUFigure says which kind of figure a CPU use stands beside.
-// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak;TCP
+// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak;TCP;Connections
 type CPUFigure string
 
 // What a CPU use stands beside.
@@ -12,6 +12,7 @@ const (
 	CPUAtReceiveRate CPUFigure = "ReceiveRate"
 	CPUAtSoak        CPUFigure = "Soak"
 	CPUAtTCP         CPUFigure = "TCP"
+	CPUAtConnections CPUFigure = "Connections"
 )
 
 // CPUResult is what the device's node and the functions used at one reported
@@ -19,7 +20,7 @@ const (
 // right before the trial and one right behind its last frame. Of several trials
 // it is that of all of them together.
 type CPUResult struct {
-	// figure is Throughput, Latency, FixedLoad, ReceiveRate, Soak or TCP.
+	// figure is Throughput, Latency, FixedLoad, ReceiveRate, Soak, TCP or Connections.
 	// +required
 	Figure CPUFigure `json:"figure,omitempty"`
 

@@ -2,7 +2,7 @@ package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
 // +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.taggedFrame) || !has(self.repeats) || self.repeats == 1",message="latency.taggedFrame repeats its streams itself: leave repeats out and set latency.taggedFrame.streams",fieldPath=".repeats"
-// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate) || has(self.soak) || has(self.tcp)",message="at least one of throughput and latency, or another measurement, is required"
+// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate) || has(self.soak) || has(self.tcp) || has(self.connections)",message="at least one of throughput and latency, or another measurement, is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.soak) || !has(self.soak.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == self.soak.goal))",message="the soak's load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".soak"
 // +kubebuilder:validation:XValidation:rule="!has(self.soak) || !((has(self.latency) && has(self.latency.loads) && self.latency.loads.exists(l, l.name == 'soak')) || (has(self.fixedLoad) && self.fixedLoad.profiles.exists(p, p.name == 'soak')))",message="soak is the name of the soak's load: give the latency load or profile another",fieldPath=".soak"
 // +kubebuilder:validation:XValidation:rule="!has(self.backToBack) || (has(self.throughput) && self.throughput.goals.exists(g, !has(g.lossPartsPerMillion) || g.lossPartsPerMillion == 0))",message="backToBack needs the throughput without loss: add a goal with lossPartsPerMillion 0 to throughput.goals",fieldPath=".backToBack"
@@ -48,6 +48,11 @@ type Measurements struct {
 	// +optional
 	TCP *TCP `json:"tcp,omitempty"`
 
+	// connections measures TCP connections a second and at once, with an exchange
+	// in each. It needs a testbed with driver TRex. Experimental. Absent: not measured.
+	// +optional
+	Connections *Connections `json:"connections,omitempty"`
+
 	// warmUpMilliseconds is the time of the trial before each frame size that
 	// is not counted. Default 1000; 0 leaves it out.
 	// +optional
@@ -72,7 +77,7 @@ type Measurements struct {
 	Neighbors NeighborComparison `json:"neighbors,omitempty"`
 
 	// repeats is how often the whole measurement is made for each frame size:
-	// warm-up, searches and latency loads, and tcp, each time from the start. The figures
+	// warm-up, searches and latency loads, tcp and connections, each time from the start. The figures
 	// are then means, with statistics beside them. Default 1. The calibration is
 	// made once.
 	// +optional

@@ -205,11 +205,11 @@ type StressorReport struct {
 
 // NeighborDifference is one figure without and with the neighbours.
 type NeighborDifference struct {
-	// frameBytes is the frame size. Absent for TCP.
+	// frameBytes is the frame size. Absent for TCP and connections.
 	// +optional
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 
-	// streams is the number of TCP connections. Absent for frames.
+	// streams is the number of TCP connections. Absent for frames and for loads of connections.
 	// +optional
 	Streams int32 `json:"streams,omitempty"`
 

@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/netnstest"
 	"vnfbench.io/operator/internal/traffic/trex"
 	"vnfbench.io/operator/internal/traffic/trex/astf"
 	"vnfbench.io/operator/internal/traffic/trex/server"
@@ -186,5 +190,59 @@ func TestServerOfAnotherPath(t *testing.T) {
 	}
 	if !slices.Equal(d.events, []string{"close server a", "close server b"}) || paths.running != nil {
 		t.Errorf("got %q", d.events)
+	}
+}
+
+// TRex itself is opened as the measurer does it, port to port, where the
+// environment variable TREX names a release.
+func TestRealTRex(t *testing.T) {
+	directory := os.Getenv("TREX")
+	if directory == "" {
+		t.Skip("TREX names no TRex: the folder of a release of v3.08")
+	}
+	pod := netnstest.New(t, "pod")
+	netnstest.Cable(t,
+		netnstest.End{Namespace: pod, Interface: "west", MAC: "02:00:00:00:00:01"},
+		netnstest.End{Namespace: pod, Interface: "east", MAC: "02:00:00:00:00:02"})
+	path := pathOf("west")
+	path.Streams = []measure.Stream{
+		{Direction: measure.Forward, SourceMAC: "02:00:00:00:00:01", DestinationMAC: "02:00:00:00:00:02",
+			SourceAddress: netip.MustParseAddr("198.18.0.10"), DestinationAddress: netip.MustParseAddr("198.19.0.10"), SourcePort: 1024, DestinationPort: 1},
+		{Direction: measure.Reverse, SourceMAC: "02:00:00:00:00:02", DestinationMAC: "02:00:00:00:00:01",
+			SourceAddress: netip.MustParseAddr("198.19.0.10"), DestinationAddress: netip.MustParseAddr("198.18.0.10"), SourcePort: 1024, DestinationPort: 1},
+	}
+	paths := newTRexPaths(slog.New(slog.NewTextHandler(t.Output(), nil)), nil)
+	start := paths.start
+	paths.start = func(ctx context.Context, c server.Config) (trexServer, error) {
+		c.Directory, c.StateDirectory = directory, t.TempDir()
+		return start(ctx, c)
+	}
+	pod.Must(t, func() (err error) {
+		driver, err := (&drivers{trex: paths}).Open(t.Context(), path, measure.DriverSettings{
+			Name: "TRex", TRex: &measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1},
+		})
+		if err != nil {
+			return errors.Join(err, paths.close())
+		}
+		defer func() { err = errors.Join(err, driver.Close()) }()
+		if notes := driver.Description().Fallbacks; !slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, "CPU") }) {
+			t.Logf("the pod has CPUs enough: %q", notes)
+		}
+		outcome, err := driver.Measure(t.Context(), measure.Trial{
+			FrameBytes: 64, IntendedFramesPerSecond: 2000, DurationNanoseconds: 1e9, SettleNanoseconds: 2e8,
+		})
+		if err != nil {
+			return err
+		}
+		for _, d := range outcome.Directions {
+			if d.SentFrames != 2000 || d.ReceivedFrames != d.SentFrames {
+				t.Errorf("%+v", d)
+			}
+		}
+		t.Logf("%+v", outcome)
+		return nil
+	})
+	if paths.running != nil {
+		t.Error("the server was left")
 	}
 }

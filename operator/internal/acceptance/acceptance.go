@@ -10,12 +10,13 @@ import (
 )
 
 // Evaluate returns a verdict for each criterion, in their order, and each frame
-// size that it means; those about TCP are EvaluateTCP's. Without a figure the verdict is Failed: what was not
+// size that it means; those about TCP are EvaluateTCP's, those about connections
+// EvaluateConnections'. Without a figure the verdict is Failed: what was not
 // measured has not been kept.
 func Evaluate(criteria []v1alpha1.Criterion, frameBytes []int32, results []v1alpha1.FrameResult) []v1alpha1.Verdict {
 	var verdicts []v1alpha1.Verdict
 	for _, criterion := range criteria {
-		if AboutTCP(criterion) {
+		if AboutTCP(criterion) || AboutConnections(criterion) {
 			continue
 		}
 		for _, size := range FrameSizes(criterion, frameBytes) {

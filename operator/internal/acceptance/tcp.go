@@ -95,13 +95,15 @@ func tcpValue(criterion v1alpha1.Criterion, d v1alpha1.TCPDirectionResult) (int6
 	return value, nil
 }
 
-// Subject names what a verdict is about: "64 bytes", "4 TCP connections".
+// Subject names what a verdict is about: "64 bytes", "4 TCP connections", "load web".
 func Subject(verdict v1alpha1.Verdict) string {
 	switch {
 	case verdict.Streams == 1:
 		return "1 TCP connection"
 	case verdict.Streams > 1:
 		return fmt.Sprintf("%d TCP connections", verdict.Streams)
+	case verdict.Load != "":
+		return "load " + verdict.Load
 	}
 	return fmt.Sprintf("%d bytes", verdict.FrameBytes)
 }

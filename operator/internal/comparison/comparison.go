@@ -14,8 +14,9 @@ import (
 
 // Side is one of the two measurements.
 type Side struct {
-	Frames []v1alpha1.FrameResult
-	TCP    *v1alpha1.TCPResult
+	Frames      []v1alpha1.FrameResult
+	TCP         *v1alpha1.TCPResult
+	Connections *v1alpha1.ConnectionsResult
 }
 
 // mostRows is the API's bound of the list.
@@ -67,6 +68,13 @@ func Of(without, with Side) []v1alpha1.NeighborDifference {
 			}
 		}
 	}
+	if without.Connections != nil {
+		for _, load := range without.Connections.Loads {
+			for _, metric := range []v1alpha1.Metric{v1alpha1.MetricConnectionsEstablished, v1alpha1.MetricConnectionsHeld, v1alpha1.MetricConnectionsFailed} {
+				add(v1alpha1.NeighborDifference{Load: load.Name, Metric: metric})
+			}
+		}
+	}
 	return out
 }
 
@@ -95,9 +103,12 @@ func (s Side) figure(row v1alpha1.NeighborDifference) *int64 {
 		criterion.AtMost = new(int64(0))
 	}
 	value, err := int64(0), error(nil)
-	if acceptance.AboutTCP(criterion) {
+	switch {
+	case acceptance.AboutTCP(criterion):
 		value, err = acceptance.TCPFigure(criterion, row.Streams, s.TCP)
-	} else {
+	case acceptance.AboutConnections(criterion):
+		value, err = acceptance.ConnectionsFigure(criterion, s.Connections)
+	default:
 		value, err = acceptance.Figure(criterion, row.FrameBytes, s.Frames)
 	}
 	if err != nil {

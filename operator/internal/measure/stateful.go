@@ -98,7 +98,8 @@ type ConnectionsOutcome struct {
 	HeldAtEnd  int64 `json:"heldAtEnd,omitempty"`
 	// Retransmits are segments that clients and servers sent again; SYNs are in it.
 	Retransmits int64 `json:"retransmits,omitempty"`
-	// GeneratorCPUPartsPerMillion is how busy the generator's sending threads were, at the most.
+	// GeneratorCPUPartsPerMillion is how busy the generator's sending threads were
+	// at the end of the time that counts.
 	GeneratorCPUPartsPerMillion int64 `json:"generatorCPUPartsPerMillion"`
 	// Tool is the program with its version.
 	Tool string `json:"tool,omitempty"`

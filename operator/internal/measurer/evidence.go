@@ -35,10 +35,10 @@ func (m *Measurer) forget() {
 	}
 }
 
-// sendingTime is how long a chain carried a trial's traffic: with TCP, the time
-// that does not count included.
+// sendingTime is how long a chain carried a trial's traffic: with TCP and with
+// connections, the time that does not count included.
 func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
-	if trial.TCP != nil {
+	if trial.TCP != nil || trial.Connections != nil {
 		return time.Duration(outcome.TotalNanoseconds) - trial.Settle()
 	}
 	return time.Duration(outcome.SendingNanoseconds)

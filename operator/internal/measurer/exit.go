@@ -82,6 +82,10 @@ func logTrial(log *slog.Logger, r measure.Record, why string) {
 		logTCP(log, r)
 		return
 	}
+	if r.Outcome.Connections != nil {
+		logConnections(log, r)
+		return
+	}
 	var worst uint64
 	for _, d := range r.Outcome.Directions {
 		worst = max(worst, d.Latency.P99Nanoseconds)

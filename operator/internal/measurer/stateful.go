@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -38,4 +39,14 @@ func (m *Measurer) useStateful(ctx context.Context) error {
 	state := m.store.Generator()
 	state.Machine = m.Machine
 	return m.store.SetGenerator(state)
+}
+
+// logConnections is one line for a trial of connections.
+func logConnections(log *slog.Logger, r measure.Record) {
+	o := r.Outcome.Connections
+	log.Info("trial", "index", r.Index, "stage", r.Stage, "load", r.Load, "repeat", r.Repeat,
+		"durationSeconds", r.Trial.Duration().Seconds(), "intendedConnectionsPerSecond", r.Trial.Connections.ConnectionsPerSecond,
+		"attemptsPerSecond", o.AttemptsPerSecond(), "establishedPerSecond", o.EstablishedPerSecond(), "concurrent", o.Concurrent,
+		"attempts", o.Attempts, "completed", o.Completed, "reset", o.Reset, "timedOut", o.TimedOut, "unfinished", o.Unfinished,
+		"generatorCPUPartsPerMillion", o.GeneratorCPUPartsPerMillion, "valid", r.Outcome.Valid(), "doubts", r.Outcome.Doubts)
 }

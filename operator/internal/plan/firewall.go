@@ -16,7 +16,7 @@ const bytesPerRule = 2 << 10
 // firewallOf is what function Firewall filters; nil for any other. Absent
 // settings are the API's defaults, which the API server fills in only where the
 // object is there.
-func firewallOf(function v1alpha1.NetworkFunction, traffic v1alpha1.Traffic) *vnf.Firewall {
+func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.BenchmarkRunSpec) *vnf.Firewall {
 	if function.Function != v1alpha1.FunctionFirewall {
 		return nil
 	}
@@ -35,10 +35,10 @@ func firewallOf(function v1alpha1.NetworkFunction, traffic v1alpha1.Traffic) *vn
 		DefaultPolicy: string(cmp.Or(spec.DefaultPolicy, v1alpha1.VerdictDrop)),
 	}
 	if firewall.MatchBy == vnf.MatchByPort {
-		firewall.TrafficPorts = trafficPorts(traffic)
+		firewall.TrafficPorts = trafficPorts(run.Traffic)
 	}
 	if firewall.Mode == vnf.ModeStateful {
-		firewall.TrackedFlows = trackedFlows(traffic)
+		firewall.TrackedFlows = max(trackedFlows(run.Traffic), trackedConnections(run.Measurements))
 	}
 	return firewall
 }

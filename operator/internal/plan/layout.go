@@ -120,7 +120,7 @@ func configure(in Input, index int, segments []Segment) vnf.Config {
 	config := vnf.Config{
 		Function: string(function.Function),
 		Name:     function.Name,
-		Firewall: firewallOf(function, in.Run.Spec.Traffic),
+		Firewall: firewallOf(function, in.Run.Spec),
 		Gateway:  tunnelOf(in, index, segments),
 	}
 	if isBridging(function) {

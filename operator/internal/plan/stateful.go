@@ -28,7 +28,8 @@ func usesTRex(in Input) bool {
 
 // makesConnections says that the generator itself makes TCP connections in this run.
 func makesConnections(in Input) bool {
-	return usesTRex(in) && in.Run.Spec.Measurements.TCP != nil
+	measurements := in.Run.Spec.Measurements
+	return usesTRex(in) && (measurements.TCP != nil || measurements.Connections != nil)
 }
 
 // statefulOf are clients and servers in the networks behind the generator's
@@ -60,12 +61,17 @@ func segmentBytes(in Input) int {
 
 // checkStateful wants of TRex's TCP what it has.
 func checkStateful(in Input) error {
+	if in.Run.Spec.Measurements.Connections != nil && !usesTRex(in) {
+		return fail(v1alpha1.ReasonNotOfferedByDriver,
+			"name a testbed with driver TRex in the run's spec.testbedRef, or leave measurements.connections out",
+			"measurements.connections needs a generator with a TCP of its own, and testbed %q has driver %s", in.Testbed.Name, in.Testbed.Spec.Generator.Driver)
+	}
 	if !makesConnections(in) {
 		return nil
 	}
 	if side := taggedPort(in); side != "" {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
-			fmt.Sprintf("leave measurements.tcp out, or the testbed's spec.ports.%s.vlan", side),
+			fmt.Sprintf("leave measurements.tcp and measurements.connections out, or the testbed's spec.ports.%s.vlan", side),
 			"TRex's TCP sends no VLAN tags here, and port %s of testbed %q has one", side, in.Testbed.Name)
 	}
 	tcp := in.Run.Spec.Measurements.TCP
@@ -88,4 +94,47 @@ func checkStateful(in Input) error {
 			"segments of %d bytes do not fit the MTU of %d bytes of testbed %q", *tcp.MSSBytes, in.Testbed.Spec.Ports.MTUBytes, in.Testbed.Name)
 	}
 	return nil
+}
+
+func instructConnections(asked *v1alpha1.Connections) *measure.ConnectionsInstructions {
+	if asked == nil {
+		return nil
+	}
+	instructions := &measure.ConnectionsInstructions{}
+	for _, load := range asked.Loads {
+		instruction := measure.ConnectionLoad{
+			Name: load.Name, DurationNanoseconds: wholeSeconds(load.DurationSeconds),
+			ConnectionsTrial: measure.ConnectionsTrial{
+				ConnectionsPerSecond: load.ConnectionsPerSecond, RequestBytes: int(load.RequestBytes), ResponseBytes: int(load.ResponseBytes),
+			},
+		}
+		if load.ConcurrentConnections != nil {
+			instruction.ConcurrentConnections = *load.ConcurrentConnections
+		}
+		instructions.Loads = append(instructions.Loads, instruction)
+	}
+	return instructions
+}
+
+// lingeringSeconds is how long connection tracking remembers a connection that
+// has ended: nf_conntrack_tcp_timeout_time_wait's default.
+const lingeringSeconds = 120
+
+// trackedConnections is how many connections tracking has to hold at once: those
+// that are held, and those that have ended within lingeringSeconds, at most all.
+func trackedConnections(measurements v1alpha1.Measurements) int {
+	if measurements.Connections == nil {
+		return 0
+	}
+	var all, rate, held int64
+	for _, load := range measurements.Connections.Loads {
+		if load.ConcurrentConnections != nil {
+			all += *load.ConcurrentConnections
+			held = max(held, *load.ConcurrentConnections)
+		} else {
+			all += load.ConnectionsPerSecond * int64(load.DurationSeconds+1)
+		}
+		rate = max(rate, load.ConnectionsPerSecond)
+	}
+	return int(min(all*int64(max(1, measurements.Repeats)), held+rate*lingeringSeconds))
 }

@@ -15,7 +15,7 @@ const (
 func WantsEvidence(stage measure.Stage) bool {
 	switch stage {
 	case measure.StageThroughput, measure.StageLatency, measure.StageFixedLoad, measure.StageFrameLossRate,
-		measure.StageReceiveRate, measure.StageSoak, measure.StageTCP:
+		measure.StageReceiveRate, measure.StageSoak, measure.StageTCP, measure.StageConnections:
 		return true
 	}
 	return false

@@ -95,8 +95,8 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	out.Neighbors = &v1alpha1.NeighborsReport{
 		Loads: loads(instr, records),
 		Comparison: comparison.Of(
-			comparison.Side{Frames: without.Frames, TCP: without.TCP},
-			comparison.Side{Frames: out.Frames, TCP: out.TCP}),
+			comparison.Side{Frames: without.Frames, TCP: without.TCP, Connections: without.Connections},
+			comparison.Side{Frames: out.Frames, TCP: out.TCP, Connections: out.Connections}),
 	}
 	out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
 	for _, w := range without.Warnings {

@@ -83,7 +83,7 @@ func next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes) == 0 && instr.TCP == nil:
+	case len(instr.FrameBytes) == 0 && instr.TCP == nil && instr.Connections == nil:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
 	case len(instr.FrameBytes) > 0 && instr.Throughput == nil && instr.Latency == nil && !asked(instr):
 		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
@@ -108,6 +108,9 @@ func validate(instr measure.Instructions) error {
 		return fmt.Errorf("%w: %w", ErrInstructions, err)
 	}
 	if err := validateTCP(instr.TCP); err != nil {
+		return err
+	}
+	if err := validateConnections(instr); err != nil {
 		return err
 	}
 	if err := instr.CheckMixes(); err != nil {

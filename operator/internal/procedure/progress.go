@@ -57,6 +57,8 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 		return time.Duration(w.instr.WarmUpNanoseconds) + settle
 	case measure.StageTCP:
 		return w.expectedTCP()
+	case measure.StageConnections:
+		return w.expectedConnections(ph.connections)
 	case measure.StageLatency:
 		return w.cost(w.instr.Latency.Trials(), w.instr.Latency.TrialNanoseconds)
 	case measure.StageThroughput:
@@ -110,6 +112,8 @@ func (w *walk) stage() string {
 		return "warm-up, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	case measure.StageTCP:
 		return connections(p.streams) + w.ofRepeat(p.phase)
+	case measure.StageConnections:
+		return truncate(fmt.Sprintf("connections at load %s%s", p.load.Name, w.ofRepeat(p.phase)), 200)
 	case measure.StageThroughput:
 		return "throughput, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	}

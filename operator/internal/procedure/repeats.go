@@ -46,7 +46,7 @@ func repeated(list []phase, repeats int) []phase {
 // repeats says that the phase is made again in each repeat.
 func (p phase) repeats() bool {
 	switch p.stage {
-	case measure.StageWarmUp, measure.StageThroughput, measure.StageLatency, measure.StageTCP:
+	case measure.StageWarmUp, measure.StageThroughput, measure.StageLatency, measure.StageTCP, measure.StageConnections:
 		return true
 	}
 	return false

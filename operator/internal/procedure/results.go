@@ -16,6 +16,8 @@ type Figures struct {
 	Frames []v1alpha1.FrameResult
 	// TCP is nil before the first trial of TCP connections has ended.
 	TCP *v1alpha1.TCPResult `json:",omitempty"`
+	// Connections is nil before the first trial of them has ended.
+	Connections *v1alpha1.ConnectionsResult `json:",omitempty"`
 	// Summary is nil before the first frame size has a figure.
 	Summary *v1alpha1.ResultSummary
 	// Calibration holds the frame sizes whose calibration is complete.
@@ -29,7 +31,7 @@ type Figures struct {
 // results is Results of one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
 	w := play(instr, records)
-	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult()}
+	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult(), Connections: w.connectionsResult()}
 	for _, frameBytes := range instr.FrameBytes {
 		frame := v1alpha1.FrameResult{
 			FrameBytes: int32(frameBytes),

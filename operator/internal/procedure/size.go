@@ -21,6 +21,8 @@ func ExpectedBytes(instr measure.Instructions) int {
 		switch stage {
 		case measure.StageTCP:
 			bytes = tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
+		case measure.StageConnections:
+			bytes = connectionsRecordBytes
 		case measure.StageBackToBack:
 			bytes = burstBytes
 		}

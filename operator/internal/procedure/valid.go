@@ -54,7 +54,7 @@ func objection(r measure.Record) string {
 			why = append(why, fmt.Sprintf("%s (%s)", d.Detail, d.Code))
 		}
 	}
-	if len(r.Outcome.Directions) == 0 && r.Outcome.TCP == nil {
+	if len(r.Outcome.Directions) == 0 && r.Outcome.TCP == nil && r.Outcome.Connections == nil {
 		why = append(why, "no direction was measured")
 	}
 	for _, d := range r.Outcome.Directions {

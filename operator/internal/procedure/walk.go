@@ -21,6 +21,8 @@ type phase struct {
 	streams int
 	// stateful says that the generator itself makes them.
 	stateful bool
+	// connections is the load in stage Connections.
+	connections *measure.ConnectionLoad
 }
 
 // phases are the parts of the measurement in their order. The calibration of
@@ -49,6 +51,7 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, furtherPhases(instr, frameBytes)...)
 	}
 	out = append(out, tcpPhases(instr)...)
+	out = append(out, connectionPhases(instr)...)
 	return repeated(out, instr.Repeats)
 }
 
@@ -175,6 +178,8 @@ func (w *walk) fill(p *part, records []measure.Record) error {
 		return w.fillLatency(p, records)
 	case measure.StageTCP:
 		return w.fillTCP(p, records)
+	case measure.StageConnections:
+		return w.fillConnections(p, records)
 	case measure.StageWarmUp:
 		rate, err := w.warmUpRate(p.frameBytes)
 		if err != nil {

@@ -71,7 +71,8 @@ func (w *walk) warnings() []v1alpha1.Warning {
 		w.warnEvidence(d, frameBytes)
 	}
 	w.warnTCP(d)
-	// Trials of TCP have no frame size.
+	w.warnConnections(d)
+	// Trials of TCP and of connections have no frame size.
 	w.warnInvalid(d, 0)
 	w.warnDoubts(d, 0)
 	w.warnEvidence(d, 0)

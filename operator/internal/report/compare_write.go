@@ -86,7 +86,7 @@ var shown = map[string]struct {
 var figureTitles = map[string]string{
 	"throughput": "Throughput", "latency": "One-way latency", "firstFrame": "First frame", "fixedLoad": "Fixed load",
 	"fixedLoadWorst": "Fixed load, the worst of all repeats", "frameLossRate": "Frame loss rate", "backToBack": "Back-to-back frames",
-	"receiveRate": "Maximum receive rate", "soak": "Soak", "soakWorst": "Soak, the worst", "tcp": "TCP",
+	"receiveRate": "Maximum receive rate", "soak": "Soak", "soakWorst": "Soak, the worst", "tcp": "TCP", "connections": "Connections",
 	"throughputCPU": "Cores used at throughput", "latencyCPU": "Cores used at latency's loads", "fixedLoadCPU": "Cores used at the fixed load",
 	"receiveRateCPU": "Cores used at the receive rate", "soakCPU": "Cores used during the soak",
 	"throughputCounters": "Counters at throughput", "latencyCounters": "Counters at latency's loads", "fixedLoadCounters": "Counters at the fixed load",

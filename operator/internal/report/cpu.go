@@ -30,7 +30,7 @@ func countIfKnown(n *int64) string {
 func figureName(c use) string {
 	words := map[v1alpha1.CPUFigure]string{
 		v1alpha1.CPUAtThroughput: "throughput", v1alpha1.CPUAtLatency: "latency", v1alpha1.CPUAtFixedLoad: "fixed load",
-		v1alpha1.CPUAtReceiveRate: "receive rate", v1alpha1.CPUAtSoak: "soak", v1alpha1.CPUAtTCP: "TCP",
+		v1alpha1.CPUAtReceiveRate: "receive rate", v1alpha1.CPUAtSoak: "soak", v1alpha1.CPUAtTCP: "TCP", v1alpha1.CPUAtConnections: "connections",
 	}
 	name := strings.TrimSpace(words[c.Figure] + " " + c.Name)
 	switch {
@@ -66,14 +66,18 @@ func eachCPU(doc Document, visit func(c use)) {
 			visit(use{CPUResult: c, frameBytes: frame.FrameBytes, mix: frame.Mix})
 		}
 	}
-	if doc.TCP == nil {
-		return
-	}
-	for _, s := range doc.TCP.Streams {
-		if s.CPU != nil {
-			visit(use{CPUResult: *s.CPU, streams: s.Streams})
+	if doc.TCP != nil {
+		for _, s := range doc.TCP.Streams {
+			if s.CPU != nil {
+				visit(use{CPUResult: *s.CPU, streams: s.Streams})
+			}
 		}
 	}
+	eachConnections(doc, func(l v1alpha1.ConnectionsLoadResult) {
+		if l.CPU != nil {
+			visit(use{CPUResult: *l.CPU})
+		}
+	})
 }
 
 func nodeCPUSection(doc Document) section {
@@ -347,6 +351,9 @@ func cpuRow(doc Document, c use, function, kind string) row {
 	case c.Figure == v1alpha1.CPUAtTCP:
 		r["figure"] = "tcp" + kind
 		r.set("streams", int64(c.streams))
+		return r
+	case c.Figure == v1alpha1.CPUAtConnections:
+		r["load"] = c.Name
 		return r
 	case c.Figure == v1alpha1.CPUAtThroughput:
 		r["goal"] = c.Name

@@ -29,14 +29,14 @@ var (
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
 	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead,
-		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead, neighborHead)...)...)
+		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead, neighborHead, connectionsHead())...)...)
 	trialHead = append(append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
 		"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
 	}, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix",
 		"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds",
-		"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(tcpTrialHead(), "neighbors")...)
+		"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(append(tcpTrialHead(), "neighbors"), connectionsTrialHead()...)...)
 	taggedHead = []string{
 		"taggedSentFrames", "taggedReceivedFrames", "taggedMinNanoseconds", "taggedMeanNanoseconds", "taggedMaxNanoseconds",
 		"taggedStandardDeviationNanoseconds",
@@ -114,7 +114,7 @@ func resultRows(doc Document) []row {
 	rows = append(rows, backToBackRows(doc)...)
 	rows = append(rows, receiveRateRows(doc)...)
 	rows = append(rows, soakRows(doc)...)
-	return slices.Concat(rows, cpuRows(doc), tcpRows(doc), neighborRows(doc))
+	return slices.Concat(rows, cpuRows(doc), tcpRows(doc), connectionsRows(doc), neighborRows(doc))
 }
 
 func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {
@@ -239,6 +239,7 @@ func trialRows(doc Document) []row {
 			r.setDirection(d)
 		}
 		r.setTCP(record.Trial, record.Outcome)
+		r.setConnections(record.Trial, record.Outcome)
 		rows = append(rows, r)
 	}
 	return rows

@@ -23,7 +23,7 @@ func deviations(spec v1alpha1.BenchmarkRunSpec, results []v1alpha1.FrameResult) 
 	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
 	m := spec.Measurements
-	if m.TCP != nil && !measuresFrames(m) {
+	if !measuresFrames(m) {
 		return nil // RFC 2544 has no TCP
 	}
 	if m.Throughput != nil {

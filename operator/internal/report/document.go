@@ -78,9 +78,11 @@ type Document struct {
 	TCP *v1alpha1.TCPResult `json:"tcp,omitempty"`
 	// Scaling is that of TCP's goodput over the number of connections, with two
 	// numbers or more.
-	Scaling    []Scaling          `json:"scaling,omitempty"`
-	Acceptance []v1alpha1.Verdict `json:"acceptance"`
-	Warnings   []v1alpha1.Warning `json:"warnings"`
+	Scaling []Scaling `json:"scaling,omitempty"`
+	// Connections is absent where they were not measured.
+	Connections *v1alpha1.ConnectionsResult `json:"connections,omitempty"`
+	Acceptance  []v1alpha1.Verdict          `json:"acceptance"`
+	Warnings    []v1alpha1.Warning          `json:"warnings"`
 	// Deviations from RFC 2544's trials, one sentence each (RFC 9971 asks for them).
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
@@ -152,6 +154,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Results:       orEmpty(status.Results),
 		TCP:           status.TCP,
 		Scaling:       tcpScaling(status.TCP),
+		Connections:   status.Connections,
 		Acceptance:    orEmpty(status.Acceptance),
 		Warnings:      orEmpty(status.Warnings),
 		Deviations:    orEmpty(deviations(run.Spec, status.Results)),

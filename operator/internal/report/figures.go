@@ -215,7 +215,7 @@ func trialSection(doc Document, l letters) section {
 		number("Forwarded kfps"), number("Sending s"), number("Loss ppm"), number("p99 " + l.micro + "s"), left("Valid"), left("Doubts"),
 	}}
 	for _, r := range doc.Trials {
-		if r.Outcome.TCP != nil {
+		if r.Outcome.TCP != nil || r.Outcome.Connections != nil {
 			s.rows = append(s.rows, []string{
 				count(r.Index), string(r.Stage), orNone(r.Load), none, none, none, none,
 				seconds(r.Outcome.SendingNanoseconds), none, none, yesOrNo(r.Outcome.Valid()), orNone(doubtCodes(r.Outcome)),

@@ -167,7 +167,8 @@ func criterionCases(doc Document) []junitCase {
 	return cases
 }
 
-// subjects are what a criterion looks at: frame sizes, or numbers of TCP connections.
+// subjects are what a criterion looks at: frame sizes, numbers of TCP connections,
+// or a load of connections.
 func subjects(doc Document, criterion v1alpha1.Criterion) []string {
 	var out []string
 	if acceptance.AboutTCP(criterion) {
@@ -175,6 +176,9 @@ func subjects(doc Document, criterion v1alpha1.Criterion) []string {
 			out = append(out, acceptance.Subject(v1alpha1.Verdict{Streams: streams}))
 		}
 		return out
+	}
+	if acceptance.AboutConnections(criterion) {
+		return []string{acceptance.Subject(v1alpha1.Verdict{Load: criterion.Load})}
 	}
 	for _, size := range acceptance.FrameSizes(criterion, doc.Spec.Traffic.MeasuredFrameBytes()) {
 		out = append(out, acceptance.Subject(v1alpha1.Verdict{FrameBytes: size}))

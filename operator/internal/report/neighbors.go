@@ -42,6 +42,8 @@ func differenceSection(doc Document) section {
 		of := fmt.Sprintf("%d bytes", d.FrameBytes)
 		if d.Streams > 0 {
 			of = fmt.Sprintf("%d TCP streams", d.Streams)
+		} else if d.FrameBytes == 0 {
+			of = "connections"
 		}
 		s.rows = append(s.rows, []string{
 			of, string(d.Metric), orNone(d.Goal + d.Load), known(d.Without, count[int64]), known(d.With, count[int64]),

@@ -87,7 +87,7 @@ func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 
 func TestGolden(t *testing.T) {
 	runs := map[string]func(*testing.T) (*v1alpha1.BenchmarkRun, []measure.Record){
-		"refused": fixture, "running": running, "broken": broken, "repeated": repeated, "further": further, "tcp": tcp,
+		"refused": fixture, "running": running, "broken": broken, "repeated": repeated, "further": further, "tcp": tcp, "connections": connections,
 	}
 	tests := map[string]struct {
 		run    string
@@ -119,6 +119,11 @@ func TestGolden(t *testing.T) {
 		"tcp.csv":            {"tcp", FormatCSV, Options{}},
 		"tcp-trials.csv":     {"tcp", FormatCSV, Options{Trials: true}},
 		"tcp.xml":            {"tcp", FormatJUnit, Options{}},
+		"connections.txt":    {"connections", FormatTable, Options{Trials: true}},
+		"connections.md":     {"connections", FormatMarkdown, Options{}},
+		"connections.json":   {"connections", FormatJSON, Options{}},
+		"connections.csv":    {"connections", FormatCSV, Options{}},
+		"connections.xml":    {"connections", FormatJUnit, Options{}},
 		"broken.xml":         {"broken", FormatJUnit, Options{}},
 	}
 	for name, tc := range tests {
@@ -214,6 +219,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	doc.Neighbors = neighborsReport()
 	doc.TCP = tcpResults()
 	doc.Scaling, doc.Trials = tcpScaling(doc.TCP), append(doc.Trials, tcpRecords()...)
+	doc.Connections, doc.Trials = connectionsResults(), append(doc.Trials, connectionsRecords()...)
 	for name, tc := range map[string]struct {
 		head []string
 		rows []row

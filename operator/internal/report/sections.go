@@ -36,6 +36,8 @@ func sections(doc Document, opts Options, l letters) []section {
 		tcpScalingSection(doc),
 		tcpRepeats(doc),
 		tcpIntervals(doc),
+		connectionsSection(doc),
+		connectionsRepeats(doc),
 		neighborSection(doc),
 		differenceSection(doc),
 		acceptanceSection(doc),
@@ -129,7 +131,7 @@ func acceptanceSection(doc Document) section {
 	s := section{title: "Acceptance", columns: []column{left("Criterion"), number("Frame bytes"), left("Verdict"), left("Finding")}}
 	for _, v := range doc.Acceptance {
 		about := count(v.FrameBytes)
-		if v.Streams > 0 {
+		if v.Streams > 0 || v.Load != "" {
 			about, s.columns[1].head = acceptance.Subject(v), "About"
 		}
 		s.rows = append(s.rows, []string{v.Criterion, about, string(v.Result), v.Message})

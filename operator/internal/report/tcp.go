@@ -137,7 +137,7 @@ func eachTCP(doc Document, visit func(streams int32, d v1alpha1.TCPDirectionResu
 
 // measuresFrames says that something was asked for of frames.
 func measuresFrames(m v1alpha1.Measurements) bool {
-	m.TCP, m.Repeats, m.SettleMilliseconds, m.WarmUpMilliseconds = nil, 0, 0, nil
+	m.TCP, m.Connections, m.Repeats, m.SettleMilliseconds, m.WarmUpMilliseconds = nil, nil, 0, 0, nil
 	return m != (v1alpha1.Measurements{})
 }
 

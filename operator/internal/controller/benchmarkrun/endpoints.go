@@ -97,3 +97,15 @@ func tcpHeadline(result *v1alpha1.TCPResult) string {
 	}
 	return fmt.Sprintf("TCP goodput of streams %d in direction %s is %d bits/s; ", first.Streams, slower.Direction, slower.GoodputBitsPerSecond)
 }
+
+// connectionsHeadline is the first load of connections.
+func connectionsHeadline(result *v1alpha1.ConnectionsResult) string {
+	if result == nil || len(result.Loads) == 0 {
+		return ""
+	}
+	first := result.Loads[0]
+	if first.HeldConnections != nil {
+		return fmt.Sprintf("load %s holds %d of %d connections; ", first.Name, *first.HeldConnections, *first.IntendedConcurrentConnections)
+	}
+	return fmt.Sprintf("load %s has %d of %d connections/s; ", first.Name, *first.EstablishedConnectionsPerSecond, first.IntendedConnectionsPerSecond)
+}

@@ -15,7 +15,7 @@ func tcpAsked(s *scope) { s.run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: [
 
 // byGenerator has the generator make the connections itself.
 func byGenerator(s *scope) {
-	s.plan = &plan.Plan{Instructions: measure.Instructions{Stateful: &measure.Stateful{}}}
+	s.plan.Instructions.Stateful = &measure.Stateful{}
 }
 
 // chainPods are the names of all pods that must be ready before the chain is.

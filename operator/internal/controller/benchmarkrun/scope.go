@@ -291,7 +291,8 @@ func (s *scope) objectOf(f *v1alpha1.NetworkFunction) client.Object {
 // verdicts judge the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
 	verdicts := acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
-	return append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Acceptance, s.run.Spec.Measurements.TCP, s.figures.TCP)...)
+	verdicts = append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Acceptance, s.run.Spec.Measurements.TCP, s.figures.TCP)...)
+	return append(verdicts, acceptance.EvaluateConnections(s.run.Spec.Acceptance, s.figures.Connections)...)
 }
 
 // verdict is the outcome of a run that was measured.

@@ -109,6 +109,9 @@ func (w *writer) facts() {
 	if w.figures.TCP != nil {
 		w.status.TCP = w.figures.TCP
 	}
+	if w.figures.Connections != nil {
+		w.status.Connections = w.figures.Connections
+	}
 	if report := w.neighbors(); report != nil {
 		w.status.Neighbors = report
 	}
@@ -242,7 +245,7 @@ func (w *writer) succeeded() {
 		w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
 		return
 	}
-	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s%s", headline(w.figures.Summary), tcpHeadline(w.figures.TCP), w.outcome.message))
+	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s%s%s", headline(w.figures.Summary), tcpHeadline(w.figures.TCP), connectionsHeadline(w.figures.Connections), w.outcome.message))
 }
 
 // headline gives the figures that the printer columns show, with the words that

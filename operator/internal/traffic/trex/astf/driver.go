@@ -183,7 +183,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	if err := pause(ctx, omit); err != nil {
 		return measure.Outcome{}, err
 	}
-	looks, peak, err := d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
+	looks, cpu, err := d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -206,7 +206,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	}
 	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Tool: d.session.tool}, {Name: measure.EndEast, Tool: d.session.tool}}}
 	for i, direction := range t.Directions {
-		found := tcpDirection(direction, looks[i], peak, *t)
+		found := tcpDirection(direction, looks[i], cpu, *t)
 		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
 			return measure.Outcome{}, fmt.Errorf("the server's clock stood still while data was sent in direction %s", direction)
 		}
@@ -249,8 +249,9 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 
 // lookAlong reads the counters at the begin of what counts, at its end, and at
 // the borders of whole seconds between them, as many as the API has room for.
-// It also finds the sending threads' highest load, in percent.
-func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts time.Duration) (looks [][]look, peak float64, err error) {
+// It also finds how busy the sending threads were at the end, in percent: the
+// server's own figure lags, so at the begin it is that of what was before.
+func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts time.Duration) (looks [][]look, cpu float64, err error) {
 	looks = make([][]look, groups)
 	begin := time.Now()
 	for i, n := 0, intervals(counts); i <= n; i++ {
@@ -264,13 +265,9 @@ func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts 
 		for group, at := range found {
 			looks[group-1] = append(looks[group-1], at)
 		}
-		now, err := d.session.global(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
-		peak = max(peak, now.CPU)
 	}
-	return looks, peak, nil
+	now, err := d.session.global(ctx)
+	return looks, now.CPU, err
 }
 
 // intervals are as many whole seconds as there are, and no more than the most.
@@ -306,6 +303,10 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	busy, err := d.session.global(ctx)
+	if err != nil {
+		return measure.Outcome{}, err
+	}
 	if d.sent != nil {
 		d.sent()
 	}
@@ -330,7 +331,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
 	}
 	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
-	out.Tool, out.GeneratorCPUPartsPerMillion = d.session.tool, int64(w.peak*10_000)
+	out.Tool, out.GeneratorCPUPartsPerMillion = d.session.tool, int64(busy.CPU*10_000)
 	return measure.Outcome{
 		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
 		Connections: &out, Doubts: doubtsOf(before, after, over),
@@ -341,9 +342,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 type watch struct {
 	session *session
 	begun   time.Time
-	// peak is the sending threads' highest load in percent, concurrent the most
-	// connections that were established at once.
-	peak       float64
+	// concurrent is the most connections that were established at once.
 	concurrent int64
 }
 
@@ -352,10 +351,8 @@ func (w *watch) take(ctx context.Context) (look, error) {
 	if err != nil {
 		return at, err
 	}
-	now, err := w.session.global(ctx)
-	w.peak = max(w.peak, now.CPU)
 	w.concurrent = max(w.concurrent, at.client.of(cEstablishedNow))
-	return at, err
+	return at, nil
 }
 
 // until looks again and again, and gives the look at a time after the begin.

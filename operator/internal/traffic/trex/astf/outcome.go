@@ -6,15 +6,11 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// window is a trial's counters at its begin and end, and of the generator itself.
+// generator is what the server says of itself at one moment.
 type generator struct {
 	ports  [2]portCounters
 	global globalCounters
 }
-
-// busy is from where on the generator's threads count as the limit, in percent
-// of their time. They poll, so their load is that of packets alone.
-const busy = 95
 
 // ends has the direction's sender and receiver.
 func ends(direction measure.Direction, at look) (sender, receiver counts) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -53,11 +54,10 @@ func (s *session) begin(ctx context.Context) error {
 		return fmt.Errorf("the server is in mode %q and not in ASTF", version.Mode)
 	}
 	s.tool = "TRex " + version.Version
-	var d description
-	if err := client.Call(ctx, "get_counter_desc", onProfile{profileID}, &d); err != nil {
+	d, err := s.describe(ctx)
+	if err != nil {
 		return err
 	}
-	var err error
 	if s.names, err = d.names(); err != nil {
 		return err
 	}
@@ -68,6 +68,23 @@ func (s *session) begin(ctx context.Context) error {
 		return err
 	}
 	return client.CallPort(ctx, rpc.AllPorts, "profile_clear", onProfile{profileID}, nil)
+}
+
+// describe asks for the counters until there are some: a server that has just
+// started has none, and says so in a sentence.
+func (s *session) describe(ctx context.Context) (description, error) {
+	var d description
+	until := time.Now().Add(countersPatience)
+	for {
+		err := s.client.Call(ctx, "get_counter_desc", onProfile{profileID}, &d)
+		var said *rpc.Error
+		if err == nil || !errors.As(err, &said) || !strings.Contains(said.Specific, "not initialized yet") || time.Now().After(until) {
+			return d, err
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return d, err
+		}
+	}
 }
 
 // load sends a profile, unless the server has the same one already.
@@ -161,6 +178,8 @@ const (
 	buildPatience = 30 * time.Second
 	stopPatience  = 30 * time.Second
 	statePause    = 20 * time.Millisecond
+	// countersPatience is what a new server may take until it counts.
+	countersPatience = 10 * time.Second
 )
 
 // stop ends the traffic, whatever connections are still open, and waits for it.

@@ -29,8 +29,9 @@ const (
 	// ringFrames of each port and direction, with AFPacket: with fewer the
 	// generator loses frames itself.
 	ringFrames = 4096
-	// ringBlockBytes hold 32 frames of DPDK's own size, 2048 bytes, in which
-	// smallMTU fits with an Ethernet header, a tag and the kernel's header.
+	// ringFrameBytes are DPDK's own, in which smallMTU fits with an Ethernet
+	// header, a tag and the kernel's header.
+	ringFrameBytes = 2048
 	ringBlockBytes = 65_536
 	smallMTU       = 1900
 	// jumboFrameBytes and jumboBlockBytes are TRex's own for jumbo frames
@@ -125,15 +126,20 @@ func interfaces(c Config, ports [2]trexPort) []any {
 			continue
 		}
 		device := fmt.Sprintf("--vdev=net_af_packet%d,iface=%s,framecnt=%d,", i, port.name, ringFrames)
-		if port.mtu > smallMTU {
-			device += fmt.Sprintf("framesz=%d,blocksz=%d,", jumboFrameBytes, jumboBlockBytes)
-		} else {
-			device += fmt.Sprintf("blocksz=%d,", ringBlockBytes)
-		}
+		frame, block := port.ring()
+		device += fmt.Sprintf("framesz=%d,blocksz=%d,", frame, block)
 		// Without it, frames wait in the interface's queue and are counted as sent.
 		list = append(list, device+"qdisc_bypass=1")
 	}
 	return list
+}
+
+// ring is the size of a packet socket's frames and of the blocks that hold them.
+func (p trexPort) ring() (frameBytes, blockBytes int) {
+	if p.mtu > smallMTU {
+		return jumboFrameBytes, jumboBlockBytes
+	}
+	return ringFrameBytes, ringBlockBytes
 }
 
 // portInfo gives each port its MAC and the one that it sends to. The plan knows

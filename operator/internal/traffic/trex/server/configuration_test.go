@@ -261,8 +261,18 @@ func TestPreflight(t *testing.T) {
 		"no root": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.UID = 65532 }), reason: v1alpha1.ReasonNotRoot, words: []string{"65532", "runAsUser"}},
 		"two capabilities missing": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Capabilities = 1 << unix.CAP_NET_RAW }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add NET_ADMIN, IPC_LOCK to", "close TRex's TCP ports"}},
-		"NET_RAW missing": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities = 1 << unix.CAP_NET_ADMIN }),
+		"NET_RAW missing": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities = 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_IPC_LOCK }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add NET_RAW to"}},
+		"rings beyond the limit of locked memory": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities &^= 1 << unix.CAP_IPC_LOCK }),
+			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add IPC_LOCK to"}},
+		"rings within the limit of locked memory": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) {
+			h.Capabilities &^= 1 << unix.CAP_IPC_LOCK
+			h.LockedMemoryBytes = 32 << 20
+		})},
+		"rings in a pod with users of its own": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) {
+			h.UserNamespace = true
+			h.Interfaces["west"] = Interface{MTU: 9000, Up: true}
+		}), reason: v1alpha1.ReasonLockedMemoryLimit, words: []string{"88 MiB", "8 MiB"}},
 		"no interface": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { delete(h.Interfaces, "east") }), reason: v1alpha1.ReasonPortMissing, words: []string{`"east"`}},
 		"an interface down": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Interfaces["west"] = Interface{} }),
 			reason: v1alpha1.ReasonPortDown, words: []string{`"west"`}},
