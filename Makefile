@@ -139,7 +139,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex lint bench-driver bench-search
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex lint bench-driver bench-search trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -175,6 +175,13 @@ bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one co
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/prerequisites.sh go
 	@test/search/bench.sh -seeds $(SEEDS)
+
+trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
+	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
+	@test/prerequisites.sh go
+	@mkdir -p $(BIN)
+	cd operator && go build -o $(BIN)/trexrecord ./cmd/trexrecord
+	$(BIN)/trexrecord -trex $(TREX) -from test/fixtures/trex -to $(BIN)/trex-recordings $(if $(ONLY),-only $(ONLY))
 
 ##@ Documentation
 .PHONY: docs-site
