@@ -80,7 +80,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image push push-guest install uninstall plugin
+.PHONY: build images guest-image trex-image push push-guest push-trex install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -119,6 +119,15 @@ push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbenc
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
 
+trex-image: $(LAB) $(BIN)/measurer ## Build the image with TRex into bin/images, of a release that you bring: TREX_TARBALL=v3.08.tar.gz TREX_SHA256=...
+	@LAB=$(LAB) BIN=$(BIN) TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' operator/images/trex/build.sh
+
+push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbench.
+	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-trex REGISTRY=registry.example.com/lab" >&2; exit 1; }
+	@test -e $(BIN)/images/trex.tar || { echo "there is no $(BIN)/images/trex.tar: run make trex-image first" >&2; exit 1; }
+	@tag=$$(tar -xOf $(BIN)/images/trex.tar index.json | grep -o 'localhost/vnfbench/trex:[^"]*' | cut -d: -f2) && \
+	$(CRANE) push $(BIN)/images/trex.tar $(REGISTRY)/vnfbench/trex:$$tag && echo "image $(REGISTRY)/vnfbench/trex:$$tag"
+
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
 	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
@@ -130,7 +139,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest lint bench-driver bench-search
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex lint bench-driver bench-search trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -152,6 +161,10 @@ test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and
 	@test/prerequisites.sh go qemu
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
 
+test-trex: ## Run the TRex driver against a real server, in network namespaces: make test-trex TREX=/path/_t-rex-64.
+	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
+	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -timeout 20m -v -run 'RealServer' ./internal/traffic/trex ./internal/traffic/trex/server; fi
+
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...
 
@@ -162,6 +175,13 @@ bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one co
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/prerequisites.sh go
 	@test/search/bench.sh -seeds $(SEEDS)
+
+trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
+	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
+	@test/prerequisites.sh go
+	@mkdir -p $(BIN)
+	cd operator && go build -o $(BIN)/trexrecord ./cmd/trexrecord
+	$(BIN)/trexrecord -trex $(TREX) -from test/fixtures/trex -to $(BIN)/trex-recordings $(if $(ONLY),-only $(ONLY))
 
 ##@ Documentation
 .PHONY: docs-site

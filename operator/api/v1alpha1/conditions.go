@@ -141,6 +141,8 @@ const (
 	ReasonFrameTooSmall = "FrameTooSmall"
 	// ReasonCannotTransmit: the kernel refuses to run the transmit program.
 	ReasonCannotTransmit = "CannotTransmit"
+	// ReasonTRexVersion: the traffic pod's TRex server speaks another version of its interactive API than the measurer.
+	ReasonTRexVersion = "TRexVersion"
 	// ReasonNoPathThroughChain: no probe frame came through the chain.
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.

@@ -100,10 +100,15 @@ func run(ctx context.Context, o options, log *slog.Logger) error {
 	if o.podName == "" || o.podUID == "" {
 		return fmt.Errorf("environment variables %s and %s have to name the pod", envPodName, envPodUID)
 	}
-	m, err := assemble(o, log)
+	m, closeDrivers, err := assemble(o, log)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err := closeDrivers(); err != nil {
+			log.Warn("a driver's server could not be closed", "error", err.Error())
+		}
+	}()
 	log.Info("starting", "version", version, "run", m.Instructions.Run, "digest", m.Instructions.Digest)
 	err = m.Run(ctx)
 	if measurer.ExitCode(err) == measurer.ExitFailure {

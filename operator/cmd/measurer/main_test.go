@@ -69,11 +69,11 @@ func TestStopOnSignal(t *testing.T) {
 }
 
 func TestUnknownDriver(t *testing.T) {
-	driver, err := drivers{}.Open(t.Context(), measure.Path{}, measure.DriverSettings{Name: "TRex"})
+	driver, err := (&drivers{}).Open(t.Context(), measure.Path{}, measure.DriverSettings{Name: "TRex"})
 	if driver != nil || err == nil {
 		t.Errorf("got %v, %v", driver, err)
 	}
-	if driver, err := (drivers{}).Open(t.Context(), measure.Path{}, measure.DriverSettings{Name: "XDP"}); driver != nil || err == nil {
+	if driver, err := (&drivers{}).Open(t.Context(), measure.Path{}, measure.DriverSettings{Name: "XDP"}); driver != nil || err == nil {
 		t.Errorf("an empty path: got %v, %v", driver, err)
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,31 +21,34 @@ import (
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// assemble reads the instructions and puts the real parts together.
-func assemble(o options, log *slog.Logger) (*measurer.Measurer, error) {
+// assemble reads the instructions and puts the real parts together. close gives
+// back what the drivers have kept.
+func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() error, err error) {
 	instructions, err := readInstructions(o.instructions)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	config, err := rest.InClusterConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding the API server: %w", err)
+		return nil, nil, fmt.Errorf("finding the API server: %w", err)
 	}
 	config.UserAgent = "vnfbench-measurer/" + version
 	client, err := corev1.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for the API server: %w", err)
+		return nil, nil, fmt.Errorf("making a client for the API server: %w", err)
 	}
+	facts := readMachine(instructions, log)
+	drivers := &drivers{trex: newTRexPaths(log, facts)}
 	return &measurer.Measurer{
 		Instructions: instructions,
 		Results: trialstore.Config{
 			ConfigMaps: client.ConfigMaps(o.namespace), Name: o.results,
 			Measurer: o.podName, UID: o.podUID,
 		},
-		Drivers: drivers{}, Endpoints: drivers{},
-		Machine: readMachine(instructions, log),
+		Drivers: drivers, Endpoints: drivers, Stateful: drivers.trex,
+		Machine: facts,
 		Log:     log,
-	}, nil
+	}, drivers.trex.close, nil
 }
 
 // readMachine says how the CPUs are set. No figure depends on it, so what cannot
@@ -58,6 +62,11 @@ func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.M
 	facts := machine.Read(os.DirFS("/sys"), cpus)
 	fingerprint := machine.Fingerprint(os.DirFS("/"))
 	for _, port := range instructions.Chain.Ports {
+		if trex := instructions.Driver.TRex; trex != nil && trex.Mode == measure.TRexDPDK {
+			// The kernel has let go of it: what it is is known when the server is
+			// about to start.
+			continue
+		}
 		driver, err := machine.PortDriver(port.Interface)
 		if err != nil {
 			log.Warn("the port's driver is not known", "error", err.Error())
@@ -84,24 +93,30 @@ func readInstructions(path string) (measure.Instructions, error) {
 }
 
 // drivers opens the drivers that this binary was built with.
-type drivers struct{}
+type drivers struct{ trex *trexPaths }
 
-func (drivers) Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error) {
-	if settings.Name != "XDP" {
-		return nil, fmt.Errorf("there is no driver %q in this measurer", settings.Name)
+func (d *drivers) Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error) {
+	switch settings.Name {
+	case "XDP":
+		driver, err := xdp.Open(ctx, xdp.Config{
+			Path: path, Threads: settings.Threads, TransmitPath: settings.TransmitPath,
+		})
+		if err != nil {
+			// A nil *xdp.Driver must not become a measure.Driver that is not nil.
+			return nil, err
+		}
+		return driver, nil
+	case "TRex":
+		if settings.TRex == nil {
+			return nil, errors.New("the instructions have no settings for driver \"TRex\"")
+		}
+		return d.trex.Open(ctx, path, *settings.TRex)
 	}
-	driver, err := xdp.Open(ctx, xdp.Config{
-		Path: path, Threads: settings.Threads, TransmitPath: settings.TransmitPath,
-	})
-	if err != nil {
-		// A nil *xdp.Driver must not become a measure.Driver that is not nil.
-		return nil, err
-	}
-	return driver, nil
+	return nil, fmt.Errorf("there is no driver %q in this measurer", settings.Name)
 }
 
 // OpenEndpoints implements measurer.EndpointOpener.
-func (drivers) OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error) {
+func (*drivers) OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error) {
 	driver, err := iperf.Open(ctx, iperf.Config{Endpoints: at, West: tcp.West, East: tcp.East}, tcp.Directions)
 	if err != nil {
 		return nil, err

@@ -26,11 +26,13 @@ type Notifier interface {
 
 // Description names the driver and what it found out about the ports.
 type Description struct {
-	// Driver is "XDP", "iperf3" or "Simulated".
+	// Driver is "XDP", "TRex", "iperf3" or "Simulated".
 	Driver string `json:"driver"`
-	// TransmitPath names the way out that the port supports, for XDP "Direct" or "InnerVeth".
+	// TransmitPath names the way out that the port supports, for XDP "Direct" or
+	// "InnerVeth", for TRex "DPDK" or "AFPacket".
 	TransmitPath string `json:"transmitPath,omitempty"`
-	// ReceiveMode names how frames are taken in, for XDP "Native" or "Generic".
+	// ReceiveMode names how frames are taken in, for XDP "Native" or "Generic", for
+	// TRex "Hardware" or "Software".
 	ReceiveMode string `json:"receiveMode,omitempty"`
 	// Threads is how many cores send.
 	Threads int `json:"threads,omitempty"`

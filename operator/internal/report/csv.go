@@ -171,6 +171,8 @@ func latencyRow(doc Document, frame v1alpha1.FrameResult, load v1alpha1.LatencyR
 	}
 	if d.DelayVariation.Samples > 0 {
 		r.set("delayVariationP99Nanoseconds", d.DelayVariation.P99Nanoseconds)
+	}
+	if hasJitter(d) {
 		r.set("jitterNanoseconds", d.JitterNanoseconds)
 	}
 	r.setStatistics(d.Statistics)

@@ -135,7 +135,8 @@ func variationSection(doc Document, l letters) section {
 	}}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
 		row := []string{frameName(frame), load.Load, d.Direction}
-		row = append(row, figures(d.DelayVariation.Samples, d.JitterNanoseconds, d.DelayVariation.P99Nanoseconds)...)
+		row = append(row, jitter(d))
+		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.P99Nanoseconds)...)
 		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds, d.PacketDelayVariationP999Nanoseconds)...)
 		loss := none
 		if d.SentFrames > 0 {
@@ -183,6 +184,19 @@ func figures(samples int64, nanoseconds ...int64) []string {
 		}
 	}
 	return cells
+}
+
+// hasJitter says that there is a jitter: TRex has one without the distribution of
+// the variation, and never 0 where it has one.
+func hasJitter(d v1alpha1.DirectionResult) bool {
+	return d.DelayVariation.Samples > 0 || d.JitterNanoseconds > 0
+}
+
+func jitter(d v1alpha1.DirectionResult) string {
+	if !hasJitter(d) {
+		return none
+	}
+	return microseconds(d.JitterNanoseconds)
 }
 
 func eachDirection(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.LatencyResult, v1alpha1.DirectionResult)) {

@@ -39,7 +39,8 @@ func repeatSection(doc Document, l letters) section {
 	eachRepeat(doc, func(frame int32, f v1alpha1.FixedLoadResult, repeat int32, d v1alpha1.DirectionResult) {
 		row := []string{count(frame), f.Profile, count(repeat), d.Direction, count(d.SentFrames), count(d.ReceivedFrames), count(d.LossPartsPerMillion)}
 		row = append(row, figures(d.Latency.Samples, d.Latency.MeanNanoseconds, d.Latency.P99Nanoseconds, d.Latency.MaxNanoseconds)...)
-		s.rows = append(s.rows, append(row, figures(d.DelayVariation.Samples, d.DelayVariation.MaxNanoseconds, d.JitterNanoseconds)...))
+		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.MaxNanoseconds)...)
+		s.rows = append(s.rows, append(row, jitter(d)))
 	})
 	return s
 }

@@ -68,7 +68,9 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 			}
 		case timed:
 			// One mean for each size; the worst of them is the direction's.
-			out.JitterNanoseconds = max(out.JitterNanoseconds, t.Latency.Jitter*1000)
+			if arrived > 1 {
+				out.JitterNanoseconds = max(out.JitterNanoseconds, nanoseconds(t.Latency.Jitter, true))
+			}
 		}
 	}
 	// A refused frame was counted before the port refused it. What arrived was sent
@@ -80,62 +82,76 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 	return out, nil
 }
 
+// doubter collects doubts.
+type doubter []measure.Doubt
+
+func (d *doubter) add(code string, invalid bool, format string, args ...any) {
+	*d = append(*d, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
+}
+
 // doubts are what TRex's figures say against its own trial.
 func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measure.Outcome) []measure.Doubt {
-	var all []measure.Doubt
-	doubt := func(code string, invalid bool, format string, args ...any) {
-		all = append(all, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
-	}
+	var all doubter
 	for i, direction := range outcome.Directions {
-		n := r.schedules[i].direction
-		out, in := d.config.Path.Ports[n].Interface, d.config.Path.Ports[1-n].Interface
-		missing := direction.LostFrames() > 0
-		if refused := seen.ports[1-n].InErrors; refused > 0 {
-			doubt(measure.DoubtReceiveDrops, missing,
-				"%s: %s dropped %d frames on their way in (ierrors), %d of %d are missing", direction.Direction, in, refused, direction.LostFrames(), direction.SentFrames)
-		}
-		if unknown := seen.pgids.unknown.at(d.ports[1-n]); unknown > 0 {
-			doubt(measure.DoubtReceiveDrops, missing,
-				"%s: at %s came %d frames that TRex cannot tell (rx_err), %d of %d are missing", direction.Direction, in, unknown, direction.LostFrames(), direction.SentFrames)
-		}
-		if refused := seen.ports[n].OutErrors; refused > 0 {
-			doubt(measure.DoubtTransmitDrops, false,
-				"%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, refused)
-		}
-		if unsent := direction.UnsentFrames(); unsent > 0 {
-			doubt(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent in %v",
-				direction.Direction, unsent, direction.IntendedFrames, r.lasted.Round(time.Millisecond))
-		}
-		d.doubtMarks(direction, seen, r.schedules[i], doubt)
+		d.doubtDirection(&all, direction, r, r.schedules[i], seen)
+		d.doubtMarks(&all, direction, r.schedules[i], seen)
 	}
 	missing := outcome.LossRatio() > 0
 	if n := seen.pgids.strays; n > 0 {
-		doubt(measure.DoubtReceiveDrops, missing, "%d timed frames came that were of an earlier trial or not to be read", n)
+		all.add(measure.DoubtReceiveDrops, missing, "%d timed frames came that were of an earlier trial or not to be read", n)
 	}
 	if n := seen.global.QueueDrop; n > 0 {
-		doubt(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
+		all.add(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
 	}
 	if r.moving {
-		doubt(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
+		all.add(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
 	}
-	if trial.IntendedFramesPerSecond == 0 {
-		return all // the rest is the nature of it
-	}
-	if n := seen.global.QueueFull; n > 0 {
-		doubt(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
-	}
-	if r.busyPercent >= busyLimit {
-		doubt(measure.DoubtMissedDeadlines, false, "TRex's sending cores were busy for %.0f %% of a second, so frames may have left late", r.busyPercent)
-	}
-	if late := r.lasted - trial.Duration(); late > max(tolerance, trial.Duration()/100) {
-		doubt(measure.DoubtStretched, false, "TRex sent for %v in place of %v: it was held up, and sent what follows later", r.lasted.Round(time.Millisecond), trial.Duration())
+	if trial.IntendedFramesPerSecond > 0 { // otherwise it is the nature of it
+		doubtPacing(&all, trial, r, seen)
 	}
 	return all
 }
 
+// doubtDirection is about what a direction's ports dropped or did not send.
+func (d *Driver) doubtDirection(all *doubter, direction measure.DirectionOutcome, r run, s schedule, seen reading) {
+	from, to := s.direction, 1-s.direction
+	out, in := d.config.Path.Ports[from].Interface, d.config.Path.Ports[to].Interface
+	lost := direction.LostFrames()
+	// Without loss it cannot have been this trial's frames.
+	if n := seen.ports[to].InErrors; n > 0 {
+		all.add(measure.DoubtReceiveDrops, lost > 0,
+			"%s: %s dropped %d frames on their way in (ierrors), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
+	}
+	if n := seen.pgids.unknown.at(d.ports[to]); n > 0 {
+		all.add(measure.DoubtReceiveDrops, lost > 0,
+			"%s: at %s came %d frames that TRex cannot tell (rx_err), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
+	}
+	if n := seen.ports[from].OutErrors; n > 0 {
+		all.add(measure.DoubtTransmitDrops, false, "%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, n)
+	}
+	if n := direction.UnsentFrames(); n > 0 {
+		all.add(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent in %v",
+			direction.Direction, n, direction.IntendedFrames, r.lasted.Round(time.Millisecond))
+	}
+}
+
+// doubtPacing is about a load that was sent late.
+func doubtPacing(all *doubter, trial measure.Trial, r run, seen reading) {
+	if n := seen.global.QueueFull; n > 0 {
+		all.add(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
+	}
+	if r.busyPercent >= busyLimit {
+		all.add(measure.DoubtMissedDeadlines, false, "TRex's sending cores were busy for %.0f %% of a second, so frames may have left late", r.busyPercent)
+	}
+	if late := r.lasted - trial.Duration(); late > max(tolerance, trial.Duration()/100) {
+		all.add(measure.DoubtStretched, false, "TRex sent for %v in place of %v: it was held up, and sent what follows later",
+			r.lasted.Round(time.Millisecond), trial.Duration())
+	}
+}
+
 // doubtMarks notices a device that takes away the mark by which TRex counts
 // frames, while those arrive that it tells by their content.
-func (d *Driver) doubtMarks(direction measure.DirectionOutcome, seen reading, s schedule, doubt func(string, bool, string, ...any)) {
+func (d *Driver) doubtMarks(all *doubter, direction measure.DirectionOutcome, s schedule, seen reading) {
 	var counted, arrivedCounted, arrivedTimed uint64
 	seenLoad := false
 	for _, p := range s.parts {
@@ -155,6 +171,6 @@ func (d *Driver) doubtMarks(direction measure.DirectionOutcome, seen reading, s 
 	if !headers.IsIPv4(*d.streams[s.direction]) {
 		mark = "IPv6 flow label"
 	}
-	doubt(measure.DoubtReceiveDrops, true,
+	all.add(measure.DoubtReceiveDrops, true,
 		"%s: %d timed frames arrived and none of %d others: the device seems to change the %s, by which TRex tells frames", direction.Direction, arrivedTimed, counted, mark)
 }

@@ -234,7 +234,7 @@ func (d *Driver) describe() {
 		if p.Software && !drivers[p.Driver] {
 			drivers[p.Driver] = true
 			d.description.ReceiveMode = softwareReceive
-			note("TRex receives in software with the driver %s, so delays have the polling of its receiving thread in them, up to 1 ms where it may sleep (low_end)", p.Driver)
+			note("TRex receives in software with the driver %s, so delays have the polling of its receiving thread in them", p.Driver)
 		}
 	}
 	note("delays are those of up to %d frames/s of each stream, the only ones that TRex times", d.config.LatencyFramesPerSecond)

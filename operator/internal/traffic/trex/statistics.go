@@ -180,6 +180,25 @@ func (d *Driver) readGroups(ctx context.Context, groups []int) (pgidStatistics, 
 	return s, err
 }
 
+// fresh wants what is timed to begin at 0: counters can be taken off each other,
+// the delays of an earlier trial cannot.
+func (r reading) fresh(schedules []schedule) error {
+	for _, s := range schedules {
+		for _, p := range s.parts {
+			g, there := r.pgids.groups[p.group]
+			if !there {
+				return fmt.Errorf("%w: TRex has no packet group %d, which a stream has", errCountersReset, p.group)
+			}
+			for port, n := range g.Received {
+				if p.purpose != load && n > 0 {
+					return fmt.Errorf("%w: packet group %d has %d packets at port %s before the trial", errCountersReset, p.group, n, port)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // since is what happened after before. It fails where the server began to count
 // anew in between.
 func (r reading) since(before reading) (reading, error) {

@@ -159,6 +159,9 @@ func (d *Driver) attempt(ctx context.Context, trial measure.Trial, sent func()) 
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	if err := before.fresh(r.schedules); err != nil {
+		return measure.Outcome{}, err
+	}
 	if err := d.send(ctx, trial, &r); err != nil {
 		return measure.Outcome{}, err
 	}
@@ -239,21 +242,35 @@ func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
 		return err
 	}
 	started := time.Now()
+	if err := d.await(ctx, trial, started, waiting, r); err != nil {
+		return err
+	}
+	if trial.IntendedFramesPerSecond == 0 {
+		// What was sent divided by this is a rate: rather too low than too high.
+		started = r.startedAt
+	}
+	r.lasted = time.Since(started)
+	return d.watch(ctx, r)
+}
+
+// await returns when no port sends any more. Those that go on for too long, or
+// would for ever, are stopped.
+func (d *Driver) await(ctx context.Context, trial measure.Trial, started time.Time, waiting map[int]bool, r *run) error {
 	end := started.Add(trial.Duration())
 	limit := end
 	if trial.IntendedFramesPerSecond > 0 {
 		limit = end.Add(overtime(trial))
 	}
 	var stopped time.Time
-	for {
+	for len(waiting) > 0 {
 		now := time.Now()
-		if stopped.IsZero() && !now.Before(limit) {
+		switch {
+		case stopped.IsZero() && !now.Before(limit):
 			if err := d.stop(ctx, waiting); err != nil {
 				return err
 			}
 			stopped = now
-		}
-		if !stopped.IsZero() && now.Sub(stopped) > stopPatience {
+		case !stopped.IsZero() && now.Sub(stopped) > stopPatience:
 			return errStuck
 		}
 		pause := quickPoll
@@ -266,21 +283,13 @@ func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
 		if err := d.ended(ctx, waiting, time.Now().After(end)); err != nil {
 			return err
 		}
-		if len(waiting) == 0 {
-			break
-		}
-		if pause >= slowPoll {
+		if pause == slowPoll && len(waiting) > 0 {
 			if err := d.watch(ctx, r); err != nil {
 				return err
 			}
 		}
 	}
-	if trial.IntendedFramesPerSecond == 0 {
-		// What was sent divided by this is a rate: rather too low than too high.
-		started = r.startedAt
-	}
-	r.lasted = time.Since(started)
-	return d.watch(ctx, r)
+	return nil
 }
 
 func (d *Driver) stop(ctx context.Context, waiting map[int]bool) error {

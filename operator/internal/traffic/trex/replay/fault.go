@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"time"
@@ -102,10 +101,10 @@ func NotCompressed() Fault {
 }
 
 // Bomb answers with a compressed message that is larger than it looks: declared
-// as 1 GiB, or as 100 bytes with 1 MiB in it.
+// as 1 GiB, or as 100 bytes with 256 KiB in it.
 func Bomb(declared bool) Fault {
 	return bodyOf("answers with a decompression bomb", func([]byte) []byte {
-		packed, err := rpc.Compress(bytes.Repeat([]byte{0}, 1<<20))
+		packed, err := rpc.Compress(make([]byte, 1<<18))
 		if err != nil {
 			return nil
 		}

@@ -31,6 +31,8 @@ type Server struct {
 	welcome Welcome
 	faults  []planned
 	calls   []Call
+	// messages are the calls in each message, by method.
+	messages [][]string
 }
 
 type planned struct {
@@ -113,6 +115,13 @@ func (s *Server) Calls() []Call {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]Call(nil), s.calls...)
+}
+
+// Messages are the methods in each message so far; a batch has several.
+func (s *Server) Messages() [][]string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return append([][]string(nil), s.messages...)
 }
 
 // Count is how often a method was called so far.
@@ -228,6 +237,9 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 		s.t.Errorf("a request came that is no object and no array of objects, which ends a server: %.80q", text)
 		return nil, nil, false
 	}
+	if len(requests) == 0 {
+		s.t.Errorf("a request came that calls nothing: %.80q", text)
+	}
 	var replies []map[string]any
 	for _, request := range requests {
 		reply, method, alive := s.one(request)
@@ -236,6 +248,9 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 		}
 		replies, methods = append(replies, reply), append(methods, method)
 	}
+	s.mutex.Lock()
+	s.messages = append(s.messages, methods)
+	s.mutex.Unlock()
 	var said any = replies
 	if len(replies) == 1 {
 		said = replies[0]

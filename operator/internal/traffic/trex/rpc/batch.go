@@ -109,10 +109,13 @@ func (c *Client) settle(ctx context.Context, r *Request) error {
 			return r.Err
 		}
 		if !sleep(ctx, pollInterval) {
-			r.Err = c.busy(ctx, r)
+			r.Err = c.busy(ctx, r.Err, ctx.Err())
 			return r.Err
 		}
 		if err := c.exchange(ctx, []*Request{attempt}); err != nil {
+			if ctx.Err() != nil {
+				err = c.busy(ctx, r.Err, err)
+			}
 			r.Err = err
 			return err
 		}
@@ -123,11 +126,13 @@ func (c *Client) settle(ctx context.Context, r *Request) error {
 	}
 }
 
-func (c *Client) busy(ctx context.Context, r *Request) error {
+// busy is the error of a wait that the context ended; said is what the server
+// answered last.
+func (c *Client) busy(ctx context.Context, said, ended error) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
 	}
-	return fmt.Errorf("%w: %w: %w", ErrBusy, ctx.Err(), r.Err)
+	return fmt.Errorf("%w: %w: %w", ErrBusy, ended, said)
 }
 
 // sleep says whether the time has passed before the context's end.

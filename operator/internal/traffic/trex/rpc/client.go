@@ -72,6 +72,7 @@ type Client struct {
 	// life ends at Close, and every call with it.
 	life context.Context
 	end  context.CancelCauseFunc
+	now  func() time.Time
 	// turn holds one token, which whoever uses what follows has taken.
 	turn      chan struct{}
 	conn      *zmtp.Conn
@@ -105,7 +106,7 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	if o.MaxAnswerBytes <= 0 {
 		o.MaxAnswerBytes = zmtp.DefaultMaxMessageBytes
 	}
-	c := &Client{address: address, options: o, turn: make(chan struct{}, 1), handlers: map[int]string{}}
+	c := &Client{address: address, options: o, now: time.Now, turn: make(chan struct{}, 1), handlers: map[int]string{}}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	ctx, cancel := c.bound(ctx)
 	defer cancel()

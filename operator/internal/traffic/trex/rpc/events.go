@@ -84,7 +84,7 @@ func (c *Client) Events(ctx context.Context) ([]Event, error) {
 			Data     json.RawMessage `json:"data"`
 		} `json:"data"`
 	}
-	now := time.Now()
+	now := c.now()
 	err := c.Call(ctx, "get_async_events", map[string]any{"user": c.options.User, "session_id": c.options.SessionID}, &fetched)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *Client) Events(ctx context.Context) ([]Event, error) {
 		events = append(events, event)
 	}
 	// Time is taken before either fetch, so that doubt falls on the side of loss.
-	if len(events) > 0 && !before.IsZero() && time.Since(before) >= eventsKept {
+	if len(events) > 0 && !before.IsZero() && c.now().Sub(before) >= eventsKept {
 		events = append(events, Event{Type: EventsLost, Port: NoPort})
 	}
 	return events, nil

@@ -23,7 +23,7 @@ const (
 // client that did not release it.
 func (c *Client) Acquire(ctx context.Context, port int, force bool) error {
 	params := map[string]any{"user": c.options.User, "session_id": c.options.SessionID, "force": force}
-	now := time.Now()
+	now := c.now()
 	if port == AllPorts {
 		var all struct {
 			Handler    string            `json:"handler"`
@@ -45,6 +45,9 @@ func (c *Client) Acquire(ctx context.Context, port int, force bool) error {
 			handlers[port] = handler
 		}
 		return c.keep(now, handlers)
+	}
+	if port < 0 {
+		return fmt.Errorf("acquiring port %d: ports count from 0, and AllPorts is the whole server", port)
 	}
 	params["port_id"] = port
 	var handler string

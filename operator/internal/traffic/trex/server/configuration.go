@@ -29,8 +29,9 @@ const (
 	// ringFrames of each port and direction, with AFPacket: with fewer the
 	// generator loses frames itself.
 	ringFrames = 4096
-	// ringBlockBytes hold 32 frames of DPDK's own size, 2048 bytes, in which
-	// smallMTU fits with an Ethernet header, a tag and the kernel's header.
+	// ringFrameBytes are DPDK's own, in which smallMTU fits with an Ethernet
+	// header, a tag and the kernel's header.
+	ringFrameBytes = 2048
 	ringBlockBytes = 65_536
 	smallMTU       = 1900
 	// jumboFrameBytes and jumboBlockBytes are TRex's own for jumbo frames
@@ -49,10 +50,6 @@ const (
 	packetSocketMemory = 512
 
 	vendorIntel = 0x8086
-
-	// reasonInvalidConfiguration is the plan's too, which refuses the same before
-	// there is a pod.
-	reasonInvalidConfiguration = "InvalidGeneratorConfiguration"
 )
 
 // modelsE810 are Intel E810's own numbers (ice_devids.h). TRex's filters for
@@ -106,6 +103,10 @@ func configure(c Config, host Host, ports [2]trexPort) (Configuration, error) {
 	if content, err = merge(content, c.Settings.ExtraConfiguration); err != nil {
 		return made, err
 	}
+	if lowEnd, set := content["low_end"].(bool); set && lowEnd != made.LowEnd {
+		made.LowEnd = lowEnd
+		made.note("the extra configuration sets low_end to %t: with it, TRex's threads share a CPU and sleep up to 1 ms between looks at the ports, which is in every delay", lowEnd)
+	}
 	file, err := yaml.Marshal([]any{content})
 	if err != nil {
 		return made, fmt.Errorf("writing TRex's configuration: %w", err)
@@ -125,15 +126,20 @@ func interfaces(c Config, ports [2]trexPort) []any {
 			continue
 		}
 		device := fmt.Sprintf("--vdev=net_af_packet%d,iface=%s,framecnt=%d,", i, port.name, ringFrames)
-		if port.mtu > smallMTU {
-			device += fmt.Sprintf("framesz=%d,blocksz=%d,", jumboFrameBytes, jumboBlockBytes)
-		} else {
-			device += fmt.Sprintf("blocksz=%d,", ringBlockBytes)
-		}
+		frame, block := port.ring()
+		device += fmt.Sprintf("framesz=%d,blocksz=%d,", frame, block)
 		// Without it, frames wait in the interface's queue and are counted as sent.
 		list = append(list, device+"qdisc_bypass=1")
 	}
 	return list
+}
+
+// ring is the size of a packet socket's frames and of the blocks that hold them.
+func (p trexPort) ring() (frameBytes, blockBytes int) {
+	if p.mtu > smallMTU {
+		return jumboFrameBytes, jumboBlockBytes
+	}
+	return ringFrameBytes, ringBlockBytes
 }
 
 // portInfo gives each port its MAC and the one that it sends to. The plan knows
@@ -313,7 +319,7 @@ func merge(content map[string]any, extra string) (map[string]any, error) {
 		return content, nil
 	}
 	refuse := func(format string, args ...any) error {
-		return failure(reasonInvalidConfiguration, "correct extraConfiguration: a mapping by TRex's own names, such as rx_desc: 4096",
+		return failure(v1alpha1.ReasonInvalidGeneratorConfiguration, "correct extraConfiguration: a mapping by TRex's own names, such as rx_desc: 4096",
 			"the extra configuration for TRex cannot be used: %w", fmt.Errorf(format, args...))
 	}
 	var user map[string]any

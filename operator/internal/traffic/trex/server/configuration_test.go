@@ -186,6 +186,18 @@ func TestConfigurationGoldens(t *testing.T) {
 	}
 }
 
+// What the extra configuration changes is told as it is.
+func TestExtraLowEnd(t *testing.T) {
+	for extra, want := range map[string]bool{"low_end: false": false, "low_end: true": true, "rx_desc: 1024": true} {
+		c := config(measure.TRexAFPacket)
+		c.Settings.ExtraConfiguration = extra
+		got, err := Configure(c, linuxHost(2))
+		if err != nil || got.LowEnd != want || (len(got.Notes) == 2) != !want {
+			t.Errorf("%s: got %+v, %v", extra, got, err)
+		}
+	}
+}
+
 func TestMerge(t *testing.T) {
 	content := map[string]any{"version": 2, "platform": map[string]any{"master_thread_id": 1, "rx_thread_id": 2}, "port_info": []any{"ours"}}
 	for name, test := range map[string]struct {
@@ -199,11 +211,11 @@ func TestMerge(t *testing.T) {
 			extra: "platform: {rx_thread_id: 7}\nport_info: [theirs]",
 			want:  map[string]any{"version": 2, "platform": map[string]any{"master_thread_id": 1, "rx_thread_id": int64(7)}, "port_info": []any{"theirs"}},
 		},
-		"a list":           {extra: "- rx_desc: 1024", reason: reasonInvalidConfiguration},
-		"no YAML":          {extra: "a: [", reason: reasonInvalidConfiguration},
-		"a key twice":      {extra: "a: 1\na: 2", reason: reasonInvalidConfiguration},
-		"interfaces":       {extra: "interfaces: [eth0]", reason: reasonInvalidConfiguration},
-		"the server's own": {extra: "zmq_rpc_port: 5501", reason: reasonInvalidConfiguration},
+		"a list":           {extra: "- rx_desc: 1024", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"no YAML":          {extra: "a: [", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"a key twice":      {extra: "a: 1\na: 2", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"interfaces":       {extra: "interfaces: [eth0]", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
+		"the server's own": {extra: "zmq_rpc_port: 5501", reason: v1alpha1.ReasonInvalidGeneratorConfiguration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := merge(content, test.extra)
@@ -249,8 +261,18 @@ func TestPreflight(t *testing.T) {
 		"no root": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.UID = 65532 }), reason: v1alpha1.ReasonNotRoot, words: []string{"65532", "runAsUser"}},
 		"two capabilities missing": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Capabilities = 1 << unix.CAP_NET_RAW }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add NET_ADMIN, IPC_LOCK to", "close TRex's TCP ports"}},
-		"NET_RAW missing": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities = 1 << unix.CAP_NET_ADMIN }),
+		"NET_RAW missing": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities = 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_IPC_LOCK }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add NET_RAW to"}},
+		"rings beyond the limit of locked memory": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities &^= 1 << unix.CAP_IPC_LOCK }),
+			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add IPC_LOCK to"}},
+		"rings within the limit of locked memory": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) {
+			h.Capabilities &^= 1 << unix.CAP_IPC_LOCK
+			h.LockedMemoryBytes = 32 << 20
+		})},
+		"rings in a pod with users of its own": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) {
+			h.UserNamespace = true
+			h.Interfaces["west"] = Interface{MTU: 9000, Up: true}
+		}), reason: v1alpha1.ReasonLockedMemoryLimit, words: []string{"88 MiB", "8 MiB"}},
 		"no interface": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { delete(h.Interfaces, "east") }), reason: v1alpha1.ReasonPortMissing, words: []string{`"east"`}},
 		"an interface down": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Interfaces["west"] = Interface{} }),
 			reason: v1alpha1.ReasonPortDown, words: []string{`"west"`}},

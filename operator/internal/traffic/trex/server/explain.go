@@ -18,7 +18,7 @@ var lastWords = []struct{ words, reason, remedy string }{
 	{"there is not enough huge-pages memory", v1alpha1.ReasonHugepagesMissing, "raise the testbed's hugepages, and free some on the node"},
 	{"Not enough memory available", v1alpha1.ReasonHugepagesMissing, "raise the testbed's hugepages, and free some on the node"},
 	{"Cannot get hugepage information", v1alpha1.ReasonHugepagesMissing, "see whether other pods use the node's hugepages"},
-	{"could not allocate memory for mbufs", v1alpha1.ReasonTRexServerFailed, "raise the traffic pod's memory"},
+	{"could not allocate memory for mbufs", v1alpha1.ReasonTRexServerFailed, "raise the traffic pod's memory, or limit_memory of the extra configuration"},
 	{"VFIO group is not viable", v1alpha1.ReasonDeviceUnusable, "bind every device of the IOMMU group to vfio-pci on the node"},
 	{"Cannot open VFIO container", v1alpha1.ReasonDeviceUnusable, "let the device plugin give the devices of VFIO"},
 	{"Could not find all interfaces", v1alpha1.ReasonDeviceUnusable, "see in the traffic pod's log what DPDK says of the devices"},
@@ -32,24 +32,26 @@ var lastWords = []struct{ words, reason, remedy string }{
 // explain makes a failure of a server that is not as it should be, with its
 // last lines.
 func explain(what string, lines []string, extra string) error {
-	f := &measure.Failure{
-		Reason: v1alpha1.ReasonTRexServerFailed,
-		Err:    fmt.Errorf("the TRex server %s", what),
-		Remedy: "look at the traffic pod's log",
-	}
-	if last := tail(lines); last != "" {
-		f.Err = fmt.Errorf("%w; its last lines: %s", f.Err, last)
-	}
+	f := &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Remedy: "look at the traffic pod's log"}
 	if strings.TrimSpace(extra) != "" {
 		f.Remedy += ", and try without the testbed's extraConfiguration"
 	}
+	last := tail(lines)
+search:
 	for i := len(lines) - 1; i >= 0; i-- {
 		for _, known := range lastWords {
 			if strings.Contains(lines[i], known.words) {
 				f.Reason, f.Remedy = known.reason, known.remedy
-				return f
+				if !strings.Contains(last, lines[i]) {
+					last = tail(lines[i:i+1]) + " | ... | " + last
+				}
+				break search
 			}
 		}
+	}
+	f.Err = fmt.Errorf("the TRex server %s", what)
+	if last != "" {
+		f.Err = fmt.Errorf("%w; its last lines: %s", f.Err, last)
 	}
 	return f
 }

@@ -62,7 +62,9 @@ func fake() int {
 	if err != nil {
 		return 98
 	}
-	fmt.Fprintf(started, "%d %s %s\n", os.Getpid(), strings.Join(os.Args[1:], " "), strings.Join(os.Environ(), " "))
+	if _, err := fmt.Fprintf(started, "%d %s %s\n", os.Getpid(), strings.Join(os.Args[1:], " "), strings.Join(os.Environ(), " ")); err != nil {
+		return 98
+	}
 	fmt.Println("Starting  TRex v3.08 please wait  ... ")
 	fmt.Println("\x1b[31mport : 0\x1b[0m")
 	interrupted := make(chan os.Signal, 1)
@@ -86,7 +88,9 @@ func fake() int {
 		if err := child.Start(); err != nil {
 			return 97
 		}
-		fmt.Fprintf(started, "%d child\n", child.Process.Pid)
+		if _, err := fmt.Fprintf(started, "%d child\n", child.Process.Pid); err != nil {
+			return 97
+		}
 	}
 	for _, port := range []int{publisherPort, rpcPort} {
 		listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))

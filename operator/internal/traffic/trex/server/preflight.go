@@ -23,13 +23,34 @@ var capabilities = []struct {
 	name   string
 	bit    int
 	needed string
-	by     func(c Config, ports [2]trexPort) bool
+	by     func(c Config, host Host, ports [2]trexPort) bool
 }{
-	{"NET_ADMIN", unix.CAP_NET_ADMIN, "to close TRex's TCP ports and to set up its own", func(Config, [2]trexPort) bool { return true }},
-	{"NET_RAW", unix.CAP_NET_RAW, "to send frames through packet sockets, or through an mlx5 device", func(c Config, ports [2]trexPort) bool {
+	{"NET_ADMIN", unix.CAP_NET_ADMIN, "to close TRex's TCP ports and to set up its own", func(Config, Host, [2]trexPort) bool { return true }},
+	{"NET_RAW", unix.CAP_NET_RAW, "to send frames through packet sockets, or through an mlx5 device", func(c Config, _ Host, ports [2]trexPort) bool {
 		return !c.dpdk() || ports[0].device.Driver == driverMLX5
 	}},
-	{"IPC_LOCK", unix.CAP_IPC_LOCK, "to keep memory in place that devices read and write", func(c Config, _ [2]trexPort) bool { return c.dpdk() }},
+	{"IPC_LOCK", unix.CAP_IPC_LOCK, "to keep the memory in place that frames are in, beyond the limit of locked memory", func(c Config, host Host, ports [2]trexPort) bool {
+		return c.dpdk() || host.LockedMemoryBytes < lockedBytes(c, ports)
+	}},
+}
+
+// lockedBytes is the memory that is locked: with DPDK all that devices read and
+// write, with packet sockets their rings, one for each port and direction, which
+// DPDK maps with MAP_LOCKED (rte_eth_af_packet.c).
+func lockedBytes(c Config, ports [2]trexPort) uint64 {
+	if c.dpdk() {
+		memory := c.Settings.HugepagesMebibytes
+		if memory == 0 {
+			memory = memoryWithoutHugepages
+		}
+		return uint64(memory) << 20
+	}
+	total := uint64(0)
+	for _, port := range ports {
+		frame, block := port.ring()
+		total += 2 * uint64(ringFrames/(block/frame)*block)
+	}
+	return total
 }
 
 // check says what the pod lacks, before anything is started. The ports are
@@ -41,24 +62,21 @@ func check(c Config, host Host, ports [2]trexPort) error {
 	if err := checkCapabilities(c, host, ports); err != nil {
 		return err
 	}
-	if !c.dpdk() {
-		return nil
+	if err := checkLockedMemory(c, host, ports); err != nil || !c.dpdk() {
+		return err
 	}
 	for _, port := range ports {
 		if err := checkDevice(host, port); err != nil {
 			return err
 		}
 	}
-	if err := checkHugepages(c, host); err != nil {
-		return err
-	}
-	return checkLockedMemory(c, host)
+	return checkHugepages(c, host)
 }
 
 func checkCapabilities(c Config, host Host, ports [2]trexPort) error {
 	var missing, why []string
 	for _, capability := range capabilities {
-		if capability.by(c, ports) && host.Capabilities&(1<<capability.bit) == 0 {
+		if capability.by(c, host, ports) && host.Capabilities&(1<<capability.bit) == 0 {
 			missing = append(missing, capability.name)
 			why = append(why, fmt.Sprintf("%s %s", capability.name, capability.needed))
 		}
@@ -131,13 +149,13 @@ func checkHugepages(c Config, host Host) error {
 
 // checkLockedMemory matters where the capability does not lift the limit: the
 // kernel asks for IPC_LOCK of the node, and not of a pod's own users.
-func checkLockedMemory(c Config, host Host) error {
-	wanted := uint64(max(c.Settings.HugepagesMebibytes, memoryWithoutHugepages)) << 20
+func checkLockedMemory(c Config, host Host, ports [2]trexPort) error {
+	wanted := lockedBytes(c, ports)
 	if !host.UserNamespace || host.LockedMemoryBytes >= wanted {
 		return nil
 	}
 	return failure(v1alpha1.ReasonLockedMemoryLimit, "set hostUsers to true for the traffic pod, or raise the container runtime's limit (LimitMEMLOCK)",
-		"devices need %d MiB of locked memory, and the pod, which has users of its own, may lock %d MiB", wanted>>20, host.LockedMemoryBytes>>20)
+		"TRex locks %d MiB of memory, and the pod, which has users of its own, may lock %d MiB", wanted>>20, host.LockedMemoryBytes>>20)
 }
 
 // chooseProgram is the file to start.

@@ -87,7 +87,7 @@ func (p *process) over() (string, bool) {
 	}
 	var exit *exec.ExitError
 	if errors.As(p.err, &exit) {
-		return strings.TrimSpace(exit.ProcessState.String()), true
+		return strings.TrimSpace(exit.String()), true
 	}
 	if p.err != nil {
 		return p.err.Error(), true

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
@@ -25,7 +26,6 @@ const (
 	// status: the volume is mounted before it is there, and the kubelet looks after
 	// it about once a minute.
 	statusPatience = 100 * time.Second
-	statusPause    = time.Second
 
 	// probePatience bounds one question, probePause the wait until the next.
 	probePatience = time.Second
@@ -34,12 +34,17 @@ const (
 	probeBytes = 4096
 )
 
+// statusPause is a variable so that tests need not wait.
+var statusPause = time.Second
+
 // Server is a TRex server that runs. Alive, Log, Address and Configuration may be
 // called beside everything else.
 type Server struct {
 	config        Config
+	read          func(Config) (Host, error)
 	program       string
 	configuration Configuration
+	ports         []measure.PortDriver
 	thread        *thread
 	// guarded says that the rule that closes the ports is there.
 	guarded bool
@@ -60,7 +65,7 @@ type Server struct {
 // cancelled ctx ends the wait with its cause. Nothing is left behind an error.
 func Start(ctx context.Context, c Config) (_ *Server, err error) {
 	c = c.withDefaults()
-	s := &Server{config: c}
+	s := &Server{config: c, read: readHost}
 	if s.thread, err = newThread(); err != nil {
 		return nil, err
 	}
@@ -104,6 +109,9 @@ func (s *Server) prepare(ctx context.Context) error {
 	if s.configuration, err = configure(s.config, host, ports); err != nil {
 		return err
 	}
+	if err := s.thread.run(func() error { s.ports = portDrivers(ports); return nil }); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(s.config.StateDirectory, 0o755); err != nil {
 		return fmt.Errorf("making a place for TRex's configuration: %w", err)
 	}
@@ -121,7 +129,7 @@ func (s *Server) look(ctx context.Context) (Host, [2]trexPort, error) {
 	for start := time.Now(); ; {
 		var host Host
 		err := s.thread.run(func() (err error) {
-			host, err = readHost(s.config)
+			host, err = s.read(s.config)
 			return err
 		})
 		if err != nil {
@@ -233,6 +241,23 @@ func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv
 
 // Configuration is what the server runs with.
 func (s *Server) Configuration() Configuration { return s.configuration }
+
+// Ports say what drives the two ports, west first.
+func (s *Server) Ports() []measure.PortDriver { return s.ports }
+
+// portDrivers asks the kernel about interfaces. What DPDK has taken is none any
+// more; of such a device its own driver and address are known.
+func portDrivers(ports [2]trexPort) []measure.PortDriver {
+	var list []measure.PortDriver
+	for _, port := range ports {
+		driver, err := machine.PortDriver(port.name)
+		if err != nil {
+			driver = measure.PortDriver{Interface: port.name, Driver: port.device.Driver, Bus: port.address}
+		}
+		list = append(list, driver)
+	}
+	return list
+}
 
 // Alive says why the server is not running; nil while it is. It asks the kernel
 // and not the server, so it costs nothing and tells of a death at once.

@@ -142,6 +142,9 @@ func TestServer(t *testing.T) {
 	if s.Address() != "127.0.0.1:4501" || len(s.Configuration().File) == 0 {
 		t.Errorf("got %q, %+v", s.Address(), s.Configuration())
 	}
+	if ports := s.Ports(); len(ports) != 2 || ports[1].Interface != "east" || ports[1].Driver != "veth" {
+		t.Errorf("got %+v", ports)
+	}
 	// Its colours are gone.
 	if diff := cmp.Diff([]string{"Starting  TRex v3.08 please wait  ...", "port : 0"}, s.Log()); diff != "" {
 		t.Error(diff)
@@ -222,7 +225,7 @@ func TestPreflightStartsNothing(t *testing.T) {
 		"no such file":       {func(c *Config) { c.Program = filepath.Join(directory, "gone") }, v1alpha1.ReasonTRexMissing},
 		"a text":             {func(c *Config) { c.Program = filepath.Join(directory, behaviourFile) }, v1alpha1.ReasonTRexMissing},
 		"a folder":           {func(c *Config) { c.Program = directory }, v1alpha1.ReasonTRexMissing},
-		"extraConfiguration": {func(c *Config) { c.Settings.ExtraConfiguration = "interfaces: []" }, reasonInvalidConfiguration},
+		"extraConfiguration": {func(c *Config) { c.Settings.ExtraConfiguration = "interfaces: []" }, v1alpha1.ReasonInvalidGeneratorConfiguration},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := fakeConfig(directory)
@@ -337,12 +340,16 @@ func TestSupervisorsDeath(t *testing.T) {
 
 // A neighbour cannot reach the server; the pod itself can.
 func TestPortsAreClosed(t *testing.T) {
+	portsAreClosed(t, fakeConfig(install(t, answers)), []string{"192.0.2.1", "fd00::1"})
+}
+
+// portsAreClosed starts a server that listens on some of the pod's addresses.
+func portsAreClosed(t *testing.T, c Config, listening []string) {
 	pod, neighbour := newPod(t), netnstest.New(t, "neighbour")
 	netnstest.Cable(t,
 		netnstest.End{Namespace: pod, Interface: "eth0", MAC: "02:00:00:00:00:0a"},
 		netnstest.End{Namespace: neighbour, Interface: "eth0", MAC: "02:00:00:00:00:0b"})
-	addresses := []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24"), netip.MustParsePrefix("fd00::1/64")}
-	for _, prefix := range addresses {
+	for _, prefix := range []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24"), netip.MustParsePrefix("fd00::1/64")} {
 		address(t, pod, prefix)
 		address(t, neighbour, netip.PrefixFrom(prefix.Addr().Next(), prefix.Bits()))
 	}
@@ -353,32 +360,32 @@ func TestPortsAreClosed(t *testing.T) {
 		return err
 	})
 	defer func() { _ = listener.Close() }()
-	s, err := startIn(t, pod, t.Context(), fakeConfig(install(t, answers)))
+	s, err := startIn(t, pod, t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, prefix := range addresses {
-		reach := func(from *netnstest.Namespace, to string, port int, wanted bool) {
-			t.Helper()
-			patience := soon
-			if !wanted {
-				patience = 500 * time.Millisecond
-			}
-			err := from.Run(func() error {
-				connection, err := net.DialTimeout("tcp", net.JoinHostPort(to, strconv.Itoa(port)), patience)
-				if err == nil {
-					_ = connection.Close()
-				}
-				return err
-			})
-			if (err == nil) != wanted {
-				t.Errorf("port %d of %s: %v", port, to, err)
-			}
+	reach := func(from *netnstest.Namespace, to string, port int, wanted bool) {
+		t.Helper()
+		patience := soon
+		if !wanted {
+			patience = 500 * time.Millisecond
 		}
-		reach(neighbour, prefix.Addr().String(), open, true)
+		err := from.Run(func() error {
+			connection, err := net.DialTimeout("tcp", net.JoinHostPort(to, strconv.Itoa(port)), patience)
+			if err == nil {
+				_ = connection.Close()
+			}
+			return err
+		})
+		if (err == nil) != wanted {
+			t.Errorf("port %d of %s: %v", port, to, err)
+		}
+	}
+	for _, to := range listening {
+		reach(neighbour, to, open, true)
 		for _, port := range []int{publisherPort, rpcPort} {
-			reach(neighbour, prefix.Addr().String(), port, false)
-			reach(pod, prefix.Addr().String(), port, true)
+			reach(neighbour, to, port, false)
+			reach(pod, to, port, true)
 			reach(pod, "127.0.0.1", port, true)
 		}
 	}
@@ -426,6 +433,59 @@ func TestPortsThatCannotBeClosed(t *testing.T) {
 	})
 }
 
+// Multus writes the pod's network status after the pod has started.
+func TestWaitForNetworkStatus(t *testing.T) {
+	before := statusPause
+	statusPause = time.Millisecond
+	defer func() { statusPause = before }()
+	c := config(measure.TRexDPDK).withDefaults()
+	c.NetworkStatus = filepath.Join(t.TempDir(), "network-status")
+	onThread, err := newThread()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer onThread.end()
+	reads := 0
+	s := &Server{config: c, thread: onThread, read: func(Config) (Host, error) {
+		host := dpdkHost()
+		if reads++; reads < 3 {
+			host.Attachments = nil
+		}
+		return host, nil
+	}}
+	if _, _, err := s.look(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonPortMissing || reads != 1 {
+		t.Errorf("without the file: %d reads, %v", reads, err)
+	}
+	if err := os.WriteFile(c.NetworkStatus, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	reads = 0
+	if _, ports, err := s.look(t.Context()); err != nil || reads != 3 || ports[1].address != eastAddress {
+		t.Errorf("%d reads, %+v, %v", reads, ports, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	reads = 0
+	if _, _, err := s.look(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A device that the kernel has let go of has no interface to ask.
+func TestPortDrivers(t *testing.T) {
+	got := portDrivers([2]trexPort{
+		{name: "no-such-west", address: westAddress, device: Device{Driver: driverVFIO}},
+		{name: "no-such-east", address: eastAddress, device: Device{Driver: driverVFIO}},
+	})
+	want := []measure.PortDriver{
+		{Interface: "no-such-west", Driver: driverVFIO, Bus: westAddress},
+		{Interface: "no-such-east", Driver: driverVFIO, Bus: eastAddress},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestChooseProgram(t *testing.T) {
 	c := Config{Directory: "/opt/trex"}
 	for info, want := range map[string]string{
@@ -447,16 +507,21 @@ func TestChooseProgram(t *testing.T) {
 func TestLastLines(t *testing.T) {
 	var logged strings.Builder
 	l := &lastLines{log: slog.New(slog.NewTextHandler(&logged, nil))}
+	write := func(text string) {
+		if n, err := l.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+	}
 	for i := range keptLines + 10 {
-		fmt.Fprintf(l, "line %d\n", i)
+		write(fmt.Sprintf("line %d\n", i))
 	}
 	if lines := l.all(); len(lines) != keptLines || lines[0] != "line 10" {
 		t.Errorf("%d lines from %q", len(lines), lines[0])
 	}
-	fmt.Fprint(l, "half a ")
-	fmt.Fprint(l, "line\r\n\n  \x00\xff\n")
-	fmt.Fprint(l, strings.Repeat("x", 3*longestLine))
-	fmt.Fprint(l, "no end")
+	write("half a ")
+	write("line\r\n\n  \x00\xff\n")
+	write(strings.Repeat("x", 3*longestLine))
+	write("no end")
 	l.finish()
 	lines := l.all()
 	if last := lines[len(lines)-3:]; last[0] != "half a line" || len(last[1]) != longestLine || last[2] != "no end" {
@@ -479,25 +544,73 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TRex itself is started where the environment variable TREX names its program.
-func TestRealServer(t *testing.T) {
-	program := os.Getenv("TREX")
-	if program == "" {
-		t.Skip("TREX names no TRex server (its program _t-rex-64)")
+// The line that tells why is in the message, also where much was said behind it.
+func TestExplain(t *testing.T) {
+	lines := []string{"EAL: Not enough memory available on socket 0! Requested: 2048MB, available: 1024MB"}
+	for range 30 {
+		lines = append(lines, "EAL: something that went wrong because of that")
 	}
-	for name, stateful := range map[string]bool{"stateless": false, "stateful": true} {
+	err := explain("ended", lines, "")
+	if measure.ReasonOf(err) != v1alpha1.ReasonHugepagesMissing || !strings.Contains(err.Error(), "available: 1024MB | ... | EAL: something") || len(err.Error()) > 1000 {
+		t.Errorf("got %v", err)
+	}
+	err = explain("ended", []string{"what nobody knows"}, " ")
+	if measure.ReasonOf(err) != v1alpha1.ReasonTRexServerFailed || strings.Contains(err.Error(), "extraConfiguration") || !strings.Contains(err.Error(), "what nobody knows") {
+		t.Errorf("got %v", err)
+	}
+	if err := explain("ended", nil, ""); strings.Contains(err.Error(), "lines") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// realConfig is for TRex itself, where the environment variable TREX names its
+// release, or the program in it.
+func realConfig(t *testing.T) Config {
+	t.Helper()
+	directory := os.Getenv("TREX")
+	if directory == "" {
+		t.Skip("TREX names no TRex: the folder of a release of v3.08")
+	}
+	c := config(measure.TRexAFPacket)
+	c.Directory, c.StateDirectory = strings.TrimSuffix(directory, "/"+programName), t.TempDir()
+	c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	return c
+}
+
+func TestRealServer(t *testing.T) {
+	for name, change := range map[string]func(*Config, *netnstest.Namespace){
+		"stateless": func(*Config, *netnstest.Namespace) {},
+		"stateful":  func(c *Config, _ *netnstest.Namespace) { c.Stateful = true },
+		"jumbo frames": func(c *Config, pod *netnstest.Namespace) {
+			pod.Must(t, func() error {
+				for _, port := range c.Path.Ports {
+					link, err := netlink.LinkByName(port.Interface)
+					if err != nil {
+						return err
+					}
+					if err := netlink.LinkSetMTU(link, 9000); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		"tags and one direction": func(c *Config, _ *netnstest.Namespace) {
+			c.Path.Ports[0].VLAN = 100
+			c.Path.Streams = streams(measure.Forward)
+		},
+		"an extra configuration": func(c *Config, _ *netnstest.Namespace) {
+			c.Settings.ExtraConfiguration = "memory: {dp_flows: 20000}\nport_bandwidth_gb: 10"
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
-			c := config(measure.TRexAFPacket)
-			c.Stateful, c.Program, c.Directory, c.StateDirectory = stateful, program, filepath.Dir(program), t.TempDir()
-			c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
-			s := mustStart(t, c)
-			if err := s.Alive(); err != nil {
-				t.Error(err)
+			c, pod := realConfig(t), newPod(t)
+			change(&c, pod)
+			s, err := startIn(t, pod, t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err := s.Restart(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if err := s.Close(); err != nil {
+			if err := errors.Join(s.Alive(), s.Restart(t.Context()), s.Close()); err != nil {
 				t.Error(err)
 			}
 			for _, line := range s.Log() {
@@ -505,6 +618,45 @@ func TestRealServer(t *testing.T) {
 					t.Errorf("it says %q", line)
 				}
 			}
+		})
+	}
+}
+
+// TRex that was killed is started again: what it has left in its folder is not
+// in the way.
+func TestRealServerKilled(t *testing.T) {
+	s, err := startIn(t, newPod(t), t.Context(), realConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s.current().signal(unix.SIGKILL)
+		eventually(t, "its death", func() bool { return s.Alive() != nil })
+		if err := s.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TRex listens on IPv4 alone.
+func TestRealPortsAreClosed(t *testing.T) {
+	portsAreClosed(t, realConfig(t), []string{"192.0.2.1"})
+}
+
+// What TRex says itself at its end is understood.
+func TestRealLastWords(t *testing.T) {
+	for name, test := range map[string]struct{ extra, reason string }{
+		"a stack that there is not": {"stack: no-such", v1alpha1.ReasonTRexServerFailed},
+		"too little memory":         {"limit_memory: 20", v1alpha1.ReasonTRexServerFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := realConfig(t)
+			c.Settings.ExtraConfiguration = test.extra
+			_, err := startIn(t, newPod(t), t.Context(), c)
+			if measure.ReasonOf(err) != test.reason {
+				t.Errorf("got %v", err)
+			}
+			t.Log(err)
 		})
 	}
 }

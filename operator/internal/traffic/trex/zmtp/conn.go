@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 )
 
 // Conn is a connection after the handshake. It serves one step at a time and
@@ -25,6 +26,11 @@ func Dial(ctx context.Context, address string, maxMessageBytes int) (*Conn, erro
 	var dialer net.Dialer
 	stream, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
+		// The dialer knows the deadline too, and can be faster than the context.
+		var timeout net.Error
+		if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) && errors.As(err, &timeout) && timeout.Timeout() {
+			<-ctx.Done()
+		}
 		if ctx.Err() != nil {
 			err = ended(ctx)
 		}

@@ -1,0 +1,112 @@
+//go:build linux
+
+// Command trexrecord records anew what test/fixtures/trex holds: it starts a
+// real TRex server in network namespaces of its own, on a routed path of veth
+// pairs, makes the calls of every recording again, at the same times, with what
+// the new server gave in place of the old tokens, and writes down what it
+// answers. It ends with a list of what is answered in another way than before.
+//
+// One recording more is of the project's own client, which takes a trial from
+// the handshake to the release.
+//
+// Everything happens in namespaces that end with the command; it needs root.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// inside marks the process that is in the namespaces.
+const inside = "VNFBENCH_TREXRECORD_INSIDE"
+
+// hostName is what the server says of its machine.
+const hostName = "trex"
+
+func main() {
+	var o options
+	flag.StringVar(&o.trex, "trex", os.Getenv("TREX"), "TRex: its directory, or the program _t-rex-64 in it")
+	flag.StringVar(&o.from, "from", "test/fixtures/trex", "directory of the recordings whose calls are made again")
+	flag.StringVar(&o.to, "to", "", "directory to write the new recordings to")
+	flag.StringVar(&o.only, "only", "", "names of recordings, with commas; all if empty")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "trexrecord:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct{ trex, from, to, only string }
+
+func run(ctx context.Context, o options) error {
+	program, err := o.program()
+	if err != nil {
+		return err
+	}
+	if o.to == "" {
+		return errors.New("-to is not set: the directory for the new recordings")
+	}
+	if os.Getenv(inside) == "" {
+		return enter(ctx)
+	}
+	if err := os.MkdirAll(o.to, 0o755); err != nil {
+		return err
+	}
+	only := strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' })
+	for _, s := range scenarios {
+		if len(only) > 0 && !slices.Contains(only, s.name) {
+			continue
+		}
+		if err := s.record(ctx, program, o.from, o.to); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// program is the server's, and it must be there.
+func (o options) program() (string, error) {
+	if o.trex == "" {
+		return "", errors.New("-trex is not set: the directory of TRex v3.08 with its program _t-rex-64, such as /opt/trex")
+	}
+	path, err := filepath.Abs(o.trex)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "_t-rex-64")
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("-trex: %w: name the directory of TRex v3.08 with its program _t-rex-64", err)
+	}
+	return path, nil
+}
+
+// enter runs this command again in a network namespace and with a host name of
+// its own, and ends with it.
+func enter(ctx context.Context) error {
+	if os.Geteuid() != 0 {
+		return errors.New("it needs root: TRex does, and so do network namespaces; run with sudo")
+	}
+	again := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
+	again.Env = append(os.Environ(), inside+"=1")
+	again.Stdout, again.Stderr = os.Stdout, os.Stderr
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL,
+	}
+	again.Cancel = func() error { return again.Process.Signal(syscall.SIGTERM) }
+	return again.Run()
+}
