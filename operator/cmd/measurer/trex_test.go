@@ -245,4 +245,22 @@ func TestRealTRex(t *testing.T) {
 	if paths.running != nil {
 		t.Error("the server was left")
 	}
+	// A few exchanges through the path are a part of the opening.
+	pod.Must(t, func() error {
+		driver, err := paths.OpenStateful(t.Context(), measure.Instructions{
+			Driver: measure.DriverSettings{TRex: &measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}},
+			Stateful: &measure.Stateful{
+				Path:    path,
+				Clients: measure.Hosts{First: netip.MustParseAddr("198.18.0.10"), Count: 1},
+				Servers: measure.Hosts{First: netip.MustParseAddr("198.19.0.10"), Count: 1}, MSSBytes: 1460,
+			},
+		})
+		if err != nil {
+			return errors.Join(err, paths.close())
+		}
+		return driver.Close()
+	})
+	if paths.running != nil {
+		t.Error("the stateful server was left")
+	}
 }

@@ -175,12 +175,28 @@ var fastFlag = map[string]string{"amd64": "avx", "arm64": "evtstrm"}
 
 var elfMachine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "ppc64le": elf.EM_PPC64}
 
-// checkProgram says why the server's file cannot be started here.
-func checkProgram(program string) error {
-	missing := func(format string, args ...any) error {
-		return failure(v1alpha1.ReasonTRexMissing, "build the traffic pod's image from operator/images/trex/Containerfile, with TRex's release for the nodes' architecture, and name it in the testbed",
-			"the image has no TRex that can be started: %w", fmt.Errorf(format, args...))
+// profileSchema is what stateful profiles are checked by: without it the server
+// ends at the first one (astf_db.cpp).
+const profileSchema = "astf_schema.json"
+
+func trexMissing(format string, args ...any) error {
+	return failure(v1alpha1.ReasonTRexMissing, "build the traffic pod's image from operator/images/trex/Containerfile, with TRex's whole release for the nodes' architecture, and name it in the testbed",
+		"the image has no TRex that can be started: %w", fmt.Errorf(format, args...))
+}
+
+// checkRelease says why the server cannot be started from what the image has.
+func checkRelease(c Config, program string) error {
+	if err := checkProgram(program); err != nil || !c.Stateful {
+		return err
 	}
+	if _, err := os.Stat(filepath.Join(c.Directory, profileSchema)); err != nil {
+		return trexMissing("its stateful mode needs %s: %w", profileSchema, err)
+	}
+	return nil
+}
+
+func checkProgram(program string) error {
+	missing := trexMissing
 	info, err := os.Stat(program)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

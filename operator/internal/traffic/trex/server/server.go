@@ -96,7 +96,7 @@ func (s *Server) prepare(ctx context.Context) error {
 		return fmt.Errorf("reading the processor's flags: %w", err)
 	}
 	s.program = chooseProgram(s.config, string(cpuInfo))
-	if err := checkProgram(s.program); err != nil {
+	if err := checkRelease(s.config, s.program); err != nil {
 		return err
 	}
 	host, ports, err := s.look(ctx)

@@ -225,6 +225,7 @@ func TestPreflightStartsNothing(t *testing.T) {
 		"no such file":       {func(c *Config) { c.Program = filepath.Join(directory, "gone") }, v1alpha1.ReasonTRexMissing},
 		"a text":             {func(c *Config) { c.Program = filepath.Join(directory, behaviourFile) }, v1alpha1.ReasonTRexMissing},
 		"a folder":           {func(c *Config) { c.Program = directory }, v1alpha1.ReasonTRexMissing},
+		"no schema":          {func(c *Config) { c.Stateful = true }, v1alpha1.ReasonTRexMissing},
 		"extraConfiguration": {func(c *Config) { c.Settings.ExtraConfiguration = "interfaces: []" }, v1alpha1.ReasonInvalidGeneratorConfiguration},
 	} {
 		t.Run(name, func(t *testing.T) {
