@@ -80,7 +80,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image push push-guest install uninstall plugin
+.PHONY: build images guest-image trex-image push push-guest push-trex install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -118,6 +118,15 @@ push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
 push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
+
+trex-image: $(LAB) $(BIN)/measurer ## Build the image with TRex into bin/images, of a release that you bring: TREX_TARBALL=v3.08.tar.gz TREX_SHA256=...
+	@LAB=$(LAB) BIN=$(BIN) TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' operator/images/trex/build.sh
+
+push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbench.
+	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-trex REGISTRY=registry.example.com/lab" >&2; exit 1; }
+	@test -e $(BIN)/images/trex.tar || { echo "there is no $(BIN)/images/trex.tar: run make trex-image first" >&2; exit 1; }
+	@tag=$$(tar -xOf $(BIN)/images/trex.tar index.json | grep -o 'localhost/vnfbench/trex:[^"]*' | cut -d: -f2) && \
+	$(CRANE) push $(BIN)/images/trex.tar $(REGISTRY)/vnfbench/trex:$$tag && echo "image $(REGISTRY)/vnfbench/trex:$$tag"
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
 	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)

@@ -54,6 +54,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
+	flags.StringVar(&o.defaults.TRexImage, "trex-image", "", "image of the traffic pod of testbeds with driver TRex that name none, by tag or digest; absent: there is none, and their runs end with ImageMissing")
 	flags.StringVar(&o.defaults.FunctionImage, "function-image", "", "image of the reference functions where a run names none (required)")
 	flags.StringVar(&o.defaults.GuestImage, "guest-image", "", "image that reference functions boot from as virtual machines where a run names none (required)")
 	flags.StringVar(&o.defaults.EndpointImage, "endpoint-image", "", "image of the ends of TCP connections (required)")

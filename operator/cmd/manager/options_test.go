@@ -14,12 +14,12 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -namespace a,b -namespace c
+	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -trex-image x:1 -namespace a,b -namespace c
 		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -leader-elect`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", TRexImage: "x:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}

@@ -37,7 +37,7 @@ func asTRexPod(p *plan.Plan, pod *corev1.PodSpec) {
 		return
 	}
 	container := &pod.Containers[0]
-	container.SecurityContext = confined(trexCapabilities(settings)...)
+	container.SecurityContext = confined(trexCapabilities...)
 	mount := func(name, path string, source corev1.VolumeSource) {
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
@@ -62,14 +62,11 @@ func asTRexPod(p *plan.Plan, pod *corev1.PodSpec) {
 // NET_RAW opens the packet sockets of mode AFPacket, and the raw queues of NICs
 // that share themselves with the kernel (mlx5). NET_ADMIN sets the ports'
 // promiscuous mode and lets the measurer close the server's control ports in the
-// pod's network namespace. IPC_LOCK, for mode DPDK, keeps hugepages in place for
-// the NIC, beyond the limit of locked memory. TRex insists on user 0.
-func trexCapabilities(settings *measure.TRexSettings) []corev1.Capability {
-	if settings.Mode == measure.TRexDPDK {
-		return []corev1.Capability{"IPC_LOCK", "NET_ADMIN", "NET_RAW"}
-	}
-	return []corev1.Capability{"NET_ADMIN", "NET_RAW"}
-}
+// pod's network namespace. IPC_LOCK keeps in place what NIC or kernel and TRex
+// share, beyond the limit of locked memory: hugepages with mode DPDK, and with
+// mode AFPacket the sockets' rings, of 16 MiB a port, which DPDK locks too
+// (MAP_LOCKED in rte_eth_af_packet.c). TRex insists on user 0.
+var trexCapabilities = []corev1.Capability{"IPC_LOCK", "NET_ADMIN", "NET_RAW"}
 
 func emptyDir(medium corev1.StorageMedium, size *resource.Quantity) corev1.VolumeSource {
 	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: size}}

@@ -53,6 +53,7 @@ module "testbed" {
   nodes                = module.nodes.nodes
   link_bits_per_second = var.link_bits_per_second
   sriov                = var.sriov
+  trex                 = var.trex
 }
 
 module "addons" {

@@ -128,6 +128,17 @@ variable "sriov" {
   default = null
 }
 
+variable "trex" {
+  description = "Makes the Testbed's frames by TRex, from an image of your own; see the module `testbed`. Absent: the built-in XDP generator."
+  type = object({
+    image            = string
+    cores_per_port   = optional(number, 1)
+    hugepages_memory = optional(string, "2Gi")
+    hugepages_size   = optional(string, "1Gi")
+  })
+  default = null
+}
+
 variable "addons" {
   description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it."
   type = object({

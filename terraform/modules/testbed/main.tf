@@ -17,12 +17,28 @@ locals {
   # A bridge joins pods of one node, so both selectors then name the device's.
   generator_role = var.sriov == null ? "device" : "generator"
 
+  # TRex drives virtual functions by DPDK, and bridges through packet sockets.
+  dpdk = var.trex != null && var.sriov != null
+  trex = { for field, value in {
+    mode         = local.dpdk ? "DPDK" : "AFPacket"
+    coresPerPort = local.dpdk ? var.trex.cores_per_port : null
+    hugepages    = local.dpdk ? { memory = var.trex.hugepages_memory, pageSize = var.trex.hugepages_size } : null
+  } : field => value if value != null }
+
+  generator = { for field, value in {
+    nodeSelector = local.split ? { "vnfbench.io/role" = local.generator_role } : null
+    driver       = var.trex == null ? null : "TRex"
+    image        = var.trex == null ? null : var.trex.image
+    cpu          = local.dpdk ? tostring(2 + 2 * var.trex.cores_per_port) : null
+    trex         = var.trex == null ? null : local.trex
+  } : field => value if value != null }
+
   testbed = {
     apiVersion = "vnfbench.io/v1alpha1"
     kind       = "Testbed"
     metadata   = { name = var.name, namespace = var.namespace }
     spec = {
-      generator = local.split ? { nodeSelector = { "vnfbench.io/role" = local.generator_role } } : {}
+      generator = local.generator
       ports = merge(
         { linkBitsPerSecond = var.link_bits_per_second, mtuBytes = var.mtu_bytes },
         local.ports,

@@ -75,3 +75,34 @@ variable "sriov" {
     error_message = "Each pool of sriov is a prefix and a name, such as openshift.io/gen_west."
   }
 }
+
+variable "trex" {
+  description = <<-EOT
+    Makes the frames by TRex, from an image of your own (docs/how-to/trex.md): by DPDK on the
+    pools of `sriov`, whose generator's are then of vfio-pci, or through packet sockets on bridges,
+    where `image` alone counts. Absent: the built-in XDP generator.
+    Example: { image = "registry.example.com/lab/vnfbench/trex:v3.08", cores_per_port = 3, hugepages_memory = "4Gi" }.
+  EOT
+  type = object({
+    image            = string
+    cores_per_port   = optional(number, 1)
+    hugepages_memory = optional(string, "2Gi")
+    hugepages_size   = optional(string, "1Gi")
+  })
+  default = null
+
+  validation {
+    condition     = var.trex == null ? true : can(regex("^[^[:space:]@]+(:[A-Za-z0-9_.-]+|@sha256:[0-9a-f]{64})$", var.trex.image))
+    error_message = "image of trex has a tag or a digest, such as registry.example.com/lab/vnfbench/trex:v3.08."
+  }
+
+  validation {
+    condition     = var.trex == null ? true : var.trex.cores_per_port >= 1 && var.trex.cores_per_port <= 16 && floor(var.trex.cores_per_port) == var.trex.cores_per_port
+    error_message = "cores_per_port of trex is a whole number from 1 to 16."
+  }
+
+  validation {
+    condition     = var.trex == null ? true : can(regex("^[1-9][0-9]*(Mi|Gi)$", var.trex.hugepages_memory)) && contains(["2Mi", "1Gi"], var.trex.hugepages_size)
+    error_message = "hugepages_memory of trex is such as \"4Gi\", and hugepages_size \"2Mi\" or \"1Gi\"."
+  }
+}

@@ -38,7 +38,7 @@ func TestTRexRun(t *testing.T) {
 	container := l.trafficPod().Spec.Containers[0]
 	l.Expect(container.Image).To(Equal(trexImage))
 	l.Expect(container.Command[0]).To(Equal("measurer"))
-	l.Expect(container.SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("NET_ADMIN"), corev1.Capability("NET_RAW")))
+	l.Expect(container.SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("IPC_LOCK"), corev1.Capability("NET_ADMIN"), corev1.Capability("NET_RAW")))
 	l.Expect(container.Resources.Limits.Memory().String()).To(Equal("1Gi"))
 
 	// From here on a simulated driver measures: what is shown is that nothing of

@@ -37,6 +37,50 @@ run "bridges" {
   }
 }
 
+run "trex_by_dpdk" {
+  command = plan
+  variables {
+    sriov = {
+      generator_west = "openshift.io/trex_west", generator_east = "openshift.io/trex_east"
+      device_west    = "openshift.io/dut_west", device_east = "openshift.io/dut_east"
+    }
+    trex = { image = "registry.example.com/lab/vnfbench/trex:v3.08", cores_per_port = 3, hugepages_memory = "4Gi" }
+  }
+
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.cpu == "8"
+    error_message = "each sending thread has a CPU, and so have the other two"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.trex == { mode = "DPDK", coresPerPort = 3, hugepages = { memory = "4Gi", pageSize = "1Gi" } }
+    error_message = "TRex drives virtual functions by DPDK"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.nodeSelector["vnfbench.io/role"] == "generator"
+    error_message = "the generator keeps its node"
+  }
+}
+
+run "trex_on_bridges" {
+  command = plan
+  variables { trex = { image = "registry.example.com/lab/vnfbench/trex:v3.08" } }
+
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.trex == { mode = "AFPacket" }
+    error_message = "TRex sends through packet sockets on bridges"
+  }
+  assert {
+    condition     = !can(yamldecode(split("---\n", output.manifest)[1]).spec.generator.cpu)
+    error_message = "packet sockets need no CPUs of their own"
+  }
+}
+
+run "wrong_trex" {
+  command = plan
+  variables { trex = { image = "registry.example.com/lab/vnfbench/trex", cores_per_port = 1, hugepages_size = "4Ki" } }
+  expect_failures = [var.trex]
+}
+
 run "any_node" {
   command = plan
   variables { nodes = { a = { labels = {} } } }
