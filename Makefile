@@ -161,9 +161,9 @@ test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and
 	@test/prerequisites.sh go qemu
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
 
-test-trex: ## Run the TRex driver against a real server, in network namespaces: make test-trex TREX=/path/_t-rex-64.
+test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
-	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -timeout 20m -v -run 'RealServer' ./internal/traffic/trex ./internal/traffic/trex/server; fi
+	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
 
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...

@@ -570,7 +570,7 @@ func realConfig(t *testing.T) Config {
 	t.Helper()
 	directory := os.Getenv("TREX")
 	if directory == "" {
-		t.Skip("TREX names no TRex: the folder of a release of v3.08")
+		t.Skip("TREX names no TRex: the folder of a release of v3.08, or the program in it")
 	}
 	c := config(measure.TRexAFPacket)
 	c.Directory, c.StateDirectory = strings.TrimSuffix(directory, "/"+programName), t.TempDir()
