@@ -154,6 +154,17 @@ func (w *walk) warnConnections(d *doubtful) {
 	if result == nil {
 		return
 	}
+	for _, p := range w.parts {
+		if p.stage != measure.StageConnections || !p.over || p.connections.ConcurrentConnections == 0 {
+			continue
+		}
+		// A generator that is late opens the last of them when all should be open.
+		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > p.connections.ConcurrentConnections*(100-reachedPercent) {
+			d.add(v1alpha1.WarningLoadNotReached, 0,
+				"At load %s the generator opened %d of %d connections late, in the time that counts, so those held and at once may be too few.",
+				p.load.Name, late, p.connections.ConcurrentConnections)
+		}
+	}
 	for _, l := range result.Loads {
 		if began := l.AttemptedConnectionsPerSecond; began != nil && *began*100 < l.IntendedConnectionsPerSecond*reachedPercent {
 			d.add(v1alpha1.WarningLoadNotReached, 0,

@@ -104,6 +104,19 @@ func TestConnections(t *testing.T) {
 	}
 }
 
+// A generator that is late with what is to be held says so.
+func TestConnectionsOpenedLate(t *testing.T) {
+	instr := connectionsOnly()
+	instr.Repeats, instr.Connections.Loads = 1, instr.Connections.Loads[1:]
+	for late, want := range map[int64]int{50: 0, 51: 1} {
+		o := measure.ConnectionsOutcome{CountedAttempts: late, Attempts: 5000, Established: 5000, Completed: 5000, Concurrent: 5000, HeldAtEnd: 5000}
+		warnings := Results(instr, []measure.Record{connectionsRecord(0, "table", 0, o)}).Warnings
+		if len(warnings) != want || want == 1 && (warnings[0].Code != v1alpha1.WarningLoadNotReached || !strings.Contains(warnings[0].Message, "opened 51 of 5000 connections late")) {
+			t.Errorf("%d late: %+v", late, warnings)
+		}
+	}
+}
+
 func TestConnectionsFail(t *testing.T) {
 	instr := connectionsOnly()
 	silent := connectionsRecord(0, "web", 0, measure.ConnectionsOutcome{CountedAttempts: 10, Attempts: 10, TimedOut: 10})

@@ -148,7 +148,7 @@ func TestRealServer(t *testing.T) {
 						t.Errorf("held: %+v", o)
 					}
 					// A busy machine makes TRex late; it makes up for that.
-					if held == 0 && (o.EstablishedPerSecond() < 50 || o.EstablishedPerSecond() > 150 || o.Attempts != 470) {
+					if held == 0 && (o.EstablishedPerSecond() < 50 || o.EstablishedPerSecond() > 150 || o.Attempts < 470 || o.Attempts > 472) {
 						t.Errorf("%d a second were established of %d", o.EstablishedPerSecond(), o.Attempts)
 					}
 				}
