@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,28 +170,33 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.chain[0].image", "may not be more than 512"}},
 		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
 
-		"testbed: TRex":            {testbed("spec.generator", "{driver: TRex}"), []string{"spec.generator.driver", "use XDP"}},
-		"testbed: two runs":        {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
-		"testbed: no pool":         {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
-		"testbed: pool's name":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
-		"testbed: no NIC":          {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
-		"testbed: a nameless NIC":  {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
-		"testbed: a NIC's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
-		"testbed: a pod's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
-		"testbed: a group's MAC":   {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
-		"testbed: a bare resource": {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
-		"testbed: PCI address":     {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
-		"testbed: no pool named":   {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
-		"testbed: stray VLAN":      {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
-		"testbed: VLAN 5000":       {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
-		"testbed: tag 0":           {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
-		"testbed: tag 4095":        {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
-		"testbed: tag of a VF":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}, vlan: 7}}"), []string{"spec.ports.west.vlan", "use sriov.vlan"}},
-		"testbed: device's tag":    {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: a, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
-		"testbed: missing network": {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
-		"testbed: stray network":   {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
-		"testbed: MTU":             {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
-		"testbed: no attachment":   {testbed("spec.deviceUnderTest", "{attachments: []}"), []string{"spec.deviceUnderTest.attachments", "at least 1 items"}},
+		"testbed: TRex":                {testbed("spec.generator", "{driver: TRex}"), []string{"spec.generator.driver", "use XDP"}},
+		"testbed: two runs":            {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
+		"testbed: no pool":             {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
+		"testbed: pool's name":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
+		"testbed: no NIC":              {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
+		"testbed: a nameless NIC":      {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
+		"testbed: a NIC's MAC":         {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
+		"testbed: a pod's MAC":         {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
+		"testbed: a group's MAC":       {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
+		"testbed: a bare resource":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
+		"testbed: PCI address":         {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
+		"testbed: no pool named":       {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
+		"testbed: stray VLAN":          {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
+		"testbed: VLAN 5000":           {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
+		"testbed: tag 0":               {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
+		"testbed: tag 4095":            {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
+		"testbed: tag of a VF":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}, vlan: 7}}"), []string{"spec.ports.west.vlan", "use sriov.vlan"}},
+		"testbed: scheduling":          {testbed("spec.generator", "{cpu: 2, xdp: {scheduling: Fifo}}"), []string{"spec.generator.xdp.scheduling", "Auto", "RealTime"}},
+		"testbed: real time, no CPU":   {testbed("spec.generator", "{xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "set generator.cpu to a whole number"}},
+		"testbed: real time, shares":   {testbed("spec.generator", "{cpu: 2500m, xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "whole number"}},
+		"testbed: real time, one CPU":  {testbed("spec.generator", "{cpu: 1, xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "at least 2"}},
+		"testbed: real time, two send": {testbed("spec.generator", "{cpu: '2', xdp: {scheduling: RealTime, threads: 2}}"), []string{"spec.generator.xdp.scheduling", "with threads 2 at least 3"}},
+		"testbed: device's tag":        {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: a, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
+		"testbed: missing network":     {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
+		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
+		"testbed: MTU":                 {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
+		"testbed: no attachment":       {testbed("spec.deviceUnderTest", "{attachments: []}"), []string{"spec.deviceUnderTest.attachments", "at least 1 items"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -259,8 +265,22 @@ func TestDefaults(t *testing.T) {
 	}
 	spec := testbed.Spec
 	if spec.Generator.Driver != v1alpha1.DriverXDP || spec.Generator.XDP.TransmitPath != v1alpha1.TransmitAuto ||
+		spec.Generator.XDP.Scheduling != v1alpha1.SchedulingAuto ||
 		spec.Ports.West.Attachment != v1alpha1.PortBridge || spec.Ports.LinkBitsPerSecond != 10_000_000_000 || spec.Ports.MTUBytes != 1500 {
 		t.Errorf("testbed's defaults are %+v", spec)
+	}
+}
+
+// Whole cores, however they are written, are enough for real time.
+func TestRealTimeIsAdmitted(t *testing.T) {
+	for i, generator := range []string{
+		"{cpu: 2, xdp: {scheduling: RealTime}}", "{cpu: '4', xdp: {scheduling: RealTime, threads: 2}}",
+		"{cpu: 2000m, xdp: {scheduling: RealTime, threads: 1}}", "{cpu: 500m, xdp: {scheduling: Fair}}", "{xdp: {scheduling: Auto}}",
+	} {
+		name := fmt.Sprintf("real-time-%d", i)
+		if err := create(object(t, goodTestbed, map[string]string{"metadata.name": name, "spec.generator": generator})); err != nil {
+			t.Errorf("%s: %v", generator, err)
+		}
 	}
 }
 

@@ -197,6 +197,8 @@ const (
 	WarningFrequencyScaling = "FrequencyScaling"
 	// WarningNoCPUIsolation: the generator's CPUs are not isolated from the kernel's scheduler.
 	WarningNoCPUIsolation = "NoCPUIsolation"
+	// WarningRealTimeScheduling: threads that send are real-time threads where the kernel limits them, or other work may run.
+	WarningRealTimeScheduling = "RealTimeScheduling"
 	// WarningDeviceFrequencyScaling: CPUs of the chain's node change their frequency with their load.
 	WarningDeviceFrequencyScaling = "DeviceFrequencyScaling"
 	// WarningDeviceNoCPUIsolation: no CPU of the chain's node is isolated from the kernel's scheduler.

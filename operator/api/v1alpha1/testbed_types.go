@@ -46,6 +46,7 @@ const (
 )
 
 // Generator describes the traffic pod.
+// +kubebuilder:validation:XValidation:rule="!has(self.xdp) || !has(self.xdp.scheduling) || self.xdp.scheduling != 'RealTime' || (has(self.cpu) && double(int(quantity(string(self.cpu)).asApproximateFloat())) == quantity(string(self.cpu)).asApproximateFloat() && quantity(string(self.cpu)).compareTo(quantity(has(self.xdp.threads) && self.xdp.threads == 2 ? '3' : '2')) >= 0)",message="scheduling RealTime needs whole cores of the pod's own, and one beside those that send: set generator.cpu to a whole number, at least 2, with threads 2 at least 3",fieldPath=".xdp.scheduling"
 // +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver == 'XDP'",message="driver TRex is not implemented yet; use XDP",fieldPath=".driver"
 // +kubebuilder:validation:XValidation:rule="!has(self.trex)",message="trex is not implemented yet; leave it out and use driver XDP",fieldPath=".trex"
 type Generator struct {
@@ -123,6 +124,14 @@ type XDPGenerator struct {
 	// +optional
 	// +kubebuilder:default=Auto
 	TransmitPath TransmitPath `json:"transmitPath,omitempty"`
+
+	// scheduling of the threads that send is Auto, Fair or RealTime. RealTime
+	// gives the traffic pod the capability SYS_NICE, and needs generator.cpu in
+	// whole cores, one more than threads that send; where the node does not let
+	// it, they are scheduled Fair, and the result says so. Default Auto: Fair.
+	// +optional
+	// +kubebuilder:default=Auto
+	Scheduling TransmitScheduling `json:"scheduling,omitempty"`
 }
 
 // TRexMode is what TRex drives its ports with.

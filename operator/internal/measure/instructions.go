@@ -62,6 +62,8 @@ type DriverSettings struct {
 	Threads int `json:"threads"`
 	// TransmitPath is "Auto", "Direct" or "InnerVeth".
 	TransmitPath string `json:"transmitPath"`
+	// Scheduling is "Fair" or "RealTime"; empty lets the driver choose.
+	Scheduling string `json:"scheduling,omitempty"`
 }
 
 // ThroughputInstructions set the search.

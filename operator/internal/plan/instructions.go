@@ -34,6 +34,10 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),
 	}
+	// The default leaves no trace in the instructions, nor in their digest.
+	if scheduling := testbed.Generator.XDP.Scheduling; scheduling != v1alpha1.SchedulingAuto {
+		instructions.Driver.Scheduling = string(scheduling)
+	}
 	instructFurther(spec.Measurements, &instructions)
 	instructNeighbors(in, p, &instructions)
 	if c := p.Calibration; c != nil {

@@ -151,6 +151,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		TransmitPath: bounded(description.TransmitPath, 20),
 		ReceiveMode:  bounded(description.ReceiveMode, 20),
 		Threads:      int32(description.Threads),
+		Scheduling:   bounded(description.Scheduling, 20),
 		Calibration:  w.figures.Calibration,
 	}
 	if w.plan != nil {
