@@ -152,8 +152,9 @@ test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and
 	@test/prerequisites.sh go qemu
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
 
-lint: $(GOLANGCI_LINT) ## Run the linters.
-	cd operator && $(GOLANGCI_LINT) run ./...
+lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
+	@for module in operator test/lab test/e2e test/config test/terraform; do \
+	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
 	@test/prerequisites.sh go debian bench

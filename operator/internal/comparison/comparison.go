@@ -94,7 +94,8 @@ func (s Side) figure(row v1alpha1.NeighborDifference) *int64 {
 	} else {
 		criterion.AtMost = new(int64(0))
 	}
-	value, err := int64(0), error(nil)
+	var value int64
+	var err error
 	if acceptance.AboutTCP(criterion) {
 		value, err = acceptance.TCPFigure(criterion, row.Streams, s.TCP)
 	} else {
