@@ -211,7 +211,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	doc.Results = append(doc.Results, furtherResults()...)
 	plain, _ := fixture(t)
 	doc.Results = append(doc.Results, plain.Status.Results...)
-	doc.Neighbors = neighborsReport()
+	doc.Neighbors, doc.Baseline = neighborsReport(), baselineReport()
 	doc.TCP = tcpResults()
 	doc.Scaling, doc.Trials = tcpScaling(doc.TCP), append(doc.Trials, tcpRecords()...)
 	for name, tc := range map[string]struct {

@@ -38,6 +38,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		tcpIntervals(doc),
 		neighborSection(doc),
 		differenceSection(doc),
+		baselineSection(doc),
 		acceptanceSection(doc),
 		warningSection(doc),
 		chainSection(doc),

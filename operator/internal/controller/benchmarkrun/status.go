@@ -15,7 +15,7 @@ import (
 
 // Bounds of lists in the status, as the API sets them.
 const (
-	maximumVerdicts  = 512
+	maximumVerdicts  = 1024
 	maximumWarnings  = 64
 	maximumFallbacks = 8
 )
@@ -111,6 +111,9 @@ func (w *writer) facts() {
 	}
 	if report := w.neighbors(); report != nil {
 		w.status.Neighbors = report
+	}
+	if report := w.baselineReport(); report != nil {
+		w.status.Baseline = report
 	}
 	if warnings := w.warnings(); warnings != nil {
 		w.status.Warnings = boundedWarnings(warnings)
