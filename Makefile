@@ -165,8 +165,9 @@ test-trex: ## Run the TRex drivers, and what starts their server, with a real on
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
 	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
 
-lint: $(GOLANGCI_LINT) ## Run the linters.
-	cd operator && $(GOLANGCI_LINT) run ./...
+lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
+	@for module in operator test/lab test/e2e test/config test/terraform; do \
+	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
 	@test/prerequisites.sh go debian bench

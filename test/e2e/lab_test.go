@@ -9,6 +9,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -281,7 +282,8 @@ func command(t *testing.T, name string, args ...string) (string, int) {
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
-	if _, isExit := err.(*exec.ExitError); err != nil && !isExit {
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return out.String(), cmd.ProcessState.ExitCode()

@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,7 +125,12 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"same frame twice":       {run("spec.traffic", "{frameBytes: [64, 64]}"), []string{"spec.traffic.frameBytes[1]", "Duplicate value"}},
 		"IPv6 frame of 64":       {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.traffic.frameBytes", "at least 82 bytes"}},
 		"TCP":                    {run("spec.traffic", "{kind: TCP}"), []string{"spec.traffic.kind", "measure TCP by measurements.tcp"}},
-		"baseline":               {run("spec.baseline", "{run: x}"), []string{"spec.baseline", "not implemented yet"}},
+		"baseline: none named":   {run("spec.baseline", "{}"), []string{"spec.baseline.run", "Required value"}},
+		"baseline: itself":       {run("spec.baseline", "{run: run}"), []string{"spec.baseline.run", "name an earlier run"}},
+		"baseline: its name":     {run("spec.baseline", "{run: x}", "spec.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.acceptance", "give it another name"}},
+		"baseline: a metric":     {run("spec.baseline", "{run: x, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.baseline.metrics", "LatencyP99Nanoseconds"}},
+		"baseline: twice":        {run("spec.baseline", "{run: x, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.baseline.metrics", "Duplicate"}},
+		"baseline: percent":      {run("spec.baseline", "{run: x, maximumRegressionPercent: 101}"), []string{"spec.baseline.maximumRegressionPercent", "less than or equal to 100"}},
 		"no testbed":             {run("spec.testbedRef", "{name: ''}"), []string{"spec.testbedRef.name", "at least 1 chars long"}},
 		"nothing measured":       {run("spec.measurements", "{}"), []string{"spec.measurements", "at least one of throughput and latency"}},
 		"negative trial":         {run("spec.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
@@ -169,27 +175,32 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.chain[0].image", "may not be more than 512"}},
 		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
 
-		"testbed: two runs":        {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
-		"testbed: no pool":         {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
-		"testbed: pool's name":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
-		"testbed: no NIC":          {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
-		"testbed: a nameless NIC":  {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
-		"testbed: a NIC's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
-		"testbed: a pod's MAC":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
-		"testbed: a group's MAC":   {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
-		"testbed: a bare resource": {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
-		"testbed: PCI address":     {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
-		"testbed: no pool named":   {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
-		"testbed: stray VLAN":      {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
-		"testbed: VLAN 5000":       {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
-		"testbed: tag 0":           {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
-		"testbed: tag 4095":        {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
-		"testbed: tag of a VF":     {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}, vlan: 7}}"), []string{"spec.ports.west.vlan", "use sriov.vlan"}},
-		"testbed: device's tag":    {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: a, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
-		"testbed: missing network": {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
-		"testbed: stray network":   {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
-		"testbed: MTU":             {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
-		"testbed: no attachment":   {testbed("spec.deviceUnderTest", "{attachments: []}"), []string{"spec.deviceUnderTest.attachments", "at least 1 items"}},
+		"testbed: two runs":            {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
+		"testbed: no pool":             {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
+		"testbed: pool's name":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
+		"testbed: no NIC":              {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
+		"testbed: a nameless NIC":      {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
+		"testbed: a NIC's MAC":         {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
+		"testbed: a pod's MAC":         {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
+		"testbed: a group's MAC":       {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
+		"testbed: a bare resource":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
+		"testbed: PCI address":         {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
+		"testbed: no pool named":       {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
+		"testbed: stray VLAN":          {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
+		"testbed: VLAN 5000":           {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
+		"testbed: tag 0":               {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
+		"testbed: tag 4095":            {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
+		"testbed: tag of a VF":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}, vlan: 7}}"), []string{"spec.ports.west.vlan", "use sriov.vlan"}},
+		"testbed: scheduling":          {testbed("spec.generator", "{cpu: 2, xdp: {scheduling: Fifo}}"), []string{"spec.generator.xdp.scheduling", "Auto", "RealTime"}},
+		"testbed: real time, no CPU":   {testbed("spec.generator", "{xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "set generator.cpu to a whole number"}},
+		"testbed: real time, shares":   {testbed("spec.generator", "{cpu: 2500m, xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "whole number"}},
+		"testbed: real time, one CPU":  {testbed("spec.generator", "{cpu: 1, xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "at least 2"}},
+		"testbed: real time, two send": {testbed("spec.generator", "{cpu: '2', xdp: {scheduling: RealTime, threads: 2}}"), []string{"spec.generator.xdp.scheduling", "with threads 2 at least 3"}},
+		"testbed: device's tag":        {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: a, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
+		"testbed: missing network":     {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
+		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
+		"testbed: MTU":                 {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
+		"testbed: no attachment":       {testbed("spec.deviceUnderTest", "{attachments: []}"), []string{"spec.deviceUnderTest.attachments", "at least 1 items"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -258,8 +269,22 @@ func TestDefaults(t *testing.T) {
 	}
 	spec := testbed.Spec
 	if spec.Generator.Driver != v1alpha1.DriverXDP || spec.Generator.XDP.TransmitPath != v1alpha1.TransmitAuto ||
+		spec.Generator.XDP.Scheduling != v1alpha1.SchedulingAuto ||
 		spec.Ports.West.Attachment != v1alpha1.PortBridge || spec.Ports.LinkBitsPerSecond != 10_000_000_000 || spec.Ports.MTUBytes != 1500 {
 		t.Errorf("testbed's defaults are %+v", spec)
+	}
+}
+
+// Whole cores, however they are written, are enough for real time.
+func TestRealTimeIsAdmitted(t *testing.T) {
+	for i, generator := range []string{
+		"{cpu: 2, xdp: {scheduling: RealTime}}", "{cpu: '4', xdp: {scheduling: RealTime, threads: 2}}",
+		"{cpu: 2000m, xdp: {scheduling: RealTime, threads: 1}}", "{cpu: 500m, xdp: {scheduling: Fair}}", "{xdp: {scheduling: Auto}}",
+	} {
+		name := fmt.Sprintf("real-time-%d", i)
+		if err := create(object(t, goodTestbed, map[string]string{"metadata.name": name, "spec.generator": generator})); err != nil {
+			t.Errorf("%s: %v", generator, err)
+		}
 	}
 }
 
@@ -276,6 +301,7 @@ func TestSpecOfARunIsImmutable(t *testing.T) {
 		"spec.traffic":         "{frameBytes: [128]}",
 		"spec.measurements":    "{latency: {loads: [{name: a, framesPerSecond: 5}]}}",
 		"spec.acceptance":      "[{name: a, metric: LossPartsPerMillion, load: idle, atMost: 1}]",
+		"spec.baseline":        "{run: other}",
 		"spec.deadlineSeconds": "60",
 		"spec.startupSeconds":  "60",
 	}

@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // BenchmarkRunSpec is one experiment. It cannot be changed once it is made but
 // for suspend and ttlSecondsAfterFinished: a figure belongs to one spec.
-// +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && (!has(self.neighbors) || self.neighbors == oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
+// +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && (!has(self.neighbors) || self.neighbors == oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.goal) || (has(self.measurements.throughput) && self.measurements.throughput.goals.exists(g, g.name == a.goal)))",message="acceptance names a goal that measurements.throughput.goals does not have: add the goal, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.load) || a.metric.startsWith('Connections') || (has(self.measurements.latency) && (has(self.measurements.latency.loads) ? self.measurements.latency.loads.exists(l, l.name == a.load) : (!has(self.measurements.latency.preset) || self.measurements.latency.preset == 'Standard' ? a.load in ['idle', 'pdr50', 'pdr90'] : (self.measurements.latency.preset == 'CSIT' ? a.load in ['idle', 'pdr10', 'pdr50', 'pdr90'] : (self.measurements.latency.preset == 'NDR95' ? a.load in ['idle', 'ndr95'] : a.load == 'ndr100'))))) || (has(self.measurements.fixedLoad) && self.measurements.fixedLoad.profiles.exists(p, p.name == a.load)) || (has(self.measurements.soak) && a.load == 'soak'))",message="acceptance names a load that measurements.latency.loads does not have: add the load, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.fixedLoad) || self.acceptance.all(a, !has(a.load) || a.metric.startsWith('Connections') || self.measurements.fixedLoad.profiles.all(p, p.name != a.load || (has(a.frameBytes) && a.frameBytes == p.frameBytes)))",message="a criterion on a profile of measurements.fixedLoad needs the profile's frameBytes",fieldPath=".acceptance"
@@ -23,9 +23,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.imix) || self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.imix.all(m, has(m.frames) ? m.frames.all(x, x.frameBytes <= f.west.mtuBytes + 18) : f.west.mtuBytes >= 1500)) && (!has(f.east.mtuBytes) || self.traffic.imix.all(m, has(m.frames) ? m.frames.all(x, x.frameBytes <= f.east.mtuBytes + 18) : f.east.mtuBytes >= 1500)))",message="a mix has a frame size that is larger than a port of the chain carries (mtuBytes + 18; SimpleIMIX has frames of 1518): lower it in traffic.imix or raise the port's mtuBytes",fieldPath=".traffic.imix"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.neighbors) || (has(self.neighbors) && self.neighbors.size() > 0)",message="measurements.neighbors says how neighbors are measured, and there are none: add neighbors, or leave it out",fieldPath=".measurements.neighbors"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || (has(self.measurements.repeats) && self.measurements.repeats > 1) || self.acceptance.all(a, !has(a.statistic) || a.statistic != 'ConfidenceLimit')",message="statistic ConfidenceLimit needs repeats: set measurements.repeats to 2 or more",fieldPath=".acceptance"
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline)",message="baseline is not implemented yet; leave the field out",fieldPath=".baseline"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !a.metric.startsWith('Connections') || (has(self.measurements.connections) && self.measurements.connections.loads.exists(l, l.name == a.load && (a.metric != 'ConnectionsHeld' || has(l.concurrentConnections)) && (a.metric != 'ConnectionsEstablishedPerSecond' || !has(l.concurrentConnections)))))",message="a criterion on a Connections metric needs one of measurements.connections.loads: ConnectionsHeld one with concurrentConnections, ConnectionsEstablishedPerSecond one without",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.connections) || self.chain.all(f, !has(f.firewall) || f.firewall.matchBy == 'Address')",message="a firewall's matchBy Port looks at ports of UDP, so that measurements.connections would not pass it: use matchBy Address",fieldPath=".chain"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.acceptance) || self.acceptance.all(a, a.name != 'baseline')",message="a criterion is named baseline, as the verdicts on spec.baseline are: give it another name",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.tcp) || self.chain.all(f, !has(f.firewall) || f.firewall.matchBy == 'Address')",message="a firewall's matchBy Port looks at ports of UDP, so that measurements.tcp would not pass it: use matchBy Address",fieldPath=".chain"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.packets) || self.traffic.packets.size() == 0 || self.chain.all(f, !has(f.firewall) || f.firewall.mode != 'Stateless' || f.firewall.matchBy == 'Address')",message="fragments behind a packet's first have no port, so that a Stateless firewall with matchBy Port would drop traffic.packets: use matchBy Address, or mode Stateful",fieldPath=".chain"
 // +kubebuilder:validation:XValidation:rule="[0, 1, 2, 3, 4, 5, 6, 7].all(i, i >= self.chain.size() || self.chain[i].function != 'EncryptionGateway' || [0, 1, 2, 3, 4, 5, 6].filter(j, j < i && self.chain[j].function == 'EncryptionGateway').size() % 2 == 1 || (i + 1 < self.chain.size() && self.chain[i + 1].function == 'EncryptionGateway' && (has(self.chain[i].encryptionGateway) ? self.chain[i].encryptionGateway.protocol : 'WireGuard') == (has(self.chain[i + 1].encryptionGateway) ? self.chain[i + 1].encryptionGateway.protocol : 'WireGuard')))",message="encryption gateways stand in pairs, one right beside the other, with the same protocol: add the missing one, or give both the same protocol",fieldPath=".chain"
@@ -101,7 +101,8 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Acceptance []Criterion `json:"acceptance,omitempty"`
 
-	// baseline is an earlier run to compare with. Not implemented yet.
+	// baseline is an earlier run: figures that are worse than its own by more than
+	// is allowed are not accepted. Absent: none.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
 }
@@ -113,22 +114,6 @@ type TestbedReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
-}
-
-// Baseline is an earlier run to compare with.
-type Baseline struct {
-	// run is the name of a finished BenchmarkRun in the same namespace.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Run string `json:"run,omitempty"`
-
-	// maximumRegressionPercent is how much worse a figure may be. Default 5.
-	// +optional
-	// +kubebuilder:default=5
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
-	MaximumRegressionPercent int32 `json:"maximumRegressionPercent,omitempty"`
 }
 
 // BenchmarkRunStatus is how far the run is and what it found.
@@ -208,7 +193,12 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Connections *ConnectionsResult `json:"connections,omitempty"`
 
-	// acceptance holds one verdict for each criterion and figure.
+	// baseline is the earlier run's figures beside this run's, with spec.baseline.
+	// +optional
+	Baseline *BaselineReport `json:"baseline,omitempty"`
+
+	// acceptance holds one verdict for each criterion and figure; those on the
+	// baseline have the criterion baseline.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
@@ -242,6 +232,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Queue",type=integer,JSONPath=`.status.queuePosition`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.baseline) || self.spec.baseline.run != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.baseline.run"
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -62,6 +62,8 @@ const (
 	// ReasonNotMeasured: there are no figures to judge, because the run failed.
 	ReasonNotMeasured = "NotMeasured"
 
+	// ReasonBaselineUnusable: spec.baseline names a run that is not there, was not measured, or measured something else.
+	ReasonBaselineUnusable = "BaselineUnusable"
 	// ReasonTestbedNotFound: spec.testbedRef names no Testbed in the run's namespace. The run waits for it.
 	ReasonTestbedNotFound = "TestbedNotFound"
 	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
@@ -223,6 +225,8 @@ const (
 	WarningFrequencyScaling = "FrequencyScaling"
 	// WarningNoCPUIsolation: the generator's CPUs are not isolated from the kernel's scheduler.
 	WarningNoCPUIsolation = "NoCPUIsolation"
+	// WarningRealTimeScheduling: threads that send are real-time threads where the kernel limits them, or other work may run.
+	WarningRealTimeScheduling = "RealTimeScheduling"
 	// WarningDeviceFrequencyScaling: CPUs of the chain's node change their frequency with their load.
 	WarningDeviceFrequencyScaling = "DeviceFrequencyScaling"
 	// WarningDeviceNoCPUIsolation: no CPU of the chain's node is isolated from the kernel's scheduler.

@@ -108,7 +108,12 @@ type GeneratorReport struct {
 	// +optional
 	Threads int32 `json:"threads,omitempty"`
 
-	// fallbacks are sentences, one for each thing that a port did not support.
+	// scheduling is how the kernel scheduled what sent: Fair or RealTime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Scheduling string `json:"scheduling,omitempty"`
+
+	// fallbacks are sentences, one for each thing that a port or the node did not support.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

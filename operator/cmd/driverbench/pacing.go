@@ -15,11 +15,16 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp/testpath/recorder"
 )
 
+// paceRates are the loads, in frames a second, that pacing is measured at.
+var paceRates = []uint64{1_000, 10_000, 100_000, 300_000}
+
 // pace prints the driver's pacing error at set loads, with both ways of
-// scheduling, on the CPU that the driver chooses. A recorder at the device's port, right behind
-// the sending one, notes every frame's departure. There are many short rounds:
-// in some of them the scheduler's own statistics say that nothing took the CPU
-// from the driver, and these show the driver's error and not the machine's.
+// scheduling, on the CPU that the driver chooses, beside that of a thread that
+// only reads the clock there. A recorder at the device's port, right behind
+// the sending one, notes every frame's departure. There are many short rounds,
+// by turns: in some of them the scheduler's own statistics say that nothing
+// took the CPU from the driver, and these show what interrupts and the driver
+// itself are off by.
 func pace(ctx context.Context, rounds int, window time.Duration) error {
 	for _, scheduling := range []string{xdp.Fair, xdp.RealTime} {
 		if err := paceWith(ctx, scheduling, 2*rounds, window/2); err != nil {
@@ -49,41 +54,75 @@ func paceWith(ctx context.Context, scheduling string, rounds int, window time.Du
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	for _, rate := range []uint64{1_000, 10_000, 100_000, 300_000} {
-		var all, undisturbed []paced
+	spin := spinnerFor(d.CPUs()[0], scheduling, window)
+	for _, rate := range paceRates {
+		var all pacedRounds
 		for range rounds {
-			r.Clear()
-			o, err := d.Measure(ctx, trialOf(64, rate, window))
-			if err != nil {
+			if err := all.add(ctx, d, r, spin, rate, window); err != nil {
 				return err
 			}
-			round := paced{late: d.Lateness(measure.Forward), gaps: r.Pacing(rate), outcome: o}
-			all = append(all, round)
-			if times, waited := d.Preemptions(); times == 0 && waited < window/1000 && !stolen(o) {
-				undisturbed = append(undisturbed, round)
-			}
 		}
-		fmt.Printf("pacing, %s, %d frames/s, rounds of %v, the median one; load average %s\n", scheduling, rate, window, loadAverage())
-		fmt.Printf("  of all %d: %v\n", len(all), medianRound(all))
-		if len(undisturbed) == 0 {
-			fmt.Println("  undisturbed: none")
-		} else {
-			fmt.Printf("  of %d undisturbed: %v\n", len(undisturbed), medianRound(undisturbed))
-		}
+		fmt.Printf("pacing, %s, CPU %d, %d frames/s, rounds of %v, the median one; load average %s\n", scheduling, spin.cpu, rate, window, loadAverage())
+		all.print(rate, scheduling, spin)
 	}
 	return nil
+}
+
+// pacedRounds are those of one load: the driver's, those of them in which
+// nothing took the CPU from it, and the spinner's.
+type pacedRounds struct {
+	all, undisturbed []paced
+	spun             []recorder.Errors
+}
+
+// add has the driver send and then the spinner spin.
+func (p *pacedRounds) add(ctx context.Context, d *xdp.Driver, r *recorder.Recorder, spin spinner, rate uint64, window time.Duration) error {
+	time.Sleep(spin.pause)
+	r.Clear()
+	o, err := d.Measure(ctx, trialOf(64, rate, window))
+	if err != nil {
+		return err
+	}
+	round := paced{late: d.Lateness(measure.Forward), gaps: r.Pacing(rate), outcome: o}
+	p.all = append(p.all, round)
+	if times, waited := d.Preemptions(); times == 0 && waited < window/1000 && !stolen(o) {
+		p.undisturbed = append(p.undisturbed, round)
+	}
+	time.Sleep(spin.pause)
+	spun, err := spin.round(rate, window)
+	p.spun = append(p.spun, spun)
+	return err
+}
+
+// print ends with one line for each load that programs can read.
+func (p *pacedRounds) print(rate uint64, scheduling string, spin spinner) {
+	own, spun := medianRound(p.all, pacedP99), medianRound(p.spun, errorsP99)
+	fmt.Printf("  driver, of all %d: %v\n", len(p.all), own)
+	if len(p.undisturbed) == 0 {
+		fmt.Println("  driver, undisturbed: none")
+	} else {
+		fmt.Printf("  driver, of %d undisturbed: %v\n", len(p.undisturbed), medianRound(p.undisturbed, pacedP99))
+	}
+	fmt.Printf("  spin, %s, of all %d: error p50 %d, p99 %d, max %d ns\n", spin.scheduling, len(p.spun), spun.P50Nanoseconds, spun.P99Nanoseconds, spun.MaxNanoseconds)
+	line := fmt.Sprintf("PACING rate=%d scheduling=%s p99 %d ns, spin p99 %d ns, ratio %.2f",
+		rate, scheduling, pacedP99(own), spun.P99Nanoseconds, float64(pacedP99(own))/float64(max(spun.P99Nanoseconds, 1)))
+	if spin.why != "" {
+		line += fmt.Sprintf(" (spin is %s: %s)", spin.scheduling, spin.why)
+	}
+	fmt.Println(line)
 }
 
 func stolen(o measure.Outcome) bool {
 	return slices.ContainsFunc(o.Doubts, func(d measure.Doubt) bool { return d.Code == measure.DoubtSteal })
 }
 
+func pacedP99(p paced) uint64            { return p.gaps.Stamped.P99Nanoseconds }
+func errorsP99(e recorder.Errors) uint64 { return e.P99Nanoseconds }
+
 // medianRound is the one with the median p99 of the gaps' errors, so that all
 // figures of a line belong together.
-func medianRound(rounds []paced) paced {
-	sorted := slices.SortedFunc(slices.Values(rounds), func(a, b paced) int {
-		return cmp.Compare(a.gaps.Stamped.P99Nanoseconds, b.gaps.Stamped.P99Nanoseconds)
-	})
+func medianRound[R any](rounds []R, p99 func(R) uint64) R {
+	sorted := slices.SortedFunc(slices.Values(rounds), func(a, b R) int { return cmp.Compare(p99(a), p99(b)) })
 	return sorted[len(sorted)/2]
 }
 

@@ -100,6 +100,7 @@ func (d *drivers) Open(ctx context.Context, path measure.Path, settings measure.
 	case "XDP":
 		driver, err := xdp.Open(ctx, xdp.Config{
 			Path: path, Threads: settings.Threads, TransmitPath: settings.TransmitPath,
+			Scheduling: settings.Scheduling,
 		})
 		if err != nil {
 			// A nil *xdp.Driver must not become a measure.Driver that is not nil.

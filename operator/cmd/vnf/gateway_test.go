@@ -307,7 +307,10 @@ func TestIPsecPair(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- commands[0].Wait() }()
 	select {
-	case <-ended:
+	case err := <-ended:
+		if err == nil {
+			t.Error("the gateway ended without an error")
+		}
 		for _, want := range []string{`setting the IPsec association "out" with rfc4106(gcm(aes))`, "modprobe -a xfrm_user esp4 gcm ghash aes seqiv drbg, or use protocol WireGuard"} {
 			if !strings.Contains(g.gateways[0].log.String(), want) {
 				t.Fatalf("no %q in\n%s", want, g.gateways[0].log.String())
@@ -373,7 +376,10 @@ func TestGatewayRefusals(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- commands[0].Wait() }()
 		select {
-		case <-ended:
+		case err := <-ended:
+			if err == nil {
+				t.Error("the gateway ended without an error")
+			}
 			if log := g.gateways[0].log.String(); !strings.Contains(log, "modprobe wireguard, or use implementation Userspace") {
 				t.Errorf("no remedy in\n%s", log)
 			}

@@ -224,14 +224,20 @@ func TestNetworks(t *testing.T) {
 func TestConfinement(t *testing.T) {
 	in := plantest.Input(1)
 	p := mustMake(t, in)
+	nice := plantest.Input(1)
+	nice.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingRealTime
+	fair := plantest.Input(1)
+	fair.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingFair
 	for name, test := range map[string]struct {
 		pod          corev1.PodSpec
 		capabilities []corev1.Capability
 		hostNetwork  bool
 	}{
-		"measurer": {chain.MeasurerJob(p).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
-		"function": {chain.Functions(p)[0].Pod.Spec, []corev1.Capability{"NET_ADMIN"}, false},
-		"cleanup":  {chain.BridgeCleanup(in.Testbed, "n", in.Defaults).Spec.Template.Spec, []corev1.Capability{"NET_ADMIN"}, true},
+		"measurer":              {chain.MeasurerJob(p).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
+		"measurer in real time": {chain.MeasurerJob(mustMake(t, nice)).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN", "SYS_NICE"}, false},
+		"measurer without it":   {chain.MeasurerJob(mustMake(t, fair)).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
+		"function":              {chain.Functions(p)[0].Pod.Spec, []corev1.Capability{"NET_ADMIN"}, false},
+		"cleanup":               {chain.BridgeCleanup(in.Testbed, "n", in.Defaults).Spec.Template.Spec, []corev1.Capability{"NET_ADMIN"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.pod.HostNetwork != test.hostNetwork || test.pod.HostPID || test.pod.HostIPC {

@@ -25,6 +25,12 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var inputs = map[string]func() plan.Input{
 	"one-router":   func() plan.Input { return plantest.Input(1) },
 	"four-routers": func() plan.Input { return plantest.Input(4) },
+	"real-time": func() plan.Input {
+		in := plantest.Input(1)
+		in.Testbed.Spec.Generator.CPU = new(resource.MustParse("2"))
+		in.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingRealTime
+		return in
+	},
 	"ipv6": func() plan.Input {
 		in := plantest.Input(1)
 		in.Run.Spec.Traffic.IPFamily = v1alpha1.FamilyIPv6

@@ -33,12 +33,12 @@ var loadMetrics = []v1alpha1.Metric{
 func Of(without, with Side) []v1alpha1.NeighborDifference {
 	var out []v1alpha1.NeighborDifference
 	add := func(row v1alpha1.NeighborDifference) {
-		row.Without, row.With = without.figure(row), with.figure(row)
+		row.Without, row.With = without.Figure(row), with.Figure(row)
 		if row.Without == nil && row.With == nil || len(out) >= mostRows {
 			return
 		}
 		if row.Without != nil && row.With != nil {
-			row.DifferencePartsPerMillion = difference(*row.Without, *row.With)
+			row.DifferencePartsPerMillion = Difference(*row.Without, *row.With)
 		}
 		out = append(out, row)
 	}
@@ -93,8 +93,8 @@ func loadsOf(frame v1alpha1.FrameResult) []string {
 	return out
 }
 
-// figure is the side's, nil where it has none.
-func (s Side) figure(row v1alpha1.NeighborDifference) *int64 {
+// Figure is the side's, of what the row says, nil where it has none.
+func (s Side) Figure(row v1alpha1.NeighborDifference) *int64 {
 	criterion := v1alpha1.Criterion{Metric: row.Metric, Goal: row.Goal, Load: row.Load}
 	if row.Metric == v1alpha1.MetricTCPGoodput {
 		// The slower direction is the worse one.
@@ -102,7 +102,8 @@ func (s Side) figure(row v1alpha1.NeighborDifference) *int64 {
 	} else {
 		criterion.AtMost = new(int64(0))
 	}
-	value, err := int64(0), error(nil)
+	var value int64
+	var err error
 	switch {
 	case acceptance.AboutTCP(criterion):
 		value, err = acceptance.TCPFigure(criterion, row.Streams, s.TCP)
@@ -117,9 +118,9 @@ func (s Side) figure(row v1alpha1.NeighborDifference) *int64 {
 	return &value
 }
 
-// difference is (with - without) / without in parts per million, rounded toward
+// Difference is (with - without) / without in parts per million, rounded toward
 // zero; nil where without is 0.
-func difference(without, with int64) *int64 {
+func Difference(without, with int64) *int64 {
 	if without <= 0 || with < 0 {
 		return nil
 	}

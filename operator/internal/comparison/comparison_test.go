@@ -62,11 +62,11 @@ func TestDifference(t *testing.T) {
 		{100, 100, 0}, {100, 101, 10_000}, {3, 2, -333_333}, {1, 0, -1_000_000},
 		{math.MaxInt64, 0, -1_000_000}, {1, math.MaxInt64, math.MaxInt64},
 	} {
-		if got := difference(test.without, test.with); got == nil || *got != test.want {
+		if got := Difference(test.without, test.with); got == nil || *got != test.want {
 			t.Errorf("%d to %d is %v, want %d", test.without, test.with, got, test.want)
 		}
 	}
-	if got := difference(0, 1); got != nil {
+	if got := Difference(0, 1); got != nil {
 		t.Errorf("of nothing %d", *got)
 	}
 }

@@ -38,7 +38,10 @@ type Description struct {
 	Threads int `json:"threads,omitempty"`
 	// Scheduling is how the kernel schedules what sends, for XDP "Fair" or "RealTime".
 	Scheduling string `json:"scheduling,omitempty"`
-	// Fallbacks are sentences, one for each thing that the port did not
-	// support and what was used in its place.
+	// RealTimeLimited says that what sends is scheduled in real time and that
+	// the kernel limits how long it may run.
+	RealTimeLimited bool `json:"realTimeLimited,omitempty"`
+	// Fallbacks are sentences, one for each thing that the port or the node did
+	// not support and what was used in its place.
 	Fallbacks []string `json:"fallbacks,omitempty"`
 }

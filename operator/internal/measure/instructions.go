@@ -67,6 +67,8 @@ type DriverSettings struct {
 	Threads int `json:"threads"`
 	// TransmitPath is "Auto", "Direct" or "InnerVeth".
 	TransmitPath string `json:"transmitPath"`
+	// Scheduling is "Fair" or "RealTime"; empty lets the driver choose.
+	Scheduling string `json:"scheduling,omitempty"`
 	// TRex is nil with every other driver.
 	TRex *TRexSettings `json:"trex,omitempty"`
 }

@@ -71,6 +71,8 @@ func TestDigest(t *testing.T) {
 		"the traffic image":   func(in *plan.Input) { in.Defaults.TrafficImage = "other" },
 		"the generator's CPU": func(in *plan.Input) { in.Testbed.Spec.Generator.CPU = new(resource.MustParse("1")) },
 		"the way out":         func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.TransmitPath = v1alpha1.TransmitDirect },
+		"the scheduling":      func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingFair },
+		"real time":           func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingRealTime },
 		"the kernel":          func(in *plan.Input) { in.Nodes[0].Status.NodeInfo.KernelVersion = "6.13.0" },
 		"the node":            func(in *plan.Input) { in.Nodes = []corev1.Node{plantest.Node("node-b")} },
 		"existing networks":   withExistingNetworks,

@@ -99,6 +99,20 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
+// A testbed's choice of scheduling reaches the driver; the default, and a
+// testbed from before there was one, leave no trace.
+func TestScheduling(t *testing.T) {
+	for scheduling, want := range map[v1alpha1.TransmitScheduling]string{
+		"": "", v1alpha1.SchedulingAuto: "", v1alpha1.SchedulingFair: "Fair", v1alpha1.SchedulingRealTime: "RealTime",
+	} {
+		in := plantest.Input(1)
+		in.Testbed.Spec.Generator.XDP.Scheduling = scheduling
+		if got := mustMake(t, in).Instructions.Driver.Scheduling; got != want {
+			t.Errorf("%q: the driver is told %q, want %q", scheduling, got, want)
+		}
+	}
+}
+
 // Loss verification is for its method alone, and complete without a word about it.
 func TestLossVerification(t *testing.T) {
 	spec := &v1alpha1.LossVerification{MaximumRepeats: 3, LossThresholdFrames: new(int64(0))}

@@ -210,6 +210,10 @@ func driverOf(in Input, segments []Segment) (measure.DriverSettings, error) {
 	trex := trexOf(in.Testbed)
 	if trex == nil {
 		settings.Threads, settings.TransmitPath = int(generator.XDP.Threads), string(generator.XDP.TransmitPath)
+		// The default leaves no trace in the instructions, nor in their digest.
+		if generator.XDP.Scheduling != v1alpha1.SchedulingAuto {
+			settings.Scheduling = string(generator.XDP.Scheduling)
+		}
 		return settings, nil
 	}
 	extra, failure := extraConfiguration(in.Testbed)

@@ -26,6 +26,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 		}
 	}
 	m := state.Machine
+	warnRealTime(d, state)
 	if m == nil {
 		return d.list
 	}
@@ -45,6 +46,27 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks.", m.OnlineCPUs)
 	}
 	return d.list
+}
+
+// warnRealTime names what real-time threads meet on this node, and what meets them.
+func warnRealTime(d *doubtful, state *measure.GeneratorState) {
+	description := state.Chain
+	if description == nil {
+		description = state.Calibration
+	}
+	if description == nil || description.Scheduling != string(v1alpha1.SchedulingRealTime) {
+		return
+	}
+	if description.RealTimeLimited {
+		d.add(v1alpha1.WarningRealTimeScheduling, 0,
+			"The threads that send are scheduled in real time, and the node's kernel limits such threads, "+
+				"so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.")
+	}
+	if m := state.Machine; m != nil && m.OnlineCPUs > 0 && len(m.CPUs) >= m.OnlineCPUs {
+		d.add(v1alpha1.WarningRealTimeScheduling, 0,
+			"The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all %d), "+
+				"so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.", m.OnlineCPUs)
+	}
 }
 
 func plural(n int, one, more string) string {

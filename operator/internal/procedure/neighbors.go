@@ -113,7 +113,6 @@ type company struct {
 	load                              measure.NeighborLoad
 	trials, known, stopped            int
 	milliseconds, cpu, sent, received int64
-	missing                           string
 }
 
 // accompanied adds up what is known of each neighbour. Trials that the

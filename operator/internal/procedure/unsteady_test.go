@@ -181,6 +181,26 @@ func TestMachineWarnings(t *testing.T) {
 			sameNode: true,
 			want:     []string{"NoCPUIsolation: 1 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame."},
 		},
+		"real time, limited, on shared CPUs": {
+			state: &measure.GeneratorState{
+				Calibration: &measure.Description{Scheduling: "RealTime"},
+				Chain:       &measure.Description{Scheduling: "RealTime", RealTimeLimited: true},
+				Machine:     &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{0, 1}},
+			},
+			want: []string{
+				"RealTimeScheduling: The threads that send are scheduled in real time, and the node's kernel limits such threads, so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.",
+				"RealTimeScheduling: The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all 2), so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.",
+			},
+		},
+		"real time as it should be": {
+			state: &measure.GeneratorState{
+				Chain:   &measure.Description{Scheduling: "RealTime"},
+				Machine: &measure.Machine{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}},
+			},
+		},
+		"the limit, which ordinary threads do not meet": {
+			state: &measure.GeneratorState{Chain: &measure.Description{Scheduling: "Fair", RealTimeLimited: true}},
+		},
 		"another node": {
 			state: &measure.GeneratorState{Machine: shared()},
 			want:  []string{"NoCPUIsolation: 2 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame."},

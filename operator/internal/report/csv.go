@@ -29,7 +29,7 @@ var (
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
 	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead,
-		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead, neighborHead, connectionsHead())...)...)
+		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead, neighborHead, connectionsHead(), baselineHead)...)...)
 	trialHead = append(append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
@@ -114,7 +114,7 @@ func resultRows(doc Document) []row {
 	rows = append(rows, backToBackRows(doc)...)
 	rows = append(rows, receiveRateRows(doc)...)
 	rows = append(rows, soakRows(doc)...)
-	return slices.Concat(rows, cpuRows(doc), tcpRows(doc), connectionsRows(doc), neighborRows(doc))
+	return slices.Concat(rows, cpuRows(doc), tcpRows(doc), connectionsRows(doc), neighborRows(doc), baselineRows(doc))
 }
 
 func throughputRow(doc Document, frame v1alpha1.FrameResult, t v1alpha1.ThroughputResult) row {

@@ -74,6 +74,8 @@ type Document struct {
 	// Neighbors says what the neighbours did, and what they changed.
 	Neighbors *v1alpha1.NeighborsReport `json:"neighbors,omitempty"`
 	Results   []v1alpha1.FrameResult    `json:"results"`
+	// Baseline has an earlier run's figures beside this run's.
+	Baseline *v1alpha1.BaselineReport `json:"baseline,omitempty"`
 	// TCP is absent where no TCP connections were measured.
 	TCP *v1alpha1.TCPResult `json:"tcp,omitempty"`
 	// Scaling is that of TCP's goodput over the number of connections, with two
@@ -151,6 +153,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Generator:     status.Generator,
 		Device:        status.Device,
 		Neighbors:     status.Neighbors,
+		Baseline:      status.Baseline,
 		Results:       orEmpty(status.Results),
 		TCP:           status.TCP,
 		Scaling:       tcpScaling(status.TCP),

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,7 +65,7 @@ func writeJUnit(w io.Writer, doc Document) error {
 		Name:       fmt.Sprintf("vnfbench %s/%s", doc.Run.Namespace, doc.Run.Name),
 		Time:       "0",
 		Properties: properties(doc),
-		Cases:      append([]junitCase{measuredCase(doc)}, criterionCases(doc)...),
+		Cases:      slices.Concat([]junitCase{measuredCase(doc)}, criterionCases(doc), baselineCases(doc)),
 	}
 	if start := doc.Run.StartTime; start != nil {
 		suite.Timestamp = start.UTC().Format("2006-01-02T15:04:05")

@@ -216,7 +216,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	doc.Results = append(doc.Results, furtherResults()...)
 	plain, _ := fixture(t)
 	doc.Results = append(doc.Results, plain.Status.Results...)
-	doc.Neighbors = neighborsReport()
+	doc.Neighbors, doc.Baseline = neighborsReport(), baselineReport()
 	doc.TCP = tcpResults()
 	doc.Scaling, doc.Trials = tcpScaling(doc.TCP), append(doc.Trials, tcpRecords()...)
 	doc.Connections, doc.Trials = connectionsResults(), append(doc.Trials, connectionsRecords()...)

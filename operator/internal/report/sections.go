@@ -40,6 +40,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		connectionsRepeats(doc),
 		neighborSection(doc),
 		differenceSection(doc),
+		baselineSection(doc),
 		acceptanceSection(doc),
 		warningSection(doc),
 		chainSection(doc),
@@ -182,6 +183,7 @@ func generatorSection(doc Document, l letters) section {
 	if g.Threads > 0 {
 		add("Sending cores", count(g.Threads))
 	}
+	add("Scheduling", g.Scheduling)
 	if g.CPUs > 0 {
 		add("CPUs it may use", fmt.Sprintf("%d, %d of them isolated", g.CPUs, g.IsolatedCPUs))
 	}

@@ -15,15 +15,16 @@ type candidate struct {
 	sum  time.Duration
 	goal string
 	why  string
+	// optional trials make a goal's figure steadier, and the goal does without:
+	// they come last of all, as the other goals' trials may fall on their load too.
+	optional bool
 }
 
 // wish is the trial that serves a goal best; false when the goal is settled.
 func (s *state) wish(chain []target) (candidate, bool) {
 	final := chain[len(chain)-1]
 	if st := s.standing(final); s.settled(final, st) {
-		return candidate{
-			load: st.lower, duration: final.trial, sum: final.sum, why: "confirm the lower bound once more",
-		}, !s.confirmed(final, st)
+		return s.settle(final, st)
 	}
 	start, guess := s.start(chain)
 	for i := start; i < len(chain); i++ {
@@ -39,6 +40,22 @@ func (s *state) wish(chain []target) (candidate, bool) {
 		want := candidate{duration: t.trial, sum: t.sum}
 		want.load, want.why = s.choose(t, st, s.expected(t, guess))
 		want.load = s.nearest(st, want.load, t.width)
+		return want, true
+	}
+	return candidate{}, false
+}
+
+// settle asks for what a goal's bounds lack when there are both: a lower bound
+// that still holds, and a figure that does not rest on one trial.
+func (s *state) settle(t target, st standing) (candidate, bool) {
+	want := candidate{load: st.lower, duration: t.trial, sum: t.sum}
+	switch {
+	case !s.confirmed(t, st):
+		want.why = "confirm the lower bound once more"
+		return want, true
+	case st.lower > 0 && t.outlying(s.trials[st.lower]):
+		want.optional = true
+		want.why = "try the lower bound again, because one trial that is worse than the others makes its figure"
 		return want, true
 	}
 	return candidate{}, false

@@ -74,23 +74,50 @@ func (t target) classify(trials []Trial) Class {
 // conditionalThroughput is RFC 9971's appendix "Conditional Throughput Code".
 // The trials are those of one load, at least one.
 func (t target) conditionalThroughput(trials []Trial) float64 {
-	full := slices.DeleteFunc(slices.Clone(trials), func(trial Trial) bool { return !t.fullLength(trial) })
-	slices.SortStableFunc(full, func(a, b Trial) int { return cmp.Compare(a.undelivered(), b.undelivered()) })
-	var measured time.Duration
-	for _, trial := range full {
-		measured += trial.effective()
-	}
-	remaining := float64(max(t.sum, measured)) * (1 - t.exceedRatio)
+	full, taken := t.taken(trials)
 	loss := 1.0
-	for _, trial := range full {
+	if taken > 0 {
+		loss = full[taken-1].undelivered()
+	}
+	return float64(trials[0].LoadFramesPerSecond) * (1 - loss)
+}
+
+// taken sorts a load's full-length trials by what they did not deliver, and says
+// how many of them the conditional throughput walks over; 0 where they run out.
+func (t target) taken(trials []Trial) (full []Trial, taken int) {
+	full = slices.DeleteFunc(slices.Clone(trials), func(trial Trial) bool { return !t.fullLength(trial) })
+	slices.SortStableFunc(full, func(a, b Trial) int { return cmp.Compare(a.undelivered(), b.undelivered()) })
+	remaining := float64(max(t.sum, timeOf(full))) * (1 - t.exceedRatio)
+	for i, trial := range full {
 		if remaining <= halfNanosecond {
-			break
+			return full, i
 		}
-		loss = trial.undelivered()
 		remaining -= float64(trial.effective())
 	}
 	if remaining > halfNanosecond {
-		loss = 1
+		return full, 0
 	}
-	return float64(trials[0].LoadFramesPerSecond) * (1 - loss)
+	return full, len(full)
+}
+
+func timeOf(trials []Trial) (total time.Duration) {
+	for _, trial := range trials {
+		total += trial.effective()
+	}
+	return total
+}
+
+// outlier is how much worse than the next one a trial is that is an outlier, in widths.
+const outlier = 0.05
+
+// outlying says that an outlier makes the conditional throughput of a lower
+// bound: as many trials as just decide a load leave no choice but the worst of
+// them, and one more does. It is asked for only where that is one of many.
+func (t target) outlying(trials []Trial) bool {
+	full, taken := t.taken(trials)
+	if t.sum < leastTrials*t.trial || taken < 2 || taken < len(full) || timeOf(full)+t.trial > t.sum {
+		return false
+	}
+	worst, next := full[taken-1].undelivered(), full[taken-2].undelivered()
+	return worst-next > outlier*t.width
 }

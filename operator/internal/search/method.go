@@ -88,7 +88,7 @@ func (s *state) judge(i int) verdict {
 // candidate picks among the goals' wishes. MLRsearch takes quick and coarse
 // targets before slow ones; then the lowest load, as a bound found there can
 // overrule bounds above it (RFC 9971, "it is better to measure at smaller Loads
-// first"); then the order of the goals. The other methods finish one goal after the other.
+// first"); then the order of the goals. Optional trials are last. The other methods finish one goal after the other.
 func (s *state) candidate() (candidate, bool) {
 	var best candidate
 	found := false
@@ -106,6 +106,9 @@ func (s *state) candidate() (candidate, bool) {
 }
 
 func (c candidate) before(other candidate) bool {
+	if c.optional != other.optional {
+		return other.optional
+	}
 	return cmp.Or(
 		cmp.Compare(c.sum, other.sum),
 		cmp.Compare(c.duration, other.duration),

@@ -190,7 +190,7 @@ const (
 	leastTrials = 15
 	// margin is how far below the expected limit the lower end of a bracket is
 	// placed, in widths. In the middle noise would turn neither end; higher costs less bias.
-	margin = 0.32
+	margin = 0.33
 	// trust is how many loads with too much loss leave the extrapolation
 	// believed; after that steps double.
 	trust = 3

@@ -110,7 +110,7 @@ func (s *state) result(i int, open Irregularity) Result {
 		r.UpperBoundCause = MaximumLoad
 	}
 	switch {
-	case st.open:
+	case st.open && !st.want.optional:
 		r.Irregularity = open
 	case st.upper == 0:
 		r.Irregularity = NoUpperBound

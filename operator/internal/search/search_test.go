@@ -230,6 +230,69 @@ func TestRestOfTheTime(t *testing.T) {
 
 // A hard limit needs three loads for NDR and PDR, and CSIT's goals a little more
 // than 10.5 s for each, beside the trial at the maximum load.
+// A figure that a single bad trial makes of a lower bound gets one trial more,
+// within the duration sum, and does without where there is no time.
+func TestOutlier(t *testing.T) {
+	goal := goalTarget(CSIT()[1])
+	steady, worst := many(9, time.Second, 0.001), many(1, 1501*time.Millisecond, 0.003)
+	for name, c := range map[string]struct {
+		trials []Trial
+		want   bool
+	}{
+		"one is worse":                {slices.Concat(worst, steady), true},
+		"all alike":                   {slices.Concat(steady, many(1, 1501*time.Millisecond, 0.00101)), false},
+		"one is better":               {slices.Concat(steady, many(1, 1501*time.Millisecond, 0)), false},
+		"two are worse":               {slices.Concat(worst, worst, steady), false},
+		"one more has come":           {slices.Concat(worst, many(11, time.Second, 0.001)), false},
+		"high-loss ones do not count": {slices.Concat(many(12, time.Second, 0.001), many(2, time.Second, 0.02)), false},
+		"no time is left":             {slices.Concat(many(9, 2250*time.Millisecond, 0.001), many(1, 400*time.Millisecond, 0.003)), false},
+		"a single trial":              {many(1, 21*time.Second, 0.003), false},
+	} {
+		if got := goal.outlying(c.trials); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if few := goalTarget(Goal{RelativeWidth: 0.005, LossRatio: 0.005, ExceedRatio: 0.5, FinalTrial: time.Second, DurationSum: 5 * time.Second}); few.outlying(slices.Concat(steady[:2], many(1, time.Second, 0.003))) {
+		t.Error("few trials are as many as the goal asks for")
+	}
+}
+
+// With an outlier the search asks for one trial more, at the lower bound, and
+// ends where the outlier counts no longer. Out of trials, the result is as it was.
+func TestOutlierIsTriedAgain(t *testing.T) {
+	const limit = 8_000_000
+	cfg := config(CSIT()[1])
+	outlier := func(cfg Config) (trials int, result Result) {
+		var history []Trial
+		bad := false
+		for {
+			step, err := Next(cfg, history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if step.Done {
+				return len(history), step.Results[0]
+			}
+			trial := Trial{LoadFramesPerSecond: step.LoadFramesPerSecond, Duration: step.Duration}
+			trial.LossRatio = max(0, 1-limit/float64(step.LoadFramesPerSecond))
+			// The first low-loss trial of the expected lower bound.
+			if !bad && trial.LossRatio < 0.005 && len(history) > 1 {
+				trial.LossRatio, bad = trial.LossRatio+0.0005, true
+			}
+			history = append(history, trial)
+		}
+	}
+	trials, got := outlier(cfg)
+	if !got.Regular || math.Abs(got.ConditionalThroughputFramesPerSecond-limit) > 2 {
+		t.Errorf("after %d trials: %+v, want %d", trials, got, limit)
+	}
+	cfg.MaxTrials = trials - 1
+	short, without := outlier(cfg)
+	if short != trials-1 || !without.Regular || without.ConditionalThroughputFramesPerSecond > limit*0.9996 {
+		t.Errorf("after %d trials: %+v, want a regular result that is the outlier's", short, without)
+	}
+}
+
 func TestAHardLimitTakesNoMoreThanItMust(t *testing.T) {
 	driver := simulate(simulated.HardCap{CapacityFramesPerSecond: 8e6}, 1)
 	history, results := run(t, config(CSIT()...), driver)

@@ -17,6 +17,8 @@ const (
 	LinkFramesPerSecond = 14_880_952
 	// MinimumFramesPerSecond is FD.io CSIT's minimum load.
 	MinimumFramesPerSecond = 9001
+	// leastCapacity and mostCapacity bound what a device forwards.
+	leastCapacity, mostCapacity = 2e6, 12e6
 )
 
 // Bed is one device, drawn by a seed, and what is true of it.
@@ -43,7 +45,7 @@ type shape struct {
 // Bed draws the class's device of a seed: its shape, and its noise.
 func (c Class) Bed(seed uint64) Bed {
 	random := rand.New(rand.NewPCG(seed, 7))
-	bed := c.bed(shape{capacity: 2e6 + random.Float64()*10e6, knee: 0.6 + random.Float64()*0.3})
+	bed := c.bed(shape{capacity: leastCapacity + random.Float64()*(mostCapacity-leastCapacity), knee: 0.6 + random.Float64()*0.3})
 	bed.Driver.Seed = seed
 	return bed
 }

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,8 +68,8 @@ done; exit 1`
 func TestShellReturnsExitCodes(t *testing.T) {
 	lab(t, "shell", "--", "true")
 	err := exec.Command(os.Getenv("VNFBENCH_LAB"), "shell", "--", "sh", "-c", "exit 7").Run()
-	exit, failed := err.(*exec.ExitError)
-	if !failed || exit.ExitCode() != 7 {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
 		t.Errorf("got %v, want exit code 7", err)
 	}
 }

@@ -133,7 +133,7 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Ob
 // show any secret of the namespace, so the operator does not hold that verb. One
 // that is there already was made for the same plan.
 func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) error {
-	if err := r.Client.Create(ctx, secret, client.FieldOwner(apply.Owner)); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := r.Client.Create(ctx, secret, apply.Owner); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("making secret %q: %w", secret.Name, err)
 	}
 	return nil

@@ -129,6 +129,8 @@ func decideAdmitted(s *scope) decision {
 	switch {
 	case !queue.Occupies(s.run):
 		return decision{action: actAdmit}
+	case s.baselineTrouble() != "":
+		return fail(found(v1alpha1.ReasonBaselineUnusable, "%s", s.baselineTrouble()))
 	case s.plan == nil && s.planErr == nil:
 		return decision{action: actPlan}
 	case s.planErr != nil:

@@ -16,7 +16,7 @@ func TestMachineBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
-		Chain:   &measure.Description{Driver: "XDP"},
+		Chain:   &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true},
 		Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
@@ -27,10 +27,10 @@ func TestMachineBecomesWarnings(t *testing.T) {
 		t.Fatal(s.recordsErr)
 	}
 	after := summarize(s, decide(s))
-	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 {
+	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" {
 		t.Errorf("the generator's report is %+v", g)
 	}
-	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores} {
+	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores, v1alpha1.WarningRealTimeScheduling} {
 		if !slices.ContainsFunc(after.Warnings, func(w v1alpha1.Warning) bool { return w.Code == code }) {
 			t.Errorf("no %s in %+v", code, after.Warnings)
 		}

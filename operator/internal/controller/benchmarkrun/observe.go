@@ -23,7 +23,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readMachines, r.readTestbed, r.readPlan, r.readRecords, r.readQueue, r.readInput, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readMachines, r.readTestbed, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err

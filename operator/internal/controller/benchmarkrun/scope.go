@@ -33,6 +33,9 @@ type scope struct {
 	// plan is nil before it is stored; planErr says that it cannot be read.
 	plan    *plan.Plan
 	planErr error
+	// baseline is the run that spec.baseline names, read until its figures are
+	// kept in the status; nil where there is none.
+	baseline *v1alpha1.BenchmarkRun
 	// input is what a plan is made from; read only while there is none.
 	input *plan.Input
 
@@ -292,7 +295,8 @@ func (s *scope) objectOf(f *v1alpha1.NetworkFunction) client.Object {
 func (s *scope) verdicts() []v1alpha1.Verdict {
 	verdicts := acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
 	verdicts = append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Acceptance, s.run.Spec.Measurements.TCP, s.figures.TCP)...)
-	return append(verdicts, acceptance.EvaluateConnections(s.run.Spec.Acceptance, s.figures.Connections)...)
+	verdicts = append(verdicts, acceptance.EvaluateConnections(s.run.Spec.Acceptance, s.figures.Connections)...)
+	return append(verdicts, s.baselineVerdicts()...)
 }
 
 // verdict is the outcome of a run that was measured.

@@ -15,7 +15,7 @@ import (
 
 // Bounds of lists in the status, as the API sets them.
 const (
-	maximumVerdicts  = 512
+	maximumVerdicts  = 1024
 	maximumWarnings  = 64
 	maximumFallbacks = 8
 )
@@ -115,6 +115,9 @@ func (w *writer) facts() {
 	if report := w.neighbors(); report != nil {
 		w.status.Neighbors = report
 	}
+	if report := w.baselineReport(); report != nil {
+		w.status.Baseline = report
+	}
 	if warnings := w.warnings(); warnings != nil {
 		w.status.Warnings = boundedWarnings(warnings)
 	}
@@ -154,6 +157,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		TransmitPath: bounded(description.TransmitPath, 20),
 		ReceiveMode:  bounded(description.ReceiveMode, 20),
 		Threads:      int32(description.Threads),
+		Scheduling:   bounded(description.Scheduling, 20),
 		Calibration:  w.figures.Calibration,
 	}
 	if w.plan != nil {

@@ -42,6 +42,34 @@ func TestRunSucceeds(t *testing.T) {
 	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
 }
 
+// A run is compared with an earlier one, which may be gone when the figures are
+// there; a run that cannot be compared fails before anything is made.
+func TestRunHasABaseline(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	earlier := l.run("earlier", acceptance(capacityFramesPerSecond/2))
+	l.expect(earlier, v1alpha1.ConditionAdmitted, "False/Released")
+	against := func(name string, percent int32) func(*v1alpha1.BenchmarkRun) {
+		return func(run *v1alpha1.BenchmarkRun) {
+			run.Spec.Baseline = &v1alpha1.Baseline{Run: name, MaximumRegressionPercent: &percent}
+		}
+	}
+	run := l.run("as-good", against("earlier", 50))
+	l.Eventually(func() *v1alpha1.BaselineReport { l.Expect(l.get(run)).To(Succeed()); return run.Status.Baseline }).ShouldNot(BeNil())
+	l.Expect(cluster.Delete(t.Context(), earlier)).To(Succeed())
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Expect(run.Status.Baseline.UID).To(Equal(string(earlier.UID)))
+	l.Expect(run.Status.Baseline.PlanDigest).To(Equal(run.Status.Plan.Digest))
+	l.Expect(run.Status.Baseline.Figures[0].Measured).NotTo(BeNil())
+	l.Expect(run.Status.Acceptance).NotTo(BeEmpty())
+	l.Expect(run.Status.Acceptance[0].Criterion).To(Equal(v1alpha1.BaselineCriterion))
+
+	refused := l.run("without", against("nobody", 5))
+	l.expect(refused, v1alpha1.ConditionSucceeded, "False/BaselineUnusable")
+	l.expect(refused, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(refused.Status.Plan).To(BeNil())
+}
+
 func TestRunIsNotAccepted(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed()

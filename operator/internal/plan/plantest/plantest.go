@@ -132,7 +132,7 @@ func Testbed() *v1alpha1.Testbed {
 			Generator: v1alpha1.Generator{
 				Driver: v1alpha1.DriverXDP,
 				Memory: new(resource.MustParse("256Mi")),
-				XDP:    v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto},
+				XDP:    v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto, Scheduling: v1alpha1.SchedulingAuto},
 			},
 			Ports: v1alpha1.TestbedPorts{
 				LinkBitsPerSecond: 10_000_000_000,

@@ -142,6 +142,9 @@ func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
 // Description tells how the driver transmits and receives.
 func (d *Driver) Description() measure.Description { return d.description }
 
+// CPUs are those that the transmit threads run on.
+func (d *Driver) CPUs() []int { return slices.Clone(d.cpus) }
+
 // Close takes everything off the ports again. It may be called twice.
 func (d *Driver) Close() error {
 	var failed []error

@@ -189,7 +189,7 @@ func TestFrameSizes(t *testing.T) {
 
 func TestFramesOutOfRange(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
-	four, six := open(t, p, Config{Path: p.IPv4()}), (*Driver)(nil)
+	four := open(t, p, Config{Path: p.IPv4()})
 	check := func(d *Driver, size int, want string) {
 		t.Helper()
 		if _, err := d.Measure(t.Context(), trialOf(size, 1000, 10*time.Millisecond)); measure.ReasonOf(err) != want {
@@ -205,7 +205,7 @@ func TestFramesOutOfRange(t *testing.T) {
 	if err := four.Close(); err != nil {
 		t.Fatal(err)
 	}
-	six = open(t, p, Config{Path: p.IPv6()})
+	six := open(t, p, Config{Path: p.IPv6()})
 	check(six, 81, ReasonFrameTooSmall)
 }
 

@@ -161,15 +161,27 @@ func TestOpenAfterACrash(t *testing.T) {
 	}
 }
 
-// A container of the traffic pod has these and no others.
-var podCapabilities = []int{unix.CAP_BPF, unix.CAP_NET_ADMIN}
+// A container of the traffic pod has these and no others; in real time one more.
+var (
+	podCapabilities      = []int{unix.CAP_BPF, unix.CAP_NET_ADMIN}
+	realTimeCapabilities = []int{unix.CAP_BPF, unix.CAP_NET_ADMIN, unix.CAP_SYS_NICE}
+)
 
-const inPod = "VNFBENCH_TEST_IN_POD"
+const (
+	inPod = "VNFBENCH_TEST_IN_POD"
+	// inRealTime is set where the process has SYS_NICE too.
+	inRealTime = "VNFBENCH_TEST_IN_REAL_TIME"
+)
 
 // TestCapabilities runs TestInPod again in a process that has no other
 // capabilities.
 func TestCapabilities(t *testing.T) {
 	p := buildPath(t, testpath.Bridged)
+	t.Run("a pod's", func(t *testing.T) { runInPod(t, p, podCapabilities) })
+	t.Run("a pod's in real time", func(t *testing.T) { runInPod(t, p, realTimeCapabilities, inRealTime+"=1") })
+}
+
+func runInPod(t *testing.T, p *testpath.Path, capabilities []int, environment ...string) {
 	failed := make(chan error)
 	go func() {
 		// The thread loses capabilities, so it must end with this goroutine.
@@ -177,7 +189,7 @@ func TestCapabilities(t *testing.T) {
 		failed <- testpath.Do(p.Generator, func() error {
 			runtime.LockOSThread()
 			for capability := range unix.CAP_LAST_CAP + 1 {
-				if slices.Contains(podCapabilities, capability) {
+				if slices.Contains(capabilities, capability) {
 					continue
 				}
 				if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0); err != nil && err != unix.EINVAL {
@@ -188,6 +200,7 @@ func TestCapabilities(t *testing.T) {
 			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInPod$", "-test.v")
 			command.Env = append(os.Environ(), inPod+"="+path.Streams[0].SourceMAC+","+path.Streams[0].DestinationMAC+
 				","+path.Streams[1].SourceMAC+","+path.Streams[1].DestinationMAC)
+			command.Env = append(command.Env, environment...)
 			out, err := command.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "--- PASS: TestInPod") {
 				return fmt.Errorf("%w\n%s", err, out)
@@ -209,8 +222,16 @@ func TestInPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	capabilities, scheduling := podCapabilities, Fair
+	if os.Getenv(inRealTime) != "" {
+		capabilities = realTimeCapabilities
+		// On one CPU there is none left for the rest of the process.
+		if runtime.NumCPU() > 1 {
+			scheduling = RealTime
+		}
+	}
 	want := uint64(0)
-	for _, capability := range podCapabilities {
+	for _, capability := range capabilities {
 		want |= 1 << capability
 	}
 	if line := fmt.Sprintf("CapEff:\t%016x", want); !strings.Contains(string(status), line) {
@@ -229,8 +250,12 @@ func TestInPod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.Description().Scheduling; got != Fair {
-			t.Errorf("without SYS_NICE the threads are scheduled %q", got)
+		wanted := Fair
+		if config.Scheduling == RealTime {
+			wanted = scheduling
+		}
+		if got := d.Description().Scheduling; got != wanted {
+			t.Errorf("the threads are scheduled %q, want %q", got, wanted)
 		}
 		checkWhole(t, run(t, d, measure.Trial{
 			FrameBytes: 64, IntendedFramesPerSecond: 1000,

@@ -29,7 +29,7 @@ func (d *Driver) chooseScheduling(allowed, online int) {
 		wanted = unaskedScheduling(len(d.cpus), allowed, online, realTimeThrottled())
 	}
 	if wanted == RealTime {
-		if err := tryRealTime(); err != nil {
+		if err := mayBeRealTime(len(d.cpus), allowed); err != nil {
 			wanted = Fair
 			if d.config.Scheduling == RealTime {
 				d.description.Fallbacks = append(d.description.Fallbacks,
@@ -38,6 +38,16 @@ func (d *Driver) chooseScheduling(allowed, online int) {
 		}
 	}
 	d.description.Scheduling = wanted
+	d.description.RealTimeLimited = wanted == RealTime && realTimeThrottled()
+}
+
+// mayBeRealTime says why not. A real-time thread never sleeps: on the last CPU
+// of this process it would keep out the threads that end the trial.
+func mayBeRealTime(threads, allowed int) error {
+	if threads >= allowed {
+		return fmt.Errorf("no CPU is left beside %d of %d", threads, allowed)
+	}
+	return tryRealTime()
 }
 
 // unaskedScheduling takes RealTime only where it can harm neither the device

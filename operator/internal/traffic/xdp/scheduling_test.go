@@ -3,11 +3,13 @@ package xdp
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/xdp/testpath"
@@ -44,12 +46,43 @@ func TestRealTime(t *testing.T) {
 	switch got := d.Description(); got.Scheduling {
 	case RealTime:
 		checkFair(t)
+		if got.RealTimeLimited != realTimeThrottled() {
+			t.Errorf("limited: %v", got.RealTimeLimited)
+		}
 	case Fair:
 		if len(got.Fallbacks) != 1 {
 			t.Errorf("no real-time scheduling and no word of it: %v", got.Fallbacks)
 		}
 	default:
 		t.Errorf("the threads are scheduled %q", got.Scheduling)
+	}
+}
+
+// TestRealTimeOnTheLastCPU: who ends a trial needs a CPU too.
+func TestRealTimeOnTheLastCPU(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; only.Count() == 0; cpu++ {
+		if all.IsSet(cpu) {
+			only.Set(cpu)
+		}
+	}
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.SchedSetaffinity(0, &all); err != nil {
+			t.Error(err)
+		}
+	}()
+	got := open(t, p, Config{Path: p.IPv4(measure.Forward), Scheduling: RealTime}).Description()
+	if got.Scheduling != Fair || len(got.Fallbacks) != 1 || !strings.Contains(got.Fallbacks[0], "no CPU is left") {
+		t.Errorf("scheduled %q, fallbacks %q", got.Scheduling, got.Fallbacks)
 	}
 }
 

@@ -148,7 +148,7 @@ func (p protocol) withSocket(do func(socket uintptr) unix.Errno) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(socket) //nolint:errcheck // nothing is written by closing
+	defer unix.Close(socket)
 	if errno := do(uintptr(socket)); errno != 0 {
 		return errno
 	}

@@ -18,12 +18,11 @@ func Enter(specPath string) error {
 	// The control group namespace is the calling thread's alone until the
 	// program is replaced.
 	runtime.LockOSThread()
-	if err := enter(specPath); err != nil {
-		return errors.Join(err, report(err.Error()))
-	}
-	return nil
+	err := enter(specPath)
+	return errors.Join(err, report(err.Error()))
 }
 
+// enter comes back with why it could not, and else not at all.
 func enter(specPath string) error {
 	spec, err := readSpec(specPath)
 	if err != nil {

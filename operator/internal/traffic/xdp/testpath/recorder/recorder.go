@@ -112,13 +112,23 @@ func (r *Recorder) Pacing(framesPerSecond uint64) Pacing {
 }
 
 func gapErrors(records []record, framesPerSecond uint64, at func(record) uint64) Errors {
-	if len(records) < 2 {
+	times := make([]uint64, len(records))
+	for i, r := range records {
+		times[i] = at(r)
+	}
+	return GapErrors(times, framesPerSecond)
+}
+
+// GapErrors are those of any departures, in nanoseconds of one clock and in
+// the order of time.
+func GapErrors(times []uint64, framesPerSecond uint64) Errors {
+	if len(times) < 2 {
 		return Errors{}
 	}
 	gap := int64((1e9 + framesPerSecond/2) / framesPerSecond)
-	all := make([]uint64, 0, len(records)-1)
-	for i := 1; i < len(records); i++ {
-		off := int64(at(records[i])) - int64(at(records[i-1])) - gap
+	all := make([]uint64, 0, len(times)-1)
+	for i := 1; i < len(times); i++ {
+		off := int64(times[i]) - int64(times[i-1]) - gap
 		all = append(all, uint64(max(off, -off)))
 	}
 	slices.Sort(all)

@@ -1,0 +1,104 @@
+package v1alpha1
+
+// Baseline is an earlier run to compare with. Its figures are read when this run
+// gets its testbed, so the earlier run may be deleted after that.
+type Baseline struct {
+	// run is the name of a BenchmarkRun in the same namespace that was measured,
+	// with the same testbedRef, traffic and measurements. Its chain may differ.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Run string `json:"run,omitempty"`
+
+	// maximumRegressionPercent is how much worse a figure of metrics may be: a
+	// rate lower, a delay, loss or number of retransmits higher. A figure that was
+	// 0 in the baseline may be 0 alone, where higher is worse. Default 5.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaximumRegressionPercent *int32 `json:"maximumRegressionPercent,omitempty"`
+
+	// metrics are those whose figures are judged; the others that are compared
+	// are told and not judged, because they scatter more from run to run. One of
+	// ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds,
+	// LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames,
+	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits and
+	// TCPRoundTripTimeMeanNanoseconds. Default: the rates, which are
+	// ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond
+	// and TCPGoodputBitsPerSecond.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:default={ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond}
+	// +kubebuilder:validation:XValidation:rule="self.all(m, m in ['ThroughputFramesPerSecond', 'LossPartsPerMillion', 'LatencyMeanNanoseconds', 'LatencyP99Nanoseconds', 'JitterNanoseconds', 'BackToBackFrames', 'ReceiveRateFramesPerSecond', 'TCPGoodputBitsPerSecond', 'TCPRetransmits', 'TCPRoundTripTimeMeanNanoseconds'])",message="a metric is not compared with a baseline: name ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits or TCPRoundTripTimeMeanNanoseconds"
+	Metrics []Metric `json:"metrics,omitempty"`
+}
+
+// BaselineCriterion is the name of the verdicts on the baseline in status.acceptance.
+const BaselineCriterion = "baseline"
+
+// BaselineReport is the earlier run's figures beside this run's.
+type BaselineReport struct {
+	// run is the earlier run's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Run string `json:"run,omitempty"`
+
+	// uid is the earlier run's.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	UID string `json:"uid,omitempty"`
+
+	// planDigest is that of the earlier run's plan. Where it is this run's too,
+	// both measured the same thing on the same nodes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	PlanDigest string `json:"planDigest,omitempty"`
+
+	// figures are those that the earlier run has, at most 512.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Figures []BaselineFigure `json:"figures,omitempty"`
+}
+
+// BaselineFigure is one figure of both runs.
+type BaselineFigure struct {
+	// frameBytes is the frame size. Absent for TCP.
+	// +optional
+	FrameBytes int32 `json:"frameBytes,omitempty"`
+
+	// streams is the number of TCP connections. Absent for frames.
+	// +optional
+	Streams int32 `json:"streams,omitempty"`
+
+	// metric that is compared; the worse direction's, and the worst repeat's of
+	// a fixed load.
+	// +required
+	Metric Metric `json:"metric,omitempty"`
+
+	// goal that the metric belongs to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// load that the metric belongs to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
+
+	// baseline is the earlier run's value, in the metric's unit.
+	// +required
+	Baseline int64 `json:"baseline"`
+
+	// measured is this run's value. Absent: there is no such figure (yet).
+	// +optional
+	Measured *int64 `json:"measured,omitempty"`
+
+	// differencePartsPerMillion is (measured - baseline) / baseline. Absent where
+	// measured is missing, or baseline is 0.
+	// +optional
+	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
+}

@@ -1,0 +1,1 @@
+// Lets spin.go declare a function whose body is in the runtime.

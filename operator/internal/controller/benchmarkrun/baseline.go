@@ -1,0 +1,70 @@
+package benchmarkrun
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/regression"
+)
+
+// wantsBaseline says that the earlier run's figures are to be read: once, when
+// the run has its testbed. A run that waited has the earlier one measured by then.
+func (s *scope) wantsBaseline() bool {
+	return s.run.Spec.Baseline != nil && s.run.Status.Baseline == nil && s.holds() && queue.Wants(s.run)
+}
+
+// readBaseline reads the run that spec.baseline names, past the cache: it may
+// have ended a moment ago.
+func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
+	if !s.wantsBaseline() {
+		return nil
+	}
+	earlier := &v1alpha1.BenchmarkRun{}
+	key := client.ObjectKey{Namespace: s.run.Namespace, Name: s.run.Spec.Baseline.Run}
+	if err := r.Reader.Get(ctx, key, earlier); apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("reading BenchmarkRun %q: %w", key.Name, err)
+	}
+	s.baseline = earlier
+	return nil
+}
+
+// baselineTrouble is why the run cannot be compared with its baseline, or "".
+func (s *scope) baselineTrouble() string {
+	if !s.wantsBaseline() {
+		return ""
+	}
+	return regression.Trouble(s.run, s.baseline)
+}
+
+// baselineReport is what the status says of the baseline: its figures from the
+// time when they were read, and beside them what has been measured so far.
+func (s *scope) baselineReport() *v1alpha1.BaselineReport {
+	report := s.run.Status.Baseline.DeepCopy()
+	if report == nil {
+		if s.baseline == nil || s.baselineTrouble() != "" {
+			return nil
+		}
+		report = &v1alpha1.BaselineReport{Run: s.baseline.Name, UID: string(s.baseline.UID), Figures: regression.Figures(s.baseline)}
+		if plan := s.baseline.Status.Plan; plan != nil {
+			report.PlanDigest = plan.Digest
+		}
+	}
+	report.Figures = regression.Measured(report.Figures, s.figures.Frames, s.figures.TCP)
+	return report
+}
+
+// baselineVerdicts judge the figures by those of the baseline.
+func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
+	report := s.baselineReport()
+	if s.run.Spec.Baseline == nil || report == nil {
+		return nil
+	}
+	return regression.Verdicts(s.run.Spec.Baseline, report.Figures, s.figures.Frames, s.figures.TCP)
+}

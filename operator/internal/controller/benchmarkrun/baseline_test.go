@@ -1,0 +1,95 @@
+package benchmarkrun
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// withBaseline names an earlier run, of which NDR was a rate; 0: it was not measured.
+func withBaseline(framesPerSecond int64) with {
+	return func(s *scope) {
+		s.run.Spec.Baseline = &v1alpha1.Baseline{Run: "then", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
+		s.baseline = s.run.DeepCopy()
+		s.baseline.Name, s.baseline.UID, s.baseline.Spec.Baseline = "then", "then-uid", nil
+		s.baseline.Status = v1alpha1.BenchmarkRunStatus{Plan: &v1alpha1.PlanSummary{Digest: "sha256:then"}}
+		if framesPerSecond > 0 {
+			s.baseline.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionMeasured, Status: metav1.ConditionTrue}}
+			s.baseline.Status.Results = ndr(framesPerSecond)
+		}
+	}
+}
+
+func ndr(framesPerSecond int64) []v1alpha1.FrameResult {
+	return []v1alpha1.FrameResult{{FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond}}}}
+}
+
+func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
+	for name, test := range map[string]struct {
+		scope  *scope
+		action action
+		want   string
+	}{
+		"usable":         {newScope(admitted, withBaseline(1000)), actPlan, ""},
+		"no such run":    {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline = nil }), actFinish, "no such BenchmarkRun"},
+		"not measured":   {newScope(admitted, withBaseline(0)), actFinish, "was not measured to its end"},
+		"something else": {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline.Spec.Traffic.FrameBytes = []int32{128} }), actFinish, "spec.traffic differs"},
+		"not yet held":   {newScope(withBaseline(0)), actWait, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decide(test.scope)
+			if d.action != test.action {
+				t.Fatalf("got %s %+v, want %s", d.action, d.outcome, test.action)
+			}
+			if test.action != actFinish {
+				return
+			}
+			if d.outcome.reason != v1alpha1.ReasonBaselineUnusable || !strings.Contains(d.outcome.message, test.want) {
+				t.Errorf("got %+v, want %q", d.outcome, test.want)
+			}
+			after := summarize(test.scope, d)
+			if after.Baseline != nil || !meta.IsStatusConditionFalse(after.Conditions, v1alpha1.ConditionSucceeded) {
+				t.Errorf("status %+v", after)
+			}
+		})
+	}
+}
+
+// The figures are kept from the time when the run got its testbed: the earlier
+// run may go, and be measured anew under its name.
+func TestBaselineIsKept(t *testing.T) {
+	s := newScope(held, withBaseline(1000))
+	kept := summarize(s, decide(s)).Baseline
+	if kept == nil || kept.Run != "then" || kept.UID != "then-uid" || kept.PlanDigest != "sha256:then" || len(kept.Figures) != 1 || kept.Figures[0].Baseline != 1000 {
+		t.Fatalf("kept %+v", kept)
+	}
+	for name, test := range map[string]struct {
+		rate   int64
+		reason string
+	}{"within": {951, v1alpha1.ReasonSucceeded}, "worse": {949, v1alpha1.ReasonNotAccepted}} {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(launched, withRecords(done), functions(ready, ready), withBaseline(1000), func(s *scope) {
+				s.baseline, s.run.Status.Baseline, s.figures.Frames = nil, kept, ndr(test.rate)
+			})
+			d := decide(s)
+			if d.action != actFinish || d.outcome.reason != test.reason {
+				t.Fatalf("got %s %+v", d.action, d.outcome)
+			}
+			after := summarize(s, d)
+			accepted := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionAccepted)
+			if (accepted.Status == metav1.ConditionTrue) != (test.reason == v1alpha1.ReasonSucceeded) {
+				t.Errorf("accepted %+v", accepted)
+			}
+			if len(after.Acceptance) != 1 || after.Acceptance[0].Criterion != v1alpha1.BaselineCriterion {
+				t.Errorf("verdicts %+v", after.Acceptance)
+			}
+			if got := after.Baseline.Figures[0]; got.Measured == nil || *got.Measured != test.rate || got.Baseline != 1000 || *got.DifferencePartsPerMillion != (test.rate-1000)*1000 {
+				t.Errorf("figure %+v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,150 @@
+// Package regression compares a run's figures with those of an earlier run. The
+// earlier run goes in once, before anything is measured, and its figures come
+// out; with them and the user's tolerance, criteria come out that the package
+// acceptance judges like the user's own.
+package regression
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/comparison"
+)
+
+// Trouble says, for people, why a run cannot be compared with the earlier one,
+// with the remedy; "" where it can. The earlier one is nil where there is none.
+func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
+	name := run.Spec.Baseline.Run
+	switch {
+	case earlier == nil:
+		return fmt.Sprintf("spec.baseline.run %q: this namespace has no such BenchmarkRun: name one that was measured, or leave the baseline out", name)
+	case !meta.IsStatusConditionTrue(earlier.Status.Conditions, v1alpha1.ConditionMeasured):
+		return fmt.Sprintf("spec.baseline.run %q was not measured to its end: name a run whose condition Measured is True, or apply this one again when it is", name)
+	}
+	var differ []string
+	for _, part := range []struct {
+		field string
+		same  bool
+	}{
+		{"testbedRef", run.Spec.TestbedRef == earlier.Spec.TestbedRef},
+		{"traffic", equality.Semantic.DeepEqual(run.Spec.Traffic, earlier.Spec.Traffic)},
+		{"measurements", equality.Semantic.DeepEqual(run.Spec.Measurements, earlier.Spec.Measurements)},
+	} {
+		if !part.same {
+			differ = append(differ, "spec."+part.field)
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Sprintf("spec.baseline.run %q measured something else, %s: name a run that is the same there, or make it the same here",
+			name, strings.Join(differ, " and ")+map[bool]string{true: " differs", false: " differ"}[len(differ) == 1])
+	}
+	if len(Criteria(run.Spec.Baseline, Figures(earlier))) == 0 {
+		return fmt.Sprintf("spec.baseline.run %q has no figure of spec.baseline.metrics (%s): name metrics that both measure",
+			name, strings.Join(names(run.Spec.Baseline.Metrics), ", "))
+	}
+	return ""
+}
+
+func names(metrics []v1alpha1.Metric) (out []string) {
+	for _, m := range metrics {
+		out = append(out, string(m))
+	}
+	return out
+}
+
+// Figures are the earlier run's, in the order of its results.
+func Figures(earlier *v1alpha1.BenchmarkRun) []v1alpha1.BaselineFigure {
+	var out []v1alpha1.BaselineFigure
+	for _, row := range comparison.Of(comparison.Side{Frames: earlier.Status.Results, TCP: earlier.Status.TCP}, comparison.Side{}) {
+		if row.Without == nil {
+			continue
+		}
+		out = append(out, v1alpha1.BaselineFigure{
+			FrameBytes: row.FrameBytes, Streams: row.Streams, Metric: row.Metric, Goal: row.Goal, Load: row.Load, Baseline: *row.Without,
+		})
+	}
+	return out
+}
+
+// Measured puts this run's figures beside the earlier run's.
+func Measured(figures []v1alpha1.BaselineFigure, frames []v1alpha1.FrameResult, tcp *v1alpha1.TCPResult) []v1alpha1.BaselineFigure {
+	out := slices.Clone(figures)
+	side := comparison.Side{Frames: frames, TCP: tcp}
+	for i := range out {
+		f := &out[i]
+		f.Measured = side.Figure(v1alpha1.NeighborDifference{
+			FrameBytes: f.FrameBytes, Streams: f.Streams, Metric: f.Metric, Goal: f.Goal, Load: f.Load,
+		})
+		f.DifferencePartsPerMillion = nil
+		if f.Measured != nil {
+			f.DifferencePartsPerMillion = comparison.Difference(f.Baseline, *f.Measured)
+		}
+	}
+	return out
+}
+
+// higherIsBetter are the metrics of which more is wanted; of all others less is.
+var higherIsBetter = []v1alpha1.Metric{
+	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricBackToBack, v1alpha1.MetricReceiveRate, v1alpha1.MetricTCPGoodput,
+}
+
+// Criteria are what the earlier run's figures and the tolerance ask of this run,
+// for the metrics that are judged.
+func Criteria(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure) []v1alpha1.Criterion {
+	percent := int64(defaultPercent)
+	if p := baseline.MaximumRegressionPercent; p != nil {
+		percent = int64(*p)
+	}
+	var out []v1alpha1.Criterion
+	for _, f := range figures {
+		if !slices.Contains(baseline.Metrics, f.Metric) {
+			continue
+		}
+		criterion := v1alpha1.Criterion{Name: v1alpha1.BaselineCriterion, Metric: f.Metric, Goal: f.Goal, Load: f.Load}
+		if f.Streams > 0 {
+			criterion.Streams = &f.Streams
+		} else {
+			criterion.FrameBytes = &f.FrameBytes
+		}
+		if slices.Contains(higherIsBetter, f.Metric) {
+			least := share(f.Baseline, 100-percent, true)
+			criterion.AtLeast = &least
+		} else {
+			most := share(f.Baseline, 100+percent, false)
+			criterion.AtMost = &most
+		}
+		out = append(out, criterion)
+	}
+	return out
+}
+
+// defaultPercent is the API's, for a baseline that did not pass through it.
+const defaultPercent = 5
+
+// share is a percentage of a value that is not below 0, rounded such that just
+// the tolerance is kept.
+func share(value, percent int64, up bool) int64 {
+	high, low := bits.Mul64(uint64(max(value, 0)), uint64(percent))
+	if high >= 100 {
+		return math.MaxInt64
+	}
+	quotient, rest := bits.Div64(high, low, 100)
+	if up && rest > 0 {
+		quotient++
+	}
+	return int64(min(quotient, math.MaxInt64))
+}
+
+// Verdicts judge this run's figures by the earlier run's.
+func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, frames []v1alpha1.FrameResult, tcp *v1alpha1.TCPResult) []v1alpha1.Verdict {
+	criteria := Criteria(baseline, figures)
+	return append(acceptance.Evaluate(criteria, nil, frames), acceptance.EvaluateTCP(criteria, nil, tcp)...)
+}

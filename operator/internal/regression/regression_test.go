@@ -1,0 +1,184 @@
+package regression
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// rates are the API's default.
+var rates = []v1alpha1.Metric{
+	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricBackToBack, v1alpha1.MetricReceiveRate, v1alpha1.MetricTCPGoodput,
+}
+
+// runOf was measured: NDR at a rate, and at load idle a p99 and a loss.
+func runOf(framesPerSecond, p99, loss int64) *v1alpha1.BenchmarkRun {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "then"}}
+	run.Spec.TestbedRef.Name = "lab"
+	run.Spec.Traffic.FrameBytes = []int32{64}
+	run.Spec.Measurements.SettleMilliseconds = 100
+	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionMeasured, Status: metav1.ConditionTrue}}
+	run.Status.Results = framesOf(framesPerSecond, p99, loss)
+	return run
+}
+
+func framesOf(framesPerSecond, p99, loss int64) []v1alpha1.FrameResult {
+	return []v1alpha1.FrameResult{{
+		FrameBytes: 64,
+		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond}},
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{
+			SentFrames: 1000, LossPartsPerMillion: loss,
+			Latency:        v1alpha1.Delays{Samples: 1000, MeanNanoseconds: p99 / 2, P99Nanoseconds: p99},
+			DelayVariation: v1alpha1.Delays{Samples: 999},
+		}}}},
+	}}
+}
+
+// nowOf is a run with the same experiment and a baseline.
+func nowOf(percent int32, metrics ...v1alpha1.Metric) *v1alpha1.BenchmarkRun {
+	run := runOf(0, 0, 0)
+	run.Name, run.Status = "now", v1alpha1.BenchmarkRunStatus{}
+	run.Spec.Baseline = &v1alpha1.Baseline{Run: "then", MaximumRegressionPercent: &percent, Metrics: metrics}
+	return run
+}
+
+func TestVerdicts(t *testing.T) {
+	for name, test := range map[string]struct {
+		percent         int32
+		metrics         []v1alpha1.Metric
+		then            *v1alpha1.BenchmarkRun
+		rate, p99, loss int64
+		failed          []string
+	}{
+		"as good":                       {5, rates, runOf(1000, 9000, 0), 1000, 90000, 50, nil},
+		"just within":                   {5, rates, runOf(1000, 0, 0), 950, 0, 0, nil},
+		"one frame below":               {5, rates, runOf(1000, 0, 0), 949, 0, 0, []string{"ThroughputFramesPerSecond of NDR is 949, at least 950 required"}},
+		"rounded towards the tolerance": {5, rates, runOf(999, 0, 0), 949, 0, 0, []string{"at least 950 required"}},
+		"no tolerance":                  {0, rates, runOf(1000, 0, 0), 999, 0, 0, []string{"at least 1000 required"}},
+		"all may go":                    {100, rates, runOf(1000, 0, 0), 0, 0, 0, nil},
+		"a delay is worse when higher":  {10, []v1alpha1.Metric{v1alpha1.MetricLatencyP99}, runOf(1000, 9000, 0), 1, 9901, 0, []string{"LatencyP99Nanoseconds at idle is 9901, at most 9900 allowed"}},
+		"and no worse within":           {10, []v1alpha1.Metric{v1alpha1.MetricLatencyP99}, runOf(1000, 9000, 0), 1, 9900, 0, nil},
+		"no loss before, some now":      {5, []v1alpha1.Metric{v1alpha1.MetricLoss}, runOf(1000, 0, 0), 1000, 0, 1, []string{"LossPartsPerMillion at idle is 1, at most 0 allowed"}},
+		"better is never worse":         {0, append(rates[:1:1], v1alpha1.MetricLatencyP99, v1alpha1.MetricLoss), runOf(1000, 9000, 7), 2000, 1, 0, nil},
+		"as large as a number can be":   {100, []v1alpha1.Metric{v1alpha1.MetricLatencyP99}, runOf(1, math.MaxInt64, 0), 1, math.MaxInt64, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := nowOf(test.percent, test.metrics...)
+			verdicts := Verdicts(run.Spec.Baseline, Figures(test.then), framesOf(test.rate, test.p99, test.loss), nil)
+			if len(verdicts) != len(Criteria(run.Spec.Baseline, Figures(test.then))) || len(verdicts) == 0 {
+				t.Fatalf("verdicts %+v", verdicts)
+			}
+			var failed []string
+			for _, v := range verdicts {
+				if v.Criterion != v1alpha1.BaselineCriterion || v.FrameBytes != 64 {
+					t.Errorf("verdict %+v", v)
+				}
+				if v.Result == v1alpha1.VerdictFailed {
+					failed = append(failed, v.Message)
+				}
+			}
+			if len(failed) != len(test.failed) {
+				t.Fatalf("failed %q, want %q", failed, test.failed)
+			}
+			for i := range failed {
+				if !strings.Contains(failed[i], test.failed[i]) {
+					t.Errorf("failed %q, want %q", failed[i], test.failed[i])
+				}
+			}
+		})
+	}
+}
+
+// What the baseline has and this run has not is a failure, and no pass.
+func TestAFigureThatIsMissingFails(t *testing.T) {
+	run := nowOf(5, rates...)
+	verdicts := Verdicts(run.Spec.Baseline, Figures(runOf(1000, 0, 0)), nil, nil)
+	if len(verdicts) != 1 || verdicts[0].Result != v1alpha1.VerdictFailed {
+		t.Errorf("verdicts %+v", verdicts)
+	}
+}
+
+func TestTCP(t *testing.T) {
+	tcp := func(bitsPerSecond int64) *v1alpha1.TCPResult {
+		return &v1alpha1.TCPResult{Streams: []v1alpha1.TCPStreamsResult{{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{{GoodputBitsPerSecond: bitsPerSecond}}}}}
+	}
+	then := runOf(1000, 0, 0)
+	then.Status.Results, then.Status.TCP = nil, tcp(1e9)
+	run := nowOf(5, rates...)
+	for bitsPerSecond, want := range map[int64]v1alpha1.VerdictResult{951e6: v1alpha1.VerdictPassed, 949e6: v1alpha1.VerdictFailed} {
+		verdicts := Verdicts(run.Spec.Baseline, Figures(then), nil, tcp(bitsPerSecond))
+		if len(verdicts) != 1 || verdicts[0].Result != want || verdicts[0].Streams != 4 {
+			t.Errorf("%d: %+v, want %s", bitsPerSecond, verdicts, want)
+		}
+	}
+}
+
+func TestMeasured(t *testing.T) {
+	kept := Figures(runOf(1000, 8000, 0))
+	got := Measured(kept, framesOf(900, 8800, 3), nil)
+	want := []v1alpha1.BaselineFigure{
+		{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Baseline: 1000, Measured: new(int64(900)), DifferencePartsPerMillion: new(int64(-100_000))},
+		{FrameBytes: 64, Metric: v1alpha1.MetricLoss, Load: "idle", Baseline: 0, Measured: new(int64(3))},
+		{FrameBytes: 64, Metric: v1alpha1.MetricLatencyMean, Load: "idle", Baseline: 4000, Measured: new(int64(4400)), DifferencePartsPerMillion: new(int64(100_000))},
+		{FrameBytes: 64, Metric: v1alpha1.MetricLatencyP99, Load: "idle", Baseline: 8000, Measured: new(int64(8800)), DifferencePartsPerMillion: new(int64(100_000))},
+		{FrameBytes: 64, Metric: v1alpha1.MetricJitter, Load: "idle", Baseline: 0, Measured: new(int64(0))},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if kept[0].Measured != nil {
+		t.Error("what was kept has changed")
+	}
+	if again := Measured(got, nil, nil); again[0].Measured != nil || again[0].DifferencePartsPerMillion != nil {
+		t.Errorf("without figures: %+v", again[0])
+	}
+}
+
+func TestTrouble(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(run, then *v1alpha1.BenchmarkRun)
+		want   []string
+	}{
+		"none": {func(*v1alpha1.BenchmarkRun, *v1alpha1.BenchmarkRun) {}, nil},
+		"another chain": {func(run, _ *v1alpha1.BenchmarkRun) {
+			run.Spec.Chain = []v1alpha1.NetworkFunction{{Name: "other"}}
+		}, nil},
+		"measured and not accepted": {func(_, then *v1alpha1.BenchmarkRun) {
+			then.Status.Conditions = append(then.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse})
+		}, nil},
+		"not measured": {func(_, then *v1alpha1.BenchmarkRun) {
+			then.Status.Conditions[0].Status = metav1.ConditionUnknown
+		}, []string{`spec.baseline.run "then"`, "condition Measured is True"}},
+		"other traffic": {func(run, _ *v1alpha1.BenchmarkRun) {
+			run.Spec.Traffic.FrameBytes = []int32{128}
+		}, []string{"spec.traffic differs", "make it the same here"}},
+		"another testbed, other measurements": {func(run, _ *v1alpha1.BenchmarkRun) {
+			run.Spec.TestbedRef.Name, run.Spec.Measurements.Repeats = "other", 3
+		}, []string{"spec.testbedRef and spec.measurements differ"}},
+		"no such figure": {func(run, _ *v1alpha1.BenchmarkRun) {
+			run.Spec.Baseline.Metrics = []v1alpha1.Metric{v1alpha1.MetricTCPGoodput}
+		}, []string{"spec.baseline.metrics (TCPGoodputBitsPerSecond)", "name metrics that both measure"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run, then := nowOf(5, rates...), runOf(1000, 0, 0)
+			test.change(run, then)
+			got := Trouble(run, then)
+			if (got == "") != (test.want == nil) {
+				t.Fatalf("got %q", got)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("got %q, want %q in it", got, want)
+				}
+			}
+		})
+	}
+	if got := Trouble(nowOf(5, rates...), nil); !strings.Contains(got, "no such BenchmarkRun") {
+		t.Errorf("of no run: %q", got)
+	}
+}
