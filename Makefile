@@ -159,6 +159,7 @@ test-terraform: ## Test and lint the Terraform modules; says when there is no Te
 
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
+	cd test/lab && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -v -run TestCards ./internal/guest
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
 
 test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.

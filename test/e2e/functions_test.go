@@ -40,7 +40,7 @@ spec:
 func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bool) map[string]any {
 	t.Helper()
 	var last string
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(6 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
 		pods := &corev1.PodList{}
 		must(t, cluster.List(t.Context(), pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: "function"}))
 		for _, pod := range pods.Items {

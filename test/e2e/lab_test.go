@@ -204,7 +204,7 @@ func trials(n int32) func(*v1alpha1.BenchmarkRun) bool {
 // ends waits for a run's end and checks its verdict.
 func ends(t *testing.T, ns, name string, status metav1.ConditionStatus, reason string) *v1alpha1.BenchmarkRun {
 	t.Helper()
-	run := until(t, ns, name, 5*time.Minute, "finished", finished)
+	run := until(t, ns, name, 10*time.Minute, "finished", finished)
 	got := condition(run, v1alpha1.ConditionSucceeded)
 	if got.Status != status || got.Reason != reason {
 		t.Errorf("run %s: Succeeded is %s with reason %s, want %s with %s: %s", name, got.Status, got.Reason, status, reason, got.Message)

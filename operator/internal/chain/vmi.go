@@ -275,6 +275,13 @@ func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
 	return ""
 }
 
+// machineAnswerSeconds is how long a guest may take to say that it is ready. One
+// that has got more frames than it can forward has no time for a question until
+// it has worked them off, and a search offers such loads: it is not broken. One
+// that knows that it forwards no more says so at once, and one that ended is
+// known by KubeVirt.
+const machineAnswerSeconds = 60
+
 // machineProbe asks the function as a pod's does.
 func machineProbe() *kubevirtv1.Probe {
 	return &kubevirtv1.Probe{
@@ -282,7 +289,7 @@ func machineProbe() *kubevirtv1.Probe {
 			Path: "/readyz", Port: intstr.FromInt32(portHTTP), Scheme: corev1.URISchemeHTTP,
 		}},
 		PeriodSeconds:    1,
-		TimeoutSeconds:   10,
+		TimeoutSeconds:   machineAnswerSeconds,
 		SuccessThreshold: 1,
 		FailureThreshold: 1,
 	}

@@ -2,8 +2,9 @@
 // counted, right before a trial and right behind its last frame, and takes the
 // differences. Addresses go in, and what a trial's record keeps comes out.
 //
-// Nobody is asked while frames are sent. An answer that does not come in time
-// is missing and named: it never fails a trial and never is 0.
+// Nobody is asked while frames are sent. An answer that comes late is used and
+// remarked upon; one that does not come in time is missing and named: it never
+// fails a trial and never is 0.
 package evidence
 
 import (
@@ -26,7 +27,7 @@ import (
 )
 
 const (
-	// patience bounds one look: all are asked at once.
+	// patience is how long the observer and the neighbours may take to answer.
 	patience = 500 * time.Millisecond
 	// devicePatience bounds the one question about what the node and the functions are.
 	devicePatience = 5 * time.Second
@@ -37,7 +38,7 @@ const (
 	// mostNotes and longestNote bound what a record holds of what is missing.
 	mostNotes, longestNote = 4, 160
 	// mostMisses in a row, and a pod is not asked any more: waiting for one that is
-	// out of reach would cost a second of every trial.
+	// out of reach would cost seconds of every trial.
 	mostMisses = 6
 	// mostCounters of a function's own objects are kept.
 	mostCounters = 12
@@ -45,6 +46,12 @@ const (
 	// may be, beside a tenth of it, before it is remarked upon.
 	tolerance = 200 * time.Millisecond
 )
+
+// functionPatience is how long a function may take to answer: a virtual machine
+// that has only just got its last frame may have to forward it, and hundreds
+// that wait before it, until it has time for a question; and the counters of many
+// rules take long to read. A variable for tests alone.
+var functionPatience = 5 * time.Second
 
 // Collector asks the same addresses again and again. One goroutine uses it at a
 // time.
@@ -124,21 +131,46 @@ type Look struct {
 	problems  []string
 }
 
-// Look asks everybody at once, and waits for at most half a second.
-func (c *Collector) Look(ctx context.Context) Look {
+// Before is the look before a trial. The observer is asked when the functions
+// have answered, so that waiting for them is not in the node's processor time.
+func (c *Collector) Before(ctx context.Context) Look {
+	look, failures := c.newLook()
+	c.askFunctions(ctx, &look, failures, functionPatience)
+	c.askOthers(ctx, &look, failures)
+	return look.with(failures)
+}
+
+// After is the look behind a trial's last frame: all are asked at once. The
+// functions may answer until the trial has settled, and functionPatience longer:
+// nothing else is sent before the next trial, so what they counted is this one's.
+func (c *Collector) After(ctx context.Context, settling time.Duration) Look {
+	look, failures := c.newLook()
+	var asked sync.WaitGroup
+	asked.Go(func() { c.askFunctions(ctx, &look, failures, settling+functionPatience) })
+	asked.Go(func() { c.askOthers(ctx, &look, failures) })
+	asked.Wait()
+	return look.with(failures)
+}
+
+// newLook has a place for everybody, and one for why nothing stands in it.
+func (c *Collector) newLook() (Look, []error) {
+	return Look{functions: make([]*status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}, make([]error, len(c.misses))
+}
+
+func (l Look) with(failures []error) Look {
+	for _, err := range failures {
+		if err != nil {
+			l.problems = append(l.problems, note("%v", err))
+		}
+	}
+	return l
+}
+
+// askFunctions asks all functions at once.
+func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []error, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	look := Look{functions: make([]*status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}
-	failures := make([]error, len(c.misses))
 	var asked sync.WaitGroup
-	if c.sources.Observer != "" {
-		asked.Go(func() {
-			var snapshot observer.Snapshot
-			if failures[0] = c.ask(ctx, 0, "the observer", c.sources.Observer, observer.PathSnapshot, &snapshot); failures[0] == nil {
-				look.node = &snapshot
-			}
-		})
-	}
 	for i, function := range c.sources.Functions {
 		if function.Address == "" {
 			continue
@@ -147,6 +179,22 @@ func (c *Collector) Look(ctx context.Context) Look {
 			var answer status
 			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, pathStatus, &answer); failures[i+1] == nil {
 				look.functions[i] = &answer
+			}
+		})
+	}
+	asked.Wait()
+}
+
+// askOthers asks the observer and the neighbours at once.
+func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var asked sync.WaitGroup
+	if c.sources.Observer != "" {
+		asked.Go(func() {
+			var snapshot observer.Snapshot
+			if failures[0] = c.ask(ctx, 0, "the observer", c.sources.Observer, observer.PathSnapshot, &snapshot); failures[0] == nil {
+				look.node = &snapshot
 			}
 		})
 	}
@@ -160,12 +208,6 @@ func (c *Collector) Look(ctx context.Context) Look {
 		})
 	}
 	asked.Wait()
-	for _, err := range failures {
-		if err != nil {
-			look.problems = append(look.problems, note("%v", err))
-		}
-	}
-	return look
 }
 
 // ask asks one of those that are counted in misses.
@@ -222,35 +264,53 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 		var more []string
 		guests, more = nodeBetween(e, *before.node, *after.node)
 		notes = append(notes, more...)
-		if window := time.Duration(e.ElapsedMilliseconds) * time.Millisecond; window > sending+sending/10+tolerance {
-			notes = append(notes, note("the node was looked at over %d ms, of which frames were sent in %d ms", window.Milliseconds(), sending.Milliseconds()))
+		if late(e.ElapsedMilliseconds, sending) {
+			notes = append(notes, note("the node was looked at over %d ms, of which frames were sent in %d ms", e.ElapsedMilliseconds, sending.Milliseconds()))
 		}
 	}
 	for i, source := range c.sources.Functions {
-		if domain, found := guests[source.Guest]; found && source.Address == "" {
-			// What its hypervisor used is all that is known of it.
-			e.Functions = append(e.Functions, measure.FunctionEvidence{Name: source.Name, ElapsedMilliseconds: e.ElapsedMilliseconds, Domain: &domain})
-		}
-		if before.functions[i] == nil || after.functions[i] == nil {
-			continue
-		}
-		if !before.functions[i].StartedAt.Equal(after.functions[i].StartedAt) {
-			notes = append(notes, note("function %s was started again during the trial", source.Name))
-			continue
-		}
-		function, problem := before.functions[i].until(after.functions[i], source)
-		if problem != "" {
-			notes = append(notes, note("function %s: %s", source.Name, problem))
-		}
+		function, more := c.functionBetween(before.functions[i], after.functions[i], source, sending)
+		notes = append(notes, more...)
 		if domain, found := guests[source.Guest]; found && source.Guest != "" {
+			if function == nil {
+				// What its hypervisor used is all that is known of it.
+				function = &measure.FunctionEvidence{Name: source.Name, ElapsedMilliseconds: e.ElapsedMilliseconds}
+			}
 			function.Domain = &domain
 		}
-		e.Functions = append(e.Functions, function)
+		if function != nil {
+			e.Functions = append(e.Functions, *function)
+		}
 	}
 	neighbors, more := c.neighborsBetween(before, after)
 	e.Neighbors, notes = neighbors, append(notes, more...)
 	e.Notes = distinct(notes)
 	return e
+}
+
+// functionBetween is what a function told of itself, nil where it told nothing,
+// and what is to be remarked upon.
+func (c *Collector) functionBetween(before, after *status, source measure.FunctionSource, sending time.Duration) (*measure.FunctionEvidence, []string) {
+	if before == nil || after == nil {
+		return nil, nil
+	}
+	if !before.StartedAt.Equal(after.StartedAt) {
+		return nil, []string{note("function %s was started again during the trial", source.Name)}
+	}
+	function, problems := before.until(after, source)
+	if late(function.ElapsedMilliseconds, sending) {
+		problems = append(problems, fmt.Sprintf("it was looked at over %d ms, of which frames were sent in %d ms", function.ElapsedMilliseconds, sending.Milliseconds()))
+	}
+	for i := range problems {
+		problems[i] = note("function %s: %s", source.Name, problems[i])
+	}
+	return &function, problems
+}
+
+// late says that the time between two looks is so much longer than the sending
+// that processor time, which is divided by it, looks smaller than it was.
+func late(elapsedMilliseconds int64, sending time.Duration) bool {
+	return time.Duration(elapsedMilliseconds)*time.Millisecond > sending+sending/10+tolerance
 }
 
 // nodeBetween fills in the node's part, and returns that of its virtual machines.

@@ -115,11 +115,11 @@ func TestBetween(t *testing.T) {
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 	pod.say("/status", answer(10*time.Second, 100, 0, 100, 7))
 	guest.say("/status", answer(20*time.Second, 100, 1, 100, 7))
-	before := c.Look(t.Context())
+	before := c.Before(t.Context())
 	node.say(observer.PathSnapshot, snapshot(11*time.Second, 1400, 640))
 	pod.say("/status", answer(11*time.Second, 1100, 0, 120, 7))
 	guest.say("/status", answer(21010*time.Millisecond, 1100, 4, 500, 1007))
-	got := c.Between(before, c.Look(t.Context()), time.Second)
+	got := c.Between(before, c.After(t.Context(), 0), time.Second)
 	want := &measure.Evidence{
 		ElapsedMilliseconds: 1000, CPUs: 4,
 		Node: &measure.CPUTime{SoftirqMilliseconds: 900, IdleMilliseconds: 1000}, SoftirqThreadsMilliseconds: new(int64(90)),
@@ -149,9 +149,9 @@ func TestSilentFunction(t *testing.T) {
 	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}})
 	defer c.Close()
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
-	before := c.Look(t.Context())
+	before := c.Before(t.Context())
 	node.say(observer.PathSnapshot, snapshot(11*time.Second, 1400, 640))
-	got := c.Between(before, c.Look(t.Context()), time.Second)
+	got := c.Between(before, c.After(t.Context(), 0), time.Second)
 	want := []measure.FunctionEvidence{{
 		Name: "own", ElapsedMilliseconds: 1000,
 		Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(1200)), VhostMilliseconds: new(int64(600))},
@@ -167,7 +167,10 @@ func TestSilentFunction(t *testing.T) {
 
 // What does not answer as it should is missing and named; the others are there.
 func TestMissing(t *testing.T) {
+	impatient(t, 200*time.Millisecond)
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	unread := answer(time.Second*2, 200, 0, 100, 0)
+	unread["firewall"] = map[string]any{"enteredPackets": 0, "problem": "no memory"}
 	again := answer(2*time.Second, 200, 0, 100, 0)
 	again["startedAt"] = started.Add(time.Hour)
 	restarted := snapshot(time.Second, 600, 40)
@@ -189,6 +192,8 @@ func TestMissing(t *testing.T) {
 		"the function started anew": {node: snapshot(11*time.Second, 600, 40), function: again, note: "function r1 was started again", noFunc: true},
 		"the observer started anew": {node: restarted, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer was started again", noNode: true},
 		"the guest started anew":    {node: replaced, function: answer(time.Second*2, 200, 0, 100, 0), note: "virtual machine benchmarks_fw was started again"},
+		"a late function":           {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*4, 200, 0, 100, 0), note: "function r1: it was looked at over 3000 ms, of which frames were sent in 1000 ms"},
+		"counters cannot be read":   {node: snapshot(11*time.Second, 600, 40), function: unread, note: "function r1: it is not known what its rules counted: no memory"},
 		"a late look":               {node: snapshot(14*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0), note: "looked at over 4000 ms, of which frames were sent in 1000 ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,12 +203,12 @@ func TestMissing(t *testing.T) {
 			defer c.Close()
 			node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 			pod.say("/status", answer(time.Second, 100, 0, 100, 0))
-			before := c.Look(t.Context())
+			before := c.Before(t.Context())
 			node.say(observer.PathSnapshot, test.node)
 			pod.say("/status", test.function)
 			begun := time.Now()
-			after := c.Look(t.Context())
-			if took := time.Since(begun); took > patience+10*time.Second {
+			after := c.After(t.Context(), 0)
+			if took := time.Since(begun); took > patience+functionPatience+10*time.Second {
 				t.Errorf("the look took %v", took)
 			}
 			got := c.Between(before, after, time.Second)
@@ -222,6 +227,62 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// impatient shortens how long a function may take to answer.
+func impatient(t *testing.T, patience time.Duration) {
+	before := functionPatience
+	functionPatience = patience
+	t.Cleanup(func() { functionPatience = before })
+}
+
+// TestAnswersLate: a function that has no time for a question until it has worked
+// off what it got is waited for while the trial settles, and the node is looked at
+// without it.
+func TestAnswersLate(t *testing.T) {
+	impatient(t, 10*time.Millisecond)
+	node, observerAddress := newPods(t)
+	guest, address := newPods(t)
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "fw", Address: address, Guest: "benchmarks_fw"}}})
+	defer c.Close()
+	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
+	guest.say("/status", answer(10*time.Second, 100, 0, 100, 7))
+	before := c.Before(t.Context())
+	node.say(observer.PathSnapshot, snapshot(11*time.Second, 1400, 640))
+	busy := answer(14*time.Second, 1100, 0, 500, 1007)
+	guest.say("/status", func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(300 * time.Millisecond)
+		_ = json.NewEncoder(w).Encode(busy)
+	})
+	got := c.Between(before, c.After(t.Context(), 10*time.Second), time.Second)
+	if len(got.Functions) != 1 || got.Functions[0].Counters["firewall.matchPackets"] != 1000 || got.Functions[0].Guest == nil || got.Functions[0].Domain == nil {
+		t.Errorf("%+v", got.Functions)
+	}
+	if got.ElapsedMilliseconds != 1000 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "looked at over 4000 ms") {
+		t.Errorf("%d ms, notes %q", got.ElapsedMilliseconds, got.Notes)
+	}
+	// One that does not settle is not waited for: what the hypervisor used is known all the same.
+	got = c.Between(before, c.After(t.Context(), 0), time.Second)
+	if len(got.Functions) != 1 || got.Functions[0].Counters != nil || got.Functions[0].Domain == nil || len(got.Notes) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestCountersThatWereNotRead: counters that could be read only behind the trial
+// have not all moved in it.
+func TestCountersThatWereNotRead(t *testing.T) {
+	pod, address := newPods(t)
+	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}})
+	defer c.Close()
+	unread := answer(time.Second, 100, 0, 100, 0)
+	unread["firewall"] = map[string]any{"matchPackets": 0, "problem": "no memory"}
+	pod.say("/status", unread)
+	before := c.Before(t.Context())
+	pod.say("/status", answer(2*time.Second, 200, 0, 100, 5000))
+	got := c.Between(before, c.After(t.Context(), 0), time.Second)
+	if _, found := got.Functions[0].Counters["firewall.matchPackets"]; found || len(got.Notes) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A pod that is out of reach does not slow down every trial, and one that is only
 // late at times is asked again.
 func TestGivesUp(t *testing.T) {
@@ -235,20 +296,20 @@ func TestGivesUp(t *testing.T) {
 	}
 	node.say(observer.PathSnapshot, fails)
 	for range mostMisses - 1 {
-		c.Look(t.Context())
+		c.After(t.Context(), 0)
 	}
 	node.say(observer.PathSnapshot, snapshot(time.Second, 1, 1))
-	if look := c.Look(t.Context()); look.node == nil {
+	if look := c.After(t.Context(), 0); look.node == nil {
 		t.Errorf("%+v", look)
 	}
 	node.say(observer.PathSnapshot, fails)
 	asked = 0
 	for range 3 * mostMisses {
-		if look := c.Look(t.Context()); look.node != nil || len(look.problems) != 1 {
+		if look := c.After(t.Context(), 0); look.node != nil || len(look.problems) != 1 {
 			t.Errorf("%+v", look)
 		}
 	}
-	if asked != mostMisses || !strings.Contains(c.Look(t.Context()).problems[0], "not asked any more") {
+	if asked != mostMisses || !strings.Contains(c.After(t.Context(), 0).problems[0], "not asked any more") {
 		t.Errorf("asked %d times, want %d", asked, mostMisses)
 	}
 }
@@ -270,7 +331,7 @@ func TestDevice(t *testing.T) {
 	if got := none.Device(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := none.Between(none.Look(t.Context()), none.Look(t.Context()), time.Second); got.Node != nil || len(got.Notes) != 0 {
+	if got := none.Between(none.Before(t.Context()), none.After(t.Context(), 0), time.Second); got.Node != nil || len(got.Notes) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

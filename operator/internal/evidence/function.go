@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -80,23 +81,23 @@ func fill(object map[string]json.RawMessage, into any) error {
 
 // until is what a function counted between two answers. The second result says
 // what is missing.
-func (s *status) until(later *status, source measure.FunctionSource) (measure.FunctionEvidence, string) {
-	out := measure.FunctionEvidence{Name: source.Name, Counters: moved(s, later)}
+func (s *status) until(later *status, source measure.FunctionSource) (out measure.FunctionEvidence, problems []string) {
+	out = measure.FunctionEvidence{Name: source.Name}
+	out.Counters, problems = moved(s, later)
 	for i, port := range later.Ports {
 		if i >= len(s.Ports) || s.Ports[i].Name != port.Name || port.Counters == nil || s.Ports[i].Counters == nil {
 			continue
 		}
 		out.Ports = append(out.Ports, portUntil(port.Name, *s.Ports[i].Counters, *port.Counters))
 	}
-	problem := ""
 	switch {
 	case s.CPU == nil || later.CPU == nil:
-		problem = "no processor time: " + later.CPUProblem + s.CPUProblem
+		problems = append(problems, "no processor time: "+later.CPUProblem+s.CPUProblem)
 	case source.Guest != "":
 		used := sum(later.CPU.Node).Minus(sum(s.CPU.Node))
 		out.Guest = &used
 	case s.CPU.Container == nil || later.CPU.Container == nil:
-		problem = "no processor time of its container"
+		problems = append(problems, "no processor time of its container")
 	default:
 		used := later.CPU.Container.milliseconds().Minus(s.CPU.Container.milliseconds())
 		out.Process = &used
@@ -104,7 +105,7 @@ func (s *status) until(later *status, source measure.FunctionSource) (measure.Fu
 	if s.CPU != nil && later.CPU != nil {
 		out.ElapsedMilliseconds = max(0, later.CPU.ElapsedNanoseconds-s.CPU.ElapsedNanoseconds) / int64(time.Millisecond)
 	}
-	return out, problem
+	return out, problems
 }
 
 func portUntil(name string, before, after counters) measure.PortEvidence {
@@ -139,29 +140,46 @@ func sum(processors []processor) measure.CPUTime {
 }
 
 // moved are the counters of a function's own objects that grew, by their names.
-// Settings are numbers as well, but do not move.
-func moved(before, after *status) map[string]int64 {
+// Settings are numbers as well, but do not move. An object that could not read
+// its counters shows them as 0, so that nothing can be said of how they moved:
+// the second result says why.
+func moved(before, after *status) (counters map[string]int64, problems []string) {
 	out := map[string]int64{}
-	for object, values := range map[string][2]map[string]json.RawMessage{
-		"firewall":          {before.Firewall, after.Firewall},
-		"encryptionGateway": {before.EncryptionGateway, after.EncryptionGateway},
+	for _, object := range []struct {
+		name       string
+		then, now  map[string]json.RawMessage
+		whatCounts string
+	}{
+		{"firewall", before.Firewall, after.Firewall, "its rules"},
+		{"encryptionGateway", before.EncryptionGateway, after.EncryptionGateway, "its tunnel"},
 	} {
-		for name, text := range values[1] {
+		if problem := cmp.Or(problemOf(object.now), problemOf(object.then)); problem != "" {
+			problems = append(problems, "it is not known what "+object.whatCounts+" counted: "+problem)
+			continue
+		}
+		for name, text := range object.now {
 			now, isNumber := number(text)
-			then, wasNumber := number(values[0][name])
+			then, wasNumber := number(object.then[name])
 			if isNumber && wasNumber && now > then {
-				out[object+"."+name] = now - then
+				out[object.name+"."+name] = now - then
 			}
 		}
 	}
-	if len(out) == 0 {
-		return nil
-	}
-	kept := map[string]int64{}
 	for _, name := range sorted(out, mostCounters) {
-		kept[name] = out[name]
+		if counters == nil {
+			counters = map[string]int64{}
+		}
+		counters[name] = out[name]
 	}
-	return kept
+	return counters, problems
+}
+
+// problemOf is why an object has no counters, or "".
+func problemOf(object map[string]json.RawMessage) (problem string) {
+	if text, found := object["problem"]; found && json.Unmarshal(text, &problem) != nil {
+		return string(text)
+	}
+	return problem
 }
 
 func number(text json.RawMessage) (int64, bool) {

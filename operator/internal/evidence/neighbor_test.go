@@ -19,7 +19,7 @@ func TestNeighbors(t *testing.T) {
 	look := func(s neighbor.Status) Look {
 		s.StartedAt = started
 		pod.say(neighbor.PathStatus, s)
-		return c.Look(t.Context())
+		return c.After(t.Context(), 0)
 	}
 	first := neighbor.Status{ElapsedNanoseconds: int64(time.Second), Running: true, CPUNanoseconds: 5e8, SentFrames: 100, ReceivedFrames: 90}
 	// Where the neighbours rest, nobody asks them.
@@ -35,7 +35,7 @@ func TestNeighbors(t *testing.T) {
 	}
 	// Another agent's counters have nothing to do with those before.
 	pod.say(neighbor.PathStatus, neighbor.Status{StartedAt: started.Add(time.Second)})
-	if got := c.Between(before, c.Look(t.Context()), time.Second); len(got.Neighbors) > 0 || len(got.Notes) != 2 {
+	if got := c.Between(before, c.After(t.Context(), 0), time.Second); len(got.Neighbors) > 0 || len(got.Notes) != 2 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -53,7 +53,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 	}
 	collector := m.evidence
 	collector.Beside(step.Neighbors)
-	before := collector.Look(ctx)
+	before := collector.Before(ctx)
 	after := make(chan evidence.Look, 1)
 	notifier, notifies := m.driver.(measure.Notifier)
 	sent := false
@@ -61,7 +61,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 		notifier.NotifySent(func() {
 			sent = true
 			// The trial settles meanwhile.
-			go func() { after <- collector.Look(ctx) }()
+			go func() { after <- collector.After(ctx, step.Trial.Settle()) }()
 		})
 	}
 	return func(outcome measure.Outcome) *measure.Evidence {
@@ -69,7 +69,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 			notifier.NotifySent(nil)
 		}
 		if !sent {
-			after <- collector.Look(ctx)
+			after <- collector.After(ctx, 0)
 		}
 		found := evidence.Fit(collector.Between(before, <-after, sendingTime(step.Trial, outcome)), room)
 		m.evidenceBytes += evidence.Bytes(found)

@@ -27,15 +27,29 @@ LABEL linux
   APPEND %s
 `
 
-// writeDisk writes a disk that a BIOS boots: a FAT file system without a
-// partition table, syslinux, kernel and initramfs.
-func writeDisk(ctx context.Context, dir, out string) error {
-	config := filepath.Join(dir, "syslinux.cfg")
-	if err := os.WriteFile(config, fmt.Appendf(nil, bootConfig, KernelArguments), 0o644); err != nil {
+// bootEntry is what a UEFI's loader boots by itself (UAPI Boot Loader Specification).
+const bootEntry = `title vnf-guest
+linux /vmlinuz
+initrd /initrd.img
+options %s
+`
+
+// writeDisk writes a disk that a BIOS and a UEFI boot: a FAT file system without
+// a partition table, kernel and initramfs, syslinux for the one and systemd-boot
+// (loader is its program) for the other.
+func writeDisk(ctx context.Context, dir, loader, out string) error {
+	staging, err := os.MkdirTemp(dir, ".boot-")
+	if err != nil {
 		return err
 	}
-	defer os.Remove(config)
-	cylinders, err := diskCylinders(filepath.Join(dir, kernelFile), filepath.Join(dir, initrdFile))
+	defer os.RemoveAll(staging)
+	config, entry := filepath.Join(staging, "syslinux.cfg"), filepath.Join(staging, "vnf-guest.conf")
+	for path, text := range map[string]string{config: bootConfig, entry: bootEntry} {
+		if err := os.WriteFile(path, fmt.Appendf(nil, text, KernelArguments), 0o644); err != nil {
+			return err
+		}
+	}
+	cylinders, err := diskCylinders(filepath.Join(dir, kernelFile), filepath.Join(dir, initrdFile), loader)
 	if err != nil {
 		return err
 	}
@@ -55,6 +69,10 @@ func writeDisk(ctx context.Context, dir, out string) error {
 	for _, args := range [][]string{
 		{"mformat", "-i", out, "-h", fmt.Sprint(heads), "-s", fmt.Sprint(headSectors), "-t", fmt.Sprint(cylinders), "-N", "766e6662", "-v", "VNFBENCH", "::"},
 		{"mcopy", "-i", out, filepath.Join(dir, kernelFile), filepath.Join(dir, initrdFile), config, "::/"},
+		{"mmd", "-i", out, "::/EFI", "::/EFI/BOOT", "::/loader", "::/loader/entries"},
+		// What a UEFI starts of a disk that it has never seen.
+		{"mcopy", "-i", out, loader, "::/EFI/BOOT/BOOTX64.EFI"},
+		{"mcopy", "-i", out, entry, "::/loader/entries/"},
 		{"syslinux", "--install", out},
 	} {
 		if err := (command.Command{Args: args, Env: env}).Run(ctx); err != nil {

@@ -35,8 +35,15 @@ const KernelArguments = "console=ttyS0 quiet"
 // kernelPackage is Debian's stock kernel. The cloud flavour has no e1000.
 const kernelPackage = "linux-image-amd64"
 
+// loaderPackage has systemd-boot, which starts the kernel where the firmware is
+// UEFI, and loaderFile is that program in it.
+const (
+	loaderPackage = "systemd-boot-efi"
+	loaderFile    = "usr/lib/systemd/boot/efi/systemd-bootx64.efi"
+)
+
 // format changes when this package makes other files of the same input.
-const format = "1"
+const format = "2"
 
 // program is the binary that is the guest's first process; it is at the same
 // place in the function's image.
@@ -55,13 +62,17 @@ func (b Builder) Build(ctx context.Context, files []image.File) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	loader, loaderFingerprint, err := b.loader(ctx)
+	if err != nil {
+		return "", err
+	}
 	content := sha256.New()
 	if err := image.WriteFiles(content, files); err != nil {
 		return "", err
 	}
-	parts := cache.Fingerprint(format, fingerprint, moduleList, KernelArguments, hex.EncodeToString(content.Sum(nil)))
+	parts := cache.Fingerprint(format, fingerprint, loaderFingerprint, moduleList, KernelArguments, hex.EncodeToString(content.Sum(nil)))
 	return b.Cache.Get(ctx, "guest", parts, func(ctx context.Context, dir string) error {
-		return b.Log.Step("making the guest", func() error { return build(ctx, kernel, files, dir) })
+		return b.Log.Step("making the guest", func() error { return build(ctx, kernel, loader, files, dir) })
 	})
 }
 
@@ -91,7 +102,17 @@ func (b Builder) kernel(ctx context.Context) (dir, fingerprint string, err error
 	return dir, p.SHA256, err
 }
 
-func build(ctx context.Context, kernel string, files []image.File, dir string) error {
+// loader returns the path of systemd-boot, and what tells it from others.
+func (b Builder) loader(ctx context.Context) (path, fingerprint string, err error) {
+	p, err := debian.Describe(ctx, loaderPackage)
+	if err != nil {
+		return "", "", err
+	}
+	dir, err := debian.Fetcher{Cache: b.Cache, Log: b.Log}.Unpack(ctx, p, "loader", nil)
+	return filepath.Join(dir, loaderFile), p.SHA256, err
+}
+
+func build(ctx context.Context, kernel, loader string, files []image.File, dir string) error {
 	staging, err := os.MkdirTemp(dir, ".staging-")
 	if err != nil {
 		return err
@@ -118,7 +139,7 @@ func build(ctx context.Context, kernel string, files []image.File, dir string) e
 	if err := copyFile(filepath.Join(kernel, "boot", "vmlinuz-"+version), filepath.Join(dir, kernelFile)); err != nil {
 		return err
 	}
-	return writeDisk(ctx, dir, filepath.Join(dir, diskFile))
+	return writeDisk(ctx, dir, loader, filepath.Join(dir, diskFile))
 }
 
 // populate adds the function's files, the directories that the first process

@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +125,77 @@ func TestInitramfs(t *testing.T) {
 	}
 }
 
+// contents reads an initial file system.
+func contents(t *testing.T, archive io.Reader) map[string]string {
+	t.Helper()
+	decoder, err := zstd.NewReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	files := map[string]string{}
+	for reader := cpio.NewReader(decoder); ; {
+		header, err := reader.Next()
+		if err == io.EOF {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[header.Name] = string(data)
+	}
+}
+
+// TestCards: a card of each family, whole and as a virtual function, has its
+// driver in the guest that was made, by the alias that the kernel gives the card.
+func TestCards(t *testing.T) {
+	dir := os.Getenv("VNFBENCH_GUEST")
+	if dir == "" {
+		t.Skip("VNFBENCH_GUEST is not set: make test-guest makes the guest and looks into it")
+	}
+	archive, err := os.Open(filepath.Join(dir, initrdFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	files := contents(t, archive)
+	aliases, drivers := "", map[string]bool{}
+	for name, content := range files {
+		switch {
+		case path.Base(name) == "modules.alias":
+			aliases = content
+		case strings.HasSuffix(name, ".ko") && len(content) > 0:
+			drivers[nameOf(name)] = true
+		}
+	}
+	for device, want := range map[string]string{
+		"00008086d000010FB": "ixgbe", "00008086d000010ED": "ixgbevf", // 82599
+		"00008086d00001572": "i40e", "00008086d0000154C": "iavf", // X710
+		"00008086d00001592": "ice", "00008086d00001889": "iavf", // E810
+		"00008086d00001521": "igb", "00008086d00001520": "igbvf", // I350
+		"000015B3d00001017": "mlx5_core", "000015B3d00001018": "mlx5_core", // ConnectX-5
+		"00008086d0000100E": "e1000", "00008086d000010D3": "e1000e", "000010ECd00008139": "8139cp",
+	} {
+		var found []string
+		for line := range strings.Lines(aliases) {
+			fields := strings.Fields(line)
+			if len(fields) != 3 {
+				continue
+			}
+			if matched, _ := path.Match(fields[1], "pci:v"+device+"sv00000000sd00000000bc02sc00i00"); matched {
+				found = append(found, fields[2])
+			}
+		}
+		if !slices.Contains(found, want) || !drivers[want] {
+			t.Errorf("device %s: its aliases lead to %v, want %s; that file is there: %v", device, found, want, drivers[want])
+		}
+	}
+}
+
 func TestPopulateNeedsTheProgram(t *testing.T) {
 	if err := populate(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), program) {
 		t.Errorf("without the program: %v", err)
@@ -131,7 +204,7 @@ func TestPopulateNeedsTheProgram(t *testing.T) {
 
 // TestDisk: made at another time, a disk of the same files is the same.
 func TestDisk(t *testing.T) {
-	for _, tool := range []string{"mformat", "mcopy", "syslinux"} {
+	for _, tool := range []string{"mformat", "mmd", "mcopy", "syslinux"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not here: make guest-image installs it", tool)
 		}
@@ -139,13 +212,13 @@ func TestDisk(t *testing.T) {
 	var disks [2][]byte
 	for i := range disks {
 		dir := t.TempDir()
-		for name, content := range map[string]string{kernelFile: "kernel", initrdFile: "initial file system"} {
+		for name, content := range map[string]string{kernelFile: "kernel", initrdFile: "initial file system", "loader.efi": "what a UEFI starts"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		out := filepath.Join(dir, diskFile)
-		if err := writeDisk(t.Context(), dir, out); err != nil {
+		if err := writeDisk(t.Context(), dir, filepath.Join(dir, "loader.efi"), out); err != nil {
 			t.Fatal(err)
 		}
 		var err error
@@ -159,6 +232,9 @@ func TestDisk(t *testing.T) {
 	}
 	if signature := disks[0][510:512]; signature[0] != 0x55 || signature[1] != 0xaa || !bytes.Contains(disks[0], []byte(KernelArguments)) {
 		t.Error("the disk is not one that boots")
+	}
+	if !bytes.Contains(disks[0], []byte("what a UEFI starts")) || !bytes.Contains(disks[0], []byte("options "+KernelArguments)) {
+		t.Error("the disk is not one that a UEFI boots")
 	}
 }
 

@@ -27,7 +27,7 @@ var Tree = rootfs.Tree{
 	Kind: "kubevirt-rootfs",
 	Packages: []string{
 		"ipxe-qemu", "iproute2", "libvirt-clients", "libvirt-daemon", "libvirt-daemon-driver-qemu",
-		"ncat", "nftables", "procps", "qemu-system-x86", "qemu-utils", "seabios", "swtpm",
+		"ncat", "nftables", "ovmf", "procps", "qemu-system-x86", "qemu-utils", "seabios", "swtpm",
 		"swtpm-tools", "util-linux", "xorriso",
 	},
 	// Drivers that virtqemud, which libvirtd stands for, does not have: they
