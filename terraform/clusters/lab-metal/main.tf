@@ -53,6 +53,8 @@ module "testbed" {
   nodes                = module.nodes.nodes
   link_bits_per_second = var.link_bits_per_second
   sriov                = var.sriov
+  host_devices         = var.host_devices
+  generator            = var.generator
 }
 
 module "addons" {
