@@ -12,6 +12,7 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 HELM := $(TOOLS)/helm-v3.22.0
+HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
 CRANE := $(TOOLS)/crane-v0.20.3
@@ -32,13 +33,15 @@ VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
 NAMESPACE ?= vnfbench-system
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
+# The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
+REV ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt
+.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -52,10 +55,13 @@ test: prerequisites test-go test-lab-units test-chart test-terraform docs-site v
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
-	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v ./...
+	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v .
 
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/e2e-kubevirt.sh
+
+e2e-upgrade: $(LAB) $(HELM) ## Install an older version (REV, a commit) in the lab, upgrade it in the middle of a run, remove it; deletes every run there.
+	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) REV='$(REV)' MAKE='$(MAKE)' test/e2e-upgrade.sh
 
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
@@ -137,12 +143,13 @@ prerequisites: ## Check what the tests need, and install Debian packages that ar
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
 	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 20m ./...
 
-test-lab-units: ## Unit tests of the lab.
+test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
+	@cd test/e2e && go test -count=1 ./guide
 
-test-chart: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) ## Lint and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
+test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/kube-schemas.sh $(KUBE_SCHEMAS)
-	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
+	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
 
 test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
@@ -192,5 +199,6 @@ $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/kubeconform-%: ; @test/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
-# Its version is pinned in the module, which the name here repeats.
+# The versions of these are pinned in modules of their own, which the names here repeat.
+$(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 $(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && go build -trimpath -o $@ github.com/terraform-docs/terraform-docs
