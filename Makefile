@@ -12,9 +12,12 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 HELM := $(TOOLS)/helm-v3.22.0
+HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
 CRANE := $(TOOLS)/crane-v0.20.3
+SYFT := $(TOOLS)/syft-v1.52.0
+COSIGN := $(TOOLS)/cosign-v3.1.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
 TFLINT := $(TOOLS)/tflint-v0.64.0
@@ -29,16 +32,23 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 # initial file system is made of the same list, so that pod and VM are equal.
 VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
 
+# The images that every installation needs.
+IMAGES := manager measurer vnf endpoint neighbor
+# Where `make release` puts a release.
+DIST ?= $(CURDIR)/dist
+
 NAMESPACE ?= vnfbench-system
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
+# The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
+REV ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt
+.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -52,10 +62,13 @@ test: prerequisites test-go test-lab-units test-chart test-terraform docs-site v
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
-	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v ./...
+	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v .
 
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/e2e-kubevirt.sh
+
+e2e-upgrade: $(LAB) $(HELM) ## Install an older version (REV, a commit) in the lab, upgrade it in the middle of a run, remove it; deletes every run there.
+	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) REV='$(REV)' MAKE='$(MAKE)' test/e2e-upgrade.sh
 
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
@@ -80,7 +93,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image trex-image push push-guest push-trex install uninstall plugin
+.PHONY: build images guest-image trex-image push push-guest push-trex release install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -99,25 +112,29 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	@mkdir -p $(BIN)/images
 	@test/program-files.sh iperf3 > $(BIN)/iperf3.files
 	@test/program-files.sh stress-ng > $(BIN)/stress-ng.files
-	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
+	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && { \
 	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
 	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files) && \
-	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(BIN)/neighbor:/usr/local/bin/neighbor $$(cat $(BIN)/stress-ng.files)
+	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(BIN)/neighbor:/usr/local/bin/neighbor $$(cat $(BIN)/stress-ng.files); } >/dev/null && \
+	$(LAB) images $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 guest-image: images ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
 	@test/prerequisites.sh guest
 	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
 
-push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
+push: images $(CRANE) ## Push the images to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@tag=$$(test/image-tag.sh); for name in manager measurer vnf endpoint neighbor; do \
-	  $(CRANE) push $(BIN)/images/$$name.tar $(REGISTRY)/vnfbench/$$name:$$tag; done; echo "tag $$tag"
+	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
+	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(BIN)/images/vnf-guest.tar
+
+release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) ## Make a release, VERSION=x.y.z, into dist/: images, chart, manifests, plugin, bills of materials, checksums.
+	@test/prerequisites.sh go release
+	@LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) DIST=$(DIST) test/release/release.sh '$(VERSION)'
 
 trex-image: $(LAB) $(BIN)/measurer ## Build the image with TRex into bin/images, of a release that you bring: TREX_TARBALL=v3.08.tar.gz TREX_SHA256=...
 	@LAB=$(LAB) BIN=$(BIN) TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' operator/images/trex/build.sh
@@ -139,19 +156,20 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex lint bench-driver bench-search trex-record
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex test-release lint bench-driver bench-search trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
 	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 20m ./...
 
-test-lab-units: ## Unit tests of the lab.
+test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
+	@cd test/e2e && go test -count=1 ./guide
 
-test-chart: $(HELM) $(KUSTOMIZE) $(KUBECONFORM) ## Lint and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
+test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/kube-schemas.sh $(KUBE_SCHEMAS)
-	@HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
+	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
 
 test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
@@ -161,6 +179,10 @@ test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and
 	@test/prerequisites.sh go qemu
 	cd test/lab && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -v -run TestCards ./internal/guest
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
+
+test-release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) $(CRANE) $(COSIGN) ## Make two releases and compare them; sign, verify and push one, to a registry on loopback.
+	@test/prerequisites.sh go release
+	@cd test/e2e && VNFBENCH_RELEASE_TEST=1 LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) CRANE=$(CRANE) COSIGN=$(COSIGN) go test -count=1 -timeout 40m -v ./release
 
 test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
@@ -213,6 +235,9 @@ $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/kubeconform-%: ; @test/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
+$(TOOLS)/syft-%: ; @test/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
+$(TOOLS)/cosign-%: ; @test/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
-# Its version is pinned in the module, which the name here repeats.
+# The versions of these are pinned in modules of their own, which the names here repeat.
+$(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 $(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lints and renders the chart with the values that people use and with those
-# that it must refuse, checks that the kustomize bases render, that config/default
+# Lints the chart, runs its tests (helm-unittest, charts/vnfbench/tests), renders it
+# with the values that people use and with those that it must refuse, checks that the kustomize bases render, that config/default
 # is what the chart gives, and that Kubernetes knows every field of both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${HELM:?path of helm}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/kube-schemas.sh}"
+: "${HELM:?path of helm}" "${HELM_UNITTEST:?path of helm-unittest}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/kube-schemas.sh}"
 HELM=$(realpath "$HELM") KUSTOMIZE=$(realpath "$KUSTOMIZE")
 export HELM KUSTOMIZE
 chart=charts/vnfbench passed=0 failed=0
@@ -26,6 +26,15 @@ rendered() { # rendered NAME TEXT ARG...: the rendered chart must contain TEXT
 template=("$HELM" template x $chart --kube-version 1.34.0 --set image.registry=r.example)
 ok "lint" "$HELM" lint --strict $chart --set image.registry=r.example
 ok "defaults" "${template[@]}"
+# Each value by itself. Without --strict a misspelt assertion would pass.
+# It leaves a folder beside the tests, so it gets a copy.
+copy=$(mktemp -d); trap 'rm -rf "$copy"' EXIT
+cp -r $chart "$copy/"
+if out=$("$HELM_UNITTEST" --strict --color=false "$copy/vnfbench" 2>&1); then
+  passed=$((passed + $(sed -n 's/^Tests: *\([0-9]*\) passed.*/\1/p' <<<"$out")))
+else
+  failed=$((failed + 1)); echo "FAIL helm-unittest"; echo "$out"
+fi
 rendered "image by tag" "r.example/vnfbench/manager:1.2.3" --set-string image.tag=1.2.3
 rendered "image by digest" "r.example/vnfbench/manager@sha256:$(printf 'a%.0s' {1..64})" --set image.digests.manager=sha256:"$(printf 'a%.0s' {1..64})"
 rendered "guest image" "--guest-image=r.example/vnfbench/vnf-guest:1.2.3" --set-string image.tag=1.2.3
@@ -53,7 +62,7 @@ refused "image with TRex without a version" "/trexImage" "${template[@]}" --set-
 refused "wrong digest" "/image/digests/manager" "${template[@]}" --set image.digests.manager=sha256:12
 # The chart by which Terraform gives the cluster single manifests.
 manifest=terraform/modules/addons/charts/manifest
-values=$(mktemp); trap 'rm -f "$values"' EXIT
+values=$copy/values.yaml
 printf 'manifest: |\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n  data: {x: "{{ no template }}"}\n' >"$values"
 ok "manifest chart" "$HELM" lint --strict $manifest -f "$values"
 ok "a manifest is taken as it is" grep -qF 'data: {x: "{{ no template }}"}' <("$HELM" template x $manifest -f "$values" 2>&1)

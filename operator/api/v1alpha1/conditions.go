@@ -179,6 +179,8 @@ const (
 	ReasonResultsNotStored = "ResultsNotStored"
 	// ReasonResultsLost: the results' ConfigMap was deleted or changed by somebody else.
 	ReasonResultsLost = "ResultsLost"
+	// ReasonVersionMismatch: the operator was replaced during the run by a version that cannot finish it.
+	ReasonVersionMismatch = "VersionMismatch"
 	// ReasonDeadlineExceeded: the measurer took longer than deadlineSeconds.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 

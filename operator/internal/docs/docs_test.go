@@ -156,6 +156,20 @@ func makeCommands(text string) []string {
 	return found
 }
 
+var misplacedFlag = regexp.MustCompile(`kubectl (?:-\S+ (?:[^-\s]\S* )?)+vnfbench (?:watch|report|compare)`)
+
+// kubectl takes no flag before a plugin's name.
+func TestFlagsFollowThePlugin(t *testing.T) {
+	for page, text := range pages(t, "") {
+		for _, command := range misplacedFlag.FindAllString(text, -1) {
+			t.Errorf("%s: %q: kubectl refuses flags before a plugin's name", page, command)
+		}
+	}
+	if !misplacedFlag.MatchString("kubectl -n bench vnfbench watch") || misplacedFlag.MatchString("kubectl -n vnfbench get pods") {
+		t.Error("the pattern does not find what it should")
+	}
+}
+
 var (
 	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 	scheme  = regexp.MustCompile(`^[a-z]+:`)

@@ -50,8 +50,12 @@ func TestParseRefuses(t *testing.T) {
 		"another layout": `{"version": 99}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := plan.Parse([]byte(text)); err == nil {
+			_, err := plan.Parse([]byte(text))
+			if err == nil {
 				t.Error("no error")
+			}
+			if of := errors.Is(err, plan.ErrVersion); of != (name == "another layout") {
+				t.Errorf("of another version is %t: %v", of, err)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ package plan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,12 @@ import (
 )
 
 // Version is the layout of the stored plan. A plan of another layout is not read.
+// It is raised when an operator of the new layout would read an older plan
+// differently from how it was meant; a field that may be absent does not.
 const Version = 1
+
+// ErrVersion says that a stored plan is of another layout.
+var ErrVersion = errors.New("the plan is of another version of the operator")
 
 // Keys of the plan's ConfigMap.
 const (
@@ -259,7 +265,7 @@ func Parse(data []byte) (*Plan, error) {
 		return nil, fmt.Errorf("reading the plan: %w", err)
 	}
 	if p.Version != Version {
-		return nil, fmt.Errorf("the plan has layout %d, this operator reads %d", p.Version, Version)
+		return nil, fmt.Errorf("%w: it has layout %d, this one reads %d", ErrVersion, p.Version, Version)
 	}
 	return p, nil
 }

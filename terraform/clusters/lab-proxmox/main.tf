@@ -57,6 +57,8 @@ module "testbed" {
   link_bits_per_second = var.link_bits_per_second
   sriov                = var.sriov
   trex                 = var.trex
+  host_devices         = var.host_devices
+  generator            = var.generator
 }
 
 module "addons" {

@@ -117,13 +117,27 @@ variable "link_bits_per_second" {
 }
 
 variable "sriov" {
-  description = "Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node."
+  description = "Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node, unless host_devices is given."
+  type = object({
+    generator_west   = string
+    generator_east   = string
+    device_west      = string
+    device_east      = string
+    device_inner     = optional(string)
+    vlan_west        = optional(number)
+    vlan_east        = optional(number)
+    first_inner_vlan = optional(number)
+  })
+  default = null
+}
+
+variable "host_devices" {
+  description = "Whole NICs for the Testbed; see the module `testbed`. Absent: none."
   type = object({
     generator_west = string
     generator_east = string
-    device_west    = string
-    device_east    = string
-    device_inner   = optional(string)
+    device_west    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
+    device_east    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
   })
   default = null
 }
@@ -137,6 +151,18 @@ variable "trex" {
     hugepages_size   = optional(string, "1Gi")
   })
   default = null
+}
+
+variable "generator" {
+  description = "CPUs, memory and driver of the Testbed's traffic pod; see the module `testbed`. Absent: the operator's defaults."
+  type = object({
+    cpu         = optional(string)
+    memory      = optional(string)
+    image       = optional(string)
+    tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
+    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string) }), {})
+  })
+  default = {}
 }
 
 variable "addons" {

@@ -1,21 +1,61 @@
 locals {
   split = length([for n in var.nodes : n if contains(keys(n.labels), "vnfbench.io/role")]) > 0
 
-  ports = var.sriov == null ? {} : {
-    west = { attachment = "SRIOV", sriov = { resourceName = var.sriov.generator_west } }
-    east = { attachment = "SRIOV", sriov = { resourceName = var.sriov.generator_east } }
-  }
+  # What joins generator and device. Bridges join pods of one node.
+  attachment = var.sriov != null ? "SRIOV" : var.host_devices != null ? "HostDevice" : var.networks != null ? "NetworkAttachmentDefinition" : "Bridge"
+  hardware   = contains(["SRIOV", "HostDevice"], local.attachment)
 
-  # Absent fields are left out, so that the manifest says what was chosen and
-  # nothing else.
-  device_sriov = var.sriov == null ? {} : { for field, pool in {
+  # Every field by its name; what is null was not chosen and is left out, so that
+  # the manifest says what was chosen and nothing else.
+  port_fields = { for side in ["west", "east"] : side => {
+    attachment = local.attachment == "Bridge" ? null : local.attachment
+    vlan       = var.vlan[side]
+    sriov = var.sriov == null ? null : { for field, value in {
+      resourceName = var.sriov["generator_${side}"]
+      vlan         = var.sriov["vlan_${side}"]
+    } : field => value if value != null }
+    hostDevice = var.host_devices == null ? null : { pciAddress = var.host_devices["generator_${side}"] }
+    networkAttachmentDefinition = var.networks == null ? null : { for field, value in {
+      generator  = var.networks[side].generator
+      device     = var.networks[side].device
+      deviceVLAN = var.networks[side].device_vlan
+    } : field => value if value != null }
+  } }
+  ports = { for side, fields in local.port_fields : side => { for field, value in fields : field => value if value != null } }
+
+  device_sriov = var.sriov == null ? null : { for field, value in {
     westResourceName  = var.sriov.device_west
     eastResourceName  = var.sriov.device_east
     innerResourceName = var.sriov.device_inner
-  } : field => pool if pool != null }
+    firstInnerVLAN    = var.sriov.first_inner_vlan
+  } : field => value if value != null }
+
+  device_nics = var.host_devices == null ? null : { for side in ["west", "east"] : side => { for field, value in {
+    pciAddress   = var.host_devices["device_${side}"].pci_address
+    resourceName = var.host_devices["device_${side}"].resource_name
+    macAddress   = var.host_devices["device_${side}"].mac_address
+  } : field => value if value != null } }
+
+  tolerations = { for pods, list in { generator = var.generator.tolerations, device = var.device.tolerations } :
+  pods => [for one in list : { for field, value in one : field => value if value != null }] }
+
+  xdp = { for field, value in {
+    threads      = var.generator.xdp.threads
+    transmitPath = var.generator.xdp.transmit_path
+    scheduling   = var.generator.xdp.scheduling
+  } : field => value if value != null }
 
   # A bridge joins pods of one node, so both selectors then name the device's.
-  generator_role = var.sriov == null ? "device" : "generator"
+  generator_role = local.attachment == "Bridge" ? "device" : "generator"
+
+  device = { for field, value in {
+    nodeSelector = local.split ? { "vnfbench.io/role" = "device" } : null
+    tolerations  = length(local.tolerations.device) > 0 ? local.tolerations.device : null
+    attachments  = coalesce(var.device.attachments, [local.hardware ? local.attachment : "Veth"])
+    sriov        = local.device_sriov
+    hostDevices  = local.device_nics
+    observer     = var.device.observer
+  } : field => value if value != null }
 
   # TRex drives virtual functions by DPDK, and bridges through packet sockets.
   dpdk = var.trex != null && var.sriov != null
@@ -25,11 +65,17 @@ locals {
     hugepages    = local.dpdk ? { memory = var.trex.hugepages_memory, pageSize = var.trex.hugepages_size } : null
   } : field => value if value != null }
 
+  # TRex's threads by DPDK never rest: each has a CPU, master and receiver too.
+  trex_cpu = local.dpdk ? tostring(2 + 2 * var.trex.cores_per_port) : null
+
   generator = { for field, value in {
     nodeSelector = local.split ? { "vnfbench.io/role" = local.generator_role } : null
+    tolerations  = length(local.tolerations.generator) > 0 ? local.tolerations.generator : null
     driver       = var.trex == null ? null : "TRex"
-    image        = var.trex == null ? null : var.trex.image
-    cpu          = local.dpdk ? tostring(2 + 2 * var.trex.cores_per_port) : null
+    image        = var.trex == null ? var.generator.image : var.trex.image
+    cpu          = var.generator.cpu != null ? var.generator.cpu : local.trex_cpu
+    memory       = var.generator.memory
+    xdp          = length(local.xdp) > 0 ? local.xdp : null
     trex         = var.trex == null ? null : local.trex
   } : field => value if value != null }
 
@@ -41,13 +87,9 @@ locals {
       generator = local.generator
       ports = merge(
         { linkBitsPerSecond = var.link_bits_per_second, mtuBytes = var.mtu_bytes },
-        local.ports,
+        { for side, port in local.ports : side => port if length(port) > 0 },
       )
-      deviceUnderTest = merge(
-        local.split ? { nodeSelector = { "vnfbench.io/role" = "device" } } : {},
-        { attachments = var.sriov == null ? ["Veth"] : ["SRIOV"] },
-        var.sriov == null ? {} : { sriov = local.device_sriov },
-      )
+      deviceUnderTest = local.device
     }
   }
 

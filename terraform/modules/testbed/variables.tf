@@ -56,23 +56,174 @@ variable "mtu_bytes" {
 
 variable "sriov" {
   description = <<-EOT
-    Pools of virtual functions, as the SR-IOV network operator names them. Absent: the ports
-    are bridges, and generator and device run on one node.
+    Pools of virtual functions, as the SR-IOV network operator names them, and the tags that the
+    NICs put on (0: none). Without it, host_devices and networks the ports are bridges, and
+    generator and device run on one node.
     Example: { generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east",
     device_west = "openshift.io/dut_west", device_east = "openshift.io/dut_east" }.
   EOT
   type = object({
-    generator_west = string
-    generator_east = string
-    device_west    = string
-    device_east    = string
-    device_inner   = optional(string)
+    generator_west   = string
+    generator_east   = string
+    device_west      = string
+    device_east      = string
+    device_inner     = optional(string)
+    vlan_west        = optional(number)
+    vlan_east        = optional(number)
+    first_inner_vlan = optional(number)
   })
   default = null
 
   validation {
-    condition     = var.sriov == null ? true : alltrue([for pool in values(var.sriov) : pool == null ? true : can(regex("^[a-z0-9.-]+/[A-Za-z0-9_.-]+$", pool))])
+    condition = var.sriov == null ? true : alltrue([
+      for pool in [var.sriov.generator_west, var.sriov.generator_east, var.sriov.device_west, var.sriov.device_east, var.sriov.device_inner] :
+      pool == null ? true : can(regex("^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", pool))
+    ])
     error_message = "Each pool of sriov is a prefix and a name, such as openshift.io/gen_west."
+  }
+
+  validation {
+    condition     = var.sriov == null ? true : alltrue([for tag in [var.sriov.vlan_west, var.sriov.vlan_east] : tag == null ? true : tag >= 0 && tag <= 4094])
+    error_message = "vlan_west and vlan_east of sriov are from 0, none, to 4094."
+  }
+
+  validation {
+    condition     = try(var.sriov.first_inner_vlan, null) == null ? true : var.sriov.first_inner_vlan >= 1 && var.sriov.first_inner_vlan <= 4080
+    error_message = "first_inner_vlan of sriov is from 1 to 4080."
+  }
+}
+
+variable "host_devices" {
+  description = <<-EOT
+    Whole NICs that move into the pods: those of the generator by PCI address, those of the device
+    by PCI address for functions in pods, by KubeVirt's resource and the NIC's own MAC address for
+    functions in virtual machines, or both. An address says nothing about the node: label one machine
+    "generator" and one "device".
+    Example: { generator_west = "0000:03:00.0", generator_east = "0000:03:00.1",
+    device_west = { pci_address = "0000:41:00.0" }, device_east = { pci_address = "0000:41:00.1" } }.
+  EOT
+  type = object({
+    generator_west = string
+    generator_east = string
+    device_west    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
+    device_east    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
+  })
+  default = null
+
+  validation {
+    condition     = length([for way in [var.sriov, var.host_devices, var.networks] : way if way != null]) <= 1
+    error_message = "At most one of sriov, host_devices and networks says what the ports are."
+  }
+
+  validation {
+    condition = var.host_devices == null ? true : alltrue([
+      for address in [var.host_devices.generator_west, var.host_devices.generator_east, var.host_devices.device_west.pci_address, var.host_devices.device_east.pci_address] :
+      address == null ? true : can(regex("^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-7]$", address))
+    ])
+    error_message = "Each PCI address of host_devices has the form 0000:03:00.1."
+  }
+
+  validation {
+    condition = var.host_devices == null ? true : alltrue([
+      for nic in [var.host_devices.device_west, var.host_devices.device_east] :
+      (nic.pci_address != null || nic.resource_name != null) && (nic.resource_name == null) == (nic.mac_address == null)
+    ])
+    error_message = "device_west and device_east of host_devices name a NIC by pci_address, by resource_name and mac_address together, or by all three."
+  }
+}
+
+variable "networks" {
+  description = <<-EOT
+    Names of NetworkAttachmentDefinitions that exist in the namespace: the one that the generator's
+    port joins, the one of the device's (absent: the same), and the tag at the device where the
+    networks change it on the way (0: they take it off).
+    Example: { west = { generator = "lab-west" }, east = { generator = "lab-east" } }.
+  EOT
+  type = object({
+    west = object({ generator = string, device = optional(string), device_vlan = optional(number) })
+    east = object({ generator = string, device = optional(string), device_vlan = optional(number) })
+  })
+  default = null
+
+  validation {
+    condition     = var.networks == null ? true : alltrue([for port in values(var.networks) : port.device_vlan == null ? true : port.device_vlan >= 0 && port.device_vlan <= 4094])
+    error_message = "device_vlan of networks is from 0, the tag is taken off, to 4094."
+  }
+}
+
+variable "vlan" {
+  description = "Tags of the generator's frames at its ports, for every kind of port but sriov, whose NICs have vlan_west and vlan_east. Example: { west = 101, east = 102 }."
+  type        = object({ west = optional(number), east = optional(number) })
+  default     = {}
+
+  validation {
+    condition     = alltrue([for tag in [var.vlan.west, var.vlan.east] : tag == null ? true : var.sriov == null && tag >= 1 && tag <= 4094])
+    error_message = "Tags of vlan are from 1 to 4094; with sriov use its vlan_west and vlan_east."
+  }
+}
+
+variable "generator" {
+  description = <<-EOT
+    The traffic pod: the CPUs and memory that it requests and is limited to (whole CPUs are its own on
+    a node with the static CPU manager), its image and the taints that it tolerates, and the XDP driver: how many cores
+    send (0: the driver's choice), how frames leave a port, and how the kernel schedules what sends. With `trex`
+    the image is that one's, and xdp must stay out. Absent fields are the operator's defaults.
+    Example: { cpu = "4", memory = "512Mi", xdp = { threads = 2, transmit_path = "Direct" } }.
+  EOT
+  type = object({
+    cpu         = optional(string)
+    memory      = optional(string)
+    image       = optional(string)
+    tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
+    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string) }), {})
+  })
+  default = {}
+
+  validation {
+    condition     = alltrue([for quantity in [var.generator.cpu, var.generator.memory] : quantity == null ? true : can(regex("^[0-9]+(\\.[0-9]+)?([mkMGT]|[KMGT]i)?$", quantity))])
+    error_message = "cpu and memory of generator are quantities, such as \"4\" and \"512Mi\"."
+  }
+
+  validation {
+    condition     = var.generator.xdp.threads == null ? true : contains([0, 1, 2], var.generator.xdp.threads)
+    error_message = "threads of generator.xdp is 0, 1 or 2."
+  }
+
+  validation {
+    condition     = var.generator.xdp.transmit_path == null ? true : contains(["Auto", "Direct", "InnerVeth"], var.generator.xdp.transmit_path)
+    error_message = "transmit_path of generator.xdp is Auto, Direct or InnerVeth."
+  }
+
+  validation {
+    condition     = var.generator.xdp.scheduling == null ? true : contains(["Auto", "Fair", "RealTime"], var.generator.xdp.scheduling)
+    error_message = "scheduling of generator.xdp is Auto, Fair or RealTime."
+  }
+}
+
+variable "device" {
+  description = <<-EOT
+    The nodes of the device under test: the kinds of port that they offer to functions (absent: Veth, SRIOV or
+    HostDevice, as the ports are), the taints that functions tolerate, and whether an observer without rights
+    reads what the node did ("Enabled" or "Disabled").
+    Example: { attachments = ["Veth", "Virtio", "E1000"], observer = "Disabled" }.
+  EOT
+  type = object({
+    attachments = optional(list(string))
+    tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
+    observer    = optional(string)
+  })
+  default = {}
+
+  validation {
+    condition = var.device.attachments == null ? true : length(var.device.attachments) > 0 && alltrue([
+      for attachment in var.device.attachments : contains(["Veth", "Virtio", "E1000", "E1000e", "RTL8139", "SRIOV", "HostDevice"], attachment)
+    ])
+    error_message = "attachments of device are one or more of Veth, Virtio, E1000, E1000e, RTL8139, SRIOV and HostDevice."
+  }
+
+  validation {
+    condition     = var.device.observer == null ? true : contains(["Enabled", "Disabled"], var.device.observer)
+    error_message = "observer of device is Enabled or Disabled."
   }
 }
 

@@ -1,10 +1,12 @@
 package benchmarkrun
 
 import (
+	"errors"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // action is the one thing that a reconciliation does.
@@ -133,6 +135,8 @@ func decideAdmitted(s *scope) decision {
 		return fail(found(v1alpha1.ReasonBaselineUnusable, "%s", s.baselineTrouble()))
 	case s.plan == nil && s.planErr == nil:
 		return decision{action: actPlan}
+	case errors.Is(s.planErr, plan.ErrVersion):
+		return fail(found(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and this version cannot read the plan's ConfigMap %q: %v: apply the run under a new name", s.names.Plan, s.planErr))
 	case s.planErr != nil:
 		return fail(found(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
 	case s.plan.Testbed.UID != s.testbed.UID:
@@ -163,6 +167,8 @@ func decideMeasuring(s *scope) decision {
 		return fail(found(failure.Reason, "%s", s.withGuest(failure.Reason, failure.Message)))
 	case broken != nil:
 		return fail(&finding{broken.reason, broken.message})
+	case s.records.done && s.foreign != nil:
+		return fail(found(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and the measurer of the version before measured otherwise than this version would: %v: apply the run under a new name", s.foreign))
 	case s.records.done && s.records.chainOpen:
 		return decision{action: actFinish, outcome: s.verdict(), measured: true}
 	case s.records.done:

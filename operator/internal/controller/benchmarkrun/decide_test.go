@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // criterion that no figures meet.
@@ -56,6 +58,7 @@ func TestDecide(t *testing.T) {
 		"admission not written down":       {newScope(held), actAdmit, "", 0},
 		"no plan":                          {newScope(admitted), actPlan, "", 0},
 		"plan damaged":                     {newScope(admitted, func(s *scope) { s.planErr = errors.New("damaged") }), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"plan of another version":          {newScope(admitted, func(s *scope) { s.planErr = fmt.Errorf("%w: it has layout 7", plan.ErrVersion) }), actFinish, v1alpha1.ReasonVersionMismatch, 0},
 		"testbed made anew":                {newScope(admitted, withPlan, func(s *scope) { s.testbed.UID = "other" }), actFinish, v1alpha1.ReasonTestbedNotFound, 0},
 		"planned":                          {newScope(admitted, withPlan), actLaunchMeasurer, "", 0},
 		"results without a Job":            {newScope(admitted, withPlan, withRecords(nil)), actLaunchMeasurer, "", 0},
@@ -101,7 +104,9 @@ func TestDecide(t *testing.T) {
 		"done and healthy":        {newScope(launched, withRecords(done), functions(ready, ready)), actFinish, v1alpha1.ReasonSucceeded, 0},
 		"done and not accepted":   {newScope(launched, withRecords(done), functions(ready, ready), criterion), actFinish, v1alpha1.ReasonNotAccepted, 0},
 		"done, a function broken": {newScope(launched, withRecords(done), functions(ready, restarted(1, "OOMKilled"))), actFinish, v1alpha1.ReasonChainFailed, 0},
-		"done, chain never open":  {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"done for another version": {newScope(launched, withRecords(done), functions(ready, ready), func(s *scope) { s.foreign = errors.New("a trial would follow") }),
+			actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"done, chain never open": {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

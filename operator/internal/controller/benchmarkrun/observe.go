@@ -15,6 +15,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -121,7 +122,7 @@ func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
 }
 
 func (s *scope) decode(configMap *corev1.ConfigMap) {
-	s.records, s.recordsErr = nil, nil
+	s.records, s.recordsErr, s.foreign = nil, nil, nil
 	if configMap == nil {
 		return
 	}
@@ -131,7 +132,24 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 		machine := procedure.MachineWarnings(s.records.generator, sameNode)
 		machine = append(machine, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)
 		s.figures.Warnings = append(machine, s.figures.Warnings...)
+		if s.records.done {
+			s.foreign = foreign(s.plan.Instructions, s.records.trials)
+		}
 	}
+}
+
+// foreign says where this operator's procedure does not end with the records of
+// a measurer whose own procedure has: both are of one version but where the
+// operator was replaced during the run.
+func foreign(instructions measure.Instructions, trials []measure.Record) error {
+	next, err := procedure.Next(instructions, trials)
+	switch {
+	case err != nil:
+		return err
+	case !next.Done:
+		return fmt.Errorf("a trial of stage %s would follow the %d that were made", next.Stage, len(trials))
+	}
+	return nil
 }
 
 func (r *Reconciler) configMap(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.ConfigMap, error) {

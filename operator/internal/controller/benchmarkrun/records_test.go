@@ -6,7 +6,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/plan/plantest"
 )
+
+// A measurer of another version may be done where this one's procedure is not,
+// or have made a trial that this one's never makes. That both agree within one
+// version is what every run in the envtests shows.
+func TestForeign(t *testing.T) {
+	made, err := plan.Make(plantest.Input(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, trials := range map[string][]measure.Record{
+		"a trial would follow": nil,
+		"another trial":        {{Stage: measure.StageSoak, Trial: measure.Trial{FrameBytes: 64}}},
+	} {
+		if foreign(made.Instructions, trials) == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
 
 func TestDecodeRecords(t *testing.T) {
 	decoded, err := decodeRecords(&corev1.ConfigMap{Data: map[string]string{

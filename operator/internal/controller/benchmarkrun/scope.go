@@ -44,6 +44,9 @@ type scope struct {
 	recordsErr error
 	// figures are what the records come to.
 	figures procedure.Figures
+	// foreign says why the records of a measurer that is done are not a whole
+	// measurement to this operator: it is of another version. nil: they are.
+	foreign error
 
 	job *batchv1.Job
 	// measurers and functions are the run's pods, the newest first.

@@ -28,6 +28,71 @@ run "sriov" {
   }
 }
 
+# Everything that a Testbed can say of virtual functions.
+run "sriov_in_full" {
+  command = plan
+  variables {
+    sriov = {
+      generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east", vlan_west = 101, vlan_east = 102
+      device_west    = "openshift.io/dut_west", device_east = "openshift.io/dut_east", device_inner = "openshift.io/dut_inner", first_inner_vlan = 200
+    }
+    device = { attachments = ["SRIOV"], observer = "Disabled" }
+  }
+
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.west.sriov.vlan == 101
+    error_message = "the NIC adds the tag"
+  }
+}
+
+run "host_devices" {
+  command = plan
+  variables {
+    host_devices = {
+      generator_west = "0000:03:00.0", generator_east = "0000:03:00.1"
+      device_west    = { pci_address = "0000:41:00.0", resource_name = "vnfbench.io/dut-west", mac_address = "3c:fd:fe:00:00:00" }
+      device_east    = { pci_address = "0000:41:00.1", resource_name = "vnfbench.io/dut-east", mac_address = "3c:fd:fe:00:00:01" }
+    }
+    vlan = { west = 101, east = 102 }
+    generator = {
+      cpu         = "4", memory = "512Mi", image = "registry.example.com/lab/vnfbench/measurer:1.2.3"
+      tolerations = [{ key = "lab", operator = "Equal", value = "gen", effect = "NoSchedule" }]
+      xdp         = { threads = 2, transmit_path = "Direct", scheduling = "RealTime" }
+    }
+    device = { tolerations = [{ key = "lab", operator = "Equal", value = "dut", effect = "NoSchedule" }] }
+  }
+
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.west.hostDevice.pciAddress == "0000:03:00.0"
+    error_message = "the generator's port is the NIC"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.xdp.threads == 2
+    error_message = "the driver is set"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.deviceUnderTest.attachments == ["HostDevice"]
+    error_message = "functions have what the ports are"
+  }
+}
+
+run "networks" {
+  command = plan
+  variables {
+    networks = {
+      west = { generator = "lab-west", device = "dut-west", device_vlan = 0 }
+      east = { generator = "lab-east", device = "dut-east", device_vlan = 12 }
+    }
+    vlan   = { west = 101 }
+    device = { attachments = ["Veth", "Virtio"] }
+  }
+
+  assert {
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.east == { attachment = "NetworkAttachmentDefinition", networkAttachmentDefinition = { generator = "lab-east", device = "dut-east", deviceVLAN = 12 } }
+    error_message = "what was not chosen is left out"
+  }
+}
+
 run "bridges" {
   command = plan
 
@@ -99,6 +164,51 @@ run "half_a_split" {
   command = plan
   variables { nodes = { a = { labels = { "vnfbench.io/role" = "device" } } } }
   expect_failures = [var.nodes]
+}
+
+run "two_ways" {
+  command = plan
+  variables {
+    networks     = { west = { generator = "a" }, east = { generator = "b" } }
+    host_devices = { generator_west = "03:00.0", generator_east = "0000:03:00.1", device_west = {}, device_east = { resource_name = "vnfbench.io/x" } }
+  }
+  expect_failures = [var.host_devices]
+}
+
+run "wrong_tag_of_a_network" {
+  command = plan
+  variables {
+    networks = { west = { generator = "a", device_vlan = 5000 }, east = { generator = "b" } }
+  }
+  expect_failures = [var.networks]
+}
+
+run "tags_twice" {
+  command = plan
+  variables {
+    sriov = { generator_west = "a/b", generator_east = "a/b", device_west = "a/b", device_east = "a/b" }
+    vlan  = { west = 7 }
+  }
+  expect_failures = [var.vlan]
+}
+
+run "wrong_tags_of_nics" {
+  command = plan
+  variables {
+    sriov = {
+      generator_west = "a/b", generator_east = "a/b", device_west = "a/b", device_east = "a/b", vlan_west = 4095, first_inner_vlan = 5000
+    }
+  }
+  expect_failures = [var.sriov]
+}
+
+run "wrong_pods" {
+  command = plan
+  variables {
+    generator = { cpu = "four", xdp = { threads = 3, transmit_path = "Fast", scheduling = "Batch" } }
+    device    = { attachments = ["Ethernet"], observer = "Maybe" }
+  }
+  expect_failures = [var.generator, var.device]
 }
 
 run "wrong_values_of_the_rest" {

@@ -1,0 +1,43 @@
+package envtest
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// An operator that finds the plan of another version in the middle of a run says
+// so, and gives the testbed to the next run.
+func TestPlanOfAnotherVersion(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("a-run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+
+	// The plan's ConfigMap is immutable: it is made anew while nobody asks for it.
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
+	stored := &corev1.ConfigMap{}
+	l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: run.Namespace, Name: plan.NamesOf(run).Plan}, stored)).To(Succeed())
+	layout := map[string]any{}
+	l.Expect(json.Unmarshal([]byte(stored.Data[plan.KeyPlan]), &layout)).To(Succeed())
+	layout["version"] = plan.Version + 1
+	stored.Data[plan.KeyPlan] = mustJSON(layout)
+	l.Expect(cluster.Delete(l.ctx, stored)).To(Succeed())
+	stored.ResourceVersion, stored.UID = "", ""
+	l.Expect(cluster.Create(l.ctx, stored)).To(Succeed())
+	l.setSuspend(run, false)
+
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/VersionMismatch")
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring("apply the run under a new name"))
+	next := l.run("b-next")
+	l.node.set(func(n *node) { n.silent[pathChain] = false })
+	l.expect(next, v1alpha1.ConditionSucceeded, "True/Succeeded")
+}
