@@ -347,15 +347,15 @@ func cpuRow(doc Document, c use, function, kind string) row {
 	name := string(c.Figure)
 	r["figure"], r["mix"], r["function"] = strings.ToLower(name[:min(1, len(name))])+name[min(1, len(name)):]+kind, c.mix, function
 	r.set("trials", int64(c.Trials))
-	switch {
-	case c.Figure == v1alpha1.CPUAtTCP:
+	switch c.Figure {
+	case v1alpha1.CPUAtTCP:
 		r["figure"] = "tcp" + kind
 		r.set("streams", int64(c.streams))
 		return r
-	case c.Figure == v1alpha1.CPUAtConnections:
+	case v1alpha1.CPUAtConnections:
 		r["load"] = c.Name
 		return r
-	case c.Figure == v1alpha1.CPUAtThroughput:
+	case v1alpha1.CPUAtThroughput:
 		r["goal"] = c.Name
 	default:
 		r["load"] = c.Name

@@ -61,7 +61,7 @@ func (n *node) runMeasurer(ctx context.Context, pod *corev1.Pod) error {
 	if err := cluster.Get(ctx, client.ObjectKey{Namespace: n.namespace, Name: names.Plan}, stored); err != nil {
 		return err
 	}
-	m := &measurer.Measurer{Drivers: opener{n}, Endpoints: opener{n}, Log: slog.New(slog.DiscardHandler), Results: trialstore.Config{
+	m := &measurer.Measurer{Drivers: opener{n}, Endpoints: opener{n}, Stateful: opener{n}, Log: slog.New(slog.DiscardHandler), Results: trialstore.Config{
 		ConfigMaps: clients.CoreV1().ConfigMaps(n.namespace), Name: names.Results, Measurer: pod.Name, UID: string(pod.UID),
 	}}
 	if err := json.Unmarshal([]byte(stored.Data[plan.KeyInstructions]), &m.Instructions); err != nil {

@@ -39,7 +39,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	session := &session{client: client}
 	must := func(err error) {
 		t.Helper()
