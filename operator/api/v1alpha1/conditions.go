@@ -177,6 +177,8 @@ const (
 	ReasonResultsTooLarge = "ResultsTooLarge"
 	// ReasonResultsNotStored: the measurer could not write a trial to the API server.
 	ReasonResultsNotStored = "ResultsNotStored"
+	// ReasonResultRefused: the API server refuses the status with the figures; the trials are kept.
+	ReasonResultRefused = "ResultRefused"
 	// ReasonResultsLost: the results' ConfigMap was deleted or changed by somebody else.
 	ReasonResultsLost = "ResultsLost"
 	// ReasonVersionMismatch: the operator was replaced during the run by a version that cannot finish it.

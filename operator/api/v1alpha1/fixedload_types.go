@@ -130,8 +130,9 @@ type WorstCase struct {
 	// +required
 	LatencyMaxNanoseconds int64 `json:"latencyMaxNanoseconds"`
 	// delayVariationMaxNanoseconds is the largest |IPDV| (RFC 5481 section 4.1).
-	// +required
-	DelayVariationMaxNanoseconds int64 `json:"delayVariationMaxNanoseconds"`
+	// Absent where none was counted, as by driver TRex.
+	// +optional
+	DelayVariationMaxNanoseconds *int64 `json:"delayVariationMaxNanoseconds,omitempty"`
 	// jitterNanoseconds is the largest interarrival jitter (RFC 3550).
 	// +required
 	JitterNanoseconds int64 `json:"jitterNanoseconds"`

@@ -393,12 +393,13 @@ type DirectionResult struct {
 	// +optional
 	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
 
-	// latency is the one-way delay (RFC 7679).
-	// +required
+	// latency is the one-way delay (RFC 7679). Absent when no frame arrived.
+	// +optional
 	Latency Delays `json:"latency,omitzero"`
 
 	// delayVariation is the absolute difference between consecutive frames' delays: |IPDV| (RFC 3393, RFC 5481 section 4.1).
-	// +required
+	// Absent when no two frames arrived one after the other, and with driver TRex, which does not count it.
+	// +optional
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 
 	// packetDelayVariationP99Nanoseconds is p99 less the minimum (PDV, RFC 5481 section 4.2).

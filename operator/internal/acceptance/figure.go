@@ -38,7 +38,17 @@ type directionFigure struct {
 
 func latencySamples(d v1alpha1.DirectionResult) int64   { return d.Latency.Samples }
 func variationSamples(d v1alpha1.DirectionResult) int64 { return d.DelayVariation.Samples }
-func sentFrames(d v1alpha1.DirectionResult) int64       { return d.SentFrames }
+
+// jitterSamples are the delays where their variation was not counted, as by TRex,
+// whose jitter is never 0 where there is one.
+func jitterSamples(d v1alpha1.DirectionResult) int64 {
+	if d.DelayVariation.Samples == 0 && d.JitterNanoseconds > 0 {
+		return d.Latency.Samples
+	}
+	return d.DelayVariation.Samples
+}
+
+func sentFrames(d v1alpha1.DirectionResult) int64 { return d.SentFrames }
 
 func latency(value func(v1alpha1.Delays) int64) directionFigure {
 	return directionFigure{
@@ -70,7 +80,7 @@ var loadFigures = map[v1alpha1.Metric]directionFigure{
 	},
 	v1alpha1.MetricJitter: {
 		value:   func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds },
-		samples: variationSamples,
+		samples: jitterSamples,
 	},
 	v1alpha1.MetricTaggedFrameMean: {
 		value: func(d v1alpha1.DirectionResult) int64 {

@@ -106,7 +106,9 @@ func worsen(worst *v1alpha1.WorstCase, d v1alpha1.DirectionResult) {
 	worst.LatencyMeanNanoseconds = max(worst.LatencyMeanNanoseconds, d.Latency.MeanNanoseconds)
 	worst.LatencyP99Nanoseconds = max(worst.LatencyP99Nanoseconds, d.Latency.P99Nanoseconds)
 	worst.LatencyMaxNanoseconds = max(worst.LatencyMaxNanoseconds, d.Latency.MaxNanoseconds)
-	worst.DelayVariationMaxNanoseconds = max(worst.DelayVariationMaxNanoseconds, d.DelayVariation.MaxNanoseconds)
+	if largest := worst.DelayVariationMaxNanoseconds; d.DelayVariation.Samples > 0 && (largest == nil || *largest < d.DelayVariation.MaxNanoseconds) {
+		worst.DelayVariationMaxNanoseconds = new(d.DelayVariation.MaxNanoseconds)
+	}
 	worst.JitterNanoseconds = max(worst.JitterNanoseconds, d.JitterNanoseconds)
 	worst.OneWayBudgetPartsPerMillion = oneWayShare(worst.LatencyMaxNanoseconds)
 }

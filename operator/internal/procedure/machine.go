@@ -22,7 +22,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 			continue
 		}
 		for _, fallback := range description.Fallbacks {
-			d.add(v1alpha1.WarningTransmitFallback, 0, "A port did not support the better way of making traffic: %s.", fallback)
+			d.add(v1alpha1.WarningTransmitFallback, 0, "About the generator: %s.", fallback)
 		}
 	}
 	m := state.Machine

@@ -170,7 +170,7 @@ func TestMachineWarnings(t *testing.T) {
 		"an old log":        {state: &measure.GeneratorState{Chain: &measure.Description{}}, sameNode: true},
 		"the same fallback on both paths": {
 			state: &measure.GeneratorState{Chain: fallback, Calibration: fallback},
-			want:  []string{"TransmitFallback: A port did not support the better way of making traffic: an inner veth pair carries the frames."},
+			want:  []string{"TransmitFallback: About the generator: an inner veth pair carries the frames."},
 		},
 		"set for measuring": {
 			state:    &measure.GeneratorState{Machine: &measure.Machine{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, ScalingGovernors: []string{"performance"}}},

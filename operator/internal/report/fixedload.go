@@ -20,7 +20,7 @@ func fixedLoadSection(doc Document, l letters) section {
 				count(frame.FrameBytes), f.Profile, kiloFrames(f.IntendedFramesPerSecond),
 				megabits(f.IntendedFramesPerSecond * int64(frame.FrameBytes) * 8), count(len(f.Repeats)), count(w.LossPartsPerMillion),
 				microseconds(w.LatencyMeanNanoseconds), microseconds(w.LatencyP99Nanoseconds), microseconds(w.LatencyMaxNanoseconds),
-				microseconds(w.DelayVariationMaxNanoseconds), microseconds(w.JitterNanoseconds), percent(w.OneWayBudgetPartsPerMillion),
+				variationMax(w), microseconds(w.JitterNanoseconds), percent(w.OneWayBudgetPartsPerMillion),
 			})
 		}
 	}
@@ -28,6 +28,13 @@ func fixedLoadSection(doc Document, l letters) section {
 		s.notes = []string{"150 ms is the one-way delay of ITU-T G.114; the share is that of the largest delay."}
 	}
 	return s
+}
+
+func variationMax(w v1alpha1.WorstCase) string {
+	if w.DelayVariationMaxNanoseconds == nil {
+		return none
+	}
+	return microseconds(*w.DelayVariationMaxNanoseconds)
 }
 
 func repeatSection(doc Document, l letters) section {
@@ -86,7 +93,9 @@ func worstRow(doc Document, frameBytes int32, figure, load string, intended int6
 	r.set("latencyMeanNanoseconds", w.LatencyMeanNanoseconds)
 	r.set("latencyP99Nanoseconds", w.LatencyP99Nanoseconds)
 	r.set("latencyMaxNanoseconds", w.LatencyMaxNanoseconds)
-	r.set("delayVariationMaxNanoseconds", w.DelayVariationMaxNanoseconds)
+	if w.DelayVariationMaxNanoseconds != nil {
+		r.set("delayVariationMaxNanoseconds", *w.DelayVariationMaxNanoseconds)
+	}
 	r.set("jitterNanoseconds", w.JitterNanoseconds)
 	r.set("oneWayBudgetPartsPerMillion", w.OneWayBudgetPartsPerMillion)
 	return r

@@ -81,7 +81,7 @@ func soak() *v1alpha1.SoakResult {
 		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
 		Worst: v1alpha1.WorstCase{
 			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
-			DelayVariationMaxNanoseconds: 1_990_000, JitterNanoseconds: 1500, OneWayBudgetPartsPerMillion: 13_334,
+			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterNanoseconds: 1500, OneWayBudgetPartsPerMillion: 13_334,
 		},
 		Intervals: []v1alpha1.SoakInterval{
 			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterNanoseconds: 1200},
@@ -131,7 +131,7 @@ func fixedLoadResults() []v1alpha1.FixedLoadResult {
 			Profile: "b256", IntendedFramesPerSecond: 12_207,
 			Worst: v1alpha1.WorstCase{
 				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
-				DelayVariationMaxNanoseconds: 12_150, JitterNanoseconds: 1620, OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
+				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterNanoseconds: 1620, OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
 			},
 			Repeats: []v1alpha1.RepeatResult{
 				{Repeat: 1, Directions: directionsAround(7000, 0)}, {Repeat: 2, Directions: directionsAround(8000, 2)},

@@ -136,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if d.action == actRemoveFinalizer || d.action == actExpire {
 		return ctrl.Result{}, nil
 	}
-	if err := r.patchStatus(ctx, s, d); err != nil {
+	if d, err = r.storeStatus(ctx, s, d); err != nil {
 		// A conflict means that the cache is behind: its next event brings the run back.
 		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
 	}
@@ -146,10 +146,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: d.after}, nil
 }
 
-// patchStatus stores the status if it changed, and tells of the change once it is stored.
-func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision) error {
+// storeStatus stores what the decision comes to. Where a run ends with figures
+// that the API server refuses, it ends without them: it would else never end. The
+// installed definition of the resource is then another than this operator's. The
+// trials stay in the results.
+func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (decision, error) {
 	before := s.run.DeepCopy()
-	after := summarize(s, d)
+	err := r.patchStatus(ctx, s, d, summarize(s, d))
+	if !apierrors.IsInvalid(err) || d.action != actFinish || !d.measured {
+		return d, err
+	}
+	s.run = before
+	d = fail(found(v1alpha1.ReasonResultRefused,
+		"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
+	ended := summarize(s, d)
+	kept := before.Status.DeepCopy()
+	kept.Conditions, kept.CompletionTime, kept.ObservedGeneration, kept.ResultsRef = ended.Conditions, ended.CompletionTime, ended.ObservedGeneration, ended.ResultsRef
+	return d, r.patchStatus(ctx, s, d, *kept)
+}
+
+// patchStatus stores a status if it changed, and tells of the change once it is stored.
+func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, after v1alpha1.BenchmarkRunStatus) error {
+	before := s.run.DeepCopy()
 	if equality.Semantic.DeepEqual(before.Status, after) {
 		return nil
 	}

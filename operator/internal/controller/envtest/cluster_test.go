@@ -36,6 +36,8 @@ type node struct {
 	holding bool
 	// silent are stages whose trials do not end.
 	silent map[string]bool
+	// withoutVariation leaves out what TRex does not count.
+	withoutVariation bool
 
 	// machines are what becomes of a virtual machine; absent: it runs and is ready.
 	machine func(*kubevirtv1.VirtualMachineInstance)

@@ -97,10 +97,16 @@ type held struct {
 func (h held) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	for {
 		h.node.mutex.Lock()
-		silent := h.node.silent[h.path]
+		silent, withoutVariation := h.node.silent[h.path], h.node.withoutVariation
 		h.node.mutex.Unlock()
 		if !silent {
-			return h.Driver.Measure(ctx, trial)
+			outcome, err := h.Driver.Measure(ctx, trial)
+			for i := range outcome.Directions {
+				if withoutVariation {
+					outcome.Directions[i].DelayVariation = measure.Delays{}
+				}
+			}
+			return outcome, err
 		}
 		select {
 		case <-ctx.Done():

@@ -32,7 +32,7 @@ func (l *lab) trafficPod() *corev1.Pod {
 
 func TestTRexRun(t *testing.T) {
 	l := newLab(t, nil)
-	l.node.set(func(n *node) { n.silent[pathCalibration] = true })
+	l.node.set(func(n *node) { n.silent[pathCalibration], n.withoutVariation = true, true })
 	testbed := l.testbed(byTRex(trexImage))
 	run := l.run("trex")
 	container := l.trafficPod().Spec.Containers[0]
@@ -41,8 +41,8 @@ func TestTRexRun(t *testing.T) {
 	l.Expect(container.SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("IPC_LOCK"), corev1.Capability("NET_ADMIN"), corev1.Capability("NET_RAW")))
 	l.Expect(container.Resources.Limits.Memory().String()).To(Equal("1Gi"))
 
-	// From here on a simulated driver measures: what is shown is that nothing of
-	// the operator stands in TRex's way.
+	// From here on a simulated driver measures, without what TRex does not count:
+	// what is shown is that nothing of the operator stands in TRex's way.
 	l.node.set(func(n *node) { n.silent[pathCalibration] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionCalibrated)).Should(Equal("True/Calibrated"))
