@@ -79,12 +79,14 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Driver string `json:"driver,omitempty"`
 
-	// transmitPath is the way out that the port supports.
+	// transmitPath is the way out that the port supports: Direct or InnerVeth with
+	// driver XDP, DPDK or AFPacket with TRex.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	TransmitPath string `json:"transmitPath,omitempty"`
 
-	// receiveMode is how frames were taken in.
+	// receiveMode is how frames were taken in: Native or Generic with driver XDP;
+	// with TRex Hardware where the NIC sorts and counts them, and Software.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ReceiveMode string `json:"receiveMode,omitempty"`
