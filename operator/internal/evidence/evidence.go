@@ -50,7 +50,8 @@ const (
 // functionPatience is how long a function may take to answer: a virtual machine
 // that has only just got its last frame may have to forward it, and hundreds
 // that wait before it, until it has time for a question; and the counters of many
-// rules take long to read. A variable for tests alone.
+// rules take long to read. One that has never answered has patience alone, so that
+// an address out of reach costs no seconds. A variable for tests alone.
 var functionPatience = 5 * time.Second
 
 // Collector asks the same addresses again and again. One goroutine uses it at a
@@ -60,13 +61,16 @@ type Collector struct {
 	client  *http.Client
 	// misses in a row, of the observer, then of each function and each neighbour.
 	misses []int
+	// answered, in the same places, are those that have answered before.
+	answered []bool
 	// beside says that the neighbours are asked.
 	beside bool
 }
 
 // New is a collector for a chain that is ready.
 func New(sources measure.Sources) *Collector {
-	return &Collector{sources: sources, misses: make([]int, 1+len(sources.Functions)+len(sources.Neighbors)), client: &http.Client{
+	places := 1 + len(sources.Functions) + len(sources.Neighbors)
+	return &Collector{sources: sources, misses: make([]int, places), answered: make([]bool, places), client: &http.Client{
 		// Pods are asked directly, whatever the environment says about proxies.
 		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
 		// An answer from elsewhere is none.
@@ -88,7 +92,10 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 	answers, failures := make([]status, len(c.sources.Functions)), make([]error, len(c.sources.Functions))
 	for i, function := range c.sources.Functions {
 		if function.Address != "" {
-			asked.Go(func() { failures[i] = c.get(ctx, function.Address, pathStatus, &answers[i]) })
+			asked.Go(func() {
+				failures[i] = c.get(ctx, function.Address, pathStatus, &answers[i])
+				c.answered[i+1] = failures[i] == nil
+			})
 		}
 	}
 	asked.Wait()
@@ -167,15 +174,19 @@ func (l Look) with(failures []error) Look {
 }
 
 // askFunctions asks all functions at once.
-func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []error, patience time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []error, atMost time.Duration) {
 	var asked sync.WaitGroup
 	for i, function := range c.sources.Functions {
 		if function.Address == "" {
 			continue
 		}
 		asked.Go(func() {
+			wait := atMost
+			if !c.answered[i+1] {
+				wait = min(wait, patience)
+			}
+			ctx, cancel := context.WithTimeout(ctx, wait)
+			defer cancel()
 			var answer status
 			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, pathStatus, &answer); failures[i+1] == nil {
 				look.functions[i] = &answer
@@ -219,7 +230,7 @@ func (c *Collector) ask(ctx context.Context, place int, who, address, path strin
 		c.misses[place]++
 		return fmt.Errorf("%s did not answer: %w", who, err)
 	}
-	c.misses[place] = 0
+	c.misses[place], c.answered[place] = 0, true
 	return nil
 }
 

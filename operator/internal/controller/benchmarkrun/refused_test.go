@@ -41,7 +41,7 @@ func TestStatusIsRefused(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.run), s.run); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10)}
+	r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
 	d, err := r.storeStatus(t.Context(), s, decision{action: actFinish, measured: true, outcome: found(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")})
 	if err != nil || !d.failed() || refusals != 1 {
 		t.Fatalf("%+v after %d refusals, %v", d, refusals, err)
