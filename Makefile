@@ -16,6 +16,8 @@ HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
 CRANE := $(TOOLS)/crane-v0.20.3
+SYFT := $(TOOLS)/syft-v1.52.0
+COSIGN := $(TOOLS)/cosign-v3.1.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
 TFLINT := $(TOOLS)/tflint-v0.64.0
@@ -29,6 +31,11 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 # What the image of the network function holds, SOURCE:DESTINATION; the guest's
 # initial file system is made of the same list, so that pod and VM are equal.
 VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
+
+# The images that every installation needs.
+IMAGES := manager measurer vnf endpoint neighbor
+# Where `make release` puts a release.
+DIST ?= $(CURDIR)/dist
 
 NAMESPACE ?= vnfbench-system
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
@@ -86,7 +93,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image push push-guest install uninstall plugin
+.PHONY: build images guest-image push push-guest release install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -105,25 +112,29 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	@mkdir -p $(BIN)/images
 	@test/program-files.sh iperf3 > $(BIN)/iperf3.files
 	@test/program-files.sh stress-ng > $(BIN)/stress-ng.files
-	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && \
+	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && { \
 	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
 	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files) && \
-	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(BIN)/neighbor:/usr/local/bin/neighbor $$(cat $(BIN)/stress-ng.files)
+	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(BIN)/neighbor:/usr/local/bin/neighbor $$(cat $(BIN)/stress-ng.files); } >/dev/null && \
+	$(LAB) images $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 guest-image: images ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
 	@test/prerequisites.sh guest
 	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
 
-push: images $(CRANE) ## Push the images to REGISTRY/vnfbench.
+push: images $(CRANE) ## Push the images to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@tag=$$(test/image-tag.sh); for name in manager measurer vnf endpoint neighbor; do \
-	  $(CRANE) push $(BIN)/images/$$name.tar $(REGISTRY)/vnfbench/$$name:$$tag; done; echo "tag $$tag"
+	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@tag=$$(test/image-tag.sh); $(CRANE) push $(BIN)/images/vnf-guest.tar $(REGISTRY)/vnfbench/vnf-guest:$$tag; echo "tag $$tag"
+	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(BIN)/images/vnf-guest.tar
+
+release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) ## Make a release, VERSION=x.y.z, into dist/: images, chart, manifests, plugin, bills of materials, checksums.
+	@test/prerequisites.sh go release
+	@LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) DIST=$(DIST) test/release/release.sh '$(VERSION)'
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
 	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
@@ -136,7 +147,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest lint bench-driver bench-search
+.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-release lint bench-driver bench-search
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -158,6 +169,10 @@ test-terraform: ## Test and lint the Terraform modules; says when there is no Te
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
+
+test-release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) $(CRANE) $(COSIGN) ## Make two releases and compare them; sign, verify and push one, to a registry on loopback.
+	@test/prerequisites.sh go release
+	@cd test/e2e && VNFBENCH_RELEASE_TEST=1 LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) CRANE=$(CRANE) COSIGN=$(COSIGN) go test -count=1 -timeout 40m -v ./release
 
 lint: $(GOLANGCI_LINT) ## Run the linters.
 	cd operator && $(GOLANGCI_LINT) run ./...
@@ -198,6 +213,8 @@ $(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize
 $(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/kubeconform-%: ; @test/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
 $(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
+$(TOOLS)/syft-%: ; @test/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
+$(TOOLS)/cosign-%: ; @test/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in modules of their own, which the names here repeat.
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest

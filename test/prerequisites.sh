@@ -9,6 +9,7 @@
 #   iperf   iperf3, which goes into the image of the ends of TCP connections
 #   python  Python, which builds the documentation's site and unpacks schemas
 #   stress  stress-ng, which goes into the image of noisy neighbours
+#   release what unpacks Debian packages of another architecture and writes a release
 #   bench   what benchmarks compare with
 set -euo pipefail
 fail() { echo "missing: $*" >&2; exit 1; }
@@ -43,6 +44,7 @@ for what in "$@"; do
     iperf) install iperf3:iperf3 ;;
     python) python3 -c 'import ensurepip, venv' 2>/dev/null || install ensurepip:python3-venv ;;
     stress) install stress-ng:stress-ng ;;
+    release) install jq:jq readelf:binutils dpkg-deb:dpkg ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

@@ -3,8 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -38,10 +40,33 @@ func imageCommand() *cobra.Command {
 	flags.StringVar(&spec.User, "user", "", "user and group ids, such as 65532:65532")
 	flags.StringVar(&spec.WorkingDir, "workdir", "", "working directory")
 	flags.StringVar(&spec.Root, "root", "", "directory whose content becomes the image's")
+	flags.StringVar(&spec.Architecture, "architecture", spec.Architecture, "architecture of the programs in it, amd64 or arm64")
+	flags.StringToStringVar(&spec.Labels, "label", nil, "label NAME=VALUE; may be repeated")
+	flags.BoolVar(&spec.Compress, "compress", false, "compress the layer, for an archive that travels")
 	flags.StringArrayVar(&spec.Env, "env", nil, "environment variable NAME=VALUE; may be repeated")
 	_ = c.MarkFlagRequired("tag") // the flag exists
 	_ = c.MarkFlagRequired("out")
 	return c
+}
+
+func imagesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "images ARCHIVE...",
+		Short: "Print name, architecture, size, user and digest of image archives",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, archives []string) error {
+			table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "NAME\tARCHITECTURE\tMB\tUSER\tDIGEST")
+			for _, archive := range archives {
+				d, err := image.Describe(archive)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(table, "%s\t%s\t%.1f\t%s\t%s\n", d.Tag, d.Architecture, float64(d.Bytes)/1e6, d.User, d.Digest)
+			}
+			return table.Flush()
+		},
+	}
 }
 
 func parseImage(spec *image.Spec, entrypoint string, args []string) error {

@@ -2,7 +2,7 @@
 // directory and files go in; an OCI archive that containerd imports comes out.
 //
 // Equal input gives an equal archive: entries are sorted, owned by root, dated
-// at the epoch, and the layer is not compressed.
+// at the epoch. The layer is not compressed, unless it is asked for.
 package image
 
 import (
@@ -39,6 +39,11 @@ type Spec struct {
 	User       string
 	WorkingDir string
 	Env        []string
+	// Labels are what the image says of itself, by the OCI's names, such as
+	// "org.opencontainers.image.version".
+	Labels map[string]string
+	// Compress makes the layer smaller, for an archive that travels.
+	Compress bool
 	// Architecture is the image's, in Go's words.
 	Architecture string
 }
@@ -81,7 +86,7 @@ func assemble(spec Spec, layerFile string) (v1.Image, error) {
 	if err := writeFile(layerFile, content.write); err != nil {
 		return nil, err
 	}
-	layer, err := openLayer(layerFile)
+	layer, err := openLayer(layerFile, spec.Compress)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +107,7 @@ func assemble(spec Spec, layerFile string) (v1.Image, error) {
 		User:       spec.User,
 		WorkingDir: spec.WorkingDir,
 		Env:        append([]string{defaultPath}, spec.Env...),
+		Labels:     spec.Labels,
 	}
 	return mutate.ConfigFile(image, file)
 }

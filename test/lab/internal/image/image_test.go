@@ -3,6 +3,7 @@ package image_test
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"vnfbench.io/test/lab/internal/image"
 )
@@ -72,6 +74,7 @@ func specOf(dir string) image.Spec {
 		User:         "65532:65532",
 		WorkingDir:   "/srv",
 		Env:          []string{"A=B"},
+		Labels:       map[string]string{"org.opencontainers.image.version": "1"},
 		Architecture: "amd64",
 	}
 }
@@ -112,6 +115,7 @@ func TestArchiveIsAnImageLayout(t *testing.T) {
 		User:       "65532:65532",
 		WorkingDir: "/srv",
 		Env:        []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "A=B"},
+		Labels:     map[string]string{"org.opencontainers.image.version": "1"},
 	}
 	if diff := cmp.Diff(want, config.Config); diff != "" {
 		t.Errorf("unexpected configuration (-want +got):\n%s", diff)
@@ -297,5 +301,63 @@ func TestCapabilitiesNeedAFile(t *testing.T) {
 		if _, err := image.Build(spec, filepath.Join(t.TempDir(), "image.tar")); err == nil {
 			t.Errorf("%s has capabilities now", path)
 		}
+	}
+}
+
+// A compressed layer is smaller, holds the same, and is named by both digests.
+func TestCompress(t *testing.T) {
+	spec := specOf(source(t, time.Unix(1, 0)))
+	plain, _ := build(t, spec)
+	spec.Compress = true
+	archive, digest := build(t, spec)
+	if again, _ := build(t, spec); !bytes.Equal(archive, again) {
+		t.Error("equal input has different archives")
+	}
+	layerOf := func(archive []byte) (v1.ConfigFile, v1.Descriptor, []byte) {
+		files := untar(t, archive)
+		var index v1.IndexManifest
+		unmarshal(t, files["index.json"], &index)
+		var manifest v1.Manifest
+		unmarshal(t, blob(t, files, index.Manifests[0].Digest), &manifest)
+		var config v1.ConfigFile
+		unmarshal(t, blob(t, files, manifest.Config.Digest), &config)
+		return config, manifest.Layers[0], blob(t, files, manifest.Layers[0].Digest)
+	}
+	_, _, want := layerOf(plain)
+	config, layer, zipped := layerOf(archive)
+	if layer.MediaType != types.OCILayer || layer.Size != int64(len(zipped)) || len(zipped) >= len(want) {
+		t.Errorf("the layer is %+v", layer)
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(reader)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the layer holds something else: %v", err)
+	}
+	if sum, _, _ := v1.SHA256(bytes.NewReader(got)); config.RootFS.DiffIDs[0] != sum {
+		t.Errorf("the configuration names the content %s, it is %s", config.RootFS.DiffIDs[0], sum)
+	}
+	path := filepath.Join(t.TempDir(), "x.tar")
+	if err := os.WriteFile(path, archive, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	described, err := image.Describe(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(image.Description{Tag: "localhost/x:dev", Architecture: "amd64", User: "65532:65532", Digest: digest, Bytes: described.Bytes}, described); diff != "" || described.Bytes <= layer.Size {
+		t.Errorf("it is described as %+v", described)
+	}
+}
+
+func TestDescribeRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tar")
+	if err := os.WriteFile(path, make([]byte, 1024), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := image.Describe(path); err == nil || !strings.Contains(err.Error(), "is it an OCI archive") {
+		t.Errorf("an empty archive: %v", err)
 	}
 }
