@@ -142,8 +142,7 @@ trex-image: $(LAB) $(BIN)/measurer ## Build the image with TRex into bin/images,
 push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-trex REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@test -e $(BIN)/images/trex.tar || { echo "there is no $(BIN)/images/trex.tar: run make trex-image first" >&2; exit 1; }
-	@tag=$$(tar -xOf $(BIN)/images/trex.tar index.json | grep -o 'localhost/vnfbench/trex:[^"]*' | cut -d: -f2) && \
-	$(CRANE) push $(BIN)/images/trex.tar $(REGISTRY)/vnfbench/trex:$$tag && echo "image $(REGISTRY)/vnfbench/trex:$$tag"
+	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(BIN)/images/trex.tar >/dev/null
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
 	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
