@@ -179,7 +179,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 	if seen.steal > budget {
 		doubt(measure.DoubtSteal, false, "the hypervisor held back the transmitting CPUs for %v of %v", seen.steal, trial.Duration())
 	}
-	expected := lead + trial.Duration() + trial.Settle()
+	expected := lead + leadSpread + trial.Duration() + trial.Settle()
 	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+2*overtime(trial)+startStop {
 		doubt(measure.DoubtStretched, false, "the trial took %v in place of %v", total, expected)
 	}

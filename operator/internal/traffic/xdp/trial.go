@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 )
 
 const (
-	// lead is between the setting of a trial's times and its first frame.
+	// lead is the least between the setting of a trial's times and its first frame.
 	lead = 2 * time.Millisecond
+	// leadSpread is how much later, at random, the first frame may be: gaps that
+	// divide the kernel's tick would else meet it in all trials or in none (RFC
+	// 3432 section 4.2 has periodic streams start at a random time).
+	leadSpread = time.Millisecond
 	// startStop is what the kernel may take to begin and to end a run.
 	startStop = 500 * time.Millisecond
 	// backlogLimit is how much of the schedule may be made up after a stall.
@@ -187,9 +192,9 @@ func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
 	return frames
 }
 
-// arm sets the times under the running programs: from lead on, they send.
+// arm sets the times under the running programs: from start on, they send.
 func (d *Driver) arm(trial measure.Trial) (start uint64) {
-	start = monotonicNow() + uint64(lead)
+	start = monotonicNow() + uint64(lead+rand.N(leadSpread))
 	for i, s := range d.streams {
 		if s == nil {
 			continue
@@ -323,7 +328,7 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 // that no garbage collection of ours runs beside them.
 func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
 	startedAt, start = time.Now(), d.arm(trial)
-	err = pause.wait(ctx, lead+trial.Duration())
+	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
 	giveUp := time.Now().Add(2*overtime(trial) + time.Second)
 	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
 		err = pause.wait(ctx, time.Millisecond)
