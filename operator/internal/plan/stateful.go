@@ -23,7 +23,7 @@ const (
 // usesTRex says that the generator is TRex, whose stateful mode has a TCP of its
 // own.
 func usesTRex(in Input) bool {
-	return in.Testbed.Spec.Generator.Driver == v1alpha1.DriverTRex
+	return trexOf(in.Testbed) != nil
 }
 
 // makesConnections says that the generator itself makes TCP connections in this run.

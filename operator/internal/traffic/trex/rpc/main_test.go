@@ -2,12 +2,10 @@ package rpc_test
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"vnfbench.io/operator/internal/traffic/trex/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -16,36 +14,8 @@ import (
 // soon is until when whatever fails must have failed, on a busy machine.
 const soon = 20 * time.Second
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		if left := leftGoroutines(); left != "" {
-			fmt.Fprintf(os.Stderr, "goroutines are left:\n%s\n", left)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-// leftGoroutines are those of clients and servers when all is closed.
-func leftGoroutines() string {
-	var left string
-	for range 100 {
-		left = ""
-		stacks := make([]byte, 1<<20)
-		all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
-		for _, stack := range all[1:] {
-			if strings.Contains(stack, "internal/traffic/trex") {
-				left += stack + "\n\n"
-			}
-		}
-		if left == "" {
-			return ""
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return left
-}
+// No client and no server leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // dial connects to a server of the test, and closes the client with it.
 func dial(t *testing.T, s *replay.Server, o rpc.Options) *rpc.Client {

@@ -7,46 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // soon is until when whatever was cut must have ended, on a busy machine.
 const soon = 20 * time.Second
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		if left := leftGoroutines(); left != "" {
-			fmt.Fprintf(os.Stderr, "goroutines are left:\n%s\n", left)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-// leftGoroutines are those that are still in this package when all is closed.
-func leftGoroutines() string {
-	var left string
-	for range 100 {
-		left = ""
-		stacks := make([]byte, 1<<20)
-		all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
-		for _, stack := range all[1:] {
-			if strings.Contains(stack, "internal/traffic/trex") {
-				left += stack + "\n\n"
-			}
-		}
-		if left == "" {
-			return ""
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return left
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // peer listens, and does what a test wants with each connection.
 func peer(t *testing.T, do func(net.Conn)) string {
