@@ -120,6 +120,14 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	Fallbacks []string `json:"fallbacks,omitempty"`
 
+	// log is the last lines of the generator's own program, as TRex is one. Absent
+	// with driver XDP. The pod's log has all of them, while the pod is there.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=40
+	// +kubebuilder:validation:items:MaxLength=256
+	Log []string `json:"log,omitempty"`
+
 	// cpus is how many CPUs the generator may use. Absent: not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

@@ -1384,6 +1384,11 @@ func (in *GeneratorReport) DeepCopyInto(out *GeneratorReport) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Log != nil {
+		in, out := &in.Log, &out.Log
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.ScalingGovernors != nil {
 		in, out := &in.ScalingGovernors, &out.ScalingGovernors
 		*out = make([]string, len(*in))

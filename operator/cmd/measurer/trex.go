@@ -19,6 +19,7 @@ type trexServer interface {
 	trex.Server
 	Configuration() server.Configuration
 	Ports() []measure.PortDriver
+	Log() []string
 	Close() error
 }
 
@@ -146,6 +147,14 @@ func (t *trexPaths) close() error {
 type servedDriver struct {
 	trexDriver
 	paths *trexPaths
+}
+
+// Log implements measure.Logger.
+func (d *servedDriver) Log() []string {
+	if d.paths.running == nil {
+		return nil
+	}
+	return d.paths.running.Log()
 }
 
 // Close gives the ports back, and then ends the server.

@@ -57,6 +57,8 @@ func (s *fakeServer) Ports() []measure.PortDriver {
 	return []measure.PortDriver{{Interface: s.name, Driver: "vfio-pci"}}
 }
 
+func (s *fakeServer) Log() []string { return []string{s.name + " says so"} }
+
 func (s *fakeServer) Close() error { s.diary.note("close server %s", s.name); return nil }
 
 type fakeDriver struct {
@@ -118,11 +120,17 @@ func TestOneServerAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := chain.(measure.Logger).Log(); len(got) != 1 || got[0] != "chain says so" {
+		t.Errorf("the log is %q", got)
+	}
 	if got := facts.Fingerprint.Ports; len(got) != 1 || got[0].Interface != "chain" {
 		t.Errorf("the machine has ports %+v", got)
 	}
 	if err := errors.Join(chain.Close(), paths.close()); err != nil {
 		t.Fatal(err)
+	}
+	if got := chain.(measure.Logger).Log(); got != nil {
+		t.Errorf("a server that has ended still says %q", got)
 	}
 	want := []string{
 		"start calibration", "open calibration with a note", "notify calibration", "close driver calibration", "close server calibration",

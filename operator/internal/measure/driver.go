@@ -24,6 +24,13 @@ type Notifier interface {
 	NotifySent(sent func())
 }
 
+// Logger is a Driver whose frames are made by a program of its own, which says
+// things that only its log tells.
+type Logger interface {
+	// Log is the last lines that the program wrote, the oldest first.
+	Log() []string
+}
+
 // Description names the driver and what it found out about the ports.
 type Description struct {
 	// Driver is "XDP", "TRex", "iperf3" or "Simulated".

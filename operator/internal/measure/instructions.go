@@ -223,7 +223,16 @@ type GeneratorState struct {
 	Calibration *Description `json:"calibration,omitempty"`
 	// Machine is how the CPUs are set; nil where it is not known.
 	Machine *Machine `json:"machine,omitempty"`
+	// Log is the last lines of the generator's own program, at most GeneratorLogLines
+	// of GeneratorLogBytes each; none where the driver has no such program.
+	Log []string `json:"log,omitempty"`
 }
+
+// What is kept of a generator's log.
+const (
+	GeneratorLogLines = 40
+	GeneratorLogBytes = 240
+)
 
 // Machine is what a node's kernel says of the CPUs that make the traffic.
 type Machine struct {

@@ -56,6 +56,8 @@ type lab struct {
 	trials int
 	// repeats of each frame size; 0 is 1.
 	repeats int
+	// log is what the generator's own program writes; nil where it is none.
+	log []string
 }
 
 func newLab() *lab {
@@ -88,11 +90,20 @@ func (l *lab) Open(_ context.Context, path measure.Path, _ measure.DriverSetting
 	if name == "cal0" {
 		device = simulated.HardCap{CapacityFramesPerSecond: 100e6}
 	}
-	return &driver{lab: l, Driver: simulated.New(simulated.Config{
+	d := &driver{lab: l, Driver: simulated.New(simulated.Config{
 		Device: device, GeneratorFramesPerSecond: 2_000_000,
 		Directions: []measure.Direction{measure.Forward, measure.Reverse},
-	})}, nil
+	})}
+	if l.log != nil {
+		return talking{d}, nil
+	}
+	return d, nil
 }
+
+// talking is a driver whose generator has a log.
+type talking struct{ *driver }
+
+func (t talking) Log() []string { return t.lab.log }
 
 type driver struct {
 	measure.Driver

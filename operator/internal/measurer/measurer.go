@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -187,9 +188,28 @@ func (m *Measurer) close() {
 	if m.driver == nil {
 		return
 	}
+	m.keepLog()
 	if err := m.driver.Close(); err != nil {
 		m.Log.Warn("the driver could not be closed", "path", m.path, "error", err.Error())
 	}
 	m.driver, m.path = nil, ""
 	m.forget()
+}
+
+// keepLog keeps the last lines of a generator that has a log. They go out with
+// the next write, and no figure depends on them.
+func (m *Measurer) keepLog() {
+	logger, ok := m.driver.(measure.Logger)
+	if !ok {
+		return
+	}
+	lines := logger.Log()
+	state := m.store.Generator()
+	state.Log = nil
+	for _, line := range lines[max(0, len(lines)-measure.GeneratorLogLines):] {
+		state.Log = append(state.Log, strings.ToValidUTF8(line[:min(len(line), measure.GeneratorLogBytes)], ""))
+	}
+	if err := m.store.SetGenerator(state); err != nil {
+		m.Log.Warn("the generator's log could not be kept", "error", err.Error())
+	}
 }

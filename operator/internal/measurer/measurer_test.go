@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -256,6 +257,34 @@ func TestTwoMeasurers(t *testing.T) {
 	store, _ := l.stored(t)
 	if !store.Finished() || store.Failure() != nil {
 		t.Error("the second measurer's results were touched")
+	}
+}
+
+// A generator's last words are kept with the failure, and with the last trial.
+func TestGeneratorsLog(t *testing.T) {
+	for name, failure := range map[string]error{"done": nil, "failed": &measure.Failure{Reason: "TRexServerFailed", Err: errors.New("dead")}} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab()
+			l.chainReady()
+			for i := range measure.GeneratorLogLines + 5 {
+				l.log = append(l.log, fmt.Sprint(i))
+			}
+			l.log = append(l.log, strings.Repeat("é", measure.GeneratorLogBytes))
+			l.before = func(trial int, _ *measure.Outcome) error {
+				if trial == 7 {
+					return failure
+				}
+				return nil
+			}
+			if err := l.measurer("one").Run(t.Context()); (err == nil) != (failure == nil) {
+				t.Fatal(err)
+			}
+			store, _ := l.stored(t)
+			got := store.Generator().Log
+			if len(got) != measure.GeneratorLogLines || got[0] != "6" || !utf8.ValidString(got[len(got)-1]) || len(got[len(got)-1]) > measure.GeneratorLogBytes {
+				t.Errorf("kept are %q", got)
+			}
+		})
 	}
 }
 

@@ -82,6 +82,7 @@ func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNoPathThroughChain, message, v1alpha1.ConditionSucceeded, v1alpha1.ConditionMeasured)
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotMeasured, "there are no figures to judge", v1alpha1.ConditionAccepted)
 	run.Status.Results, run.Status.Acceptance, run.Status.Warnings, run.Status.Summary = nil, nil, nil, nil
+	run.Status.Generator.Log = []string{"link : Link Up - speed 10000 Mbps - full-duplex", "All cores stopped !!"}
 	return run, records[:6]
 }
 

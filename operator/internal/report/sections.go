@@ -191,6 +191,11 @@ func generatorSection(doc Document, l letters) section {
 	for _, fallback := range g.Fallbacks {
 		add("Fallback", fallback)
 	}
+	if doc.Measured.Status == metav1.ConditionFalse {
+		for _, line := range g.Log {
+			add("Its log", line)
+		}
+	}
 	if len(g.Calibration) == 0 {
 		add("Calibration", "none: the generator's bias is unknown")
 		return s

@@ -11,6 +11,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // Bounds of lists in the status, as the API sets them.
@@ -174,6 +175,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 	for _, fallback := range first(description.Fallbacks, maximumFallbacks) {
 		report.Fallbacks = append(report.Fallbacks, bounded(fallback, messageLimit))
 	}
+	report.Log = boundedLines(w.records.generator.Log, measure.GeneratorLogLines, measure.GeneratorLogBytes)
 	return report
 }
 

@@ -175,7 +175,7 @@ func TestStatusIsBounded(t *testing.T) {
 		for i := range 99 {
 			description.Fallbacks = append(description.Fallbacks, strings.Repeat(fmt.Sprint(i), 999))
 		}
-		r.generator = &measure.GeneratorState{Chain: description}
+		r.generator = &measure.GeneratorState{Chain: description, Log: description.Fallbacks}
 		r.progress.Stage, r.progress.Percent, r.progress.RemainingSeconds = strings.Repeat("s", 999), 101, -1
 	}))
 	for range 99 {
@@ -185,7 +185,8 @@ func TestStatusIsBounded(t *testing.T) {
 	if len(after.Warnings) != maximumWarnings || len(after.Warnings[0].Message) > 512 || len(after.Warnings[0].Code) > 40 {
 		t.Error("warnings are not bounded")
 	}
-	if g := after.Generator; len(g.Fallbacks) != maximumFallbacks || len(g.Fallbacks[0]) > 512 || len(g.Driver) > 20 {
+	if g := after.Generator; len(g.Fallbacks) != maximumFallbacks || len(g.Fallbacks[0]) > 512 || len(g.Driver) > 20 ||
+		len(g.Log) != measure.GeneratorLogLines || len(g.Log[0]) > 256 {
 		t.Error("the generator's report is not bounded")
 	}
 	if p := after.Progress; len(p.Stage) > 200 || p.Percent != 100 || p.RemainingSeconds != 0 {
