@@ -16,6 +16,7 @@ import (
 // ease and one that it does not, whose counters prove that the measured frames
 // walked them all.
 func TestKubeVirtFirewalls(t *testing.T) {
+	needMachines(t)
 	// An emulated processor on a busy node walks the larger number a dozen times a second.
 	framesPerSecond := map[int32]int{1000: 100, 20_000: 5}
 	for _, backend := range []string{"nftables", "iptables"} {
@@ -78,6 +79,7 @@ func gatewayMachines(settings string) string {
 // TestKubeVirtGateways: what only the guest's kernel has, WireGuard and IPsec,
 // carries whole frames, and the keys are nowhere but in their Secrets and disks.
 func TestKubeVirtGateways(t *testing.T) {
+	needMachines(t)
 	for name, tc := range map[string]struct{ settings, protocol string }{
 		"wireguard": {"{implementation: Kernel}", "WireGuard"},
 		"ipsec":     {"{protocol: IPsec}", "IPsec"},
@@ -158,6 +160,7 @@ spec:
 
 // TestKubeVirtChains: two virtual machines in a row, and one behind a pod.
 func TestKubeVirtChains(t *testing.T) {
+	needMachines(t)
 	machine := "function: Router, runtime: VirtualMachine"
 	for name, chain := range map[string]struct {
 		functions string
