@@ -32,14 +32,23 @@ func tcpSection(doc Document, l letters) section {
 		return section{}
 	}
 	for _, end := range doc.TCP.Ends {
-		offloads := "no offload on"
-		if len(end.Offloads) > 0 {
-			offloads = strings.Join(end.Offloads, ", ") + " on"
-		}
-		s.facts = append(s.facts, fact{"The " + end.Name + " end", fmt.Sprintf("%s, MTU %d bytes, %s", end.Tool, end.MTUBytes, offloads)})
+		s.facts = append(s.facts, fact{"The " + end.Name + " end", endInWords(end)})
 	}
 	s.notes = []string{"Goodput is the payload that the receiving program read. A CPU share is that of the program and its system calls; 100 % is one whole CPU."}
 	return s
+}
+
+// endInWords names what made the connections. TRex has TCP of its own and no
+// interface, so that nothing is known of one.
+func endInWords(end v1alpha1.TCPEnd) string {
+	if end.MTUBytes == 0 {
+		return end.Tool
+	}
+	offloads := "no offload on"
+	if len(end.Offloads) > 0 {
+		offloads = strings.Join(end.Offloads, ", ") + " on"
+	}
+	return fmt.Sprintf("%s, MTU %d bytes, %s", end.Tool, end.MTUBytes, offloads)
 }
 
 // tcpScalingSection sets the goodput of each number of connections beside what
