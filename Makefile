@@ -58,7 +58,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e

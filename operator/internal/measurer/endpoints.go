@@ -32,12 +32,18 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the path of the TCP connections: %w", err)
 	}
-	m.driver, m.path = driver, procedure.PathEndpoints
+	m.Log.Info("the ends are there", "west", at.West.String(), "east", at.East.String())
+	return m.openedConnections(ctx, procedure.PathEndpoints, driver)
+}
+
+// openedConnections keeps a driver of connections. The generator's description is
+// of frames; what makes the connections stands in each trial.
+func (m *Measurer) openedConnections(ctx context.Context, path procedure.Path, driver measure.Driver) error {
+	m.driver, m.path = driver, path
 	if err := m.meet(ctx); err != nil {
 		return err
 	}
-	m.Log.Info("opened", "path", m.path, "driver", driver.Description().Driver, "west", at.West.String(), "east", at.East.String())
-	// The generator's description is of frames; what the ends are stands in each trial.
+	m.Log.Info("opened", "path", path, "driver", driver.Description().Driver)
 	state := m.store.Generator()
 	state.Machine = m.Machine
 	return m.store.SetGenerator(state)

@@ -30,15 +30,7 @@ func (m *Measurer) useStateful(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the chain's path for TCP: %w", err)
 	}
-	m.driver, m.path = driver, procedure.PathStateful
-	if err := m.meet(ctx); err != nil {
-		return err
-	}
-	m.Log.Info("opened", "path", m.path, "driver", driver.Description().Driver)
-	// The generator's description is of frames; what makes the connections stands in each trial.
-	state := m.store.Generator()
-	state.Machine = m.Machine
-	return m.store.SetGenerator(state)
+	return m.openedConnections(ctx, procedure.PathStateful, driver)
 }
 
 // logConnections is one line for a trial of connections.

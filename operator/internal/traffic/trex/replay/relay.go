@@ -159,41 +159,14 @@ func understand(message []byte) (text json.RawMessage, raw string) {
 	return text, string(characters)
 }
 
-// Write writes a recording in the format of the fixtures.
+// Write writes a recording in the format of the fixtures, without fields that say
+// nothing: false, 0 and what was not there.
 func (r Recording) Write(to io.Writer) error {
 	buffer := bufio.NewWriter(to)
 	encoder := json.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
 	for _, e := range r {
-		var line any
-		if e.Note != "" {
-			line = struct {
-				N            int     `json:"n"`
-				Milliseconds float64 `json:"t_ms"`
-				Note         string  `json:"note"`
-			}{e.N, e.Milliseconds, e.Note}
-		} else {
-			line = struct {
-				N                  int             `json:"n"`
-				Connection         int             `json:"conn"`
-				Milliseconds       float64         `json:"t_ms"`
-				Took               float64         `json:"ms"`
-				Request            json.RawMessage `json:"request"`
-				Response           json.RawMessage `json:"response"`
-				RequestCompressed  bool            `json:"request_compressed"`
-				ResponseCompressed bool            `json:"response_compressed"`
-				RequestBytes       int             `json:"request_bytes"`
-				ResponseBytes      int             `json:"response_bytes"`
-				RequestRaw         *string         `json:"request_raw,omitempty"`
-				RequestRawBytes    int             `json:"request_raw_bytes,omitempty"`
-				ResponseRaw        *string         `json:"response_raw,omitempty"`
-				ConnectionLost     bool            `json:"connection_lost,omitempty"`
-			}{
-				e.N, e.Connection, e.Milliseconds, e.Took, e.Request, e.Response, e.RequestCompressed, e.ResponseCompressed,
-				e.RequestBytes, e.ResponseBytes, e.RequestRaw, e.RequestRawBytes, e.ResponseRaw, e.ConnectionLost,
-			}
-		}
-		if err := encoder.Encode(line); err != nil {
+		if err := encoder.Encode(e); err != nil {
 			return fmt.Errorf("n %d: %w", e.N, err)
 		}
 	}

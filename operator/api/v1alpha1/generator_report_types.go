@@ -1,0 +1,89 @@
+package v1alpha1
+
+// GeneratorReport says how the traffic was made.
+type GeneratorReport struct {
+	// driver is XDP or TRex.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Driver string `json:"driver,omitempty"`
+
+	// transmitPath is the way out that the port supports: Direct or InnerVeth with
+	// driver XDP, DPDK or AFPacket with TRex.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	TransmitPath string `json:"transmitPath,omitempty"`
+
+	// receiveMode is how frames were taken in: Native or Generic with driver XDP;
+	// with TRex Hardware where the NIC sorts and counts them, and Software.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	ReceiveMode string `json:"receiveMode,omitempty"`
+
+	// westVLAN is the number of the 802.1Q tag of the generator's frames at its
+	// western port. Absent: they had none.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	WestVLAN int32 `json:"westVLAN,omitempty"`
+
+	// eastVLAN is that at the eastern port.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	EastVLAN int32 `json:"eastVLAN,omitempty"`
+
+	// threads is how many cores sent.
+	// +optional
+	Threads int32 `json:"threads,omitempty"`
+
+	// scheduling is how the kernel scheduled what sent: Fair or RealTime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Scheduling string `json:"scheduling,omitempty"`
+
+	// fallbacks are sentences, one for each thing that a port or the node did not support.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=512
+	Fallbacks []string `json:"fallbacks,omitempty"`
+
+	// log is the last lines of the generator's own program, as TRex is one. Absent
+	// with driver XDP. The pod's log has all of them, while the pod is there.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=40
+	// +kubebuilder:validation:items:MaxLength=256
+	Log []string `json:"log,omitempty"`
+
+	// cpus is how many CPUs the generator may use. Absent: not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	CPUs int32 `json:"cpus,omitempty"`
+
+	// isolatedCPUs is how many of them the kernel's scheduler leaves alone.
+	// Absent: none, or not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	IsolatedCPUs int32 `json:"isolatedCPUs,omitempty"`
+
+	// scalingGovernors are those of the CPUs, each once. Absent: the kernel
+	// does not scale their frequency, or it is not known.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MaxLength=32
+	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
+
+	// calibration is the generator's own performance just before this run.
+	// Absent where the testbed's ports do not allow it.
+	// +optional
+	// +listType=map
+	// +listMapKey=frameBytes
+	// +kubebuilder:validation:MaxItems=32
+	Calibration []CalibrationFrame `json:"calibration,omitempty"`
+
+	// fingerprint of the node that makes the traffic.
+	// +optional
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+}
