@@ -23,16 +23,18 @@ type Baseline struct {
 	// are told and not judged, because they scatter more from run to run. One of
 	// ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds,
 	// LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames,
-	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits and
-	// TCPRoundTripTimeMeanNanoseconds. Default: the rates, which are
-	// ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond
-	// and TCPGoodputBitsPerSecond.
+	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
+	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond,
+	// ConnectionsHeld and ConnectionsFailedPartsPerMillion. Default: the rates,
+	// which are ThroughputFramesPerSecond, BackToBackFrames,
+	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond,
+	// ConnectionsEstablishedPerSecond and ConnectionsHeld.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=10
-	// +kubebuilder:default={ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond}
-	// +kubebuilder:validation:XValidation:rule="self.all(m, m in ['ThroughputFramesPerSecond', 'LossPartsPerMillion', 'LatencyMeanNanoseconds', 'LatencyP99Nanoseconds', 'JitterNanoseconds', 'BackToBackFrames', 'ReceiveRateFramesPerSecond', 'TCPGoodputBitsPerSecond', 'TCPRetransmits', 'TCPRoundTripTimeMeanNanoseconds'])",message="a metric is not compared with a baseline: name ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits or TCPRoundTripTimeMeanNanoseconds"
+	// +kubebuilder:validation:MaxItems=13
+	// +kubebuilder:default={ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, ConnectionsEstablishedPerSecond, ConnectionsHeld}
+	// +kubebuilder:validation:XValidation:rule="self.all(m, m in ['ThroughputFramesPerSecond', 'LossPartsPerMillion', 'LatencyMeanNanoseconds', 'LatencyP99Nanoseconds', 'JitterNanoseconds', 'BackToBackFrames', 'ReceiveRateFramesPerSecond', 'TCPGoodputBitsPerSecond', 'TCPRetransmits', 'TCPRoundTripTimeMeanNanoseconds', 'ConnectionsEstablishedPerSecond', 'ConnectionsHeld', 'ConnectionsFailedPartsPerMillion'])",message="a metric is not compared with a baseline: name ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits, TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld or ConnectionsFailedPartsPerMillion"
 	Metrics []Metric `json:"metrics,omitempty"`
 }
 
@@ -66,7 +68,7 @@ type BaselineReport struct {
 
 // BaselineFigure is one figure of both runs.
 type BaselineFigure struct {
-	// frameBytes is the frame size. Absent for TCP.
+	// frameBytes is the frame size. Absent for TCP and connections.
 	// +optional
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 

@@ -63,7 +63,9 @@ func names(metrics []v1alpha1.Metric) (out []string) {
 // Figures are the earlier run's, in the order of its results.
 func Figures(earlier *v1alpha1.BenchmarkRun) []v1alpha1.BaselineFigure {
 	var out []v1alpha1.BaselineFigure
-	for _, row := range comparison.Of(comparison.Side{Frames: earlier.Status.Results, TCP: earlier.Status.TCP}, comparison.Side{}) {
+	status := earlier.Status
+	side := comparison.Side{Frames: status.Results, TCP: status.TCP, Connections: status.Connections}
+	for _, row := range comparison.Of(side, comparison.Side{}) {
 		if row.Without == nil {
 			continue
 		}
@@ -75,12 +77,11 @@ func Figures(earlier *v1alpha1.BenchmarkRun) []v1alpha1.BaselineFigure {
 }
 
 // Measured puts this run's figures beside the earlier run's.
-func Measured(figures []v1alpha1.BaselineFigure, frames []v1alpha1.FrameResult, tcp *v1alpha1.TCPResult) []v1alpha1.BaselineFigure {
+func Measured(figures []v1alpha1.BaselineFigure, measured comparison.Side) []v1alpha1.BaselineFigure {
 	out := slices.Clone(figures)
-	side := comparison.Side{Frames: frames, TCP: tcp}
 	for i := range out {
 		f := &out[i]
-		f.Measured = side.Figure(v1alpha1.NeighborDifference{
+		f.Measured = measured.Figure(v1alpha1.NeighborDifference{
 			FrameBytes: f.FrameBytes, Streams: f.Streams, Metric: f.Metric, Goal: f.Goal, Load: f.Load,
 		})
 		f.DifferencePartsPerMillion = nil
@@ -94,6 +95,7 @@ func Measured(figures []v1alpha1.BaselineFigure, frames []v1alpha1.FrameResult, 
 // higherIsBetter are the metrics of which more is wanted; of all others less is.
 var higherIsBetter = []v1alpha1.Metric{
 	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricBackToBack, v1alpha1.MetricReceiveRate, v1alpha1.MetricTCPGoodput,
+	v1alpha1.MetricConnectionsEstablished, v1alpha1.MetricConnectionsHeld,
 }
 
 // Criteria are what the earlier run's figures and the tolerance ask of this run,
@@ -109,9 +111,10 @@ func Criteria(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure) []
 			continue
 		}
 		criterion := v1alpha1.Criterion{Name: v1alpha1.BaselineCriterion, Metric: f.Metric, Goal: f.Goal, Load: f.Load}
-		if f.Streams > 0 {
+		switch {
+		case f.Streams > 0:
 			criterion.Streams = &f.Streams
-		} else {
+		case f.FrameBytes > 0:
 			criterion.FrameBytes = &f.FrameBytes
 		}
 		if slices.Contains(higherIsBetter, f.Metric) {
@@ -143,8 +146,12 @@ func share(value, percent int64, up bool) int64 {
 	return int64(min(quotient, math.MaxInt64))
 }
 
-// Verdicts judge this run's figures by the earlier run's.
-func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, frames []v1alpha1.FrameResult, tcp *v1alpha1.TCPResult) []v1alpha1.Verdict {
+// Verdicts judge this run's figures by the earlier run's, in the order of Criteria.
+func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, measured comparison.Side) []v1alpha1.Verdict {
 	criteria := Criteria(baseline, figures)
-	return append(acceptance.Evaluate(criteria, nil, frames), acceptance.EvaluateTCP(criteria, nil, tcp)...)
+	return slices.Concat(
+		acceptance.Evaluate(criteria, nil, measured.Frames),
+		acceptance.EvaluateTCP(criteria, nil, measured.TCP),
+		acceptance.EvaluateConnections(criteria, measured.Connections),
+	)
 }

@@ -9,11 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/comparison"
 )
 
 // rates are the API's default.
 var rates = []v1alpha1.Metric{
 	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricBackToBack, v1alpha1.MetricReceiveRate, v1alpha1.MetricTCPGoodput,
+	v1alpha1.MetricConnectionsEstablished, v1alpha1.MetricConnectionsHeld,
 }
 
 // runOf was measured: NDR at a rate, and at load idle a p99 and a loss.
@@ -69,7 +71,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := nowOf(test.percent, test.metrics...)
-			verdicts := Verdicts(run.Spec.Baseline, Figures(test.then), framesOf(test.rate, test.p99, test.loss), nil)
+			verdicts := Verdicts(run.Spec.Baseline, Figures(test.then), comparison.Side{Frames: framesOf(test.rate, test.p99, test.loss)})
 			if len(verdicts) != len(Criteria(run.Spec.Baseline, Figures(test.then))) || len(verdicts) == 0 {
 				t.Fatalf("verdicts %+v", verdicts)
 			}
@@ -97,7 +99,7 @@ func TestVerdicts(t *testing.T) {
 // What the baseline has and this run has not is a failure, and no pass.
 func TestAFigureThatIsMissingFails(t *testing.T) {
 	run := nowOf(5, rates...)
-	verdicts := Verdicts(run.Spec.Baseline, Figures(runOf(1000, 0, 0)), nil, nil)
+	verdicts := Verdicts(run.Spec.Baseline, Figures(runOf(1000, 0, 0)), comparison.Side{})
 	if len(verdicts) != 1 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("verdicts %+v", verdicts)
 	}
@@ -111,16 +113,48 @@ func TestTCP(t *testing.T) {
 	then.Status.Results, then.Status.TCP = nil, tcp(1e9)
 	run := nowOf(5, rates...)
 	for bitsPerSecond, want := range map[int64]v1alpha1.VerdictResult{951e6: v1alpha1.VerdictPassed, 949e6: v1alpha1.VerdictFailed} {
-		verdicts := Verdicts(run.Spec.Baseline, Figures(then), nil, tcp(bitsPerSecond))
+		verdicts := Verdicts(run.Spec.Baseline, Figures(then), comparison.Side{TCP: tcp(bitsPerSecond)})
 		if len(verdicts) != 1 || verdicts[0].Result != want || verdicts[0].Streams != 4 {
 			t.Errorf("%d: %+v, want %s", bitsPerSecond, verdicts, want)
 		}
 	}
 }
 
+func TestConnections(t *testing.T) {
+	of := func(perSecond, failed int64) *v1alpha1.ConnectionsResult {
+		return &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
+			{Name: "rate", EstablishedConnectionsPerSecond: &perSecond, FailedPartsPerMillion: failed},
+		}}
+	}
+	then := runOf(0, 0, 0)
+	then.Status.Results, then.Status.Connections = nil, of(1000, 0)
+	run := nowOf(5, append(rates[:len(rates):len(rates)], v1alpha1.MetricConnectionsFailed)...)
+	if trouble := Trouble(run, then); trouble != "" {
+		t.Fatal(trouble)
+	}
+	for _, test := range []struct {
+		perSecond, failed int64
+		want              []v1alpha1.VerdictResult
+	}{
+		{950, 0, []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictPassed}},
+		{949, 1, []v1alpha1.VerdictResult{v1alpha1.VerdictFailed, v1alpha1.VerdictFailed}},
+	} {
+		var got []v1alpha1.VerdictResult
+		for _, v := range Verdicts(run.Spec.Baseline, Figures(then), comparison.Side{Connections: of(test.perSecond, test.failed)}) {
+			if v.Load != "rate" || v.FrameBytes != 0 {
+				t.Errorf("verdict %+v", v)
+			}
+			got = append(got, v.Result)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%d/s, %d failed: %s", test.perSecond, test.failed, diff)
+		}
+	}
+}
+
 func TestMeasured(t *testing.T) {
 	kept := Figures(runOf(1000, 8000, 0))
-	got := Measured(kept, framesOf(900, 8800, 3), nil)
+	got := Measured(kept, comparison.Side{Frames: framesOf(900, 8800, 3)})
 	want := []v1alpha1.BaselineFigure{
 		{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Baseline: 1000, Measured: new(int64(900)), DifferencePartsPerMillion: new(int64(-100_000))},
 		{FrameBytes: 64, Metric: v1alpha1.MetricLoss, Load: "idle", Baseline: 0, Measured: new(int64(3))},
@@ -134,7 +168,7 @@ func TestMeasured(t *testing.T) {
 	if kept[0].Measured != nil {
 		t.Error("what was kept has changed")
 	}
-	if again := Measured(got, nil, nil); again[0].Measured != nil || again[0].DifferencePartsPerMillion != nil {
+	if again := Measured(got, comparison.Side{}); again[0].Measured != nil || again[0].DifferencePartsPerMillion != nil {
 		t.Errorf("without figures: %+v", again[0])
 	}
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/regression"
@@ -17,9 +19,12 @@ func baselineSection(doc Document) section {
 		left("Of"), left("Figure"), left("At"), number("Baseline"), number("This run"), number("Difference %"),
 	}}
 	for _, f := range doc.Baseline.Figures {
-		of := fmt.Sprintf("%d bytes", f.FrameBytes)
-		if f.Streams > 0 {
+		of := "connections"
+		switch {
+		case f.Streams > 0:
 			of = fmt.Sprintf("%d TCP streams", f.Streams)
+		case f.FrameBytes > 0:
+			of = fmt.Sprintf("%d bytes", f.FrameBytes)
 		}
 		s.rows = append(s.rows, []string{
 			of, string(f.Metric), orNone(f.Goal + f.Load), count(f.Baseline), known(f.Measured, count[int64]),
@@ -80,11 +85,9 @@ func baselineCases(doc Document) []junitCase {
 	// Verdicts stand in the order of the criteria that they are on.
 	var cases []junitCase
 	for i, criterion := range regression.Criteria(doc.Spec.Baseline, doc.Baseline.Figures) {
-		about := v1alpha1.Verdict{}
-		if criterion.Streams != nil {
-			about.Streams = *criterion.Streams
-		} else {
-			about.FrameBytes = *criterion.FrameBytes
+		about := v1alpha1.Verdict{FrameBytes: ptr.Deref(criterion.FrameBytes, 0), Streams: ptr.Deref(criterion.Streams, 0)}
+		if acceptance.AboutConnections(criterion) {
+			about.Load = criterion.Load
 		}
 		figure := string(criterion.Metric)
 		if of := criterion.Goal + criterion.Load; of != "" {

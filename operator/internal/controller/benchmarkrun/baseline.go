@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/regression"
 )
@@ -56,8 +57,13 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 			report.PlanDigest = plan.Digest
 		}
 	}
-	report.Figures = regression.Measured(report.Figures, s.figures.Frames, s.figures.TCP)
+	report.Figures = regression.Measured(report.Figures, s.measured())
 	return report
+}
+
+// measured is what this run has measured so far, to be compared.
+func (s *scope) measured() comparison.Side {
+	return comparison.Side{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections}
 }
 
 // baselineVerdicts judge the figures by those of the baseline.
@@ -66,5 +72,5 @@ func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	if s.run.Spec.Baseline == nil || report == nil {
 		return nil
 	}
-	return regression.Verdicts(s.run.Spec.Baseline, report.Figures, s.figures.Frames, s.figures.TCP)
+	return regression.Verdicts(s.run.Spec.Baseline, report.Figures, s.measured())
 }
