@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,6 +122,19 @@ func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha
 // get reads an object again.
 func (l *lab) get(object client.Object) error {
 	return cluster.Get(l.ctx, client.ObjectKeyFromObject(object), object)
+}
+
+// goes waits until an object is deleted, or being deleted. Another one of the
+// same name may already be in its place: the UID tells them apart.
+func (l *lab) goes(object client.Object) {
+	l.t.Helper()
+	uid := object.GetUID()
+	l.Eventually(func() (bool, error) {
+		if err := l.get(object); err != nil {
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		}
+		return object.GetUID() != uid || !object.GetDeletionTimestamp().IsZero(), nil
+	}).Should(BeTrue(), "%T %s is deleted", object, object.GetName())
 }
 
 // state is a run's condition as "status/reason", or why it cannot be read.

@@ -140,7 +140,7 @@ func TestLostAdmission(t *testing.T) {
 	pod := l.functionPod()
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"activeRuns":null}}`))
 	l.Expect(cluster.Status().Patch(l.ctx, testbed, patch)).To(Succeed())
-	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(pod)) || !pod.DeletionTimestamp.IsZero() }).Should(BeTrue())
+	l.goes(pod)
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
