@@ -19,12 +19,13 @@ func beside(t *testing.T, neighbors, comparison string) *unstructured.Unstructur
 
 func TestNeighborsAreAdmitted(t *testing.T) {
 	for name, test := range map[string]struct{ neighbors, comparison string }{
-		"cpu":     {"[{name: a, kind: CPU, workers: 2, loadPercent: 80, cpu: 500m}]", ""},
-		"memory":  {"[{name: a, kind: Memory, memory: 1Gi}]", "With"},
-		"disk":    {"[{name: a, kind: Disk, disk: 4Mi, runtime: Pod}]", "WithAndWithout"},
-		"frames":  {"[{name: a, kind: Network, framesPerSecond: 1000, frameBytes: 64, directions: Forward, attachment: Veth}]", ""},
-		"bits":    {"[{name: a, kind: Network, bitsPerSecond: 100000000}]", ""},
-		"several": {"[{name: a, kind: CPU}, {name: b, kind: CPU}, {name: c, kind: Memory}]", "WithAndWithout"},
+		"cpu":      {"[{name: a, kind: CPU, workers: 2, loadPercent: 80, cpu: 500m}]", ""},
+		"memory":   {"[{name: a, kind: Memory, memory: 1Gi}]", "With"},
+		"disk":     {"[{name: a, kind: Disk, disk: 4Mi, runtime: Pod}]", "WithAndWithout"},
+		"frames":   {"[{name: a, kind: Network, framesPerSecond: 1000, frameBytes: 64, directions: Forward, attachment: Veth}]", ""},
+		"bits":     {"[{name: a, kind: Network, bitsPerSecond: 100000000}]", ""},
+		"machines": {"[{name: a, kind: CPU, workers: 2, cpu: 500m, runtime: VirtualMachine}, {name: b, kind: Network, framesPerSecond: 1, runtime: VirtualMachine}, {name: c, kind: Network, framesPerSecond: 1, runtime: VirtualMachine, attachment: E1000}]", ""},
+		"several":  {"[{name: a, kind: CPU}, {name: b, kind: CPU}, {name: c, kind: Memory}]", "WithAndWithout"},
 	} {
 		if err := create(beside(t, test.neighbors, test.comparison)); err != nil {
 			t.Errorf("%s: %s", name, clip(err.Error()))
@@ -37,8 +38,10 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 		neighbors, comparison string
 		want                  []string
 	}{
-		"a virtual machine":     {"[{name: a, kind: CPU, runtime: VirtualMachine}]", "", []string{"spec.neighbors[0].runtime", "neighbors run as pods"}},
-		"another attachment":    {"[{name: a, kind: Network, framesPerSecond: 1, attachment: SRIOV}]", "", []string{"spec.neighbors[0].attachment", "Veth"}},
+		"an unknown runtime":    {"[{name: a, kind: CPU, runtime: Process}]", "", []string{"spec.neighbors[0].runtime", "Unsupported value"}},
+		"another attachment":    {"[{name: a, kind: Network, framesPerSecond: 1, attachment: SRIOV}]", "", []string{"spec.neighbors[0].attachment", "Veth with runtime Pod"}},
+		"a card of a pod":       {"[{name: a, kind: Network, framesPerSecond: 1, attachment: Virtio}]", "", []string{"spec.neighbors[0].attachment", "Veth with runtime Pod"}},
+		"a veth of a machine":   {"[{name: a, kind: Network, framesPerSecond: 1, attachment: Veth, runtime: VirtualMachine}]", "", []string{"spec.neighbors[0].attachment", "leave attachment out"}},
 		"no kind":               {"[{name: a}]", "", []string{"spec.neighbors[0].kind", "Required"}},
 		"unknown kind":          {"[{name: a, kind: GPU}]", "", []string{"spec.neighbors[0].kind", "Unsupported value"}},
 		"a name twice":          {"[{name: a, kind: CPU}, {name: a, kind: Disk}]", "", []string{"spec.neighbors[1]", "Duplicate value"}},

@@ -37,8 +37,7 @@ const (
 )
 
 // Neighbor is a load on the device's node beside the chain.
-// +kubebuilder:validation:XValidation:rule="!has(self.runtime) || self.runtime == 'Pod'",message="neighbors run as pods: leave runtime out, or set it to Pod",fieldPath=".runtime"
-// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment == 'Veth'",message="a neighbour's ports are Veth, on a bridge of their own: leave attachment out, or set it to Veth",fieldPath=".attachment"
+// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || (has(self.runtime) && self.runtime == 'VirtualMachine' ? self.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139'] : self.attachment == 'Veth')",message="a neighbour's ports are on a bridge of their own: Veth with runtime Pod, Virtio, E1000, E1000e or RTL8139 with runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".attachment"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'CPU' || !has(self.loadPercent)",message="loadPercent is for kind CPU alone: leave it out",fieldPath=".loadPercent"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'Memory' || !has(self.memory)",message="memory is for kind Memory alone: leave it out",fieldPath=".memory"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'Disk' || !has(self.disk)",message="disk is for kind Disk alone: leave it out",fieldPath=".disk"
@@ -59,21 +58,24 @@ type Neighbor struct {
 	// +required
 	Kind NeighborKind `json:"kind,omitempty"`
 
-	// runtime is Pod. Default Pod.
+	// runtime is Pod or VirtualMachine. Default Pod. A virtual machine boots the
+	// neighbours' own guest under KubeVirt.
 	// +optional
 	// +kubebuilder:default=Pod
 	Runtime Runtime `json:"runtime,omitempty"`
 
-	// workers is how many processes load at once. Default 1. The pod is limited
-	// to a CPU for each, and a tenth for what starts them.
+	// workers is how many processes load at once. Default 1. A pod is limited
+	// to a CPU for each, and a tenth for what starts them; a virtual machine has a
+	// vCPU for each, and one for each direction of frames.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Workers int32 `json:"workers,omitempty"`
 
-	// cpu that the pod requests, which is its weight against the other pods of
-	// the node where they want more than there is. Absent: 100m.
+	// cpu that the pod requests, the one of a virtual machine too, which is its
+	// weight against the other pods of the node where they want more than there
+	// is. Absent: 100m, for each vCPU of a virtual machine.
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
@@ -84,12 +86,14 @@ type Neighbor struct {
 	LoadPercent *int32 `json:"loadPercent,omitempty"`
 
 	// memory that all workers of a Memory neighbour write to together, at
-	// least 4Mi; the pod requests it and a little more. Absent: 256Mi.
+	// least 4Mi; the pod requests it and a little more, and a virtual machine has
+	// it beside what its guest needs. Absent: 256Mi.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// disk that all workers of a Disk neighbour write together before they begin
-	// anew, at least 4Mi, in an emptyDir of that size and a half. Absent: 256Mi.
+	// anew, at least 4Mi, in an emptyDir of that size and a half, or on a disk of a
+	// virtual machine's own of that size. Absent: 256Mi.
 	// +optional
 	Disk *resource.Quantity `json:"disk,omitempty"`
 
@@ -118,7 +122,8 @@ type Neighbor struct {
 	// +optional
 	Directions Directions `json:"directions,omitempty"`
 
-	// attachment of a Network neighbour's ports. Absent: Veth.
+	// attachment of a Network neighbour's ports. Absent: Veth for a pod, Virtio
+	// for a virtual machine.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 }
@@ -152,6 +157,10 @@ type NeighborReport struct {
 	// +required
 	Kind NeighborKind `json:"kind,omitempty"`
 
+	// runtime that the neighbour had. Absent where an operator before it knew pods alone.
+	// +optional
+	Runtime Runtime `json:"runtime,omitempty"`
+
 	// trials that the figures rest on.
 	// +required
 	// +kubebuilder:validation:Minimum=0
@@ -161,7 +170,9 @@ type NeighborReport struct {
 	// +optional
 	IntendedMilliCPU *int64 `json:"intendedMilliCPU,omitempty"`
 
-	// milliCPU that the neighbour's pod took. The kernel's work on frames is not in it.
+	// milliCPU that the neighbour took. Of a pod it is its container's account, and
+	// the kernel's work on frames is not in it. Of a virtual machine it is its
+	// guest's own, with its kernel's work, and without what its hypervisor took.
 	// +optional
 	MilliCPU *int64 `json:"milliCPU,omitempty"`
 

@@ -59,6 +59,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.defaults.GuestImage, "guest-image", "", "image that reference functions boot from as virtual machines where a run names none (required)")
 	flags.StringVar(&o.defaults.EndpointImage, "endpoint-image", "", "image of the ends of TCP connections (required)")
 	flags.StringVar(&o.defaults.NeighborImage, "neighbor-image", "", "image of noisy neighbours (required)")
+	flags.StringVar(&o.defaults.NeighborGuestImage, "neighbor-guest-image", "", "image that noisy neighbours boot from as virtual machines (required)")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
 	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port behind which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
@@ -86,6 +87,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -endpoint-image is required")
 	case o.defaults.NeighborImage == "":
 		return fmt.Errorf("flag -neighbor-image is required")
+	case o.defaults.NeighborGuestImage == "":
+		return fmt.Errorf("flag -neighbor-guest-image is required")
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -trex-image x:1 -namespace a,b -namespace c
+	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -trex-image x:1 -namespace a,b -namespace c
 		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -leader-elect`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", TRexImage: "x:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", TRexImage: "x:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}
@@ -36,16 +36,17 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n "
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
-		"no images":    "",
-		"no guest":     "-traffic-image t -function-image f",
-		"no neighbor":  "-traffic-image t -function-image f -guest-image g -endpoint-image e",
-		"pull policy":  images + "-image-pull-policy Sometimes",
-		"log format":   images + "-log-format xml",
-		"port":         images + "-api-server-port 70000",
-		"an argument":  images + "start",
-		"unknown flag": images + "-zap-devel",
+		"no images":           "",
+		"no guest":            "-traffic-image t -function-image f",
+		"no neighbor":         "-traffic-image t -function-image f -guest-image g -endpoint-image e",
+		"no neighbors' guest": "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n",
+		"pull policy":         images + "-image-pull-policy Sometimes",
+		"log format":          images + "-log-format xml",
+		"port":                images + "-api-server-port 70000",
+		"an argument":         images + "start",
+		"unknown flag":        images + "-zap-devel",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parse(strings.Fields(arguments), io.Discard); err == nil {

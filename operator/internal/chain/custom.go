@@ -82,8 +82,8 @@ func customDisk(p *plan.Plan, custom *plan.Custom) kubevirtv1.VolumeSource {
 	if custom.ImagePullPolicy != "" {
 		disk.ImagePullPolicy = custom.ImagePullPolicy
 	}
-	if disk.ImagePullSecret == "" && len(p.ImagePullSecrets) > 0 {
-		disk.ImagePullSecret = p.ImagePullSecrets[0]
+	if disk.ImagePullSecret == "" {
+		disk.ImagePullSecret = onePullSecret(p)
 	}
 	return kubevirtv1.VolumeSource{ContainerDisk: disk}
 }

@@ -188,8 +188,8 @@ func objectsOf(p *plan.Plan) []chain.Object {
 	for _, end := range chain.Endpoints(p) {
 		objects = append(objects, end.ConfigMap, end.Pod)
 	}
-	for _, pod := range chain.Neighbors(p) {
-		objects = append(objects, pod)
+	for _, neighbor := range chain.Neighbors(p) {
+		objects = append(objects, neighbor.Object())
 	}
 	return append(objects, chain.MeasurerJob(p))
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
@@ -19,28 +20,82 @@ const (
 	neighborUser = 65532
 	// neighborGrace leaves stress-ng the time to end its workers.
 	neighborGrace = 5
+
+	volumeScratch = "scratch"
 )
 
-// Neighbors are the pods that load the device's node, in the run's order. They
-// live as long as the chain, and load only while the measurer tells them to.
-func Neighbors(p *plan.Plan) []*corev1.Pod {
-	var pods []*corev1.Pod
-	for _, n := range p.Neighbors {
-		pods = append(pods, neighborPod(p, n))
+// Neighbor is the one object of a neighbour: a pod or a virtual machine.
+type Neighbor struct {
+	Pod     *corev1.Pod
+	Machine *kubevirtv1.VirtualMachineInstance
+}
+
+// Object is the one that there is.
+func (n Neighbor) Object() Object {
+	if n.Machine != nil {
+		return n.Machine
 	}
-	return pods
+	return n.Pod
+}
+
+// Neighbors load the device's node, in the run's order. They live as long as the
+// chain, and load only while the measurer tells them to.
+func Neighbors(p *plan.Plan) []Neighbor {
+	var neighbors []Neighbor
+	for _, n := range p.Neighbors {
+		if n.IsMachine() {
+			neighbors = append(neighbors, Neighbor{Machine: neighborMachine(p, n)})
+			continue
+		}
+		neighbors = append(neighbors, Neighbor{Pod: neighborPod(p, n)})
+	}
+	return neighbors
+}
+
+// neighborMachine boots the neighbours' guest, with which the measurer speaks as
+// with a pod. What it is told by its disk is no secret: who it is, and what its
+// ports are called.
+func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstance {
+	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
+	spec := machineSpec(p, n.Machine, n.Tolerations)
+	config := neighbor.GuestConfig{Ports: []neighbor.GuestPort{}}
+	for _, end := range neighborEnds(n) {
+		spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, bridgedInterface(end, n.Attachment))
+		spec.Networks = append(spec.Networks, multusNetwork(end))
+		config.Ports = append(config.Ports, neighbor.GuestPort{Name: end.Interface, MAC: end.MAC, MTUBytes: end.MTUBytes})
+	}
+	spec.Volumes = []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
+		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserData: document(config)},
+	}}}
+	if n.ScratchBytes > 0 {
+		scratch := virtioDisk(volumeScratch)
+		scratch.Serial = neighbor.ScratchSerial
+		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, scratch)
+		spec.Volumes = append(spec.Volumes, kubevirtv1.Volume{Name: volumeScratch, VolumeSource: kubevirtv1.VolumeSource{
+			EmptyDisk: &kubevirtv1.EmptyDiskSource{Capacity: *resource.NewQuantity(n.ScratchBytes, resource.BinarySI)},
+		}})
+	}
+	spec.Domain.Firmware = kernelOf(p, n.Image)
+	return instance(meta, spec)
+}
+
+// neighborEnds are its ports, west before east; none where it sends no frames.
+func neighborEnds(n plan.Neighbor) []plan.End {
+	if n.Network == nil {
+		return nil
+	}
+	return []plan.End{n.Network.West, n.Network.East}
 }
 
 func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
 	if n.Network != nil {
 		var list []attachment
-		for _, end := range []plan.End{n.Network.West, n.Network.East} {
+		for _, end := range neighborEnds(n) {
 			list = append(list, attachment{Name: end.Network, Namespace: p.Run.Namespace, Interface: end.Interface, MAC: end.MAC})
 		}
 		meta.Annotations[annotationNetworks] = inline(list)
 	}
-	const scratch = "scratch"
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
@@ -62,7 +117,7 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 				Command:         []string{"neighbor"},
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: neighbor.Port, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(n.Resources),
-				VolumeMounts:    []corev1.VolumeMount{{Name: scratch, MountPath: neighbor.Scratch}},
+				VolumeMounts:    []corev1.VolumeMount{{Name: volumeScratch, MountPath: neighbor.Scratch}},
 				SecurityContext: neighborRights(n),
 				// Nobody asks again once it has started, so that no probe runs beside a trial.
 				StartupProbe: &corev1.Probe{
@@ -76,7 +131,7 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 				},
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			}},
-			Volumes: []corev1.Volume{{Name: scratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+			Volumes: []corev1.Volume{{Name: volumeScratch, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 				SizeLimit: resource.NewQuantity(n.ScratchBytes, resource.BinarySI),
 			}}}},
 		},
@@ -97,11 +152,12 @@ func neighborRights(n plan.Neighbor) *corev1.SecurityContext {
 func neighborNetworks(p *plan.Plan) []*unstructured.Unstructured {
 	var networks []*unstructured.Unstructured
 	for _, n := range p.Neighbors {
-		if n.Network == nil {
-			continue
+		sysctls := quietSysctls
+		if n.IsMachine() {
+			sysctls = machineSysctls
 		}
-		for _, end := range []plan.End{n.Network.West, n.Network.East} {
-			networks = append(networks, definition(p, n.Network.Bridge, end, ComponentNeighbor, quietSysctls))
+		for _, end := range neighborEnds(n) {
+			networks = append(networks, definition(p, n.Network.Bridge, end, ComponentNeighbor, sysctls))
 		}
 	}
 	return networks

@@ -1,21 +1,86 @@
 package chain_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/plan/plantest"
 )
 
-func init() { inputs["neighbors"] = neighbors }
+func init() {
+	inputs["neighbors"] = neighbors
+	inputs["neighbor-machines"] = neighborMachines
+}
+
+// neighborMachines are one of each kind, as virtual machines.
+func neighborMachines() plan.Input {
+	in := neighbors()
+	in.KubeVirt = true
+	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
+	for i := range in.Run.Spec.Neighbors {
+		in.Run.Spec.Neighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
+	}
+	in.Run.Spec.Neighbors[0].CPU = new(resource.MustParse("1500m"))
+	in.Run.Spec.Neighbors[3].Attachment = v1alpha1.AttachmentE1000
+	return in
+}
+
+// A neighbour that is a virtual machine is told its ports and nothing secret, and
+// has a disk where it loads one.
+func TestNeighborMachines(t *testing.T) {
+	in := neighborMachines()
+	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
+	p := mustMake(t, in)
+	for i, n := range chain.Neighbors(p) {
+		machine, spec := n.Machine, in.Run.Spec.Neighbors[i]
+		if n.Pod != nil || machine == nil || n.Object() != chain.Object(machine) {
+			t.Fatalf("%s: %+v", spec.Name, n)
+		}
+		if problems := validation.IsDNS1123Label(machine.Name); len(problems) > 0 {
+			t.Errorf("%q: %v", machine.Name, problems)
+		}
+		var config neighbor.GuestConfig
+		if err := json.Unmarshal([]byte(machine.Spec.Volumes[0].CloudInitNoCloud.UserData), &config); err != nil {
+			t.Fatal(err)
+		}
+		var want []neighbor.GuestPort
+		models := []string{"virtio"}
+		if spec.Kind == v1alpha1.NeighborNetwork {
+			for _, end := range []plan.End{p.Neighbors[i].Network.West, p.Neighbors[i].Network.East} {
+				want = append(want, neighbor.GuestPort{Name: end.Interface, MAC: end.MAC, MTUBytes: end.MTUBytes})
+				models = append(models, "e1000")
+			}
+		}
+		if diff := cmp.Diff(want, config.Ports, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", spec.Name, diff)
+		}
+		var got []string
+		for _, nic := range machine.Spec.Domain.Devices.Interfaces {
+			got = append(got, nic.Model)
+		}
+		if diff := cmp.Diff(models, got); diff != "" {
+			t.Errorf("%s: %s", spec.Name, diff)
+		}
+		disks := machine.Spec.Domain.Devices.Disks
+		if hasScratch := len(disks) == 2 && disks[1].Serial == neighbor.ScratchSerial; hasScratch != (spec.Kind == v1alpha1.NeighborDisk) {
+			t.Errorf("%s has the disks %+v", spec.Name, disks)
+		}
+		if firmware := machine.Spec.Domain.Firmware; firmware.KernelBoot.Container.Image != "registry.example/neighbor-guest:v1" {
+			t.Errorf("%s boots %+v", spec.Name, firmware)
+		}
+	}
+}
 
 // neighbors are one of each kind.
 func neighbors() plan.Input {
@@ -35,7 +100,8 @@ func neighbors() plan.Input {
 func TestNeighborRights(t *testing.T) {
 	in := neighbors()
 	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
-	for i, pod := range chain.Neighbors(mustMake(t, in)) {
+	for i, n := range chain.Neighbors(mustMake(t, in)) {
+		pod := n.Pod
 		if problems := validation.IsDNS1123Label(pod.Name); len(problems) > 0 {
 			t.Errorf("%q: %v", pod.Name, problems)
 		}

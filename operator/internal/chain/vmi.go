@@ -70,16 +70,46 @@ func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
 	}
 }
 
-// machine is a VirtualMachineInstance and not a VirtualMachine: one that ends
-// must stay as it ended, because figures from before and after a restart do not
-// belong together. KubeVirt puts its labels and annotations on the launcher's
-// pod, so what holds for functions' pods holds for that one.
+// machine is a function's.
 func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
 	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
 	shape := function.Machine
-	spec := kubevirtv1.VirtualMachineInstanceSpec{
+	spec := machineSpec(p, shape, function.Tolerations)
+	spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, machineInterfaces(p, function)...)
+	spec.Domain.Devices.HostDevices = machineDevices(p, function)
+	spec.Networks = append(spec.Networks, machineNetworks(p, function)...)
+	spec.Volumes = []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
+		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
+	}}}
+	boot(p, function, &spec)
+	if function.Config.Gateway != nil {
+		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, virtioDisk(volumeKeys))
+		spec.Volumes = append(spec.Volumes, kubevirtv1.Volume{Name: volumeKeys, VolumeSource: kubevirtv1.VolumeSource{
+			Secret: &kubevirtv1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), VolumeLabel: labelKeys},
+		}})
+	}
+	return instance(meta, spec)
+}
+
+// instance is a VirtualMachineInstance and not a VirtualMachine: one that ends
+// must stay as it ended, because figures from before and after a restart do not
+// belong together. KubeVirt puts its labels and annotations on the launcher's
+// pod, so what holds for the pods of its component holds for that one.
+func instance(meta metav1.ObjectMeta, spec kubevirtv1.VirtualMachineInstanceSpec) *kubevirtv1.VirtualMachineInstance {
+	return &kubevirtv1.VirtualMachineInstance{
+		TypeMeta:   metav1.TypeMeta{APIVersion: kubevirtv1.GroupVersion.String(), Kind: kubevirtv1.VirtualMachineInstanceGroupVersionKind.Kind},
+		ObjectMeta: meta,
+		Spec:       spec,
+	}
+}
+
+// machineSpec is what every machine of a run has: its processors and memory, a
+// disk of its configuration, and a NIC on the pod network, on which it says that
+// it is ready.
+func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Toleration) kubevirtv1.VirtualMachineInstanceSpec {
+	return kubevirtv1.VirtualMachineInstanceSpec{
 		Affinity:                      onNode(p.DeviceNode),
-		Tolerations:                   function.Tolerations,
+		Tolerations:                   tolerations,
 		TerminationGracePeriodSeconds: new(int64(functionGrace)),
 		// A machine that moves in the middle of a trial spoils it.
 		EvictionStrategy: new(kubevirtv1.EvictionStrategyNone),
@@ -89,8 +119,7 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 			Resources: machineResources(shape),
 			Devices: kubevirtv1.Devices{
 				Disks:                      []kubevirtv1.Disk{virtioDisk(volumeConfig)},
-				Interfaces:                 machineInterfaces(p, function),
-				HostDevices:                machineDevices(p, function),
+				Interfaces:                 []kubevirtv1.Interface{managementInterface()},
 				NetworkInterfaceMultiQueue: new(shape.Queues > 1),
 				Rng:                        &kubevirtv1.Rng{},
 				AutoattachGraphicsDevice:   new(false),
@@ -102,47 +131,40 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 				DisableHotplug: true,
 			},
 		},
-		Networks: machineNetworks(p, function),
-		Volumes: []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
-			CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
-		}}},
+		Networks:       []kubevirtv1.Network{{Name: networkManagement, NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}}},
 		ReadinessProbe: machineProbe(),
-	}
-	boot(p, function, &spec)
-	if function.Config.Gateway != nil {
-		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, virtioDisk(volumeKeys))
-		spec.Volumes = append(spec.Volumes, kubevirtv1.Volume{Name: volumeKeys, VolumeSource: kubevirtv1.VolumeSource{
-			Secret: &kubevirtv1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), VolumeLabel: labelKeys},
-		}})
-	}
-	return &kubevirtv1.VirtualMachineInstance{
-		TypeMeta:   metav1.TypeMeta{APIVersion: kubevirtv1.GroupVersion.String(), Kind: kubevirtv1.VirtualMachineInstanceGroupVersionKind.Kind},
-		ObjectMeta: meta,
-		Spec:       spec,
 	}
 }
 
-// boot sets what the machine starts from. KubeVirt takes one pull secret for an
-// image, so the first counts.
+// boot sets what the machine starts from.
 func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineInstanceSpec) {
-	secret := ""
-	if len(p.ImagePullSecrets) > 0 {
-		secret = p.ImagePullSecrets[0]
-	}
 	if function.Machine.Boot == v1alpha1.BootDisk {
 		spec.Domain.Devices.Disks = append([]kubevirtv1.Disk{virtioDisk(volumeDisk)}, spec.Domain.Devices.Disks...)
 		spec.Volumes = append([]kubevirtv1.Volume{{Name: volumeDisk, VolumeSource: kubevirtv1.VolumeSource{
-			ContainerDisk: &kubevirtv1.ContainerDiskSource{Image: function.Image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: secret},
+			ContainerDisk: &kubevirtv1.ContainerDiskSource{Image: function.Image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: onePullSecret(p)},
 		}}}, spec.Volumes...)
 		return
 	}
-	spec.Domain.Firmware = &kubevirtv1.Firmware{KernelBoot: &kubevirtv1.KernelBoot{
+	spec.Domain.Firmware = kernelOf(p, function.Image)
+}
+
+// kernelOf boots the kernel of a guest's image.
+func kernelOf(p *plan.Plan, image string) *kubevirtv1.Firmware {
+	return &kubevirtv1.Firmware{KernelBoot: &kubevirtv1.KernelBoot{
 		KernelArgs: guestArguments,
 		Container: &kubevirtv1.KernelBootContainer{
-			Image: function.Image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: secret,
+			Image: image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: onePullSecret(p),
 			KernelPath: guestKernel, InitrdPath: guestInitrd,
 		},
 	}}
+}
+
+// onePullSecret is the first, or "": KubeVirt takes one for an image.
+func onePullSecret(p *plan.Plan) string {
+	if len(p.ImagePullSecrets) == 0 {
+		return ""
+	}
+	return p.ImagePullSecrets[0]
 }
 
 func virtioDisk(name string) kubevirtv1.Disk { return diskOn(kubevirtv1.DiskBusVirtio, name) }
@@ -188,22 +210,34 @@ func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
 		}
 	}
 	return kubevirtv1.ResourceRequirements{Requests: corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewMilliQuantity(plan.SharedMilliCPU*int64(shape.VCPUs), resource.DecimalSI),
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(shape.RequestMilliCPU(), resource.DecimalSI),
 		corev1.ResourceMemory: memory,
 	}}
 }
 
-// machineInterfaces are the NICs in the guest's order on the bus: management,
-// west, east. The traffic ports are bound to their networks by a bridge in the
-// launcher's pod, so that the guest has the port's MAC address; or they are
-// virtual functions of the node, of which KubeVirt itself requests what the
-// network's annotation names.
-func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
-	interfaces := []kubevirtv1.Interface{{
+// managementInterface comes first on the guest's bus.
+func managementInterface() kubevirtv1.Interface {
+	return kubevirtv1.Interface{
 		Name: networkManagement, Model: kubevirtv1.VirtIO,
 		InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Masquerade: &kubevirtv1.InterfaceMasquerade{}},
 		Ports:                  []kubevirtv1.Port{{Name: "http", Protocol: string(corev1.ProtocolTCP), Port: portHTTP}},
-	}}
+	}
+}
+
+// bridgedInterface is a port that is bound to its network by a bridge in the
+// launcher's pod, so that the guest has the port's MAC address.
+func bridgedInterface(end plan.End, attachment v1alpha1.Attachment) kubevirtv1.Interface {
+	return kubevirtv1.Interface{
+		Name: end.Interface, Model: NICModel(attachment), MacAddress: end.MAC,
+		InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}},
+	}
+}
+
+// machineInterfaces are the traffic ports in the guest's order on the bus, west
+// before east: bridged, or virtual functions of the node, of which KubeVirt
+// itself requests what the network's annotation names.
+func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
+	var interfaces []kubevirtv1.Interface
 	for _, end := range p.PortsOf(function.Name) {
 		if end.PassedThrough() {
 			continue
@@ -215,10 +249,7 @@ func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interf
 			})
 			continue
 		}
-		interfaces = append(interfaces, kubevirtv1.Interface{
-			Name: end.Interface, Model: NICModel(attachmentOf(function, end)), MacAddress: end.MAC,
-			InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}},
-		})
+		interfaces = append(interfaces, bridgedInterface(end, attachmentOf(function, end)))
 	}
 	return interfaces
 }
@@ -231,17 +262,21 @@ func attachmentOf(function plan.Function, end plan.End) v1alpha1.Attachment {
 }
 
 func machineNetworks(p *plan.Plan, function plan.Function) []kubevirtv1.Network {
-	networks := []kubevirtv1.Network{{Name: networkManagement, NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}}}
+	var networks []kubevirtv1.Network
 	for _, end := range p.PortsOf(function.Name) {
 		if end.PassedThrough() {
 			continue
 		}
-		networks = append(networks, kubevirtv1.Network{
-			Name:          end.Interface,
-			NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: end.Network}},
-		})
+		networks = append(networks, multusNetwork(end))
 	}
 	return networks
+}
+
+func multusNetwork(end plan.End) kubevirtv1.Network {
+	return kubevirtv1.Network{
+		Name:          end.Interface,
+		NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: end.Network}},
+	}
 }
 
 // machineDevices are whole NICs, west before east.

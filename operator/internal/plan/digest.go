@@ -94,7 +94,7 @@ func digest(p *Plan) string {
 		e.Segments = append(e.Segments, [2]port{portAt(segment.West), portAt(segment.East)})
 	}
 	for _, neighbor := range p.Neighbors {
-		e.Neighbors = append(e.Neighbors, beside{neighbor.Image, neighbor.Resources})
+		e.Neighbors = append(e.Neighbors, beside{neighbor.Image, neighbor.Resources, neighbor.Machine, neighbor.Attachment})
 	}
 	for _, endpoint := range p.Endpoints {
 		e.Endpoints = append(e.Endpoints, end{endpoint.Image, endpoint.Resources, portAt(endpoint.Port)})

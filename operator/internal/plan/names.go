@@ -77,7 +77,7 @@ func (n Names) Keys(function string) string { return n.Base + "-keys-" + functio
 // east, and of the ConfigMap beside it.
 func (n Names) Endpoint(end string) string { return n.Base + "-tcp-" + end }
 
-// Neighbor is the name of a neighbour's Pod.
+// Neighbor is the name of a neighbour's Pod or VirtualMachineInstance.
 func (n Names) Neighbor(name string) string { return n.Base + "-nb-" + name }
 
 // network is a NetworkAttachmentDefinition's: one for each end of each segment.

@@ -25,6 +25,12 @@ const (
 	// and each worker take beside the memory that they load.
 	agentMemoryBytes  = 96 << 20
 	workerMemoryBytes = 24 << 20
+	// guestMemoryBytes are those of a neighbour's guest before it loads: its kernel,
+	// the initial file system, and the agent. It boots with 192 MiB, and not with 160.
+	guestMemoryBytes = 256 << 20
+	// guestShare of what a Memory neighbour loads is the guest's page tables and
+	// what its kernel keeps free.
+	guestShare = 32
 	// leastMTUBytes of a neighbour's port.
 	leastMTUBytes = 1500
 )
@@ -34,18 +40,26 @@ var (
 	defaultNeighborDisk   = resource.MustParse("256Mi")
 )
 
-// Neighbor is a pod that loads the device's node beside the chain.
+// Neighbor is a pod or a virtual machine that loads the device's node beside the chain.
 type Neighbor struct {
 	// Load is what its agent is told.
 	Load        measure.NeighborLoad `json:"load"`
 	Image       string               `json:"image"`
 	Resources   Resources            `json:"resources"`
 	Tolerations []corev1.Toleration  `json:"tolerations,omitempty"`
-	// ScratchBytes bound the folder that it may write to.
+	// ScratchBytes bound the folder that it may write to; of a virtual machine they
+	// are its disk's, which only a Disk neighbour has.
 	ScratchBytes int64 `json:"scratchBytes"`
 	// Network joins a Network neighbour's two ports; nil for any other.
 	Network *Segment `json:"network,omitempty"`
+	// Machine is nil for a pod.
+	Machine *Machine `json:"machine,omitempty"`
+	// Attachment of a machine's ports; empty for a pod's.
+	Attachment v1alpha1.Attachment `json:"attachment,omitempty"`
 }
+
+// IsMachine says that the neighbour is a virtual machine.
+func (n *Neighbor) IsMachine() bool { return n.Machine != nil }
 
 // neighborsOf are the run's, in its order.
 func neighborsOf(in Input) []Neighbor {
@@ -102,12 +116,45 @@ func neighborOf(in Input, index int) Neighbor {
 		}
 		neighbor.Network = neighborNetwork(in, index, load.FrameBytes)
 	}
+	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
+		neighborInMachine(&neighbor, spec, int32(threads), in.Defaults)
+		return neighbor
+	}
 	if spec.CPU != nil {
 		neighbor.Resources.RequestMilliCPU = spec.CPU.MilliValue()
 	}
 	// Kubernetes wants no limit below the request.
 	neighbor.Resources.LimitMilliCPU = max(threads*1000+agentMilliCPU, neighbor.Resources.RequestMilliCPU)
 	return neighbor
+}
+
+// neighborInMachine makes a neighbour a virtual machine, with a vCPU for each of
+// its threads. It shares the node's cores, as a tenant's does.
+func neighborInMachine(n *Neighbor, spec v1alpha1.Neighbor, threads int32, defaults Defaults) {
+	memory := n.Resources.MemoryBytes - agentMemoryBytes + guestMemoryBytes
+	if spec.Kind == v1alpha1.NeighborMemory {
+		memory += n.Load.Bytes / guestShare
+	}
+	n.Image = defaults.NeighborGuestImage
+	n.Machine = &Machine{
+		VCPUs:        threads,
+		MemoryBytes:  wholePages(memory, ""),
+		Queues:       1,
+		CPUPlacement: v1alpha1.CPUPlacementShared,
+		NUMA:         v1alpha1.NUMANone,
+		Realtime:     v1alpha1.RealtimeDisabled,
+		Boot:         v1alpha1.BootKernel,
+	}
+	if spec.CPU != nil {
+		n.Machine.WeightMilliCPU = spec.CPU.MilliValue()
+	}
+	n.Resources = n.Machine.requests()
+	if spec.Kind != v1alpha1.NeighborDisk {
+		n.ScratchBytes = 0
+	}
+	if spec.Kind == v1alpha1.NeighborNetwork {
+		n.Attachment = cmp.Or(spec.Attachment, v1alpha1.AttachmentVirtio)
+	}
 }
 
 func bytesOf(asked *resource.Quantity, otherwise resource.Quantity) int64 {
@@ -161,6 +208,8 @@ func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
 
 // beside is a neighbour as a figure depends on it; what it does stands in the instructions.
 type beside struct {
-	Image     string    `json:"image"`
-	Resources Resources `json:"resources"`
+	Image      string              `json:"image"`
+	Resources  Resources           `json:"resources"`
+	Machine    *Machine            `json:"machine,omitempty"`
+	Attachment v1alpha1.Attachment `json:"attachment,omitempty"`
 }

@@ -64,6 +64,65 @@ func TestNeighbors(t *testing.T) {
 	}
 }
 
+// neighborMachines are those of neighborInput, as virtual machines.
+func neighborMachines() plan.Input {
+	in := neighborInput()
+	in.KubeVirt = true
+	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
+	for i := range in.Run.Spec.Neighbors {
+		in.Run.Spec.Neighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
+	}
+	in.Run.Spec.Neighbors[4].Attachment = v1alpha1.AttachmentE1000e
+	return in
+}
+
+// A neighbour that is a virtual machine has a vCPU for each of its threads, what
+// its guest needs beside its load, and the same load.
+func TestNeighborMachines(t *testing.T) {
+	p, pods := mustMake(t, neighborMachines()), mustMake(t, neighborInput())
+	if diff := cmp.Diff(pods.Instructions.Neighbors, p.Instructions.Neighbors); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []struct {
+		vcpus      int32
+		milliCPU   int64
+		attachment v1alpha1.Attachment
+		scratch    bool
+	}{
+		{2, 200, "", false}, {1, 100, "", false}, {1, 50, "", true},
+		{2, 200, v1alpha1.AttachmentVirtio, false}, {1, 100, v1alpha1.AttachmentE1000e, false},
+	} {
+		n := p.Neighbors[i]
+		least := n.Load.Bytes
+		if n.Load.Kind != "Memory" {
+			least = 0
+		}
+		if !n.IsMachine() || n.Machine.VCPUs != want.vcpus || n.Machine.RequestMilliCPU() != want.milliCPU || n.Attachment != want.attachment || n.ScratchBytes > 0 != want.scratch {
+			t.Errorf("%+v with %+v", n, n.Machine)
+		}
+		// 192 MiB boot; more than half a gibibyte beside the load would be waste.
+		if beside := n.Machine.MemoryBytes - least; beside < 192<<20 || beside > 512<<20 || n.Resources.MemoryBytes <= n.Machine.MemoryBytes {
+			t.Errorf("%s has %d bytes beside its load and requests %+v", n.Load.Name, beside, n.Resources)
+		}
+		if n.Image != "registry.example/neighbor-guest:v1" || n.Resources.RequestMilliCPU <= want.milliCPU {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
+	in := neighborMachines()
+	in.KubeVirt = false
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonKubeVirtNotInstalled || !strings.Contains(err.Error(), `neighbour "cpu" is a virtual machine`) || !strings.Contains(err.Error(), "spec.neighbors") {
+		t.Errorf("got %v", err)
+	}
+	in = neighborMachines()
+	delete(in.Nodes[0].Labels, "kubevirt.io/schedulable")
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonNoMatchingNode || !strings.Contains(err.Error(), "kubevirt.io/schedulable") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Ports of neighbours have MAC addresses and bridges of their own.
 func TestNeighborsPorts(t *testing.T) {
 	in := neighborInput()
@@ -98,10 +157,17 @@ func TestNeighborsAreInTheDigest(t *testing.T) {
 	compared, image := neighborInput(), neighborInput()
 	compared.Run.Spec.Measurements.Neighbors = v1alpha1.NeighborsWithAndWithout
 	image.Defaults.NeighborImage = "registry.example/neighbor:v2"
+	guest, card := neighborMachines(), neighborMachines()
+	guest.Defaults.NeighborGuestImage = "registry.example/neighbor-guest:v2"
+	card.Run.Spec.Neighbors[3].Attachment = v1alpha1.AttachmentE1000
+	machines := mustMake(t, neighborMachines()).Digest
+	if mustMake(t, guest).Digest == machines || mustMake(t, card).Digest == machines {
+		t.Error("the digest does not depend on a machine's image or card")
+	}
 	if mustMake(t, again).Digest != beside.Digest {
 		t.Error("the digest depends on the run's name")
 	}
-	for name, other := range map[string]*plan.Plan{"none": bare, "compared": mustMake(t, compared), "image": mustMake(t, image)} {
+	for name, other := range map[string]*plan.Plan{"none": bare, "compared": mustMake(t, compared), "image": mustMake(t, image), "machines": mustMake(t, neighborMachines())} {
 		if other.Digest == beside.Digest {
 			t.Errorf("%s: the digests are equal", name)
 		}

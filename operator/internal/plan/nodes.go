@@ -42,7 +42,7 @@ func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memor
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
 	found, err := matchingNodes(in)
 	if err == nil {
-		found, err = found.forMachines(p.Functions)
+		found, err = found.forMachines(p.machines())
 	}
 	if err != nil {
 		return nil, nil, err

@@ -77,8 +77,10 @@ type Defaults struct {
 	GuestImage string
 	// EndpointImage runs the ends of TCP connections.
 	EndpointImage string
-	// NeighborImage runs the neighbours.
-	NeighborImage string
+	// NeighborImage runs the neighbours, NeighborGuestImage is what those boot from
+	// that are virtual machines.
+	NeighborImage      string
+	NeighborGuestImage string
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string

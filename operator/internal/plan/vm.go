@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,18 +13,21 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// Machine is the virtual machine that a function runs in.
+// Machine is the virtual machine that a function or a neighbour runs in.
 type Machine struct {
 	VCPUs       int32 `json:"vcpus"`
 	MemoryBytes int64 `json:"memoryBytes"`
 	// Queues is the number of queue pairs of each Virtio port.
 	Queues       int32                 `json:"queues"`
 	CPUPlacement v1alpha1.CPUPlacement `json:"cpuPlacement"`
-	NUMA         v1alpha1.NUMAPolicy   `json:"numa"`
-	Hugepages    v1alpha1.HugepageSize `json:"hugepages,omitempty"`
-	Realtime     v1alpha1.Realtime     `json:"realtime"`
-	Boot         v1alpha1.Boot         `json:"boot"`
-	OnDifference v1alpha1.OnDifference `json:"onDifference,omitempty"`
+	// WeightMilliCPU is what all vCPUs that share their cores request together; 0
+	// is SharedMilliCPU for each.
+	WeightMilliCPU int64                 `json:"weightMilliCPU,omitempty"`
+	NUMA           v1alpha1.NUMAPolicy   `json:"numa"`
+	Hugepages      v1alpha1.HugepageSize `json:"hugepages,omitempty"`
+	Realtime       v1alpha1.Realtime     `json:"realtime"`
+	Boot           v1alpha1.Boot         `json:"boot"`
+	OnDifference   v1alpha1.OnDifference `json:"onDifference,omitempty"`
 	// Custom is the user's own machine; nil for a reference function.
 	Custom *Custom `json:"custom,omitempty"`
 }
@@ -33,6 +38,14 @@ func (m *Machine) Dedicated() bool { return m.CPUPlacement != v1alpha1.CPUPlacem
 // Isolated says that QEMU's own threads have a core too.
 func (m *Machine) Isolated() bool {
 	return m.CPUPlacement == v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator
+}
+
+// RequestMilliCPU is what the vCPUs request.
+func (m *Machine) RequestMilliCPU() int64 {
+	if m.Dedicated() {
+		return int64(m.VCPUs) * 1000
+	}
+	return cmp.Or(m.WeightMilliCPU, int64(m.VCPUs)*SharedMilliCPU)
 }
 
 // IsMachine says that the function runs in a virtual machine.
@@ -120,12 +133,11 @@ func queuesOf(spec *v1alpha1.NetworkFunction, platform v1alpha1.Platform) int32 
 // hugepages is counted apart.
 func (m *Machine) requests() Resources {
 	r := Resources{
-		RequestMilliCPU: int64(m.VCPUs) * SharedMilliCPU,
+		RequestMilliCPU: m.RequestMilliCPU(),
 		MemoryBytes:     m.MemoryBytes/pagetableShare + launcherBytes + (int64(m.VCPUs)+1)*threadBytes,
 	}
 	beside := consoleAndImage
 	if m.Dedicated() {
-		r.RequestMilliCPU = int64(m.VCPUs) * 1000
 		r.MemoryBytes += guaranteedBytes
 		beside = consoleAndImageGuaranteed
 	}
@@ -140,13 +152,24 @@ func (m *Machine) requests() Resources {
 	return r
 }
 
-// checkKubeVirt wants KubeVirt where the chain has a virtual machine.
+// checkKubeVirt wants KubeVirt where a function or a neighbour is a virtual machine.
 func checkKubeVirt(in Input) error {
+	if in.KubeVirt {
+		return nil
+	}
+	lacking := func(what, name, field string) error {
+		return fail(v1alpha1.ReasonKubeVirtNotInstalled,
+			fmt.Sprintf("install KubeVirt on the cluster and apply the run under a new name, or set the %s's runtime to Pod in the run's %s", what, field),
+			"%s %q is a virtual machine, but the cluster does not know the kind VirtualMachineInstance of kubevirt.io/v1", what, name)
+	}
 	for _, function := range in.Run.Spec.Chain {
-		if function.Runtime == v1alpha1.RuntimeVirtualMachine && !in.KubeVirt {
-			return fail(v1alpha1.ReasonKubeVirtNotInstalled,
-				"install KubeVirt on the cluster and apply the run under a new name, or set the function's runtime to Pod in the run's spec.chain",
-				"function %q is a virtual machine, but the cluster does not know the kind VirtualMachineInstance of kubevirt.io/v1", function.Name)
+		if function.Runtime == v1alpha1.RuntimeVirtualMachine {
+			return lacking("function", function.Name, "spec.chain")
+		}
+	}
+	for _, neighbor := range in.Run.Spec.Neighbors {
+		if neighbor.Runtime == v1alpha1.RuntimeVirtualMachine {
+			return lacking("neighbour", neighbor.Name, "spec.neighbors")
 		}
 	}
 	return nil
@@ -157,9 +180,25 @@ func hugepagesOf(size v1alpha1.HugepageSize) corev1.ResourceName {
 	return corev1.ResourceName(corev1.ResourceHugePagesPrefix + string(size))
 }
 
-// forMachines keeps the nodes on which KubeVirt runs the chain's machines.
-func (c candidates) forMachines(functions []Function) (candidates, error) {
-	labels := machineLabels(functions)
+// machines are those of the chain and of its neighbours.
+func (p *Plan) machines() []*Machine {
+	var found []*Machine
+	for _, f := range p.Functions {
+		if f.IsMachine() {
+			found = append(found, f.Machine)
+		}
+	}
+	for _, n := range p.Neighbors {
+		if n.IsMachine() {
+			found = append(found, n.Machine)
+		}
+	}
+	return found
+}
+
+// forMachines keeps the nodes on which KubeVirt runs the run's machines.
+func (c candidates) forMachines(machines []*Machine) (candidates, error) {
+	labels := machineLabels(machines)
 	if labels == nil {
 		return c, nil
 	}
@@ -167,13 +206,13 @@ func (c candidates) forMachines(functions []Function) (candidates, error) {
 		c = c.keepDevices(func(n *corev1.Node) bool { return wanted.matches(n) })
 		if len(c.devices) == 0 {
 			return c, fail(v1alpha1.ReasonNoMatchingNode, wanted.remedy,
-				"the chain has a virtual machine, but no node that spec.deviceUnderTest.nodeSelector of the testbed matches has the label %s", wanted)
+				"the run has a virtual machine, but no node that spec.deviceUnderTest.nodeSelector of the testbed matches has the label %s", wanted)
 		}
 	}
 	pages := map[corev1.ResourceName]int64{}
-	for _, f := range functions {
-		if f.IsMachine() && f.Machine.Hugepages != "" {
-			pages[hugepagesOf(f.Machine.Hugepages)] += f.Machine.MemoryBytes
+	for _, m := range machines {
+		if m.Hugepages != "" {
+			pages[hugepagesOf(m.Hugepages)] += m.MemoryBytes
 		}
 	}
 	for _, size := range []v1alpha1.HugepageSize{"2Mi", "1Gi"} {
@@ -220,19 +259,16 @@ func (l nodeLabel) matches(node *corev1.Node) bool {
 	})
 }
 
-// machineLabels are what KubeVirt's scheduling asks of the node of the chain's
+// machineLabels are what KubeVirt's scheduling asks of the node of the run's
 // machines; nil where there is none.
-func machineLabels(functions []Function) []nodeLabel {
-	var machines, dedicated, realtime bool
-	for _, f := range functions {
-		if f.IsMachine() {
-			machines = true
-			dedicated = dedicated || f.Machine.Dedicated()
-			realtime = realtime || f.Machine.Realtime == v1alpha1.RealtimeEnabled
-		}
-	}
-	if !machines {
+func machineLabels(machines []*Machine) []nodeLabel {
+	if len(machines) == 0 {
 		return nil
+	}
+	var dedicated, realtime bool
+	for _, m := range machines {
+		dedicated = dedicated || m.Dedicated()
+		realtime = realtime || m.Realtime == v1alpha1.RealtimeEnabled
 	}
 	labels := []nodeLabel{{[]string{kubevirtv1.NodeSchedulable}, "true", "KubeVirt's virt-handler sets it where it runs: look at its pods, and at the placement in the KubeVirt resource"}}
 	if dedicated {

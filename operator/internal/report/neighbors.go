@@ -13,7 +13,7 @@ func neighborSection(doc Document) section {
 		return section{}
 	}
 	s := section{title: "Neighbours: what they did beside the trials", columns: []column{
-		left("Neighbour"), left("Kind"), number("Trials"), number("CPU asked"), number("CPU taken"),
+		left("Neighbour"), left("Kind"), left("Runtime"), number("Trials"), number("CPU asked"), number("CPU taken"),
 		number("kfps asked"), number("kfps sent"), number("kfps received"), left("stress-ng, operations/s"),
 	}}
 	for _, n := range doc.Neighbors.Loads {
@@ -22,7 +22,7 @@ func neighborSection(doc Document) section {
 			stressors = append(stressors, fmt.Sprintf("%s %d", stressor.Name, stressor.OperationsPerSecond))
 		}
 		s.rows = append(s.rows, []string{
-			n.Name, string(n.Kind), count(n.Trials), known(n.IntendedMilliCPU, cpus), known(n.MilliCPU, cpus),
+			n.Name, string(n.Kind), orNone(string(n.Runtime)), count(n.Trials), known(n.IntendedMilliCPU, cpus), known(n.MilliCPU, cpus),
 			known(n.IntendedFramesPerSecond, kiloFrames), known(n.SentFramesPerSecond, kiloFrames), known(n.ReceivedFramesPerSecond, kiloFrames),
 			orNone(strings.Join(stressors, ", ")),
 		})

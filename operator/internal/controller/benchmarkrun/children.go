@@ -80,7 +80,12 @@ func podsOf(p *plan.Plan) []*corev1.Pod {
 	for _, end := range chain.Endpoints(p) {
 		pods = append(pods, end.Pod)
 	}
-	return append(pods, chain.Neighbors(p)...)
+	for _, neighbor := range chain.Neighbors(p) {
+		if neighbor.Pod != nil {
+			pods = append(pods, neighbor.Pod)
+		}
+	}
+	return pods
 }
 
 // tried are the objects that admission may refuse for good: the run's pods and
@@ -93,6 +98,11 @@ func tried(p *plan.Plan) []client.Object {
 	for _, function := range chain.Functions(p) {
 		if function.Machine != nil {
 			objects = append(objects, function.Machine)
+		}
+	}
+	for _, neighbor := range chain.Neighbors(p) {
+		if neighbor.Machine != nil {
+			objects = append(objects, neighbor.Machine)
 		}
 	}
 	return objects

@@ -53,7 +53,7 @@ func (s *scope) sources() measure.Sources {
 			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Guest: chain.GuestName(s.plan, f)})
 			continue
 		}
-		if address := addressOf(s.answering(f.Name), chain.PortStatus); address != "" {
+		if address := addressOf(s.answering(s.names.Function(f.Name)), chain.PortStatus); address != "" {
 			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Address: address, Guest: chain.GuestName(s.plan, f)})
 		}
 	}
@@ -64,15 +64,16 @@ func (s *scope) sources() measure.Sources {
 	return out
 }
 
-// answering is the pod that answers for a function: its own, or the one in which
-// KubeVirt runs its virtual machine and hands its ports on; nil without one.
-func (s *scope) answering(function string) *corev1.Pod {
-	if pod := s.function(function); pod != nil {
+// answering is the pod that answers for a function or a neighbour: its own, or
+// the one in which KubeVirt runs the virtual machine of that name and hands its
+// ports on; nil without one.
+func (s *scope) answering(name string) *corev1.Pod {
+	if pod := s.pod(name); pod != nil {
 		return pod
 	}
 	for i := range s.functions {
 		owner := metav1.GetControllerOf(&s.functions[i])
-		if owner != nil && owner.Kind == "VirtualMachineInstance" && owner.Name == s.names.Function(function) {
+		if owner != nil && owner.Kind == "VirtualMachineInstance" && owner.Name == name {
 			return &s.functions[i]
 		}
 	}

@@ -18,32 +18,41 @@ import (
 // containerCompute is the launcher's container in which QEMU runs.
 const containerCompute = "compute"
 
+// inside is what a virtual machine is there for, and the reasons of one that does
+// not start, and of one that runs and is not ready.
+type inside struct{ what, notStarted, notReady string }
+
+var (
+	functionInside = inside{"function", v1alpha1.ReasonMachineNotStarted, v1alpha1.ReasonChainNotReady}
+	neighborInside = inside{"neighbour", v1alpha1.ReasonNeighborNotStarted, v1alpha1.ReasonNeighborNotStarted}
+)
+
 // diagnoseMachineStart says why a virtual machine is not ready yet, or nil when
 // it is. bound is how long it may take from its creation; launcher is its pod,
 // nil where KubeVirt has made none.
-func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration) *trouble {
+func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, of inside) *trouble {
 	at := machine.CreationTimestamp.Add(bound)
 	phase := machine.Status.Phase
 	switch {
 	case machineEnded(machine):
-		return &trouble{reason: v1alpha1.ReasonMachineNotStarted,
+		return &trouble{reason: of.notStarted,
 			message: sentence("virtual machine %q ended before it was ready: %s", machine.Name, machineEnding(machine, launcher))}
 	case isReady(machine) && machine.DeletionTimestamp.IsZero() && reported(machine):
 		return nil
 	case isReady(machine) && machine.DeletionTimestamp.IsZero():
-		return &trouble{v1alpha1.ReasonMachineNotStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
+		return &trouble{of.notStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
 	case launcher == nil:
-		return &trouble{v1alpha1.ReasonMachineNotStarted,
+		return &trouble{of.notStarted,
 			sentence("virtual machine %q has no pod yet: %s", machine.Name, cmp.Or(unsynchronized(machine), "KubeVirt's virt-controller has not said why; look at its pods")), at}
 	case phase == kubevirtv1.Running:
 		ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
-		return &trouble{v1alpha1.ReasonChainNotReady,
-			sentence("virtual machine %q runs, and the function in it is not ready: %s", machine.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+		return &trouble{of.notReady,
+			sentence("virtual machine %q runs, and the %s in it is not ready: %s", machine.Name, of.what, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 	}
 	if t := diagnoseLauncher(launcher, at); t != nil {
 		return t
 	}
-	return &trouble{v1alpha1.ReasonMachineNotStarted,
+	return &trouble{of.notStarted,
 		sentence("virtual machine %q does not start (phase %s): %s", machine.Name, cmp.Or(string(phase), "unknown"),
 			cmp.Or(unsynchronized(machine), "its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node")), at}
 }
@@ -138,11 +147,12 @@ func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported says that KubeVirt has told what the machine became. Of devices of
-// the node that its guest has, it knows nothing without an agent in there.
+// reported says that KubeVirt has told what the machine became, of the ports that
+// it has. Of devices of the node that its guest has, KubeVirt knows nothing
+// without an agent in there.
 func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
-		if model := chain.ModelOf(machine, port); model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
+		if model := chain.ModelOf(machine, port); model == "" || model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
 			continue
 		}
 		if nic := nicStatus(machine, port); nic == nil || nic.MAC == "" {

@@ -46,6 +46,11 @@ func nics(m *kubevirtv1.VirtualMachineInstance) {
 	}
 }
 
+// withPorts was asked for both ports.
+func withPorts(m *kubevirtv1.VirtualMachineInstance) {
+	m.Spec.Domain.Devices.Interfaces = []kubevirtv1.Interface{{Name: "west", Model: "virtio"}, {Name: "east", Model: "virtio"}}
+}
+
 func serves(m *kubevirtv1.VirtualMachineInstance) {
 	phase(kubevirtv1.Running)(m)
 	nics(m)
@@ -83,7 +88,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		at       time.Time
 	}{
 		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
-		"ready, NICs not reported": {testMachine("m", says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
+		"ready, NICs not reported": {testMachine("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
 			v1alpha1.ReasonMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
 		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
@@ -114,7 +119,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := diagnoseMachineStart(test.machine, test.launcher, bound)
+			got := diagnoseMachineStart(test.machine, test.launcher, bound, functionInside)
 			if test.reason == "" {
 				if got != nil {
 					t.Fatalf("got %+v for a healthy machine", got)
@@ -227,7 +232,7 @@ func TestSilentMachine(t *testing.T) {
 		s.machines = []kubevirtv1.VirtualMachineInstance{*machine}
 	}
 	s := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), own)
-	if name := s.failedMachine(); name != "two" {
+	if name, _ := s.failedMachine(); name != "two" {
 		t.Fatalf("the console of %q is read", name)
 	}
 	s.console = map[string]string{"two": "two login"}
@@ -237,7 +242,7 @@ func TestSilentMachine(t *testing.T) {
 		t.Errorf("%+v", got.outcome)
 	}
 	other := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready), own)
-	if name := other.failedMachine(); name != "" {
+	if name, _ := other.failedMachine(); name != "" {
 		t.Errorf("the console of %q is read for a failure of the generator", name)
 	}
 }

@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,14 +75,14 @@ func (m *Machines) reader() (client.Reader, error) {
 	return made, nil
 }
 
-// usesMachines says that a function of the chain is a virtual machine.
+// usesMachines says that a function of the chain or a neighbour is a virtual machine.
 func (s *scope) usesMachines() bool {
 	for i := range s.run.Spec.Chain {
 		if s.run.Spec.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.run.Spec.Neighbors, func(n v1alpha1.Neighbor) bool { return n.Runtime == v1alpha1.RuntimeVirtualMachine })
 }
 
 // readMachines reads the run's virtual machines, where it has any.
@@ -107,7 +108,10 @@ func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
 
 // machine is a function's virtual machine, or nil.
 func (s *scope) machine(function string) *kubevirtv1.VirtualMachineInstance {
-	wanted := s.names.Function(function)
+	return s.machineNamed(s.names.Function(function))
+}
+
+func (s *scope) machineNamed(wanted string) *kubevirtv1.VirtualMachineInstance {
 	for i := range s.machines {
 		if s.machines[i].Name == wanted {
 			return &s.machines[i]
@@ -149,8 +153,8 @@ type Console interface {
 // readConsole reads what a guest said last before the run gives it up. Without
 // it the verdict stands all the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
-	name := s.failedMachine()
-	pod := s.launcher(s.machine(name))
+	name, machine := s.failedMachine()
+	pod := s.launcher(machine)
 	if pod == nil || r.Console == nil {
 		return nil
 	}
@@ -163,13 +167,15 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// failedMachine names the function whose virtual machine ends the run now, or "".
-func (s *scope) failedMachine() string {
+// failedMachine is the virtual machine that ends the run now, or nil, and the
+// key of its console: its function's name, or its own where it is a neighbour.
+func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
 	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
-		return ""
+		return "", nil
 	}
 	if failure := s.records.failure; failure != nil {
-		return s.silentMachine(failure.Reason)
+		name := s.silentMachine(failure.Reason)
+		return name, s.machine(name)
 	}
 	for i := range s.run.Spec.Chain {
 		f := &s.run.Spec.Chain[i]
@@ -181,10 +187,16 @@ func (s *scope) failedMachine() string {
 			t = s.readyTrouble(f)
 		}
 		if t != nil && t.over(s.now) {
-			return f.Name
+			return f.Name, s.machine(f.Name)
 		}
 	}
-	return ""
+	for _, n := range s.run.Spec.Neighbors {
+		name := s.names.Neighbor(n.Name)
+		if t, _ := s.neighborStart(name); t != nil && t.over(s.now) && !s.records.chainOpen {
+			return name, s.machineNamed(name)
+		}
+	}
+	return "", nil
 }
 
 // silentMachine names the first user's own machine of a chain that no probe

@@ -1,7 +1,8 @@
 package benchmarkrun
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"slices"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,58 +11,67 @@ import (
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // maximumStressors is the API's bound of a neighbour's list.
 const maximumStressors = 4
 
-// neighbor is a neighbour's pod, or nil.
-func (s *scope) neighbor(name string) *corev1.Pod { return s.pod(s.names.Neighbor(name)) }
-
-// missingNeighbors says that a neighbour has no pod.
-func (s *scope) missingNeighbors() bool {
-	for _, n := range s.plan.Neighbors {
-		if s.neighbor(n.Load.Name) == nil {
-			return true
-		}
-	}
-	return false
+// hasNeighbor says that a neighbour has its pod or its virtual machine.
+func (s *scope) hasNeighbor(name string) bool {
+	wanted := s.names.Neighbor(name)
+	return s.pod(wanted) != nil || s.machineNamed(wanted) != nil
 }
 
-// neighborObjects are the neighbours' pods that do not exist yet.
+// missingNeighbors says that a neighbour has no object.
+func (s *scope) missingNeighbors() bool {
+	return slices.ContainsFunc(s.plan.Neighbors, func(n plan.Neighbor) bool { return !s.hasNeighbor(n.Load.Name) })
+}
+
+// neighborObjects are the neighbours' pods and virtual machines that do not exist yet.
 func neighborObjects(s *scope) []client.Object {
 	var objects []client.Object
-	for i, pod := range chain.Neighbors(s.plan) {
-		if s.neighbor(s.plan.Neighbors[i].Load.Name) == nil {
-			objects = append(objects, pod)
+	for i, neighbor := range chain.Neighbors(s.plan) {
+		if !s.hasNeighbor(s.plan.Neighbors[i].Load.Name) {
+			objects = append(objects, neighbor.Object())
 		}
 	}
 	return objects
 }
 
-// neighborTrouble is the pod whose time to start ends first among neighbours
-// that have not started, and why, or nil. One that ends later is told by the
-// measurer, in a warning.
-func (s *scope) neighborTrouble() (*trouble, *corev1.Pod) {
+// neighborTrouble is the trouble that ends first among neighbours that have not
+// started, or nil, and the object whose events say why. One that ends later is
+// told by the measurer, in a warning.
+func (s *scope) neighborTrouble() (*trouble, client.Object) {
 	var first *trouble
-	var of *corev1.Pod
+	var of client.Object
 	for _, n := range s.run.Spec.Neighbors {
-		pod := s.neighbor(n.Name)
-		if pod == nil {
-			continue
-		}
-		if t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonNeighborNotStarted); t != nil && (first == nil || t.at.Before(first.at)) {
-			first, of = t, pod
+		t, object := s.neighborStart(s.names.Neighbor(n.Name))
+		if t != nil && (first == nil || t.at.Before(first.at)) {
+			first, of = t, object
 		}
 	}
 	return first, of
+}
+
+// neighborStart is why a neighbour of that name is not ready yet, or nil.
+func (s *scope) neighborStart(name string) (*trouble, client.Object) {
+	if pod := s.pod(name); pod != nil {
+		return diagnoseStart(pod, s.startup(), v1alpha1.ReasonNeighborNotStarted), pod
+	}
+	machine := s.machineNamed(name)
+	if machine == nil {
+		return nil, nil
+	}
+	t := diagnoseMachineStart(machine, s.launcher(machine), s.startup(), neighborInside)
+	return withConsole(t, s.console[name]), s.objectOfMachine(machine)
 }
 
 // neighborSources are where the neighbours' agents listen.
 func (s *scope) neighborSources() []measure.NeighborSource {
 	var out []measure.NeighborSource
 	for _, n := range s.plan.Neighbors {
-		if address := addressOf(s.neighbor(n.Load.Name), neighbor.Port); address != "" {
+		if address := addressOf(s.answering(s.names.Neighbor(n.Load.Name)), neighbor.Port); address != "" {
 			out = append(out, measure.NeighborSource{Name: n.Load.Name, Address: address})
 		}
 	}
@@ -83,6 +93,7 @@ func (w *writer) neighbors() *v1alpha1.NeighborsReport {
 	}
 	report := w.figures.Neighbors.DeepCopy()
 	for i := range report.Loads {
+		report.Loads[i].Runtime = w.runtimeOf(report.Loads[i].Name)
 		for _, state := range w.records.neighbors {
 			if state.Name != report.Loads[i].Name {
 				continue
@@ -95,6 +106,16 @@ func (w *writer) neighbors() *v1alpha1.NeighborsReport {
 		}
 	}
 	return report
+}
+
+// runtimeOf is a neighbour's, by its name.
+func (w *writer) runtimeOf(name string) v1alpha1.Runtime {
+	for i := range w.plan.Neighbors {
+		if n := &w.plan.Neighbors[i]; n.Load.Name == name && n.IsMachine() {
+			return v1alpha1.RuntimeVirtualMachine
+		}
+	}
+	return v1alpha1.RuntimePod
 }
 
 // neighborWarnings say which neighbour ended by itself.

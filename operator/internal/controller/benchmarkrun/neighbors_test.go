@@ -1,11 +1,14 @@
 package benchmarkrun
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -22,6 +25,34 @@ func neighbors(change func(*corev1.Pod)) with {
 			s.functions = append(s.functions, pod(s.names.Neighbor("noisy"), change))
 		}
 	}
+}
+
+// neighborMachine gives the run a neighbour that is a virtual machine, and it one
+// where the changes are not nil.
+func neighborMachine(changes ...machineChange) with {
+	return func(s *scope) {
+		neighbors(nil)(s)
+		s.run.Spec.Neighbors[0].Runtime = v1alpha1.RuntimeVirtualMachine
+		s.plan.Neighbors[0].Machine = &plan.Machine{VCPUs: 1}
+		if changes == nil {
+			return
+		}
+		machine := testMachine(s.names.Neighbor("noisy"), changes...)
+		s.machines = append(s.machines, *machine)
+		s.functions = append(s.functions, pod("virt-launcher", running, initialized, ownedBy(machine), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
+	}
+}
+
+func ownedBy(machine *kubevirtv1.VirtualMachineInstance) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(machine, kubevirtv1.VirtualMachineInstanceGroupVersionKind)}
+	}
+}
+
+// servesWithoutPorts is a machine that is ready, and whose only NIC is the management's.
+func servesWithoutPorts(m *kubevirtv1.VirtualMachineInstance) {
+	serves(m)
+	m.Status.Interfaces = m.Status.Interfaces[:1]
 }
 
 // addressed gives pods their address on the pod network.
@@ -43,6 +74,12 @@ func TestDecideWithNeighbors(t *testing.T) {
 		"no image":               {scopeOf(neighbors(waiting("ErrImageNeverPull", "x"))), actFinish, v1alpha1.ReasonImageUnavailable},
 		"gone in the middle":     {newScope(launched, withRecords(open), functions(ready, ready), neighbors(ended(137, "OOMKilled", ""))), actWait, ""},
 		"deleted in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighbors(nil)), actWait, ""},
+		"no machine yet":         {scopeOf(neighborMachine()), actLaunchChain, ""},
+		"the machine is ready":   {scopeOf(neighborMachine(servesWithoutPorts)), actOpenChain, ""},
+		"the machine boots":      {scopeOf(neighborMachine(phase(kubevirtv1.Running))), actWait, ""},
+		"it boots for ever":      {scopeOf(neighborMachine(phase(kubevirtv1.Running)), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"the machine failed":     {scopeOf(neighborMachine(phase(kubevirtv1.Failed))), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"it died in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(phase(kubevirtv1.Failed))), actWait, ""},
 		"the run is being ended": {newScope(admitted, deleted, withPlan, neighbors(ready)), actStopPods, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +98,28 @@ func TestDecideWithNeighbors(t *testing.T) {
 	}
 }
 
+// TestNeighborMachineInStatus: the launcher answers for the machine, and the
+// console of one that does not start is in the verdict.
+func TestNeighborMachineInStatus(t *testing.T) {
+	s := newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(servesWithoutPorts))
+	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.8:8080"}}, s.sources().Neighbors); diff != "" {
+		t.Error(diff)
+	}
+	s.figures = procedure.Figures{Neighbors: &v1alpha1.NeighborsReport{Loads: []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
+	if loads := summarize(s, decide(s)).Neighbors.Loads; loads[0].Runtime != v1alpha1.RuntimeVirtualMachine {
+		t.Errorf("%+v", loads)
+	}
+	s = newScope(launched, withRecords(calibrated), functions(ready, ready), neighborMachine(phase(kubevirtv1.Failed)))
+	name, machine := s.failedMachine()
+	if name != s.names.Neighbor("noisy") || machine == nil {
+		t.Fatalf("%q, %v", name, machine)
+	}
+	s.console = map[string]string{name: "no disk"}
+	if d := decide(s); d.outcome == nil || !strings.Contains(d.outcome.message, "its console ends: no disk") {
+		t.Errorf("%+v", d.outcome)
+	}
+}
+
 func TestNeighborsInStatus(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready), neighbors(addressed))
 	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.7:8080"}}, s.sources().Neighbors); diff != "" {
@@ -69,7 +128,7 @@ func TestNeighborsInStatus(t *testing.T) {
 	s.figures = procedure.Figures{Neighbors: &v1alpha1.NeighborsReport{Loads: []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
 	s.records.neighbors = []measure.NeighborState{{Name: "noisy", Problem: "stress-ng ended: exit status 2", Stressors: []measure.Stressor{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
 	status := summarize(s, decide(s))
-	want := []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3, Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
+	want := []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimePod, Trials: 3, Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
 	if diff := cmp.Diff(want, status.Neighbors.Loads); diff != "" {
 		t.Error(diff)
 	}

@@ -54,10 +54,11 @@ type scope struct {
 	functions []corev1.Pod
 	// machines are the run's virtual machines; their launchers' pods are among functions.
 	machines []kubevirtv1.VirtualMachineInstance
-	// kubeVirt says that the cluster knows virtual machines; read only where the chain has one.
+	// kubeVirt says that the cluster knows virtual machines; read only where the run has one.
 	kubeVirt bool
-	// console is what a function's guest said last, by the function's name; read
-	// only where that function ends the run.
+	// console is what a guest said last, by the name of its function, or of itself
+	// where it is a neighbour; read
+	// only where that machine ends the run.
 	console map[string]string
 	// events of the object that has not started in time.
 	events []corev1.Event
@@ -118,7 +119,7 @@ func (s *scope) exists(f *v1alpha1.NetworkFunction) bool {
 func (s *scope) startTrouble(f *v1alpha1.NetworkFunction) *trouble {
 	if f.Runtime == v1alpha1.RuntimeVirtualMachine {
 		machine := s.machine(f.Name)
-		if t := diagnoseMachineStart(machine, s.launcher(machine), s.startup()); t != nil {
+		if t := diagnoseMachineStart(machine, s.launcher(machine), s.startup(), functionInside); t != nil {
 			return withConsole(t, s.console[f.Name])
 		}
 		return booting(machine, bootOf(f), s.now)
@@ -275,8 +276,8 @@ func (s *scope) stuck() client.Object {
 	if t := s.observerTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
 		return s.observer()
 	}
-	if t, pod := s.neighborTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
-		return pod
+	if t, object := s.neighborTrouble(); t != nil && t.over(s.now) && !s.records.chainOpen {
+		return object
 	}
 	return nil
 }
@@ -287,7 +288,10 @@ func (s *scope) objectOf(f *v1alpha1.NetworkFunction) client.Object {
 	if f.Runtime != v1alpha1.RuntimeVirtualMachine {
 		return s.function(f.Name)
 	}
-	machine := s.machine(f.Name)
+	return s.objectOfMachine(s.machine(f.Name))
+}
+
+func (s *scope) objectOfMachine(machine *kubevirtv1.VirtualMachineInstance) client.Object {
 	if pod := s.launcher(machine); pod != nil {
 		return pod
 	}

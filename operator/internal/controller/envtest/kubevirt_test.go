@@ -125,7 +125,12 @@ func inMachine(changes ...func(*v1alpha1.NetworkFunction)) func(*v1alpha1.Benchm
 	}
 }
 
-// theMachine waits for the router's virtual machine.
+// noisyMachine puts a neighbour in a virtual machine beside the router's pod.
+func noisyMachine(run *v1alpha1.BenchmarkRun) {
+	run.Spec.Neighbors = []v1alpha1.Neighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimeVirtualMachine}}
+}
+
+// theMachine waits for the run's virtual machine.
 func (l *lab) theMachine() *kubevirtv1.VirtualMachineInstance {
 	l.t.Helper()
 	var list kubevirtv1.VirtualMachineInstanceList
@@ -246,6 +251,23 @@ func TestVirtualMachines(t *testing.T) {
 			}))
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/InvalidPlaceholder")
 			l.expectNothingLeft(run)
+		},
+		"a neighbour that boots for ever": func(l *lab) {
+			l.node.set(func(n *node) { n.machine = machineUnready })
+			run := l.run("run", noisyMachine, startup(5))
+			machine := l.theMachine()
+			l.Expect(machine.Labels).To(HaveKeyWithValue(v1alpha1.LabelComponent, "neighbor"))
+			l.Expect(metav1.IsControlledBy(machine, run)).To(BeTrue())
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/NeighborNotStarted")
+			l.expectNothingLeft(run)
+		},
+		"a neighbour, deleted": func(l *lab) {
+			l.node.set(func(n *node) { n.silent[pathChain] = true })
+			run := l.run("run", noisyMachine)
+			l.expect(run, v1alpha1.ConditionChainReady, "True/ChainReady")
+			l.theMachine()
+			l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+			l.Eventually(l.objects).Should(BeEmpty())
 		},
 		"suspended and deleted": func(l *lab) {
 			l.node.set(func(n *node) { n.silent[pathChain] = true })

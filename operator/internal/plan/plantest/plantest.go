@@ -24,12 +24,13 @@ func Input(routers int) plan.Input {
 		Nodes:    []corev1.Node{Node("node-a")},
 		Networks: map[string]bool{},
 		Defaults: plan.Defaults{
-			TrafficImage:    "registry.example/traffic:v1",
-			FunctionImage:   "registry.example/vnf:v1",
-			NeighborImage:   "registry.example/neighbor:v1",
-			GuestImage:      "registry.example/vnf-guest:v1",
-			EndpointImage:   "registry.example/endpoint:v1",
-			ImagePullPolicy: corev1.PullIfNotPresent,
+			TrafficImage:       "registry.example/traffic:v1",
+			FunctionImage:      "registry.example/vnf:v1",
+			NeighborImage:      "registry.example/neighbor:v1",
+			NeighborGuestImage: "registry.example/neighbor-guest:v1",
+			GuestImage:         "registry.example/vnf-guest:v1",
+			EndpointImage:      "registry.example/endpoint:v1",
+			ImagePullPolicy:    corev1.PullIfNotPresent,
 		},
 	}
 }
