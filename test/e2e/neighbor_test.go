@@ -91,3 +91,62 @@ func TestNeighborIsKilled(t *testing.T) {
 	nothingLeft(t, ns)
 	freed(t, ns)
 }
+
+// TestKubeVirtNeighbors: a router's latency without and beside neighbours that are
+// virtual machines: what they did is measured in their guests, and nothing of them
+// stays. It asserts no rate: on an emulated processor that says nothing.
+func TestKubeVirtNeighbors(t *testing.T) {
+	ns := machines(t)
+	apply(t, ns, `apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: noisy}
+spec:
+  testbedRef: {name: virtual-machines}
+  startupSeconds: 300
+  deadlineSeconds: 900
+  chain: [{name: r1, function: Router}]
+  traffic: {frameBytes: [64]}
+  measurements:
+    neighbors: WithAndWithout
+    warmUpMilliseconds: 200
+    settleMilliseconds: 1000
+    latency: {trialMilliseconds: 5000, loads: [{name: idle, framesPerSecond: 100}]}
+  neighbors:
+  - {name: cpu, kind: CPU, loadPercent: 20, runtime: VirtualMachine}
+  - {name: disk, kind: Disk, disk: 16Mi, runtime: VirtualMachine}
+  - {name: frames, kind: Network, framesPerSecond: 50, runtime: VirtualMachine}
+`)
+	run := ends(t, ns, "noisy", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	report := run.Status.Neighbors
+	if report == nil || len(report.Loads) != 3 {
+		t.Fatalf("the neighbours are %+v", report)
+	}
+	for i, stressor := range []string{"cpu", "hdd", ""} {
+		load := report.Loads[i]
+		if load.Runtime != v1alpha1.RuntimeVirtualMachine || load.Trials != 1 || load.MilliCPU == nil || *load.MilliCPU <= 0 {
+			t.Fatalf("%s: %+v", load.Name, load)
+		}
+		t.Logf("%s took %d milliCPU of its guest", load.Name, *load.MilliCPU)
+		if stressor == "" {
+			t.Logf("%s: %d frames/s sent and %d received of %d", load.Name, *load.SentFramesPerSecond, *load.ReceivedFramesPerSecond, *load.IntendedFramesPerSecond)
+			if *load.IntendedFramesPerSecond != 100 || *load.SentFramesPerSecond <= 0 || *load.ReceivedFramesPerSecond <= 0 {
+				t.Errorf("%s: %+v", load.Name, load)
+			}
+			continue
+		}
+		if len(load.Stressors) != 1 || load.Stressors[0].Name != stressor || load.Stressors[0].Operations <= 0 {
+			t.Errorf("%s: stress-ng says %+v", load.Name, load.Stressors)
+		}
+	}
+	if len(report.Comparison) == 0 {
+		t.Error("nothing is compared")
+	}
+	for _, row := range report.Comparison {
+		if row.Without == nil || row.With == nil {
+			t.Errorf("%+v", row)
+		}
+	}
+	released(t, ns, "noisy")
+	nothingLeft(t, ns)
+	noMachines(t, ns)
+}

@@ -72,7 +72,7 @@ func signedPercent(partsPerMillion int64) string {
 
 // neighborHead are the columns of what neighbours did and changed.
 var neighborHead = []string{
-	"neighbor", "neighborKind", "neighborIntendedMilliCPU", "neighborMilliCPU", "neighborIntendedFramesPerSecond",
+	"neighbor", "neighborKind", "neighborRuntime", "neighborIntendedMilliCPU", "neighborMilliCPU", "neighborIntendedFramesPerSecond",
 	"neighborSentFramesPerSecond", "neighborReceivedFramesPerSecond", "stressor", "stressorOperations", "stressorOperationsPerSecond",
 	"metric", "without", "with", "differencePartsPerMillion",
 }
@@ -120,7 +120,7 @@ func neighborRows(doc Document) []row {
 
 func neighborRow(doc Document, figure string, n v1alpha1.NeighborReport) row {
 	r := origin(doc)
-	r["figure"], r["neighbor"], r["neighborKind"] = figure, n.Name, string(n.Kind)
+	r["figure"], r["neighbor"], r["neighborKind"], r["neighborRuntime"] = figure, n.Name, string(n.Kind), string(n.Runtime)
 	return r
 }
 

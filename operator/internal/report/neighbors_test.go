@@ -13,9 +13,9 @@ import (
 func neighborsReport() *v1alpha1.NeighborsReport {
 	return &v1alpha1.NeighborsReport{
 		Loads: []v1alpha1.NeighborReport{
-			{Name: "cpu", Kind: v1alpha1.NeighborCPU, Trials: 9, IntendedMilliCPU: new(int64(2000)), MilliCPU: new(int64(1987)),
+			{Name: "cpu", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimePod, Trials: 9, IntendedMilliCPU: new(int64(2000)), MilliCPU: new(int64(1987)),
 				Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 123456, OperationsPerSecond: 4321}}},
-			{Name: "frames", Kind: v1alpha1.NeighborNetwork, Trials: 9, MilliCPU: new(int64(300)), IntendedFramesPerSecond: new(int64(48828)),
+			{Name: "frames", Kind: v1alpha1.NeighborNetwork, Runtime: v1alpha1.RuntimeVirtualMachine, Trials: 9, MilliCPU: new(int64(300)), IntendedFramesPerSecond: new(int64(48828)),
 				SentFramesPerSecond: new(int64(48800)), ReceivedFramesPerSecond: new(int64(48799))},
 			{Name: "unknown", Kind: v1alpha1.NeighborDisk},
 		},
