@@ -183,19 +183,35 @@ func TestBootNetwork(t *testing.T) {
 // TestBootRefused: what is wrong is told on the console and to who asks, and no
 // load is started.
 func TestBootRefused(t *testing.T) {
-	for name, tc := range map[string]struct{ userData, want string }{
-		"no such card":  {twoPorts, `port "west": no network card has the hardware address ` + west},
-		"unknown field": {`{"cards": []}`, `user-data: json: unknown field "cards"`},
+	small := filepath.Join(t.TempDir(), "scratch")
+	if err := os.WriteFile(small, make([]byte, 16<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		userData, want string
+		arguments      []string
+	}{
+		"no such card":  {twoPorts, `port "west": no network card has the hardware address ` + west, nil},
+		"unknown field": {`{"cards": []}`, `user-data: json: unknown field "cards"`, nil},
+		"an MTU that the card refuses": {
+			strings.ReplaceAll(twoPorts, "1500", "20000"), `port "west": setting the MTU of its card (driver e1000) to 20000 bytes: invalid argument`,
+			[]string{"-device", "e1000,romfile=,mac=" + west, "-device", "e1000,romfile=,mac=" + east},
+		},
+		"a disk that is too small": {
+			noPorts, `formatting the disk /dev/vdb with the serial number "vnfscratch": exit status 1: `,
+			[]string{"-drive", "if=none,id=scratch,format=raw,file=" + small, "-device", "virtio-blk-pci,drive=scratch,serial=" + neighbor.ScratchSerial},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := boot(t, tc.userData)
-			m.Await(t, http.StatusServiceUnavailable, tc.want)
+			m := boot(t, tc.userData, tc.arguments...)
+			reason := strings.TrimSpace(m.Await(t, http.StatusServiceUnavailable, tc.want))
+			t.Logf("%s says: %s", neighbor.PathReady, reason)
 			_, body, err := m.Get(neighbor.PathStatus)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var status neighbor.Status
-			if err := json.Unmarshal([]byte(body), &status); err != nil || status.NotReady != tc.want {
+			if err := json.Unmarshal([]byte(body), &status); err != nil || status.NotReady != reason {
 				t.Errorf("%s says %s, %v", neighbor.PathStatus, body, err)
 			}
 			if line := m.Line(`msg="not ready"`); !strings.Contains(strings.ReplaceAll(line, `\"`, `"`), tc.want) {
