@@ -31,9 +31,13 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 # What the image of the network function holds, SOURCE:DESTINATION; the guest's
 # initial file system is made of the same list, so that pod and VM are equal.
 VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
+# The neighbour's: stress-ng is from Debian's files beside it.
+NEIGHBOR_IMAGE_FILES := $(BIN)/neighbor:/usr/local/bin/neighbor
 
 # The images that every installation needs.
 IMAGES := manager measurer vnf endpoint neighbor
+# Those that virtual machines boot from, for clusters with KubeVirt.
+GUEST_IMAGES := vnf-guest neighbor-guest
 # Where `make release` puts a release.
 DIST ?= $(CURDIR)/dist
 
@@ -117,20 +121,23 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
 	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files) && \
-	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(BIN)/neighbor:/usr/local/bin/neighbor $$(cat $(BIN)/stress-ng.files); } >/dev/null && \
+	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(NEIGHBOR_IMAGE_FILES) $$(cat $(BIN)/stress-ng.files); } >/dev/null && \
 	$(LAB) images $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
-guest-image: images ## Build the archive of the reference guest, for KubeVirt, and the guest's files into bin/guest.
+guest-image: images ## Build the archives of the reference guest and of the neighbour's, for KubeVirt, and their files into bin/guest and bin/neighbor-guest.
 	@test/prerequisites.sh guest
+	@PATH=$$PATH:/usr/sbin test/program-files.sh mke2fs > $(BIN)/mke2fs.files
 	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
+	@echo "lab guest --init neighbor ..." >&2; $(LAB) guest --init neighbor --tag localhost/vnfbench/neighbor-guest:$$(test/image-tag.sh) --out $(BIN)/images/neighbor-guest.tar --dir $(BIN)/neighbor-guest \
+	  $(NEIGHBOR_IMAGE_FILES) $$(cat $(BIN)/stress-ng.files $(BIN)/mke2fs.files)
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
-push-guest: guest-image $(CRANE) ## Push the reference guest to REGISTRY/vnfbench.
+push-guest: guest-image $(CRANE) ## Push the reference guest and the neighbour's to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(BIN)/images/vnf-guest.tar
+	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(foreach name,$(GUEST_IMAGES),$(BIN)/images/$(name).tar)
 
 release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) ## Make a release, VERSION=x.y.z, into dist/: images, chart, manifests, plugin, bills of materials, checksums.
 	@test/prerequisites.sh go release
@@ -144,8 +151,8 @@ push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbenc
 	@test -e $(BIN)/images/trex.tar || { echo "there is no $(BIN)/images/trex.tar: run make trex-image first" >&2; exit 1; }
 	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(BIN)/images/trex.tar >/dev/null
 
-install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guest's.
-	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),vnf-guest),$(BIN)/images/$(name).tar)
+install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guests'.
+	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),$(GUEST_IMAGES)),$(BIN)/images/$(name).tar)
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \
@@ -174,10 +181,10 @@ test-terraform: ## Test and lint the Terraform modules; says when there is no Te
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
 	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -v ./...
 
-test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
+test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbour's under each load.
 	@test/prerequisites.sh go qemu
 	cd test/lab && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -v -run TestCards ./internal/guest
-	cd operator && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -timeout 20m -v -run 'TestBoot|TestLabels' ./internal/guest
+	cd operator && VNFBENCH_GUEST=$(BIN)/guest VNFBENCH_NEIGHBOR_GUEST=$(BIN)/neighbor-guest go test -count=1 -p 1 -timeout 30m -v -run 'TestBoot|TestLabels' ./internal/guest/...
 
 test-release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) $(CRANE) $(COSIGN) ## Make two releases and compare them; sign, verify and push one, to a registry on loopback.
 	@test/prerequisites.sh go release

@@ -4,8 +4,8 @@
 #   go      a Go toolchain
 #   debian  packages and rights that the tests need
 #   bpf     the compiler that makes the BPF objects
-#   guest   what the reference guest is made with
-#   qemu    what boots the reference guest, by BIOS and by UEFI
+#   guest   what the guests of virtual machines are made with
+#   qemu    what boots them, by BIOS and by UEFI
 #   iperf   iperf3, which goes into the image of the ends of TCP connections
 #   python  Python, which builds the documentation's site and unpacks schemas
 #   stress  stress-ng, which goes into the image of noisy neighbours
@@ -39,7 +39,7 @@ for what in "$@"; do
       install ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump taskset:util-linux nft:nftables iptables-legacy-save:iptables iperf3:iperf3 stress-ng:stress-ng
       ;;
     bpf) install clang-19:clang-19 llvm-strip-19:llvm-19 /usr/include/bpf/bpf_helpers.h:libbpf-dev /usr/include/linux/bpf.h:linux-libc-dev ;;
-    guest) install depmod:kmod mformat:mtools syslinux:syslinux ;;
+    guest) install depmod:kmod mformat:mtools syslinux:syslinux /usr/sbin/mke2fs:e2fsprogs ;;
     qemu) install qemu-system-x86_64:qemu-system-x86 xorrisofs:xorriso /usr/share/ovmf/OVMF.fd:ovmf ;;
     iperf) install iperf3:iperf3 ;;
     python) python3 -c 'import ensurepip, venv' 2>/dev/null || install ensurepip:python3-venv ;;

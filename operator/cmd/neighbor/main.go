@@ -1,7 +1,8 @@
 //go:build linux
 
-// Command neighbor is a noisy neighbour of a chain: the entrypoint of its pod.
-// It waits on the pod network for what the measurer asks, and loads its node.
+// Command neighbor is a noisy neighbour of a chain: the entrypoint of its pod, or
+// the first process of its guest. It waits on the pod network for what the
+// measurer asks, and loads its node.
 package main
 
 import (
@@ -14,12 +15,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/serve"
 )
 
 func main() {
-	if err := newCommand().Execute(); err != nil {
+	command := newCommand()
+	command.SetArgs(guest.Arguments(os.Args))
+	if err := command.Execute(); err != nil {
 		// The last line that a container writes is its termination message.
 		fmt.Fprintln(os.Stderr, "neighbor:", err)
 		os.Exit(1)
@@ -40,6 +44,7 @@ func newCommand() *cobra.Command {
 			return run(ctx, listen, program, scratch)
 		},
 	}
+	command.AddCommand(machine.Commands()...)
 	command.CompletionOptions.DisableDefaultCmd = true
 	command.Flags().StringVar(&listen, "listen", fmt.Sprintf(":%d", neighbor.Port), "address and port of the agent")
 	command.Flags().StringVar(&program, "stress-ng", "stress-ng", "the program")

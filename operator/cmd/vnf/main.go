@@ -13,12 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/vnf"
 )
 
 func main() {
 	command := newCommand()
-	command.SetArgs(arguments(os.Args))
+	command.SetArgs(guest.Arguments(os.Args))
 	if err := command.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "vnf:", err)
 		os.Exit(1)
@@ -34,7 +35,8 @@ func newCommand() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newRunCommand(), newReadyCommand(), newLinkCommand(), newDeleteBridgesCommand(),
-		newObserveCommand(), newInitCommand(), newGuestCommand(), newModprobeCommand())
+		newObserveCommand())
+	root.AddCommand(machine.Commands()...)
 	return root
 }
 

@@ -3,32 +3,110 @@
 package guest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 )
 
-// card is one network card of the guest.
-type card struct {
+// Card is one network card of the guest.
+type Card struct {
 	Interface, MAC, Driver string
 	Index                  int
 }
 
+const (
+	// cardPatience covers drivers that make their interfaces in the background.
+	cardPatience = 10 * time.Second
+	cardInterval = 50 * time.Millisecond
+)
+
+// Cards are the network cards of a guest, and which of them are ports.
+type Cards struct {
+	cards []Card
+	macs  []string
+}
+
+// FindCards lists the network cards once those of the ports that the user data
+// names are there or enough time went by, and logs what each is for. A card that
+// is missing then is none of them.
+func FindCards(ctx context.Context, userData []byte, log *slog.Logger) (Cards, error) {
+	macs := portMACs(userData)
+	found, err := awaitCards(ctx, macs)
+	if err != nil {
+		return Cards{}, err
+	}
+	describe(found, macs, log)
+	return Cards{found, macs}, nil
+}
+
+// Port is the card with a hardware address.
+func (c Cards) Port(mac string) (Card, bool) {
+	i := slices.IndexFunc(c.cards, func(c Card) bool { return strings.EqualFold(c.MAC, mac) })
+	if i < 0 {
+		return Card{}, false
+	}
+	return c.cards[i], true
+}
+
+// Serve serves the handler on the management's card, the first that is no port,
+// in the background until the context ends. A guest without one says so on the
+// console alone.
+func (c Cards) Serve(ctx context.Context, port int, handler http.Handler, log *slog.Logger) {
+	chosen, ok := management(c.cards, c.macs)
+	if !ok {
+		log.Warn("no management interface: every network card is a port of the configuration, so nobody can ask this guest")
+		return
+	}
+	go serve(ctx, chosen, port, handler, log)
+}
+
+func awaitCards(ctx context.Context, macs []string) ([]Card, error) {
+	deadline := time.Now().Add(cardPatience)
+	for {
+		found, err := cards()
+		if err != nil || len(found) > 0 && len(missing(found, macs)) == 0 || time.Now().After(deadline) {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(cardInterval):
+		}
+	}
+}
+
+// describe says what each card is for.
+func describe(found []Card, macs []string, log *slog.Logger) {
+	for _, c := range found {
+		role := "management"
+		if slices.Contains(macs, c.MAC) {
+			role = "port"
+		}
+		log.Info("network card", "interface", c.Interface, "mac", c.MAC, "driver", c.Driver, "role", role)
+	}
+}
+
 // cards lists the network cards, in the kernel's order. Interfaces without a
 // device, such as the loopback's and WireGuard's, are none.
-func cards() ([]card, error) {
+func cards() ([]Card, error) {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return nil, fmt.Errorf("listing interfaces: %w", err)
 	}
-	var found []card
+	var found []Card
 	for _, link := range links {
 		attrs := link.Attrs()
 		driver, err := os.Readlink(filepath.Join("/sys/class/net", attrs.Name, "device/driver"))
@@ -38,22 +116,22 @@ func cards() ([]card, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the driver of %q: %w", attrs.Name, err)
 		}
-		found = append(found, card{attrs.Name, attrs.HardwareAddr.String(), filepath.Base(driver), attrs.Index})
+		found = append(found, Card{attrs.Name, attrs.HardwareAddr.String(), filepath.Base(driver), attrs.Index})
 	}
-	slices.SortFunc(found, func(a, b card) int { return a.Index - b.Index })
+	slices.SortFunc(found, func(a, b Card) int { return a.Index - b.Index })
 	return found, nil
 }
 
-// measuredMACs are the hardware addresses of the ports in a configuration, also
+// portMACs are the hardware addresses of the ports in a configuration, also
 // in one that is refused: the management's card must be found to say so. What
 // cannot be read is left out.
-func measuredMACs(userData []byte) []string {
+func portMACs(userData []byte) []string {
 	var config struct {
 		Ports []struct {
 			MAC string `json:"mac"`
 		} `json:"ports"`
 	}
-	_ = json.Unmarshal(userData, &config) // vnf.Parse tells what is wrong with it
+	_ = json.Unmarshal(userData, &config) // whoever parses all of it tells what is wrong
 	var macs []string
 	for _, port := range config.Ports {
 		if mac, err := net.ParseMAC(port.MAC); err == nil {
@@ -64,21 +142,21 @@ func measuredMACs(userData []byte) []string {
 }
 
 // missing are the hardware addresses that no card has.
-func missing(found []card, macs []string) []string {
+func missing(found []Card, macs []string) []string {
 	var absent []string
 	for _, mac := range macs {
-		if !slices.ContainsFunc(found, func(c card) bool { return c.MAC == mac }) {
+		if !slices.ContainsFunc(found, func(c Card) bool { return c.MAC == mac }) {
 			absent = append(absent, mac)
 		}
 	}
 	return absent
 }
 
-// management is the first card that is no measured port.
-func management(found []card, macs []string) (card, bool) {
-	i := slices.IndexFunc(found, func(c card) bool { return !slices.Contains(macs, c.MAC) })
+// management is the first card that is no port.
+func management(found []Card, macs []string) (Card, bool) {
+	i := slices.IndexFunc(found, func(c Card) bool { return !slices.Contains(macs, c.MAC) })
 	if i < 0 {
-		return card{}, false
+		return Card{}, false
 	}
 	return found[i], true
 }
@@ -90,8 +168,17 @@ func management(found []card, macs []string) (card, bool) {
 // the frames on the wire. The kernel itself switches off LRO where it forwards.
 var mergers = []string{"rx-gro", "rx-gro-hw", "rx-lro", "rx-gro-list", "rx-udp-gro-forwarding"}
 
-// tune prepares a measured port: as many queues as there are processors to
-// serve them, and no merging of frames.
+// Tune prepares a port: as many queues as there are processors to serve them,
+// and no merging of frames.
+func Tune(iface string) (queues int, err error) {
+	tool, err := ethtool.NewEthtool()
+	if err != nil {
+		return 0, fmt.Errorf("talking to network cards: %w", err)
+	}
+	defer tool.Close()
+	return tune(tool, iface, runtime.NumCPU())
+}
+
 func tune(tool *ethtool.Ethtool, iface string, processors int) (queues int, err error) {
 	queues, err = setQueues(tool, iface, processors)
 	if err != nil {

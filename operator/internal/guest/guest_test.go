@@ -7,10 +7,8 @@ import (
 	"encoding/binary"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,10 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
-	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/guest/guesttest"
 )
 
-var three = []card{
+var three = []Card{
 	{Interface: "eth0", MAC: "02:00:00:00:01:01", Index: 2},
 	{Interface: "eth1", MAC: "52:54:00:12:34:56", Index: 3},
 	{Interface: "eth2", MAC: "02:00:00:00:00:02", Index: 4},
@@ -40,7 +38,7 @@ func TestManagement(t *testing.T) {
 		"a field of the wrong type": {`{"ports": [{"mac": "02:00:00:00:01:01", "mtuBytes": "x"}]}`, "eth1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := management(three, measuredMACs([]byte(tc.userData)))
+			got, ok := management(three, portMACs([]byte(tc.userData)))
 			if got.Interface != tc.want || ok != (tc.want != "") {
 				t.Errorf("got %q, want %q", got.Interface, tc.want)
 			}
@@ -69,7 +67,7 @@ func TestLastWords(t *testing.T) {
 		"long words": {[]string{strings.Repeat("x", 5000)}, exit2, "the function's process ended with exit code 2: " + strings.Repeat("x", maxLineBytes)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			words := &lastWords{}
+			words := &lastWords{whose: "function"}
 			for _, part := range tc.output {
 				if n, err := words.Write([]byte(part)); n != len(part) || err != nil {
 					t.Fatalf("wrote %d, %v", n, err)
@@ -88,16 +86,16 @@ func TestSupervise(t *testing.T) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGCHLD)
 	defer signal.Stop(signals)
-	why, err := supervise([]string{"/bin/sh", "-c", "(sleep 0 &); echo 'panic: no map' >&2; echo trace >&2; exit 2"}, signals)
+	why, err := supervise("function", []string{"/bin/sh", "-c", "(sleep 0 &); echo 'panic: no map' >&2; echo trace >&2; exit 2"}, signals)
 	if want := "the function's process ended with exit code 2: panic: no map"; why != want || err != nil {
 		t.Errorf("got %q, %v, want %q", why, err, want)
 	}
-	if _, err := supervise([]string{"/nowhere"}, signals); err == nil {
+	if _, err := supervise("function", []string{"/nowhere"}, signals); err == nil {
 		t.Error("no error for a program that is not there")
 	}
 	told := make(chan os.Signal, 1)
 	told <- syscall.SIGTERM
-	if why, err := supervise([]string{"/bin/sh", "-c", "exit 0"}, told); why != "" || err != nil {
+	if why, err := supervise("function", []string{"/bin/sh", "-c", "exit 0"}, told); why != "" || err != nil {
 		t.Errorf("told to end: %q, %v", why, err)
 	}
 }
@@ -164,7 +162,7 @@ func TestLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	iso := filepath.Join(dir, "sr0")
-	makeISO(t, iso, SeedLabel, userData)
+	guesttest.ISO(t, iso, SeedLabel, userData)
 	if err := os.WriteFile(filepath.Join(dir, "vda"), bytes.Repeat([]byte{0}, 1<<20), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -173,53 +171,13 @@ func TestLabels(t *testing.T) {
 		t.Errorf("the disk that is gone gives %v", err)
 	}
 	found, ok := findLabel(disks, SeedLabel)
-	if want := (disk{iso, "iso9660", SeedLabel}); !ok || found != want {
+	if want := (Disk{iso, "iso9660", SeedLabel}); !ok || found != want {
 		t.Errorf("got %+v of %+v", found, disks)
 	}
-	if _, ok := findLabel(disks, KeysLabel); ok {
+	if _, ok := findLabel(disks, "vnfkeys"); ok {
 		t.Error("found keys")
 	}
-	if _, ok := findLabel([]disk{{label: "CIDATA"}}, SeedLabel); !ok {
+	if _, ok := findLabel([]Disk{{label: "CIDATA"}}, SeedLabel); !ok {
 		t.Error("a label in capitals is not found")
-	}
-}
-
-// makeISO makes a file system the way KubeVirt does.
-func makeISO(t *testing.T, path, label string, files ...string) {
-	t.Helper()
-	if _, err := exec.LookPath("xorrisofs"); err != nil {
-		t.Skip("xorrisofs is not here: make test-guest installs it")
-	}
-	arguments := append([]string{"-output", path, "-volid", label, "-joliet", "-rock"}, files...)
-	if output, err := exec.Command("xorrisofs", arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("xorrisofs: %v\n%s", err, output)
-	}
-}
-
-// TestUnaskedModules: what the kernel does not ask for is loaded for those who
-// need it, and for nobody else.
-func TestUnaskedModules(t *testing.T) {
-	firewall := func(backend, mode, forwarding string) *vnf.Config {
-		return &vnf.Config{Function: vnf.FunctionFirewall, Firewall: &vnf.Firewall{Backend: backend, Mode: mode, Forwarding: forwarding}}
-	}
-	gateway := func(protocol, implementation string) *vnf.Config {
-		return &vnf.Config{Function: vnf.FunctionEncryptionGateway, Gateway: &vnf.Gateway{Protocol: protocol, Implementation: implementation}}
-	}
-	for name, tc := range map[string]struct {
-		config *vnf.Config
-		want   []string
-	}{
-		"router":             {&vnf.Config{Function: vnf.FunctionRouter}, nil},
-		"nftables":           {firewall(vnf.BackendNftables, vnf.ModeStateless, vnf.ForwardingBridged), nil},
-		"iptables":           {firewall(vnf.BackendIptables, vnf.ModeStateful, vnf.ForwardingRouted), []string{"ip_tables", "ip6_tables"}},
-		"iptables, bridged":  {firewall(vnf.BackendIptables, vnf.ModeStateless, vnf.ForwardingBridged), []string{"ip_tables", "ip6_tables", "br_netfilter"}},
-		"iptables, no rules": {firewall(vnf.BackendIptables, vnf.ModeNone, vnf.ForwardingRouted), nil},
-		"IPsec":              {gateway(vnf.ProtocolIPsec, vnf.ImplementationKernel), nil},
-		"WireGuard":          {gateway(vnf.ProtocolWireGuard, vnf.ImplementationAuto), []string{"tun"}},
-		"kernel's WireGuard": {gateway(vnf.ProtocolWireGuard, vnf.ImplementationKernel), nil},
-	} {
-		if got := unasked(tc.config); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
-		}
 	}
 }

@@ -1,13 +1,14 @@
 //go:build linux
 
-// Package guest is a network function as a virtual machine: the first process
-// of a guest in which nothing else runs. The kernel's devices, a NoCloud disk
-// and the disk of keys go in; a function that forwards, or a plain reason why
-// it does not, comes out, on the console and over HTTP.
+// Package guest is a virtual machine in which one program of this project is
+// all that runs. The kernel's devices and a NoCloud disk go in; a machine whose
+// drivers are loaded, its configuration, its cards, and a handler that is served
+// on its management network come out. What the machine is for is a package of
+// its own: function forwards, noisy loads its node.
 //
 // The first process (Init) does next to nothing, so that it cannot fail: it
-// mounts, starts a second one (Run) that does the work, and reaps. When the
-// second one ends, it is started again to tell why, and not to forward: figures
+// mounts, starts a second one that does the work, and reaps. When the second
+// one ends, it is started again to tell why, and to do nothing else: figures
 // from before and after would not belong together.
 package guest
 
@@ -27,9 +28,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FailedFlag is the flag by which the second process learns why the one before
+// failedFlag is the flag by which the second process learns why the one before
 // it ended.
-const FailedFlag = "--failed"
+const failedFlag = "failed"
+
+// errNotFirst keeps a machine that is no guest from being treated as one.
+var errNotFirst = errors.New("this is not the first process of a machine: it would mount file systems, end other processes and power off")
 
 // restartPause is between two starts of the second process.
 const restartPause = time.Second
@@ -49,8 +53,12 @@ var mounts = []mount{
 }
 
 // Init is the first process. It returns only when it could not begin, or when
-// it was told to end; then the machine is to be powered off.
-func Init(command []string) error {
+// it was told to end; then the machine is to be powered off. The command is that
+// of the second process, and whose says what it is to a person: "function".
+func Init(whose string, command []string) error {
+	if os.Getpid() != 1 {
+		return errNotFirst
+	}
 	for _, m := range mounts {
 		if err := unix.Mount(m.kind, m.directory, m.kind, m.flags, m.options); err != nil {
 			return fmt.Errorf("mounting %s: %w", m.directory, err)
@@ -65,14 +73,19 @@ func Init(command []string) error {
 	for {
 		arguments := command
 		if reason != "" {
-			arguments = append(append([]string{}, command...), FailedFlag, reason)
+			arguments = append(append([]string{}, command...), "--"+failedFlag, reason)
 		}
-		why, err := supervise(arguments, signals)
+		why, err := supervise(whose, arguments, signals)
 		if err != nil || why == "" {
 			return err
 		}
-		log.Error("the function's process ended", "reason", why)
-		if reason == "" { // the first one is what broke the function
+		// What it had started must not go on without it: a load, for one. The
+		// first process itself is spared.
+		if err := unix.Kill(-1, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+			log.Error("ending what was left behind", "problem", err.Error())
+		}
+		log.Error("the "+whose+"'s process ended", "reason", why)
+		if reason == "" { // the first one is what broke it
 			reason = why
 		}
 		time.Sleep(restartPause)
@@ -88,12 +101,12 @@ func stirRandom() {
 
 // supervise starts the second process and reaps until it ended. It returns why
 // it ended, or "" when the machine is to be powered off.
-func supervise(command []string, signals <-chan os.Signal) (string, error) {
+func supervise(whose string, command []string, signals <-chan os.Signal) (string, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return "", err
 	}
-	last := &lastWords{}
+	last := &lastWords{whose: whose}
 	var copied sync.WaitGroup
 	copied.Go(func() {
 		_, _ = io.Copy(io.MultiWriter(os.Stderr, last), reader) // ends with the process
@@ -141,6 +154,7 @@ func reap(pid int) (status syscall.WaitStatus, ended bool) {
 // lastWords keeps the line of a process's standard error that says best why it
 // ended: that of a panic, else the last.
 type lastWords struct {
+	whose string
 	rest  []byte
 	line  string
 	panic bool
@@ -180,10 +194,11 @@ func (l *lastWords) reason(status syscall.WaitStatus) string {
 	if status.Signaled() {
 		how = fmt.Sprintf("signal %s", status.Signal())
 	}
+	ended := fmt.Sprintf("the %s's process ended with %s", l.whose, how)
 	if l.line == "" {
-		return "the function's process ended with " + how
+		return ended
 	}
-	return fmt.Sprintf("the function's process ended with %s: %s", how, l.line)
+	return ended + ": " + l.line
 }
 
 // PowerOff ends the machine.

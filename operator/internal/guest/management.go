@@ -18,9 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Port is where /healthz, /readyz and /status are served, as in a pod.
-const Port = 8080
-
 const (
 	leaseTimeout = 2 * time.Second
 	leaseRetries = 5
@@ -29,10 +26,10 @@ const (
 
 // serve gets an address for the management's card and serves the handler there
 // alone, for ever. What fails is tried again.
-func serve(ctx context.Context, c card, handler http.Handler, log *slog.Logger) {
+func serve(ctx context.Context, c Card, port int, handler http.Handler, log *slog.Logger) {
 	last := ""
 	for ctx.Err() == nil {
-		err := serveOnce(ctx, c, handler, log)
+		err := serveOnce(ctx, c, port, handler, log)
 		if err != nil && err.Error() != last && ctx.Err() == nil {
 			log.Error("management", "interface", c.Interface, "problem", err.Error())
 			last = err.Error()
@@ -44,7 +41,7 @@ func serve(ctx context.Context, c card, handler http.Handler, log *slog.Logger) 
 	}
 }
 
-func serveOnce(ctx context.Context, c card, handler http.Handler, log *slog.Logger) error {
+func serveOnce(ctx context.Context, c Card, port int, handler http.Handler, log *slog.Logger) error {
 	link, err := netlink.LinkByName(c.Interface)
 	if err != nil {
 		return err
@@ -56,7 +53,7 @@ func serveOnce(ctx context.Context, c card, handler http.Handler, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, c.Interface, address)
+	listener, err := listen(ctx, c.Interface, address, port)
 	if err != nil {
 		return err
 	}
@@ -121,7 +118,7 @@ func routes(ack *dhcpv4.DHCPv4) []netlink.Route {
 
 // listen binds to the address, and to the interface: Linux takes packets for
 // any of its addresses on every interface, the measured ones too.
-func listen(ctx context.Context, iface string, address net.IP) (net.Listener, error) {
+func listen(ctx context.Context, iface string, address net.IP, port int) (net.Listener, error) {
 	config := net.ListenConfig{Control: func(_, _ string, connection syscall.RawConn) error {
 		var bound error
 		err := connection.Control(func(fd uintptr) {
@@ -132,5 +129,5 @@ func listen(ctx context.Context, iface string, address net.IP) (net.Listener, er
 		}
 		return bound
 	}}
-	return config.Listen(ctx, "tcp", net.JoinHostPort(address.String(), strconv.Itoa(Port)))
+	return config.Listen(ctx, "tcp", net.JoinHostPort(address.String(), strconv.Itoa(port)))
 }

@@ -4,6 +4,7 @@ package neighbor
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -30,9 +31,14 @@ type Agent struct {
 	program, scratch string
 	log              *slog.Logger
 	started          time.Time
+	account          string
 	meter            *cpu.Meter
 
 	mu sync.Mutex
+	// notReady is why no load can be started, or nil.
+	notReady error
+	// noDisk is why none can be started that writes files, or nil.
+	noDisk error
 	// current is nil where nothing loads.
 	current load
 	// sent and received are those of the loads that have ended.
@@ -41,20 +47,67 @@ type Agent struct {
 	problem        string
 }
 
-// New is an agent that loads nothing yet. The program is stress-ng, scratch a
-// folder that it may write to.
+// errNotConfigured is the reason until Ready or Fail is called.
+var errNotConfigured = errors.New("the machine is not set up yet")
+
+// New is a pod's agent that loads nothing yet. The program is stress-ng, scratch
+// a folder that it may write to.
 func New(program, scratch string, log *slog.Logger) (*Agent, error) {
 	meter, err := cpu.NewMeter(os.DirFS("/"), time.Now)
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{program: program, scratch: scratch, log: log, started: time.Now(), meter: meter}, nil
+	return &Agent{program: program, scratch: scratch, log: log, started: time.Now(), account: AccountContainer, meter: meter}, nil
+}
+
+// NewInGuest is the agent of a machine in which nothing else runs. It is not
+// ready until it is told.
+func NewInGuest(program, scratch string, log *slog.Logger) (*Agent, error) {
+	meter, err := cpu.NewGuestMeter(os.DirFS("/"), time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{
+		program: program, scratch: scratch, log: log, started: time.Now(), account: AccountMachine, meter: meter,
+		notReady: errNotConfigured,
+	}, nil
+}
+
+// Ready says that loads can be started. noDisk, when set, is why those that write
+// files cannot: what they wrote would stay in memory.
+func (a *Agent) Ready(noDisk error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notReady, a.noDisk = nil, noDisk
+	a.log.Info("ready")
+}
+
+// Fail says that no load can be started, and why.
+func (a *Agent) Fail(reason error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notReady = reason
+	a.log.Error("not ready", "reason", reason.Error())
+}
+
+// refuse is why a load cannot be started; it needs the lock.
+func (a *Agent) refuse(wanted measure.NeighborLoad) error {
+	if a.notReady != nil {
+		return fmt.Errorf("neighbour %q is not ready: %w", wanted.Name, a.notReady)
+	}
+	if a.noDisk != nil && wanted.Kind == measure.NeighborDisk {
+		return fmt.Errorf("neighbour %q has nothing to write to: %w", wanted.Name, a.noDisk)
+	}
+	return nil
 }
 
 // Start ends the load that goes on, and starts another.
 func (a *Agent) Start(wanted measure.NeighborLoad) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if err := a.refuse(wanted); err != nil {
+		return err
+	}
 	a.end()
 	a.stressors, a.problem = nil, ""
 	var next load
@@ -111,17 +164,23 @@ func (a *Agent) Status() Status {
 	defer a.mu.Unlock()
 	status := Status{
 		StartedAt: a.started, ElapsedNanoseconds: time.Since(a.started).Nanoseconds(),
-		Problem: a.problem, SentFrames: a.sent, ReceivedFrames: a.received, Stressors: a.stressors,
+		Problem: a.problem, Account: a.account, SentFrames: a.sent, ReceivedFrames: a.received, Stressors: a.stressors,
 	}
 	if a.current != nil {
 		sent, received := a.current.frames()
 		status.SentFrames, status.ReceivedFrames = status.SentFrames+sent, status.ReceivedFrames+received
 		status.Running, status.Problem = a.current.running(), a.current.problem()
 	}
+	if a.notReady != nil {
+		status.NotReady = a.notReady.Error()
+	}
 	usage, err := a.meter.Read()
 	switch {
 	case err != nil:
 		status.CPUProblem = err.Error()
+	case a.account == AccountMachine:
+		t := usage.Total
+		status.CPUNanoseconds = t.UserNanoseconds + t.SystemNanoseconds + t.HardirqNanoseconds + t.SoftirqNanoseconds
 	case usage.Container == nil:
 		status.CPUProblem = usage.ContainerProblem
 	default:
@@ -133,7 +192,7 @@ func (a *Agent) Status() Status {
 // longestRequest is more than any load takes.
 const longestRequest = 16 << 10
 
-// Handler serves the agent and /readyz.
+// Handler serves the agent and PathReady.
 func (a *Agent) Handler() http.Handler {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, value any) {
@@ -162,6 +221,12 @@ func (a *Agent) Handler() http.Handler {
 		answer(w, a.Status())
 	})
 	mux.HandleFunc("GET "+PathStatus, func(w http.ResponseWriter, _ *http.Request) { answer(w, a.Status()) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, "ok") })
+	mux.HandleFunc("GET "+PathReady, func(w http.ResponseWriter, _ *http.Request) {
+		if reason := a.Status().NotReady; reason != "" {
+			http.Error(w, reason, http.StatusServiceUnavailable)
+			return
+		}
+		answer(w, "ok")
+	})
 	return mux
 }

@@ -22,9 +22,12 @@ const (
 	PathStop = "/stop"
 	// PathStatus answers with a Status.
 	PathStatus = "/status"
+	// PathReady answers with code 200 when a load can be started, else with 503
+	// and the reason.
+	PathReady = "/readyz"
 )
 
-// Interfaces of a Network neighbour's pod.
+// Interfaces of a Network neighbour's pod or machine.
 const (
 	InterfaceWest = "west"
 	InterfaceEast = "east"
@@ -32,6 +35,18 @@ const (
 
 // Scratch is the folder in which files may be written.
 const Scratch = "/scratch"
+
+// Accounts of processor time.
+const (
+	// AccountContainer is the time of the container's processes, without what the
+	// kernel does for them in interrupts.
+	AccountContainer = "Container"
+	// AccountMachine is what the processors of a virtual machine did, by their own
+	// reckoning: processes, kernel and interrupts. A Network neighbour's softirq time
+	// is in it. Idle time, the wait for disks and stolen time are not, nor what the
+	// hypervisor spends beside the machine.
+	AccountMachine = "Machine"
+)
 
 // Status is what a neighbour tells.
 type Status struct {
@@ -43,7 +58,13 @@ type Status struct {
 	Running bool `json:"running"`
 	// Problem is why a load ended by itself, or its account cannot be read.
 	Problem string `json:"problem,omitempty"`
-	// CPUNanoseconds is the processor time of the container since StartedAt, the
+	// NotReady is why no load can be started, in a machine whose configuration or
+	// devices are not as they must be; it tries no second time.
+	NotReady string `json:"notReady,omitempty"`
+	// Account says whose processor time CPUNanoseconds is, AccountContainer or
+	// AccountMachine.
+	Account string `json:"account,omitempty"`
+	// CPUNanoseconds is the processor time of the account since StartedAt, the
 	// agent's own with it; 0 and CPUProblem where it cannot be read.
 	CPUNanoseconds uint64 `json:"cpuNanoseconds"`
 	CPUProblem     string `json:"cpuProblem,omitempty"`

@@ -4,6 +4,7 @@ package neighbor
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -72,7 +73,7 @@ func TestStress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, address := newAgent(t, "")
 			before, err := client.Start(t.Context(), address, load)
-			if err != nil || !before.Running || before.Problem != "" {
+			if err != nil || !before.Running || before.Problem != "" || before.NotReady != "" || before.Account != AccountContainer {
 				t.Fatalf("%+v, %v", before, err)
 			}
 			time.Sleep(time.Second)
@@ -138,6 +139,56 @@ func TestStressFails(t *testing.T) {
 		response.Body.Close()
 		if !strings.HasPrefix(response.Status, want) {
 			t.Errorf("%s: %s, want %s", body, response.Status, want)
+		}
+	}
+}
+
+// A machine's agent starts nothing before it is told that it is ready, or when
+// it was told that it is not, and says so; its account is that of all processors.
+func TestInGuest(t *testing.T) {
+	agent, err := NewInGuest("/absent", t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(agent.Handler())
+	client := NewClient()
+	t.Cleanup(func() { client.Close(); server.Close() })
+	address := strings.TrimPrefix(server.URL, "http://")
+	disk := measure.NeighborLoad{Name: "n", Kind: measure.NeighborDisk, Workers: 1, Bytes: 1 << 20}
+	requireState := func(reason, refusal string) {
+		t.Helper()
+		response, err := http.Get(server.URL + PathReady)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		want := http.StatusOK
+		if reason != "" {
+			want = http.StatusServiceUnavailable
+		}
+		if response.StatusCode != want {
+			t.Errorf("%s: %s, want %d", PathReady, response.Status, want)
+		}
+		status, err := client.Status(t.Context(), address)
+		if err != nil || status.NotReady != reason || status.Account != AccountMachine {
+			t.Errorf("%+v, %v, want reason %q", status, err, reason)
+		}
+		if _, err := client.Start(t.Context(), address, disk); err == nil || !strings.Contains(err.Error(), refusal) {
+			t.Errorf("started: %v, want %q", err, refusal)
+		}
+	}
+	requireState(errNotConfigured.Error(), `neighbour "n" is not ready: `+errNotConfigured.Error())
+	agent.Ready(errors.New("no disk"))
+	requireState("", `neighbour "n" has nothing to write to: no disk`)
+	agent.Ready(nil)
+	requireState("", "starting /absent")
+	agent.Fail(errors.New("a card is missing"))
+	requireState("a card is missing", "a card is missing")
+
+	// The test itself, and whatever else runs here, takes processor time.
+	for end := time.Now().Add(10 * time.Second); agent.Status().CPUNanoseconds == 0; {
+		if time.Now().After(end) {
+			t.Fatal("no processor time was counted")
 		}
 	}
 }

@@ -32,22 +32,33 @@ func Release() (string, error) {
 	return unix.ByteSliceToString(name.Release[:]), nil
 }
 
-// Load loads what a name or an alias stands for and returns the modules'
-// names. What is loaded already stays.
-func (x *Index) Load(query string) ([]string, error) {
-	names := x.Find(query)
-	for _, name := range names {
-		order, err := x.Order(name)
-		if err != nil {
-			return nil, err
+// Load loads what a name or an alias stands for and returns the names of the
+// modules that are loaded now. An alias may stand for several, such as one that
+// needs an instruction of the processor and one that does not: what one of them
+// refuses is an error beside the others.
+func (x *Index) Load(query string) (loaded []string, err error) {
+	for _, name := range x.Find(query) {
+		if problem := x.loadOne(name); problem != nil {
+			err = errors.Join(err, fmt.Errorf("loading for %q: %w", query, problem))
+			continue
 		}
-		for _, file := range order {
-			if err := x.insert(file); err != nil {
-				return nil, fmt.Errorf("loading %q for %q: %w", nameOf(file), query, err)
-			}
+		loaded = append(loaded, name)
+	}
+	return loaded, err
+}
+
+// loadOne loads a module and what it needs. What is loaded already stays.
+func (x *Index) loadOne(name string) error {
+	order, err := x.Order(name)
+	if err != nil {
+		return err
+	}
+	for _, file := range order {
+		if err := x.insert(file); err != nil {
+			return fmt.Errorf("module %q: %w", nameOf(file), err)
 		}
 	}
-	return names, nil
+	return nil
 }
 
 // insert loads one file.

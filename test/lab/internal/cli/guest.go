@@ -16,10 +16,10 @@ import (
 
 func (a *app) guest() *cobra.Command {
 	spec := image.Spec{Architecture: runtime.GOARCH}
-	var out, dir string
+	var program, out, dir string
 	c := &cobra.Command{
-		Use:   "guest --tag TAG --out FILE [--dir DIR] SOURCE:DESTINATION...",
-		Short: "Build the image of the reference guest from the files of a function's image, and print its digest",
+		Use:   "guest --tag TAG --out FILE [--init PROGRAM] [--dir DIR] SOURCE:DESTINATION...",
+		Short: "Build the image of a guest from the files of a function's or a neighbour's image, and print its digest",
 		Example: `  lab guest --tag localhost/vnf-guest:dev --out vnf-guest.tar \
     bin/vnf:/usr/local/bin/vnf`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -27,7 +27,8 @@ func (a *app) guest() *cobra.Command {
 				return err
 			}
 			builder := guest.Builder{Cache: cache.Cache{Dir: a.settings.CacheDir}, Log: progress.New(os.Stderr)}
-			made, err := builder.Build(c.Context(), spec.Files)
+			g := guest.Guest{Program: program, Files: spec.Files}
+			made, err := builder.Build(c.Context(), g)
 			if err != nil {
 				return err
 			}
@@ -36,7 +37,7 @@ func (a *app) guest() *cobra.Command {
 					return err
 				}
 			}
-			spec.Files = guest.ImageFiles(made)
+			spec.Files = g.ImageFiles(made)
 			digest, err := image.Build(spec, out)
 			if err != nil {
 				return err
@@ -47,8 +48,9 @@ func (a *app) guest() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&spec.Tag, "tag", "", "name of the image, such as localhost/vnf-guest:dev")
+	flags.StringVar(&program, "init", "vnf", "program in /usr/local/bin that is the first process, vnf or neighbor")
 	flags.StringVar(&out, "out", "", "archive to write")
-	flags.StringVar(&dir, "dir", "", "a link to make, to the directory of the guest's kernel, initial file system and disk")
+	flags.StringVar(&dir, "dir", "", "a link to make, to the directory of the guest's kernel, initial file system and, of a function's, disk")
 	_ = c.MarkFlagRequired("tag") // the flag exists
 	_ = c.MarkFlagRequired("out")
 	return c

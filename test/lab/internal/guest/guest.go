@@ -1,7 +1,7 @@
-// Package guest makes the reference guest: Debian's kernel with the modules
-// that a network function needs, the files of the function's own image, and
-// nothing else. Files go in; a kernel, an initial file system and a disk that
-// boots them come out.
+// Package guest makes guests: Debian's kernel with the modules that a program of
+// the project needs, the files of the program's own image, and nothing else.
+// Files go in; a kernel and an initial file system come out, and for a network
+// function a disk that boots them.
 //
 // Equal input gives equal files. The kernel is the one that apt on this machine
 // would install, taken out of its package by apt's own download.
@@ -45,9 +45,20 @@ const (
 // format changes when this package makes other files of the same input.
 const format = "2"
 
-// program is the binary that is the guest's first process; it is at the same
-// place in the function's image.
-const program = "/usr/local/bin/vnf"
+// Guest is what a guest is made of.
+type Guest struct {
+	// Program is the one that is the first process, "vnf" or "neighbor".
+	Program string
+	// Files are those of the program's image; the program is at the same place.
+	Files []image.File
+}
+
+// path of the first process's program.
+func (g Guest) path() string { return "/usr/local/bin/" + g.Program }
+
+// disk says whether it is to boot from a disk as well. A neighbour boots by
+// KubeVirt's kernelBoot alone.
+func (g Guest) disk() bool { return g.Program == "vnf" }
 
 // Builder makes guests.
 type Builder struct {
@@ -55,24 +66,30 @@ type Builder struct {
 	Log   *progress.Log
 }
 
-// Build returns the directory that holds vmlinuz, initrd.img and vnf-guest.img.
-// The files are those of the function's image.
-func (b Builder) Build(ctx context.Context, files []image.File) (string, error) {
+// Build returns the directory that holds vmlinuz and initrd.img, and vnf-guest.img
+// of a guest that boots from a disk.
+func (b Builder) Build(ctx context.Context, g Guest) (string, error) {
+	list, err := moduleList(g.Program)
+	if err != nil {
+		return "", err
+	}
 	kernel, fingerprint, err := b.kernel(ctx)
 	if err != nil {
 		return "", err
 	}
-	loader, loaderFingerprint, err := b.loader(ctx)
-	if err != nil {
-		return "", err
+	loader, loaderFingerprint := "", ""
+	if g.disk() {
+		if loader, loaderFingerprint, err = b.loader(ctx); err != nil {
+			return "", err
+		}
 	}
 	content := sha256.New()
-	if err := image.WriteFiles(content, files); err != nil {
+	if err := image.WriteFiles(content, g.Files); err != nil {
 		return "", err
 	}
-	parts := cache.Fingerprint(format, fingerprint, loaderFingerprint, moduleList, KernelArguments, hex.EncodeToString(content.Sum(nil)))
+	parts := cache.Fingerprint(format, g.Program, fingerprint, loaderFingerprint, list, KernelArguments, hex.EncodeToString(content.Sum(nil)))
 	return b.Cache.Get(ctx, "guest", parts, func(ctx context.Context, dir string) error {
-		return b.Log.Step("making the guest", func() error { return build(ctx, kernel, loader, files, dir) })
+		return b.Log.Step("making the guest of "+g.Program, func() error { return build(ctx, g, list, kernel, loader, dir) })
 	})
 }
 
@@ -112,17 +129,17 @@ func (b Builder) loader(ctx context.Context) (path, fingerprint string, err erro
 	return filepath.Join(dir, loaderFile), p.SHA256, err
 }
 
-func build(ctx context.Context, kernel, loader string, files []image.File, dir string) error {
+func build(ctx context.Context, g Guest, list, kernel, loader, dir string) error {
 	staging, err := os.MkdirTemp(dir, ".staging-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(staging)
-	version, err := modules(ctx, kernel, staging)
+	version, err := addModules(ctx, list, kernel, staging)
 	if err != nil {
 		return err
 	}
-	if err := populate(staging, files); err != nil {
+	if err := populate(staging, g); err != nil {
 		return err
 	}
 	initrd, err := os.Create(filepath.Join(dir, initrdFile))
@@ -139,26 +156,29 @@ func build(ctx context.Context, kernel, loader string, files []image.File, dir s
 	if err := copyFile(filepath.Join(kernel, "boot", "vmlinuz-"+version), filepath.Join(dir, kernelFile)); err != nil {
 		return err
 	}
+	if !g.disk() {
+		return nil
+	}
 	return writeDisk(ctx, dir, loader, filepath.Join(dir, diskFile))
 }
 
-// populate adds the function's files, the directories that the first process
+// populate adds the program's files, the directories that the first process
 // mounts on, and the names by which the kernel calls the program: as its first
 // process, and to load a module.
-func populate(root string, files []image.File) error {
+func populate(root string, g Guest) error {
 	for _, directory := range []string{"dev", "etc/vnf", "mnt", "proc", "run", "sbin", "sys", "tmp", "var/lib"} {
 		if err := os.MkdirAll(filepath.Join(root, directory), 0o755); err != nil {
 			return err
 		}
 	}
-	if err := image.CopyFiles(root, files); err != nil {
+	if err := image.CopyFiles(root, g.Files); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(root, program)); err != nil {
-		return fmt.Errorf("the guest needs %s, its first process: %w", program, err)
+	if _, err := os.Stat(filepath.Join(root, g.path())); err != nil {
+		return fmt.Errorf("the guest needs %s, its first process: %w", g.path(), err)
 	}
 	for _, link := range []string{"init", "sbin/modprobe"} {
-		if err := os.Symlink(program, filepath.Join(root, link)); err != nil {
+		if err := os.Symlink(g.path(), filepath.Join(root, link)); err != nil {
 			return err
 		}
 	}
@@ -167,10 +187,13 @@ func populate(root string, files []image.File) error {
 
 // ImageFiles are the files of the guest's container image, from the directory
 // that Build returned: for KubeVirt's kernel boot, and as a container disk.
-func ImageFiles(dir string) []image.File {
-	return []image.File{
+func (g Guest) ImageFiles(dir string) []image.File {
+	files := []image.File{
 		{Source: filepath.Join(dir, kernelFile), Destination: "/boot/" + kernelFile},
 		{Source: filepath.Join(dir, initrdFile), Destination: "/boot/" + initrdFile},
-		{Source: filepath.Join(dir, diskFile), Destination: "/disk/" + diskFile},
 	}
+	if g.disk() {
+		files = append(files, image.File{Source: filepath.Join(dir, diskFile), Destination: "/disk/" + diskFile})
+	}
+	return files
 }

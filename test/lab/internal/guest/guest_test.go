@@ -52,38 +52,54 @@ func TestWanted(t *testing.T) {
 	if diff := cmp.Diff([]string{"virtio_net", "e1000"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	seen := map[string]bool{}
-	for _, name := range wanted(moduleList) {
-		if seen[name] {
-			t.Errorf("%s stands twice in the list", name)
+	for _, program := range []string{"vnf", "neighbor"} {
+		list, err := moduleList(program)
+		if err != nil {
+			t.Fatal(err)
 		}
-		seen[name] = true
+		seen := map[string]bool{}
+		for _, name := range wanted(list) {
+			if seen[name] {
+				t.Errorf("%s stands twice in the list of %s", name, program)
+			}
+			seen[name] = true
+		}
+	}
+	if _, err := moduleList("manager"); err == nil || !strings.Contains(err.Error(), `"manager"`) {
+		t.Errorf("a program that has no guest gives %v", err)
 	}
 }
 
 // populated is a root with a program in it, made at some time.
-func populated(t *testing.T, made time.Time) string {
+func populated(t *testing.T, program string, made time.Time) string {
 	t.Helper()
-	source := filepath.Join(t.TempDir(), "vnf")
+	source := filepath.Join(t.TempDir(), program)
+	g := Guest{Program: program}
 	if err := os.WriteFile(source, []byte("program"), 0o775); err != nil {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	if err := populate(root, []image.File{{Source: source, Destination: program}}); err != nil {
+	if err := populate(root, Guest{Program: program, Files: []image.File{{Source: source, Destination: g.path()}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(filepath.Join(root, program), made, made); err != nil {
+	if err := os.Chtimes(filepath.Join(root, g.path()), made, made); err != nil {
 		t.Fatal(err)
 	}
 	return root
 }
 
 func TestInitramfs(t *testing.T) {
+	for _, program := range []string{"vnf", "neighbor"} {
+		t.Run(program, func(t *testing.T) { testInitramfs(t, program) })
+	}
+}
+
+func testInitramfs(t *testing.T, program string) {
 	var first, second bytes.Buffer
-	if err := writeInitramfs(&first, populated(t, time.Unix(1, 0))); err != nil {
+	if err := writeInitramfs(&first, populated(t, program, time.Unix(1, 0))); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeInitramfs(&second, populated(t, time.Unix(1e9, 0))); err != nil {
+	if err := writeInitramfs(&second, populated(t, program, time.Unix(1e9, 0))); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -114,10 +130,10 @@ func TestInitramfs(t *testing.T) {
 		got[header.Name] = header.Mode.String() + " " + header.Linkname + string(data)
 	}
 	for name, want := range map[string]string{
-		"usr/local/bin/vnf": cpio.FileMode(cpio.TypeReg|0o755).String() + " program",
-		"init":              cpio.FileMode(cpio.TypeSymlink|0o777).String() + " " + program,
-		"sbin/modprobe":     cpio.FileMode(cpio.TypeSymlink|0o777).String() + " " + program,
-		"proc":              cpio.FileMode(cpio.TypeDir|0o755).String() + " ",
+		"usr/local/bin/" + program: cpio.FileMode(cpio.TypeReg|0o755).String() + " program",
+		"init":                     cpio.FileMode(cpio.TypeSymlink|0o777).String() + " " + (Guest{Program: program}).path(),
+		"sbin/modprobe":            cpio.FileMode(cpio.TypeSymlink|0o777).String() + " /usr/local/bin/" + program,
+		"proc":                     cpio.FileMode(cpio.TypeDir|0o755).String() + " ",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
@@ -197,7 +213,7 @@ func TestCards(t *testing.T) {
 }
 
 func TestPopulateNeedsTheProgram(t *testing.T) {
-	if err := populate(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), program) {
+	if err := populate(t.TempDir(), Guest{Program: "neighbor"}); err == nil || !strings.Contains(err.Error(), "/usr/local/bin/neighbor") {
 		t.Errorf("without the program: %v", err)
 	}
 }

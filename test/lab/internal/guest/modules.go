@@ -3,7 +3,7 @@ package guest
 import (
 	"bufio"
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"io"
 	"maps"
@@ -16,8 +16,22 @@ import (
 	"vnfbench.io/test/lab/internal/command"
 )
 
-//go:embed modules.txt
-var moduleList string
+//go:embed modules/*.txt
+var moduleLists embed.FS
+
+// moduleList is what every guest needs of the kernel, and what the one of a
+// program needs beside it.
+func moduleList(program string) (string, error) {
+	list := ""
+	for _, name := range []string{"machine", program} {
+		text, err := moduleLists.ReadFile("modules/" + name + ".txt")
+		if err != nil {
+			return "", fmt.Errorf("the kernel modules of a guest whose first process is %q: %w", program, err)
+		}
+		list += string(text)
+	}
+	return list, nil
+}
 
 // wanted are the names in the list.
 func wanted(list string) (names []string) {
@@ -104,15 +118,15 @@ func kernelVersion(kernel string) (string, error) {
 	return entries[0].Name(), nil
 }
 
-// modules fills staging with the list's modules of an unpacked kernel and what
+// addModules fills staging with the list's modules of an unpacked kernel and what
 // depmod says about these alone, and returns the kernel's version.
-func modules(ctx context.Context, kernel, staging string) (string, error) {
+func addModules(ctx context.Context, list, kernel, staging string) (string, error) {
 	version, err := kernelVersion(kernel)
 	if err != nil {
 		return "", err
 	}
 	source, destination := filepath.Join(kernel, "lib/modules", version), filepath.Join(staging, "lib/modules", version)
-	files, err := choose(source)
+	files, err := choose(list, source)
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +141,7 @@ func modules(ctx context.Context, kernel, staging string) (string, error) {
 	return version, keepOnly(destination, "kernel", "modules.dep", "modules.alias", "modules.softdep", "modules.builtin")
 }
 
-func choose(source string) ([]string, error) {
+func choose(list, source string) ([]string, error) {
 	dependencies, err := os.Open(filepath.Join(source, "modules.dep"))
 	if err != nil {
 		return nil, err
@@ -142,7 +156,7 @@ func choose(source string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.closure(wanted(moduleList))
+	return t.closure(wanted(list))
 }
 
 // depmod indexes the modules below a root directory.

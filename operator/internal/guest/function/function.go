@@ -1,6 +1,10 @@
 //go:build linux
 
-package guest
+// Package function is a network function as a virtual machine: the work of a
+// guest's second process. The function's configuration and the disk of keys go
+// in; a function that forwards, or a plain reason why it does not, comes out, on
+// the console and over HTTP.
+package function
 
 import (
 	"context"
@@ -8,13 +12,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/safchain/ethtool"
-
+	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/guest/modules"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
@@ -22,14 +23,11 @@ import (
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
-const (
-	// cardPatience covers drivers that make their interfaces in the background.
-	cardPatience = 10 * time.Second
-	cardInterval = 50 * time.Millisecond
-	// watchRetry is the wait before the kernel's messages are subscribed to
-	// anew.
-	watchRetry = time.Second
-)
+// Port is where /healthz, /readyz and /status are served, as in a pod.
+const Port = 8080
+
+// watchRetry is the wait before the kernel's messages are subscribed to anew.
+const watchRetry = time.Second
 
 // Run is the second process: it makes the machine a network function and tells
 // how it is, until the context ends or the power button is pushed. failed, when
@@ -42,24 +40,10 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	started := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	release, err := modules.Release()
+	index, err := guest.Boot(ctx, cancel, log)
 	if err != nil {
 		return err
 	}
-	log.Info("kernel", "release", release, "processors", runtime.NumCPU())
-	index, err := modules.Open()
-	if err != nil {
-		return err
-	}
-	// What a device refuses may be needed by nothing: what is missing in the
-	// end says so itself.
-	if err := loadDevices(index, log); err != nil {
-		log.Warn("loading modules", "problem", err.Error())
-	}
-	watchPower(ctx, log, func() {
-		log.Info("the power button was pushed")
-		cancel()
-	})
 	meter, err := cpu.NewGuestMeter(os.DirFS("/"), time.Now)
 	if err != nil {
 		return err
@@ -82,22 +66,16 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		function = kernel.New(config, KeysDirectory, log)
 		tell = agent.New(config, function, meter, started, log)
 	}
-	macs := measuredMACs(userData)
-	found, err := awaitCards(ctx, macs)
+	cards, err := guest.FindCards(ctx, userData, log)
 	if ctx.Err() != nil {
 		return nil // the power button, while it was starting
 	}
 	if err != nil {
 		return err
 	}
-	describe(found, macs, log)
-	if chosen, ok := management(found, macs); ok {
-		go serve(ctx, chosen, tell.Handler(), log)
-	} else {
-		log.Warn("no management interface: every network card is a port of the configuration, so nobody can ask this guest")
-	}
+	cards.Serve(ctx, Port, tell.Handler(), log)
 	if problem == nil {
-		problem = apply(config, function, found, log)
+		problem = apply(config, function, cards, log)
 	}
 	if problem != nil {
 		tell.Fail(problem)
@@ -119,15 +97,6 @@ func follow(ctx context.Context, function *kernel.Function, tell *agent.Agent, l
 		tell.Fail(fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
 		<-ctx.Done()
 	}
-}
-
-// loadDevices loads what the machine's devices need, and what makes the files
-// that button presses are read from; no device asks for that.
-func loadDevices(index *modules.Index, log *slog.Logger) error {
-	loaded, err := index.Devices(os.DirFS("/sys"))
-	_, buttons := index.Load("evdev")
-	log.Info("modules for this machine's devices", "modules", strings.Join(loaded, " "))
-	return errors.Join(err, buttons)
 }
 
 // loadCiphers loads the processor's accelerated ciphers, as a distribution does
@@ -174,9 +143,13 @@ func unasked(config *vnf.Config) []string {
 // configure reads the configuration. Without one, the problem says why, and
 // userData is what was read.
 func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *vnf.Config, problem error) {
-	userData, err := seed(ctx, log)
+	userData, err := guest.Seed(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	// Whatever the function is: a console that names keys helps to find them.
+	if err := findKeys(log); err != nil {
+		return userData, nil, err
 	}
 	config, err = vnf.Parse(userData)
 	if err != nil {
@@ -190,56 +163,23 @@ func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *
 	return userData, config, nil
 }
 
-// awaitCards lists the network cards once those of the measured ports are there
-// or enough time went by; what is missing then is told when it is applied.
-func awaitCards(ctx context.Context, macs []string) ([]card, error) {
-	deadline := time.Now().Add(cardPatience)
-	for {
-		found, err := cards()
-		if err != nil || len(found) > 0 && len(missing(found, macs)) == 0 || time.Now().After(deadline) {
-			return found, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(cardInterval):
-		}
-	}
-}
-
 // apply tunes the measured cards and puts the configuration into the kernel.
-func apply(config *vnf.Config, function *kernel.Function, found []card, log *slog.Logger) error {
-	tool, err := ethtool.NewEthtool()
-	if err != nil {
-		return fmt.Errorf("talking to network cards: %w", err)
-	}
-	defer tool.Close()
+func apply(config *vnf.Config, function *kernel.Function, cards guest.Cards, log *slog.Logger) error {
 	for _, port := range config.Ports {
-		i := slices.IndexFunc(found, func(c card) bool { return strings.EqualFold(c.MAC, port.MAC) })
-		if i < 0 {
+		card, found := cards.Port(port.MAC)
+		if !found {
 			continue // applying it says that there is none
 		}
-		queues, err := tune(tool, found[i].Interface, runtime.NumCPU())
+		queues, err := guest.Tune(card.Interface)
 		if err != nil {
 			return fmt.Errorf("port %q: %w", port.Name, err)
 		}
-		log.Info("tuned", "port", port.Name, "interface", found[i].Interface, "queues", queues)
+		log.Info("tuned", "port", port.Name, "interface", card.Interface, "queues", queues)
 	}
 	if err := function.Apply(); err != nil {
 		return fmt.Errorf("applying the configuration: %w", err)
 	}
 	return nil
-}
-
-// describe says what each card is for.
-func describe(found []card, macs []string, log *slog.Logger) {
-	for _, c := range found {
-		role := "management"
-		if slices.Contains(macs, c.MAC) {
-			role = "measured"
-		}
-		log.Info("network card", "interface", c.Interface, "mac", c.MAC, "driver", c.Driver, "role", role)
-	}
 }
 
 // watch has the agent look whenever a link changed. Without the kernel's

@@ -1,29 +1,26 @@
 //go:build linux
 
-package guest
+package function
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfbench.io/operator/internal/guest/guesttest"
 	"vnfbench.io/operator/internal/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
@@ -34,13 +31,6 @@ const guestVariable = "VNFBENCH_GUEST"
 
 // firmware is Debian's UEFI for QEMU (package ovmf), code and variables in one file.
 const firmware = "/usr/share/ovmf/OVMF.fd"
-
-// patience is generous: without hardware virtualisation a boot takes 5 to 20 s
-// of a busy machine.
-const patience = 3 * time.Minute
-
-// answerPatience is for one answer of a guest that gets little of a processor.
-const answerPatience = 30 * time.Second
 
 const (
 	generatorWest, routerWest = "02:00:00:00:00:01", "02:00:00:00:00:02"
@@ -63,12 +53,8 @@ const userData = `{
 
 // machine is a guest in QEMU, with a cable at each measured port.
 type machine struct {
-	console    *lockedBuffer
+	*guesttest.Machine
 	west, east *cable
-	monitor    string
-	url        string
-	started    time.Time
-	ended      chan error
 }
 
 // cable is a datagram socket: each datagram is a frame.
@@ -116,69 +102,20 @@ func start(t *testing.T, configuration string, westModel, eastModel string, how 
 // startWithKeys boots one with a disk of these files.
 func startWithKeys(t *testing.T, configuration string, files map[string]string, westModel, eastModel string, how ...string) *machine {
 	t.Helper()
-	const program = "qemu-system-x86_64"
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not here: make test-guest installs it", program)
-	}
-	dir, err := os.MkdirTemp("", "vnf") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	m := &machine{console: &lockedBuffer{}, monitor: filepath.Join(dir, "monitor"), ended: make(chan error, 1)}
-	m.west, m.east = newCable(t, dir, "west"), newCable(t, dir, "east")
-	port := freePort(t)
-	m.url = fmt.Sprintf("http://127.0.0.1:%d", port)
-
+	dir := guesttest.SocketDirectory(t)
+	m := &machine{west: newCable(t, dir, "west"), east: newCable(t, dir, "east")}
+	keys := filepath.Join(dir, "keys.iso")
+	guesttest.ISO(t, keys, KeysLabel, guesttest.WriteFiles(t, dir, files)...)
 	arguments := append([]string{
-		"-accel", "tcg", "-m", "256", "-display", "none", "-no-reboot", "-nodefaults",
-		"-serial", "stdio", "-monitor", "unix:" + m.monitor + ",server=on,wait=off",
-		"-netdev", fmt.Sprintf("user,id=management,restrict=on,hostfwd=tcp:127.0.0.1:%d-:%d", port, Port),
-		"-device", "virtio-net-pci,netdev=management,romfile=",
+		"-m", "256",
 		"-device", westModel + ",netdev=west,romfile=,mac=" + routerWest,
 		"-device", eastModel + ",netdev=east,romfile=,mac=" + routerEast,
+		"-drive", "if=none,id=keys,format=raw,readonly=on,media=cdrom,file=" + keys, "-device", "ide-cd,drive=keys",
 	}, how...)
 	for _, side := range []string{"west", "east"} {
 		arguments = append(arguments, "-netdev", fmt.Sprintf("dgram,id=%[1]s,local.type=unix,local.path=%[2]s/%[1]s.guest,remote.type=unix,remote.path=%[2]s/%[1]s", side, dir))
 	}
-	for name, content := range map[string]string{"user-data": configuration, "meta-data": "instance-id: boot\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var keyFiles []string
-	for name, content := range files {
-		keyFiles = append(keyFiles, filepath.Join(dir, name))
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seed, keys := filepath.Join(dir, "seed.iso"), filepath.Join(dir, "keys.iso")
-	makeISO(t, seed, SeedLabel, filepath.Join(dir, "user-data"), filepath.Join(dir, "meta-data"))
-	makeISO(t, keys, KeysLabel, keyFiles...)
-	arguments = append(arguments,
-		"-drive", "if=none,id=seed,format=raw,readonly=on,file="+seed, "-device", "virtio-blk-pci,drive=seed",
-		"-drive", "if=none,id=keys,format=raw,readonly=on,media=cdrom,file="+keys, "-device", "ide-cd,drive=keys")
-
-	ctx, cancel := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, program, arguments...)
-	command.Stdout, command.Stderr = m.console, m.console
-	m.started = time.Now()
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	gone := make(chan struct{})
-	go func() {
-		m.ended <- command.Wait()
-		close(gone)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-gone
-		if t.Failed() {
-			t.Logf("the console:\n%s", m.console)
-		}
-	})
+	m.Machine = guesttest.Start(t, configuration, Port, arguments...)
 	return m
 }
 
@@ -192,69 +129,9 @@ func newCable(t *testing.T, dir, name string) *cable {
 	return &cable{connection, &net.UnixAddr{Name: filepath.Join(dir, name+".guest"), Net: "unixgram"}}
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
-// get asks the guest's agent; no proxy is between.
-func (m *machine) get(path string) (int, string, error) {
-	client := http.Client{Timeout: answerPatience, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Get(m.url + path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return response.StatusCode, string(body), err
-}
-
-// line is the console's first line with a text in it.
-func (m *machine) line(text string) string {
-	for line := range strings.Lines(m.console.String()) {
-		if strings.Contains(line, text) {
-			return strings.TrimSpace(line)
-		}
-	}
-	return ""
-}
-
-// await asks for readiness until the answer is the code.
-func (m *machine) await(t *testing.T, want int) string {
-	t.Helper()
-	for {
-		code, body, err := m.get("/readyz")
-		if err == nil && code == want {
-			return body
-		}
-		if time.Since(m.started) > patience {
-			t.Fatalf("/readyz: %d %q %v, want %d", code, body, err, want)
-		}
-		select {
-		case err := <-m.ended:
-			t.Fatalf("QEMU ended: %v", err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-func files(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv(guestVariable)
-	if dir == "" {
-		t.Skipf("%s is not set: make test-guest makes the guest and boots it", guestVariable)
-	}
-	return dir
-}
-
 func TestBoot(t *testing.T) {
-	dir := files(t)
-	kernel := []string{"-smp", "2", "-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet"}
+	dir := guesttest.Files(t, guestVariable)
+	kernel := append([]string{"-smp", "2"}, guesttest.Kernel(dir)...)
 	disk := []string{
 		"-machine", "q35",
 		"-drive", "if=none,id=boot,format=raw,snapshot=on,file=" + filepath.Join(dir, "vnf-guest.img"), "-device", "virtio-blk-pci,drive=boot,bootindex=1",
@@ -278,8 +155,8 @@ func TestBoot(t *testing.T) {
 				}
 			}
 			m := start(t, userData, tc.west, tc.east, tc.how...)
-			m.await(t, http.StatusOK)
-			t.Logf("ready %.1f s after QEMU started; by the guest's own clock: %s", time.Since(m.started).Seconds(), m.line("msg=ready"))
+			m.Await(t, http.StatusOK, "")
+			t.Logf("ready %.1f s after QEMU started; by the guest's own clock: %s", time.Since(m.Started).Seconds(), m.Line("msg=ready"))
 			m.requireForwarding(t)
 			m.requireStatus(t, tc.processors)
 			wants := []string{"msg=ready", "kernel release=", "configurationDigest=sha256:", "msg=keys", "files=private.key", "role=management"}
@@ -287,11 +164,11 @@ func TestBoot(t *testing.T) {
 				wants = append(wants, "driver="+driver+" ")
 			}
 			for _, want := range wants {
-				if !strings.Contains(m.console.String(), want) {
+				if !strings.Contains(m.Console.String(), want) {
 					t.Errorf("no %q on the console", want)
 				}
 			}
-			m.requirePowerOff(t)
+			m.RequirePowerOff(t)
 		})
 	}
 }
@@ -299,11 +176,10 @@ func TestBoot(t *testing.T) {
 // TestBootWithVLAN: the guest's kernel has 802.1Q, so this is where a function's
 // tagged port carries packets.
 func TestBootWithVLAN(t *testing.T) {
-	dir := files(t)
+	dir := guesttest.Files(t, guestVariable)
 	const west = `"name": "west", `
-	m := start(t, strings.Replace(userData, west, west+`"vlan": 100, `, 1), "virtio-net-pci", "virtio-net-pci",
-		"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet")
-	m.await(t, http.StatusOK)
+	m := start(t, strings.Replace(userData, west, west+`"vlan": 100, `, 1), "virtio-net-pci", "virtio-net-pci", guesttest.Kernel(dir)...)
+	m.Await(t, http.StatusOK, "")
 	for _, family := range [][2]string{{"198.18.0.1", "198.18.1.2"}, {"2001:2::1", "2001:2:0:1::2"}} {
 		packet := netnstest.Packet{
 			SourceMAC: generatorWest, DestinationMAC: routerWest,
@@ -341,13 +217,13 @@ func TestBootWithVLAN(t *testing.T) {
 			}
 		}
 	}
-	m.requirePowerOff(t)
+	m.RequirePowerOff(t)
 }
 
 // TestBootFunctions: the guest has every module that a function asks its kernel
 // for; a function is ready only when the kernel took all of it.
 func TestBootFunctions(t *testing.T) {
-	dir := files(t)
+	dir := guesttest.Files(t, guestVariable)
 	key := base64.StdEncoding.EncodeToString(make([]byte, vnf.IPsecKeyBytes))
 	firewall := func(backend, mode string) func(*vnf.Config) {
 		return func(c *vnf.Config) {
@@ -389,15 +265,15 @@ func TestBootFunctions(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := startWithKeys(t, string(text), map[string]string{vnf.KeyOut: key, vnf.KeyIn: key}, "virtio-net-pci", "virtio-net-pci",
-				"-cpu", "max", "-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet")
-			m.await(t, http.StatusOK)
+				append([]string{"-cpu", "max"}, guesttest.Kernel(dir)...)...)
+			m.Await(t, http.StatusOK, "")
 			if tc.forward {
 				m.requireForwarding(t)
 			}
-			if strings.Contains(m.console.String(), key) {
+			if strings.Contains(m.Console.String(), key) {
 				t.Error("a key is on the console")
 			}
-			m.requirePowerOff(t)
+			m.RequirePowerOff(t)
 		})
 	}
 }
@@ -447,7 +323,7 @@ func (m *machine) requireForwarding(t *testing.T) {
 
 func (m *machine) requireStatus(t *testing.T, processors int) {
 	t.Helper()
-	_, body, err := m.get("/status")
+	_, body, err := m.Get("/status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,65 +339,15 @@ func (m *machine) requireStatus(t *testing.T, processors int) {
 	}
 }
 
-// requirePowerOff pushes the power button, as KubeVirt does to end a machine.
-func (m *machine) requirePowerOff(t *testing.T) {
-	t.Helper()
-	monitor, err := net.Dial("unix", m.monitor)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer monitor.Close()
-	if _, err := fmt.Fprintln(monitor, "system_powerdown"); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-m.ended:
-		if err != nil {
-			t.Errorf("QEMU ended with %v", err)
-		}
-		m.ended <- err
-	case <-time.After(patience):
-		t.Error("the power button did not end it")
-	}
-}
-
 // TestBootRefused: a configuration that is refused is told on the console and
 // to whoever asks, with its field.
 func TestBootRefused(t *testing.T) {
-	dir := files(t)
+	dir := guesttest.Files(t, guestVariable)
 	broken := strings.Replace(userData, "198.18.0.2/24", "192.0.2.1/24", 1)
-	m := start(t, broken, "virtio-net-pci", "virtio-net-pci",
-		"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet")
-	reason := m.await(t, http.StatusServiceUnavailable)
-	for range 50 { // it may be asked while the configuration is being read
-		if strings.Contains(reason, "ports[0].addresses[0]") {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-		reason = m.await(t, http.StatusServiceUnavailable)
-	}
-	if !strings.Contains(reason, "user-data: ports[0].addresses[0]") {
-		t.Errorf("/readyz says %q", reason)
-	}
-	if console := m.console.String(); !strings.Contains(console, "not ready") || !strings.Contains(console, "ports[0].addresses[0]") {
+	m := start(t, broken, "virtio-net-pci", "virtio-net-pci", guesttest.Kernel(dir)...)
+	// It may be asked while the configuration is being read.
+	m.Await(t, http.StatusServiceUnavailable, "user-data: ports[0].addresses[0]")
+	if console := m.Console.String(); !strings.Contains(console, "not ready") || !strings.Contains(console, "ports[0].addresses[0]") {
 		t.Error("the console does not say it")
 	}
-}
-
-// lockedBuffer is written by a process and read by the test.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
 }

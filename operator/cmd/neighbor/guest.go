@@ -1,0 +1,16 @@
+//go:build linux
+
+package main
+
+import (
+	"vnfbench.io/operator/internal/guest"
+	"vnfbench.io/operator/internal/guest/noisy"
+)
+
+// machine is the neighbour as a virtual machine.
+var machine = guest.Program{
+	Name:    "neighbor",
+	Whose:   "neighbour",
+	Purpose: "Make the machine a noisy neighbour",
+	Run:     noisy.Run,
+}

@@ -1,0 +1,38 @@
+//go:build linux
+
+package function
+
+import (
+	"slices"
+	"testing"
+
+	"vnfbench.io/operator/internal/vnf"
+)
+
+// TestUnaskedModules: what the kernel does not ask for is loaded for those who
+// need it, and for nobody else.
+func TestUnaskedModules(t *testing.T) {
+	firewall := func(backend, mode, forwarding string) *vnf.Config {
+		return &vnf.Config{Function: vnf.FunctionFirewall, Firewall: &vnf.Firewall{Backend: backend, Mode: mode, Forwarding: forwarding}}
+	}
+	gateway := func(protocol, implementation string) *vnf.Config {
+		return &vnf.Config{Function: vnf.FunctionEncryptionGateway, Gateway: &vnf.Gateway{Protocol: protocol, Implementation: implementation}}
+	}
+	for name, tc := range map[string]struct {
+		config *vnf.Config
+		want   []string
+	}{
+		"router":             {&vnf.Config{Function: vnf.FunctionRouter}, nil},
+		"nftables":           {firewall(vnf.BackendNftables, vnf.ModeStateless, vnf.ForwardingBridged), nil},
+		"iptables":           {firewall(vnf.BackendIptables, vnf.ModeStateful, vnf.ForwardingRouted), []string{"ip_tables", "ip6_tables"}},
+		"iptables, bridged":  {firewall(vnf.BackendIptables, vnf.ModeStateless, vnf.ForwardingBridged), []string{"ip_tables", "ip6_tables", "br_netfilter"}},
+		"iptables, no rules": {firewall(vnf.BackendIptables, vnf.ModeNone, vnf.ForwardingRouted), nil},
+		"IPsec":              {gateway(vnf.ProtocolIPsec, vnf.ImplementationKernel), nil},
+		"WireGuard":          {gateway(vnf.ProtocolWireGuard, vnf.ImplementationAuto), []string{"tun"}},
+		"kernel's WireGuard": {gateway(vnf.ProtocolWireGuard, vnf.ImplementationKernel), nil},
+	} {
+		if got := unasked(tc.config); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}

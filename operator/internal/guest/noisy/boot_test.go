@@ -1,0 +1,228 @@
+//go:build linux
+
+package noisy
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/guest/guesttest"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/neighbor"
+)
+
+// guestVariable names the directory with vmlinuz and initrd.img.
+const guestVariable = "VNFBENCH_NEIGHBOR_GUEST"
+
+const (
+	west, east = "02:00:00:00:02:01", "02:00:00:00:02:02"
+	noPorts    = `{"ports": []}`
+	twoPorts   = `{"ports": [
+		{"name": "west", "mac": "` + west + `", "mtuBytes": 1500},
+		{"name": "east", "mac": "` + east + `", "mtuBytes": 1500}]}`
+)
+
+// loadTime is how long a load goes on.
+const loadTime = 5 * time.Second
+
+// boot starts a neighbour's machine.
+func boot(t *testing.T, userData string, arguments ...string) *guesttest.Machine {
+	t.Helper()
+	arguments = append(append(guesttest.Kernel(guesttest.Files(t, guestVariable)), "-m", "256"), arguments...)
+	return guesttest.Start(t, userData, neighbor.Port, arguments...)
+}
+
+// awaitReady waits until it is and prints when that was.
+func awaitReady(t *testing.T, m *guesttest.Machine) {
+	t.Helper()
+	m.Await(t, http.StatusOK, "ok")
+	t.Logf("ready %.1f s after QEMU started; by the guest's own clock: %s", time.Since(m.Started).Seconds(), m.Line("msg=ready"))
+}
+
+// run has the machine load for loadTime. It returns what it told at the start,
+// while it loaded, and when it was stopped.
+func run(t *testing.T, m *guesttest.Machine, load measure.NeighborLoad) (before, during, after neighbor.Status) {
+	t.Helper()
+	client := neighbor.NewClient()
+	defer client.Close()
+	before, err := client.Start(t.Context(), m.Address, load)
+	if err != nil || !before.Running || before.Account != neighbor.AccountMachine {
+		t.Fatalf("started: %+v, %v", before, err)
+	}
+	time.Sleep(loadTime)
+	if during, err = client.Status(t.Context(), m.Address); err != nil || !during.Running || during.Problem != "" || during.CPUProblem != "" {
+		t.Fatalf("while it loads: %+v, %v", during, err)
+	}
+	if after, err = client.Stop(t.Context(), m.Address); err != nil || after.Running || after.Problem != "" {
+		t.Fatalf("stopped: %+v, %v", after, err)
+	}
+	return before, during, after
+}
+
+// processors is how many of the machine's were busy between two looks.
+func processors(from, to neighbor.Status) float64 {
+	return float64(to.CPUNanoseconds-from.CPUNanoseconds) / float64(to.ElapsedNanoseconds-from.ElapsedNanoseconds)
+}
+
+// requireOperations prints stress-ng's account and wants some.
+func requireOperations(t *testing.T, status neighbor.Status, stressor string) {
+	t.Helper()
+	if len(status.Stressors) != 1 || status.Stressors[0].Name != stressor || status.Stressors[0].Operations == 0 {
+		t.Errorf("the account of stress-ng is %+v, want operations of %s", status.Stressors, stressor)
+		return
+	}
+	t.Logf("%s: %d operations, %d each second", stressor, status.Stressors[0].Operations, status.Stressors[0].OperationsPerSecond)
+}
+
+// TestBootStress: stress-ng loads processor and memory, and stands still when it
+// is stopped; files are refused where they would be memory.
+func TestBootStress(t *testing.T) {
+	m := boot(t, noPorts)
+	awaitReady(t, m)
+	before, during, after := run(t, m, measure.NeighborLoad{Name: "cpu", Kind: measure.NeighborCPU, Workers: 1, LoadPercent: 100})
+	t.Logf("CPU: %.2f processors busy while one worker loads", processors(before, during))
+	if busy := processors(before, during); busy < 0.5 || busy > 1.1 {
+		t.Errorf("%.2f processors were busy, want one", busy)
+	}
+	requireOperations(t, after, "cpu")
+
+	time.Sleep(loadTime)
+	client := neighbor.NewClient()
+	defer client.Close()
+	idle, err := client.Status(t.Context(), m.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("idle: %.2f processors busy", processors(after, idle))
+	if busy := processors(after, idle); busy > 0.3 {
+		t.Errorf("%.2f processors are busy without a load", busy)
+	}
+
+	before, during, after = run(t, m, measure.NeighborLoad{Name: "memory", Kind: measure.NeighborMemory, Workers: 1, Bytes: 64 << 20})
+	t.Logf("memory: %.2f processors busy while one worker writes 64 MiB", processors(before, during))
+	requireOperations(t, after, "vm")
+
+	_, err = client.Start(t.Context(), m.Address, measure.NeighborLoad{Name: "disk", Kind: measure.NeighborDisk, Workers: 1, Bytes: 1 << 20})
+	if err == nil || !strings.Contains(err.Error(), `no virtio disk with the serial number "vnfscratch"`) {
+		t.Errorf("a load of files in memory: %v", err)
+	}
+	m.RequirePowerOff(t)
+}
+
+// TestBootDisk: files are written to the scratch disk, by the disk's own account.
+func TestBootDisk(t *testing.T) {
+	disk := filepath.Join(t.TempDir(), "scratch")
+	if err := os.WriteFile(disk, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(disk, 128<<20); err != nil {
+		t.Fatal(err)
+	}
+	m := boot(t, noPorts, "-drive", "if=none,id=scratch,format=raw,file="+disk,
+		"-device", "virtio-blk-pci,drive=scratch,serial="+neighbor.ScratchSerial)
+	awaitReady(t, m)
+	formatted := written(t, m)
+	_, _, after := run(t, m, measure.NeighborLoad{Name: "disk", Kind: measure.NeighborDisk, Workers: 1, Bytes: 16 << 20})
+	requireOperations(t, after, "hdd")
+	now := written(t, m)
+	t.Logf("the disk was written %d bytes to set it up, %d by the load", formatted, now-formatted)
+	if formatted == 0 || now-formatted < 1<<20 {
+		t.Error("the load was not on the disk")
+	}
+	m.RequirePowerOff(t)
+}
+
+// written are the bytes that QEMU has written to the scratch disk.
+func written(t *testing.T, m *guesttest.Machine) int64 {
+	t.Helper()
+	statistics := m.Monitor(t, "info blockstats")
+	match := regexp.MustCompile(`scratch: .*?wr_bytes=(\d+)`).FindStringSubmatch(statistics)
+	if match == nil {
+		t.Fatalf("QEMU's monitor says %q", statistics)
+	}
+	count, err := strconv.ParseInt(match[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return count
+}
+
+// TestBootNetwork: frames go from card to card, over a hub of QEMU's.
+func TestBootNetwork(t *testing.T) {
+	for _, model := range []string{"virtio-net-pci", "e1000"} {
+		t.Run(model, func(t *testing.T) {
+			m := boot(t, twoPorts,
+				"-netdev", "hubport,id=west,hubid=1", "-device", model+",netdev=west,romfile=,mac="+west,
+				"-netdev", "hubport,id=east,hubid=1", "-device", model+",netdev=east,romfile=,mac="+east)
+			awaitReady(t, m)
+			// A card may negotiate its link after it was set up, and loses frames meanwhile.
+			time.Sleep(loadTime)
+			before, during, after := run(t, m, measure.NeighborLoad{
+				Name: "frames", Kind: measure.NeighborNetwork, FramesPerSecond: 200, FrameBytes: 512, Directions: "Both",
+			})
+			t.Logf("%s: sent %d frames, received %d; %.2f processors busy", model, after.SentFrames, after.ReceivedFrames, processors(before, during))
+			// Those on their way when it was stopped are counted by no port yet.
+			if after.SentFrames < 100 || after.ReceivedFrames > after.SentFrames || after.ReceivedFrames < after.SentFrames*9/10 {
+				t.Errorf("sent %d frames, received %d", after.SentFrames, after.ReceivedFrames)
+			}
+			if during.CPUNanoseconds <= before.CPUNanoseconds {
+				t.Error("the frames took no processor time")
+			}
+			m.RequirePowerOff(t)
+		})
+	}
+}
+
+// TestBootRefused: what is wrong is told on the console and to who asks, and no
+// load is started.
+func TestBootRefused(t *testing.T) {
+	small := filepath.Join(t.TempDir(), "scratch")
+	if err := os.WriteFile(small, make([]byte, 16<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		userData, want string
+		arguments      []string
+	}{
+		"no such card":  {twoPorts, `port "west": no network card has the hardware address ` + west, nil},
+		"unknown field": {`{"cards": []}`, `user-data: json: unknown field "cards"`, nil},
+		"an MTU that the card refuses": {
+			strings.ReplaceAll(twoPorts, "1500", "20000"), `port "west": setting the MTU of its card (driver e1000) to 20000 bytes: invalid argument`,
+			[]string{"-device", "e1000,romfile=,mac=" + west, "-device", "e1000,romfile=,mac=" + east},
+		},
+		"a disk that is too small": {
+			noPorts, `formatting the disk /dev/vdb with the serial number "vnfscratch": exit status 1: `,
+			[]string{"-drive", "if=none,id=scratch,format=raw,file=" + small, "-device", "virtio-blk-pci,drive=scratch,serial=" + neighbor.ScratchSerial},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := boot(t, tc.userData, tc.arguments...)
+			reason := strings.TrimSpace(m.Await(t, http.StatusServiceUnavailable, tc.want))
+			t.Logf("%s says: %s", neighbor.PathReady, reason)
+			_, body, err := m.Get(neighbor.PathStatus)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var status neighbor.Status
+			if err := json.Unmarshal([]byte(body), &status); err != nil || status.NotReady != reason {
+				t.Errorf("%s says %s, %v", neighbor.PathStatus, body, err)
+			}
+			if line := m.Line(`msg="not ready"`); !strings.Contains(strings.ReplaceAll(line, `\"`, `"`), tc.want) {
+				t.Errorf("the console says %q", line)
+			}
+			client := neighbor.NewClient()
+			defer client.Close()
+			_, err = client.Start(t.Context(), m.Address, measure.NeighborLoad{Name: "n", Kind: measure.NeighborCPU, Workers: 1, LoadPercent: 10})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("a load started: %v", err)
+			}
+		})
+	}
+}
