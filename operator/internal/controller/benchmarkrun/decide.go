@@ -161,6 +161,8 @@ func decideMeasuring(s *scope) decision {
 		broken = s.brokenFunction()
 	}
 	switch failure := s.records.failure; {
+	case s.otherMeasurer() != nil:
+		return fail(s.otherMeasurer())
 	case broken != nil && !broken.over(s.now):
 		return decision{action: actWait, after: broken.at.Sub(s.now)}
 	case failure != nil && !(broken != nil && isAboutChain[failure.Reason]):
