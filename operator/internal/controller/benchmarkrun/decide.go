@@ -176,6 +176,10 @@ func decideMeasuring(s *scope) decision {
 	case s.records.done:
 		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
 	}
+	if !s.job.DeletionTimestamp.IsZero() {
+		// How it ends is no word about the next one, which is made when it is gone.
+		return decision{action: actWait, chain: found(v1alpha1.ReasonPending, "Job %q of before is still being deleted", s.job.Name)}
+	}
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)
 	}

@@ -222,3 +222,13 @@ func planned(protocol string) with {
 func heldBy(protocol string) func(*records) {
 	return func(r *records) { r.holder = &measure.Holder{Measurer: "m-1", Protocol: protocol} }
 }
+
+// leaving is a pod that was deleted an hour after the epoch, with a grace of 30 s.
+func leaving(state func(*corev1.Pod)) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		state(p)
+		p.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour + 30*time.Second)))
+	}
+}
+
+func jobLeaving(s *scope) { s.job.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour))) }
