@@ -181,7 +181,7 @@ const (
 	ReasonResultRefused = "ResultRefused"
 	// ReasonResultsLost: the results' ConfigMap was deleted or changed by somebody else.
 	ReasonResultsLost = "ResultsLost"
-	// ReasonVersionMismatch: the operator was replaced during the run by a version that cannot finish it.
+	// ReasonVersionMismatch: operator and measurer are of different versions, because the operator was replaced during the run or an image was not built again.
 	ReasonVersionMismatch = "VersionMismatch"
 	// ReasonDeadlineExceeded: the measurer took longer than deadlineSeconds.
 	ReasonDeadlineExceeded = "DeadlineExceeded"

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -71,6 +72,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
+	o.defaults.Protocol = measure.Protocol()
 	return o, o.complete()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -19,7 +20,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", TRexImage: "x:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", TRexImage: "x:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, Protocol: measure.Protocol()}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}

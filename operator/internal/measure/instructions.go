@@ -200,6 +200,9 @@ type Holder struct {
 	UID      string `json:"uid"`
 	// Restarts is how many measurers held the results before this one.
 	Restarts int `json:"restarts"`
+	// Protocol is what the measurer was built with, as Protocol says; empty for one
+	// that is older than the word.
+	Protocol string `json:"protocol,omitempty"`
 }
 
 // Progress is how far the measurement is.

@@ -36,6 +36,7 @@ func Make(in Input) (*Plan, error) {
 	run, testbed := in.Run, in.Testbed
 	p := &Plan{
 		Version:          Version,
+		Protocol:         in.Defaults.Protocol,
 		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
 		Testbed:          Reference{Namespace: testbed.Namespace, Name: testbed.Name, UID: testbed.UID},
 		Generator:        generatorOf(in),

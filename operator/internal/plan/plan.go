@@ -86,11 +86,17 @@ type Defaults struct {
 	ImagePullSecrets []string
 	// APIServerPorts are the TCP ports that the measurer may reach. Empty: 443 and 6443.
 	APIServerPorts []int32
+	// Protocol is this operator's measure.Protocol; a measurer must have it too.
+	// Empty: it is not asked for.
+	Protocol string
 }
 
 // Plan is a run with every choice made.
 type Plan struct {
 	Version int `json:"version"`
+	// Protocol is what the operator that made the plan exchanges with a measurer
+	// (measure.Protocol). It is no part of the digest: the images are.
+	Protocol string `json:"protocol,omitempty"`
 	// Digest names the experiment: runs with equal digests measure the same.
 	Digest  string    `json:"digest"`
 	Run     Reference `json:"run"`

@@ -58,6 +58,10 @@ type ComparedFigure struct {
 	Floors []bool `json:"floors,omitempty"`
 }
 
+// columnCompared is the column "metric" of a report: what a difference is of. Here
+// that word is each figure's own.
+const columnCompared = "comparedMetric"
+
 var (
 	// originColumns tell whose a row is.
 	originColumns = []string{"namespace", "run", "planDigest", "completeness"}
@@ -66,7 +70,7 @@ var (
 	// aboutColumns tell what a row's figures are of, in the order of their words.
 	aboutColumns = []string{
 		"figure", "frameBytes", "mix", "packetPayloadBytes", "goal", "load", "streams", "percentOfMaximum",
-		"direction", "repeat", "startSeconds", "startMilliseconds", "function", "cpuKind",
+		"direction", "repeat", "startSeconds", "startMilliseconds", "function", "cpuKind", "neighbor", "stressor", columnCompared,
 	}
 )
 
@@ -101,10 +105,14 @@ func (c *Comparison) add(r row, run, runs int, found, seen map[string]int) {
 	floor := isFloor(v1alpha1.ThroughputResult{UpperBoundCause: v1alpha1.UpperBoundCause(r["upperBoundCause"])})
 	key := strings.Builder{}
 	for _, name := range aboutColumns {
-		if r[name] != "" {
-			about[name] = r[name]
+		value := r[name]
+		if name == columnCompared {
+			value = r["metric"]
 		}
-		fmt.Fprintf(&key, "%q ", r[name])
+		if value != "" {
+			about[name] = value
+		}
+		fmt.Fprintf(&key, "%q ", value)
 	}
 	seen[key.String()]++
 	fmt.Fprint(&key, seen[key.String()], " ")

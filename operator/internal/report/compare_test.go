@@ -226,6 +226,60 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// Differences and neighbours are told apart by what they are of, also where a run
+// has fewer of them than another.
+func TestComparisonOfDifferences(t *testing.T) {
+	of := func(run string, metrics []v1alpha1.Metric, neighbors ...string) Document {
+		doc := asPod(t)
+		doc.Run.Name, doc.Baseline = run, &v1alpha1.BaselineReport{Run: "before"}
+		doc.Neighbors = &v1alpha1.NeighborsReport{}
+		for i, metric := range metrics {
+			doc.Baseline.Figures = append(doc.Baseline.Figures, v1alpha1.BaselineFigure{Metric: metric, FrameBytes: 64, Load: "idle", Baseline: int64(i + 1)})
+			doc.Neighbors.Comparison = append(doc.Neighbors.Comparison, v1alpha1.NeighborDifference{Metric: metric, FrameBytes: 64, Load: "idle", Without: new(int64(i + 1))})
+		}
+		for i, name := range neighbors {
+			doc.Neighbors.Loads = append(doc.Neighbors.Loads, v1alpha1.NeighborReport{Name: name, MilliCPU: new(int64(1000 * (i + 1)))})
+		}
+		return doc
+	}
+	c := mustCompare(t,
+		of("both", []v1alpha1.Metric{v1alpha1.MetricLatencyMean, v1alpha1.MetricLatencyP99}, "cpu", "disk"),
+		of("one", []v1alpha1.Metric{v1alpha1.MetricLatencyP99}, "disk"))
+	got := map[string][]*int64{}
+	for _, f := range c.Figures {
+		if f.Metric == "baseline" || f.Metric == "without" || f.Metric == "neighborMilliCPU" {
+			got[strings.Join([]string{f.About["figure"], f.About["comparedMetric"], f.About["neighbor"]}, " ")] = f.Values
+		}
+	}
+	one, two := new(int64(1)), new(int64(2))
+	want := map[string][]*int64{
+		"baselineDifference LatencyMeanNanoseconds ": {one, nil}, "baselineDifference LatencyP99Nanoseconds ": {two, one},
+		"neighborDifference LatencyMeanNanoseconds ": {one, nil}, "neighborDifference LatencyP99Nanoseconds ": {two, one},
+		"neighbor  cpu": {new(int64(1000)), nil}, "neighbor  disk": {new(int64(2000)), new(int64(1000))},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What connections are measured for is told to people too.
+func TestComparisonOfConnections(t *testing.T) {
+	doc := asPod(t)
+	doc.Connections = &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
+		{Name: "web", EstablishedConnectionsPerSecond: new(int64(4321))},
+		{Name: "kept", HeldConnections: new(int64(98765)), FailedPartsPerMillion: 17},
+	}}
+	var text bytes.Buffer
+	if err := WriteComparison(&text, mustCompare(t, doc, doc), FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"established/s", "4321", "held", "98765", "failed ppm", "17"} {
+		if !strings.Contains(text.String(), words) {
+			t.Errorf("%q is not in\n%s", words, text.String())
+		}
+	}
+}
+
 // Runs without figures are compared too, by what is known of them.
 func TestComparisonOfNewRuns(t *testing.T) {
 	doc := mustBuild(t, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil)

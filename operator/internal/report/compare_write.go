@@ -63,22 +63,26 @@ var shown = map[string]struct {
 	words  string
 	format func(int64) string
 }{
-	"framesPerSecond":              {"kfps", kiloFrames},
-	"layer1BitsPerSecond":          {"Mbit/s layer 1", megabits},
-	"intendedFramesPerSecond":      {"intended kfps", kiloFrames},
-	"offeredFramesPerSecond":       {"offered kfps", kiloFrames},
-	"lossPartsPerMillion":          {"loss ppm", count[int64]},
-	"latencyP50Nanoseconds":        {"p50 µs", microseconds},
-	"latencyP99Nanoseconds":        {"p99 µs", microseconds},
-	"latencyMaxNanoseconds":        {"max µs", microseconds},
-	"jitterNanoseconds":            {"jitter µs", microseconds},
-	"meanFrames":                   {"mean frames", count[int64]},
-	"milliCPU":                     {"cores", cores},
-	"droppedFrames":                {"dropped frames", count[int64]},
-	"matchedPackets":               {"matched packets", count[int64]},
-	"goodputBitsPerSecond":         {"goodput Mbit/s", megabits},
-	"retransmits":                  {"retransmits", count[int64]},
-	"roundTripTimeMeanNanoseconds": {"mean round trip µs", microseconds},
+	"framesPerSecond":         {"kfps", kiloFrames},
+	"layer1BitsPerSecond":     {"Mbit/s layer 1", megabits},
+	"intendedFramesPerSecond": {"intended kfps", kiloFrames},
+	"offeredFramesPerSecond":  {"offered kfps", kiloFrames},
+	"lossPartsPerMillion":     {"loss ppm", count[int64]},
+	"latencyP50Nanoseconds":   {"p50 µs", microseconds},
+	"latencyP99Nanoseconds":   {"p99 µs", microseconds},
+	"latencyMaxNanoseconds":   {"max µs", microseconds},
+	"jitterNanoseconds":       {"jitter µs", microseconds},
+	"meanFrames":              {"mean frames", count[int64]},
+	"milliCPU":                {"cores", cores},
+	"droppedFrames":           {"dropped frames", count[int64]},
+	"matchedPackets":          {"matched packets", count[int64]},
+	"goodputBitsPerSecond":    {"goodput Mbit/s", megabits},
+	"retransmits":             {"retransmits", count[int64]},
+	// Of connections.
+	"establishedConnectionsPerSecond":  {"established/s", count[int64]},
+	"heldConnections":                  {"held", count[int64]},
+	"failedConnectionsPartsPerMillion": {"failed ppm", count[int64]},
+	"roundTripTimeMeanNanoseconds":     {"mean round trip µs", microseconds},
 }
 
 // figureTitles are the words for the figures of the CSV form; one without is

@@ -43,7 +43,7 @@ func readRecords(data map[string]string) ([]measure.Record, error) {
 
 // replay reads what an earlier measurer left, and the holder that follows it.
 func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holder, error) {
-	next := measure.Holder{Measurer: s.cfg.Measurer, UID: s.cfg.UID}
+	next := measure.Holder{Measurer: s.cfg.Measurer, UID: s.cfg.UID, Protocol: measure.Protocol()}
 	records, err := readRecords(found.Data)
 	if err != nil {
 		return nil, next, lost(err)

@@ -74,7 +74,7 @@ func TestReplay(t *testing.T) {
 	appendAll(t, second, 3)
 
 	third := open(t, server, "c")
-	if got := third.Holder(); got != (measure.Holder{Measurer: "c", UID: "uid-of-c", Restarts: 2}) {
+	if got := third.Holder(); got != (measure.Holder{Measurer: "c", UID: "uid-of-c", Restarts: 2, Protocol: measure.Protocol()}) {
 		t.Errorf("got %+v", got)
 	}
 	if got := third.Records(); len(got) != 4 || got[3].Measurer != "b" {

@@ -146,23 +146,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: d.after}, nil
 }
 
-// storeStatus stores what the decision comes to. Where a run ends with figures
-// that the API server refuses, it ends without them: it would else never end. The
-// installed definition of the resource is then another than this operator's. The
-// trials stay in the results.
+// storeStatus stores what the decision comes to. Figures that the API server refuses
+// are left out: the run would else never end, and never give its testbed back. The
+// installed definition of the resource is then another than this operator's. A run
+// that has all its figures ends with that; its trials stay in the results.
 func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (decision, error) {
 	before := s.run.DeepCopy()
 	err := r.patchStatus(ctx, s, d, summarize(s, d))
-	if !apierrors.IsInvalid(err) || d.action != actFinish || !d.measured {
+	if !apierrors.IsInvalid(err) {
 		return d, err
 	}
 	s.run = before
-	d = fail(found(v1alpha1.ReasonResultRefused,
-		"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
-	ended := summarize(s, d)
-	kept := before.Status.DeepCopy()
-	kept.Conditions, kept.CompletionTime, kept.ObservedGeneration, kept.ResultsRef = ended.Conditions, ended.CompletionTime, ended.ObservedGeneration, ended.ResultsRef
-	return d, r.patchStatus(ctx, s, d, *kept)
+	if d.action == actFinish && d.measured {
+		d = fail(found(v1alpha1.ReasonResultRefused,
+			"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
+	}
+	return d, r.patchStatus(ctx, s, d, withoutFigures(before.Status, summarize(s, d)))
+}
+
+// withoutFigures is a status as it was before, but for what says where the run is.
+func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.BenchmarkRunStatus {
+	kept := *before.DeepCopy()
+	kept.ObservedGeneration, kept.Conditions = after.ObservedGeneration, after.Conditions
+	kept.StartTime, kept.CompletionTime, kept.QueuePosition = after.StartTime, after.CompletionTime, after.QueuePosition
+	kept.Plan, kept.ResultsRef = after.Plan, after.ResultsRef
+	return kept
 }
 
 // patchStatus stores a status if it changed, and tells of the change once it is stored.

@@ -161,6 +161,8 @@ func decideMeasuring(s *scope) decision {
 		broken = s.brokenFunction()
 	}
 	switch failure := s.records.failure; {
+	case s.otherMeasurer() != nil:
+		return fail(s.otherMeasurer())
 	case broken != nil && !broken.over(s.now):
 		return decision{action: actWait, after: broken.at.Sub(s.now)}
 	case failure != nil && !(broken != nil && isAboutChain[failure.Reason]):
@@ -173,6 +175,10 @@ func decideMeasuring(s *scope) decision {
 		return decision{action: actFinish, outcome: s.verdict(), measured: true}
 	case s.records.done:
 		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
+	}
+	if !s.job.DeletionTimestamp.IsZero() {
+		// How it ends is no word about the next one, which is made when it is gone.
+		return decision{action: actWait, chain: found(v1alpha1.ReasonPending, "Job %q of before is still being deleted", s.job.Name)}
 	}
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)

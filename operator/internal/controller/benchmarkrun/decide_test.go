@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -66,33 +68,40 @@ func TestDecide(t *testing.T) {
 		"results deleted":                  {newScope(admitted, withPlan, withJob()), actFinish, v1alpha1.ReasonResultsLost, 0},
 		"results deleted while suspended": {newScope(admitted, withPlan, func(s *scope) { s.run.Status.ResultsRef = "gone" }),
 			actFinish, v1alpha1.ReasonResultsLost, 0},
-		"results damaged":         {newScope(launched, func(s *scope) { s.records, s.recordsErr = nil, errors.New("trial 3 is missing") }), actFinish, v1alpha1.ReasonResultsLost, 0},
-		"measurer has given up":   {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
-		"gave up, Job gone":       {newScope(admitted, withPlan, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), actFinish, v1alpha1.ReasonPortMissing, 0},
-		"no path, chain healthy":  {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready)), actFinish, v1alpha1.ReasonNoPathThroughChain, 0},
-		"no path, chain broken":   {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, restarted(1, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
-		"deadline":                {newScope(launched, withJob(jobFailed(batchv1.JobReasonDeadlineExceeded))), actFinish, v1alpha1.ReasonDeadlineExceeded, 0},
-		"back-off limit":          {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), measurers(pod("m", ended(1, "Error", "")))), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
-		"termination message":     {newScope(launched, withJob(jobFailed(batchv1.JobReasonPodFailurePolicy)), measurers(pod("m", ended(42, "Error", `{"reason":"CannotLoadBPF","message":"no"}`)))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
-		"Job complete, not done":  {newScope(launched, withJob(batchv1.JobCondition{Type: batchv1.JobComplete, Status: "True"})), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
-		"no measurer's pod yet":   {newScope(launched), actWait, "", 300 * time.Second},
-		"no measurer's pod ever":  {newScope(launched, after(300*time.Second)), actFinish, v1alpha1.ReasonPodStuck, 0},
-		"measurer pending":        {newScope(launched, measurers(pod("m")), after(time.Minute)), actWait, "", 240 * time.Second},
-		"measurer unschedulable":  {newScope(launched, measurers(pod("m", unscheduled("0/1 nodes"))), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
-		"measurer without image":  {newScope(launched, measurers(pod("m", waiting("ErrImageNeverPull", "not present")))), actFinish, v1alpha1.ReasonImageUnavailable, 0},
-		"measurer runs":           {newScope(launched, measurers(pod("m", running)), after(time.Hour)), actWait, "", 0},
-		"calibrated":              {newScope(launched, measurers(pod("m", running)), withRecords(calibrated)), actLaunchChain, "", 0},
-		"one function missing":    {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.functions = s.functions[:1] }), actLaunchChain, "", 0},
-		"observer missing":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, withoutPod), actLaunchChain, "", 0},
-		"observer ready":          {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver), actOpenChain, "", 0},
-		"observer starts":         {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, "", 200 * time.Second},
-		"observer never ready":    {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
-		"observer crashes later":  {newScope(launched, withRecords(open), functions(ready, ready), withObserver, observed(restarted(1, "Error")), measurers(pod("m", running))), actWait, "", 0},
-		"chain starts":            {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, "", 200 * time.Second},
-		"chain never ready":       {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbour")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
-		"function unschedulable":  {newScope(launched, withRecords(calibrated), functions(ready, unscheduled("no CPU")), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
-		"image pull backs off":    {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, "", 20 * time.Second},
-		"image pull has failed":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
+		"results damaged":        {newScope(launched, func(s *scope) { s.records, s.recordsErr = nil, errors.New("trial 3 is missing") }), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"measurer has given up":  {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
+		"gave up, Job gone":      {newScope(admitted, withPlan, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), actFinish, v1alpha1.ReasonPortMissing, 0},
+		"no path, chain healthy": {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready)), actFinish, v1alpha1.ReasonNoPathThroughChain, 0},
+		"no path, chain broken":  {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, restarted(1, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"deadline":               {newScope(launched, withJob(jobFailed(batchv1.JobReasonDeadlineExceeded))), actFinish, v1alpha1.ReasonDeadlineExceeded, 0},
+		"back-off limit":         {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), measurers(pod("m", ended(1, "Error", "")))), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
+		"termination message":    {newScope(launched, withJob(jobFailed(batchv1.JobReasonPodFailurePolicy)), measurers(pod("m", ended(42, "Error", `{"reason":"CannotLoadBPF","message":"no"}`)))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
+		"Job complete, not done": {newScope(launched, withJob(batchv1.JobCondition{Type: batchv1.JobComplete, Status: "True"})), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
+		"no measurer's pod yet":  {newScope(launched), actWait, "", 300 * time.Second},
+		"no measurer's pod ever": {newScope(launched, after(300*time.Second)), actFinish, v1alpha1.ReasonPodStuck, 0},
+		"measurer pending":       {newScope(launched, measurers(pod("m")), after(time.Minute)), actWait, "", 240 * time.Second},
+		"measurer unschedulable": {newScope(launched, measurers(pod("m", unscheduled("0/1 nodes"))), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
+		"measurer without image": {newScope(launched, measurers(pod("m", waiting("ErrImageNeverPull", "not present")))), actFinish, v1alpha1.ReasonImageUnavailable, 0},
+		"measurer runs":          {newScope(launched, measurers(pod("m", running)), after(time.Hour)), actWait, "", 0},
+		"calibrated":             {newScope(launched, measurers(pod("m", running)), withRecords(calibrated)), actLaunchChain, "", 0},
+		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.functions = s.functions[:1] }), actLaunchChain, "", 0},
+		"observer missing":       {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, withoutPod), actLaunchChain, "", 0},
+		"observer ready":         {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver), actOpenChain, "", 0},
+		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, "", 200 * time.Second},
+		"observer never ready":   {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
+		"observer crashes later": {newScope(launched, withRecords(open), functions(ready, ready), withObserver, observed(restarted(1, "Error")), measurers(pod("m", running))), actWait, "", 0},
+		"chain starts":           {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, "", 200 * time.Second},
+		"chain never ready":      {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbour")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
+		"function unschedulable": {newScope(launched, withRecords(calibrated), functions(ready, unscheduled("no CPU")), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
+		"image pull backs off":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, "", 20 * time.Second},
+		"image pull has failed":  {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
+		// A run that was suspended and resumed finds what is being deleted, which is older than startupSeconds.
+		"resumed, chain still goes": {newScope(launched, withRecords(calibrated), functions(leaving(ready), leaving(ended(143, "Error", ""))), after(time.Hour)),
+			actWait, "", 330 * time.Second},
+		"resumed, chain never goes": {newScope(launched, withRecords(calibrated), functions(leaving(ready), leaving(ready)), after(time.Hour+330*time.Second)),
+			actFinish, v1alpha1.ReasonPodStuck, 0},
+		"resumed, measurer still goes": {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), jobLeaving, measurers(pod("m", leaving(ended(143, "Error", "")))), after(time.Hour)),
+			actWait, "", 0},
 		"chain ready":             {newScope(launched, withRecords(calibrated), functions(ready, ready)), actOpenChain, "", 0},
 		"measuring":               {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
 		"function crashed":        {newScope(launched, withRecords(open), functions(ready, restarted(139, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
@@ -106,7 +115,13 @@ func TestDecide(t *testing.T) {
 		"done, a function broken": {newScope(launched, withRecords(done), functions(ready, restarted(1, "OOMKilled"))), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"done for another version": {newScope(launched, withRecords(done), functions(ready, ready), func(s *scope) { s.foreign = errors.New("a trial would follow") }),
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
-		"done, chain never open": {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
+		"a measurer of another version": {newScope(launched, withRecords(heldBy("2")), planned("1")), actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"a measurer older than versions, that gave up": {newScope(launched, withRecords(heldBy("")), withRecords(gaveUp(v1alpha1.ReasonEndpointFailed)), planned("1")),
+			actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"a measurer of the plan's version": {newScope(launched, withRecords(heldBy("1")), planned("1")), actWait, "", 0},
+		"no measurer yet":                  {newScope(launched, planned("1")), actWait, "", 300 * time.Second},
+		"a plan without a version":         {newScope(launched, withRecords(heldBy("2"))), actWait, "", 0},
+		"done, chain never open":           {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +136,19 @@ func TestDecide(t *testing.T) {
 				t.Errorf("got %s %q after %s, want %s %q after %s", d.action, reason, d.after, test.action, test.reason, test.after)
 			}
 		})
+	}
+}
+
+// What a user has to build again is said, and what only has to be named.
+func TestDecideNamesTheImage(t *testing.T) {
+	trex := func(s *scope) { s.plan.Instructions.Driver.TRex = &measure.TRexSettings{} }
+	for words, s := range map[string]*scope{
+		"build the image again from this operator's version, with make trex-image": newScope(launched, withRecords(heldBy("2")), planned("1"), trex),
+		"use the image of the operator's version":                                  newScope(launched, withRecords(heldBy("2")), planned("1")),
+	} {
+		if got := decide(s).outcome.message; !strings.Contains(got, words) || !strings.Contains(got, `"registry.test/measurer:1"`) {
+			t.Errorf("got %q, want %q in it", got, words)
+		}
 	}
 }
 

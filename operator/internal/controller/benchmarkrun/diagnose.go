@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -45,7 +46,10 @@ var never = map[string]string{
 // how long it may take from its creation. notReady is the reason when its
 // containers run and it still is not ready.
 func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *trouble {
-	if podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue && pod.DeletionTimestamp.IsZero() {
+	if t := leavingTrouble("pod", pod, bound); t != nil {
+		return t
+	}
+	if podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue {
 		return nil
 	}
 	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
@@ -66,6 +70,17 @@ func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *troub
 	}
 	ready := podCondition(pod, corev1.PodReady)
 	return &trouble{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+}
+
+// leavingTrouble is that of an object which is being deleted, nil for any other. It
+// is what a run that was suspended and resumed finds: the next one of its name can
+// be made when it is gone, and how it ends is no word about that one.
+func leavingTrouble(what string, object metav1.Object, bound time.Duration) *trouble {
+	since := object.GetDeletionTimestamp()
+	if since.IsZero() {
+		return nil
+	}
+	return &trouble{v1alpha1.ReasonPodStuck, sentence("%s %q of before is still being deleted", what, object.GetName()), since.Add(bound)}
 }
 
 // started says that the pod's containers have run.

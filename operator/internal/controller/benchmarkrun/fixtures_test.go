@@ -213,3 +213,22 @@ func functions(one, two func(*corev1.Pod)) with {
 		s.functions = []corev1.Pod{pod(s.names.Function("one"), one), pod(s.names.Function("two"), two)}
 	}
 }
+
+// planned is a plan of an operator with a protocol; heldBy says that a measurer with one has begun.
+func planned(protocol string) with {
+	return func(s *scope) { s.plan.Protocol, s.plan.Generator.Image = protocol, "registry.test/measurer:1" }
+}
+
+func heldBy(protocol string) func(*records) {
+	return func(r *records) { r.holder = &measure.Holder{Measurer: "m-1", Protocol: protocol} }
+}
+
+// leaving is a pod that was deleted an hour after the epoch, with a grace of 30 s.
+func leaving(state func(*corev1.Pod)) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		state(p)
+		p.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour + 30*time.Second)))
+	}
+}
+
+func jobLeaving(s *scope) { s.job.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour))) }

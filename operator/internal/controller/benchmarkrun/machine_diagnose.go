@@ -31,15 +31,18 @@ var (
 // it is. bound is how long it may take from its creation; launcher is its pod,
 // nil where KubeVirt has made none.
 func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, of inside) *trouble {
+	if t := leavingTrouble("virtual machine", machine, bound); t != nil {
+		return t
+	}
 	at := machine.CreationTimestamp.Add(bound)
 	phase := machine.Status.Phase
 	switch {
 	case machineEnded(machine):
 		return &trouble{reason: of.notStarted,
 			message: sentence("virtual machine %q ended before it was ready: %s", machine.Name, machineEnding(machine, launcher))}
-	case isReady(machine) && machine.DeletionTimestamp.IsZero() && reported(machine):
+	case isReady(machine) && reported(machine):
 		return nil
-	case isReady(machine) && machine.DeletionTimestamp.IsZero():
+	case isReady(machine):
 		return &trouble{of.notStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
 	case launcher == nil:
 		return &trouble{of.notStarted,

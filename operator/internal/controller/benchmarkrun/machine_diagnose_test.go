@@ -90,6 +90,11 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
 		"ready, NICs not reported": {testMachine("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
 			v1alpha1.ReasonMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
+		// It ends because the run was suspended, and the run was resumed before it had.
+		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
+			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
+		}), nil,
+			v1alpha1.ReasonPodStuck, `virtual machine "m" of before is still being deleted`, end.Add(time.Hour)},
 		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
 		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonMachineNotStarted,

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/report"
 )
@@ -64,4 +65,18 @@ func (r *records) restarts() int32 {
 		return 0
 	}
 	return int32(min(max(r.holder.Restarts, 0), 1<<30))
+}
+
+// otherMeasurer says that the measurer was not built with what the operator that
+// made the plan exchanges with one, nil where it was. An image that a user builds or
+// names is not replaced with the operator.
+func (s *scope) otherMeasurer() *finding {
+	if s.plan.Protocol == "" || s.records.holder == nil || s.records.holder.Protocol == s.plan.Protocol {
+		return nil
+	}
+	remedy := "use the image of the operator's version, or leave the testbed's spec.generator.image out"
+	if s.plan.Instructions.Driver.TRex != nil {
+		remedy = "build the image again from this operator's version, with make trex-image"
+	}
+	return found(v1alpha1.ReasonVersionMismatch, "the measurer in image %q is of another version than the operator: %s, and apply the run under a new name", s.plan.Generator.Image, remedy)
 }

@@ -17,18 +17,82 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// An API server whose definition of the resource is another refuses the figures:
-// the run ends with that reason, and where its trials are.
+// An API server whose definition of the resource is another refuses the figures. A
+// run that has all of them ends with that reason, and where its trials are; one that
+// ends, or gives its testbed back, for another reason does so nevertheless.
 func TestStatusIsRefused(t *testing.T) {
-	s := newScope(launched, withPlan, withRecords(done))
-	s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}
-	s.run.ResourceVersion = ""
+	for name, test := range map[string]struct {
+		with     []with
+		decision decision
+		// reason is that of Succeeded, and words are in its message; ended says that it is the last.
+		reason string
+		words  []string
+		ended  bool
+		// admitted is the reason of Admitted.
+		admitted string
+	}{
+		"measured": {
+			with:     []with{withRecords(done)},
+			decision: decision{action: actFinish, measured: true, outcome: found(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")},
+			reason:   v1alpha1.ReasonResultRefused, words: []string{"-results", "status.results[0]"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
+		},
+		"failed in the middle": {
+			with:     []with{withRecords(open), withRecords(gaveUp(v1alpha1.ReasonChainFailed))},
+			decision: fail(found(v1alpha1.ReasonChainFailed, "no frame came through")),
+			reason:   v1alpha1.ReasonChainFailed, words: []string{"no frame came through"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
+		},
+		"suspended in the middle": {
+			with:     []with{withRecords(calibrated)},
+			decision: decision{action: actRelease, wait: found(v1alpha1.ReasonSuspended, "spec.suspend is true")},
+			reason:   v1alpha1.ReasonSuspended, admitted: v1alpha1.ReasonSuspended,
+		},
+		"while it is measured": {
+			with: []with{withRecords(open)}, decision: decision{action: actWait},
+			reason: v1alpha1.ReasonProgressing, admitted: v1alpha1.ReasonAdmitted,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(append([]with{launched}, test.with...)...)
+			s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}
+			s.run.ResourceVersion = ""
+			c, refusals := refusingFigures(t, s.run)
+			r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
+			d, err := r.storeStatus(t.Context(), s, test.decision)
+			if err != nil || d.action != test.decision.action || d.failed() != test.ended || *refusals != 1 {
+				t.Fatalf("%+v after %d refusals, %v", d, *refusals, err)
+			}
+			var stored v1alpha1.BenchmarkRun
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.run), &stored); err != nil {
+				t.Fatal(err)
+			}
+			succeeded := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionSucceeded)
+			if succeeded == nil || (succeeded.Status == "False") != test.ended || succeeded.Reason != test.reason {
+				t.Fatalf("Succeeded is %+v", succeeded)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(succeeded.Message, words) {
+					t.Errorf("%q is not in %q", words, succeeded.Message)
+				}
+			}
+			if a := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdmitted); a == nil || a.Reason != test.admitted {
+				t.Errorf("Admitted is %+v", a)
+			}
+			if (stored.Status.CompletionTime != nil) != test.ended || stored.Status.ResultsRef != s.names.Results || stored.Status.Results != nil {
+				t.Errorf("the status is %+v", stored.Status)
+			}
+		})
+	}
+}
+
+// refusingFigures is an API server that has the run and refuses a status with figures.
+func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun) (client.Client, *int) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	refusals := 0
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s.run).WithStatusSubresource(s.run).WithInterceptorFuncs(interceptor.Funcs{
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(run).WithStatusSubresource(run).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 			if run := object.(*v1alpha1.BenchmarkRun); len(run.Status.Results) > 0 {
 				refusals++
@@ -38,24 +102,8 @@ func TestStatusIsRefused(t *testing.T) {
 			return c.SubResource(sub).Patch(ctx, object, patch, options...)
 		},
 	}).Build()
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.run), s.run); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(run), run); err != nil {
 		t.Fatal(err)
 	}
-	r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
-	d, err := r.storeStatus(t.Context(), s, decision{action: actFinish, measured: true, outcome: found(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")})
-	if err != nil || !d.failed() || refusals != 1 {
-		t.Fatalf("%+v after %d refusals, %v", d, refusals, err)
-	}
-	var stored v1alpha1.BenchmarkRun
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.run), &stored); err != nil {
-		t.Fatal(err)
-	}
-	succeeded := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionSucceeded)
-	if succeeded == nil || succeeded.Status != "False" || succeeded.Reason != v1alpha1.ReasonResultRefused ||
-		!strings.Contains(succeeded.Message, s.names.Results) || !strings.Contains(succeeded.Message, "status.results[0]") {
-		t.Errorf("Succeeded is %+v", succeeded)
-	}
-	if stored.Status.CompletionTime == nil || stored.Status.ResultsRef != s.names.Results || stored.Status.Results != nil {
-		t.Errorf("the status is %+v", stored.Status)
-	}
+	return c, &refusals
 }

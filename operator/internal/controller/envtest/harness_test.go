@@ -27,6 +27,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -78,7 +79,7 @@ func (l *lab) startOperator() {
 	})
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
-	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1"}
+	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol()}
 	l.Expect(controller.Setup(ctx, mgr, clock.RealClock{}, defaults, []string{l.namespace}, prometheus.NewRegistry())).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

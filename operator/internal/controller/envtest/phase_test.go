@@ -2,6 +2,7 @@ package envtest
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -111,6 +112,24 @@ func TestSuspendAndResume(t *testing.T) {
 			l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 		})
 	}
+}
+
+// A run that is resumed before its pods have gone waits for them, however long it
+// has been measured, and goes on behind its trials.
+func TestResumeBeforeAllIsGone(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("run", func(run *v1alpha1.BenchmarkRun) { run.Spec.StartupSeconds = 5 })
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	time.Sleep(6 * time.Second)
+	l.node.set(func(n *node) { n.holding = true })
+	l.setSuspend(run, true)
+	l.Eventually(func() bool { return l.pods(chain.ComponentFunction)[0].DeletionTimestamp != nil }).Should(BeTrue())
+	l.setSuspend(run, false)
+	l.Consistently(l.state(run, v1alpha1.ConditionSucceeded)).Should(HavePrefix("Unknown/"))
+	l.node.set(func(n *node) { n.holding, n.silent[pathChain] = false, false })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
 
 func TestOperatorRestart(t *testing.T) {

@@ -21,23 +21,45 @@ func TestPlanOfAnotherVersion(t *testing.T) {
 	run := l.run("a-run")
 	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
 
-	// The plan's ConfigMap is immutable: it is made anew while nobody asks for it.
-	l.setSuspend(run, true)
-	l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
-	stored := &corev1.ConfigMap{}
-	l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: run.Namespace, Name: plan.NamesOf(run).Plan}, stored)).To(Succeed())
-	layout := map[string]any{}
-	l.Expect(json.Unmarshal([]byte(stored.Data[plan.KeyPlan]), &layout)).To(Succeed())
-	layout["version"] = plan.Version + 1
-	stored.Data[plan.KeyPlan] = mustJSON(layout)
-	l.Expect(cluster.Delete(l.ctx, stored)).To(Succeed())
-	stored.ResourceVersion, stored.UID = "", ""
-	l.Expect(cluster.Create(l.ctx, stored)).To(Succeed())
-	l.setSuspend(run, false)
+	l.changePlan(run, "version", plan.Version+1)
 
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/VersionMismatch")
 	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring("apply the run under a new name"))
 	next := l.run("b-next")
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
 	l.expect(next, v1alpha1.ConditionSucceeded, "True/Succeeded")
+}
+
+// A measurer that was built with another version than the operator says so by what
+// it writes first. An image with TRex is the user's, who has to build it again.
+func TestMeasurerOfAnotherVersion(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed(byTRex(trexImage))
+	run := l.run("a-run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+
+	// What is another version here is the operator's: the measurer is of this one.
+	l.changePlan(run, "protocol", "another")
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/VersionMismatch")
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(And(ContainSubstring(trexImage), ContainSubstring("make trex-image")))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+}
+
+// changePlan sets a value of a run's plan. Its ConfigMap is immutable: it is made
+// anew while nobody asks for it.
+func (l *lab) changePlan(run *v1alpha1.BenchmarkRun, key string, value any) {
+	l.t.Helper()
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
+	stored := &corev1.ConfigMap{}
+	l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: run.Namespace, Name: plan.NamesOf(run).Plan}, stored)).To(Succeed())
+	layout := map[string]any{}
+	l.Expect(json.Unmarshal([]byte(stored.Data[plan.KeyPlan]), &layout)).To(Succeed())
+	layout[key] = value
+	stored.Data[plan.KeyPlan] = mustJSON(layout)
+	l.Expect(cluster.Delete(l.ctx, stored)).To(Succeed())
+	stored.ResourceVersion, stored.UID = "", ""
+	l.Expect(cluster.Create(l.ctx, stored)).To(Succeed())
+	l.setSuspend(run, false)
 }

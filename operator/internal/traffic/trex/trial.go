@@ -84,25 +84,16 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 }
 
-// repairable says that another attempt may succeed: the server died, hung, was
-// started again, or another took a port.
+// repairable says that another attempt may succeed.
 func repairable(err error) bool {
-	for _, kind := range []error{
-		rpc.ErrConnection, rpc.ErrServerRestarted, rpc.ErrOwned, rpc.ErrNotAcquired, rpc.ErrBusy,
-		context.DeadlineExceeded, errCountersReset, errStuck,
-	} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return rpc.Interrupted(err) || errors.Is(err, errCountersReset) || errors.Is(err, errStuck)
 }
 
 // repair starts the server again where it is dead or does not answer any more,
 // and takes over what it has.
 func (d *Driver) repair(ctx context.Context, cause error) error {
 	if d.config.Server.Alive() == nil && !errors.Is(cause, errStuck) {
-		if err := d.connect(ctx); err == nil || !hangs(err) {
+		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
 			return err
 		}
 	}
@@ -110,11 +101,6 @@ func (d *Driver) repair(ctx context.Context, cause error) error {
 		return err
 	}
 	return d.connect(ctx)
-}
-
-// hangs says that nothing came back.
-func hangs(err error) bool {
-	return errors.Is(err, rpc.ErrConnection) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpc.ErrBusy)
 }
 
 // abandon ends a trial whose context has ended.

@@ -254,6 +254,47 @@ func TestDeviceThatTakesItsLinkDown(t *testing.T) {
 	}
 }
 
+// The generator's own port is not the device: without it nothing was measured, and
+// no frame is the device's loss.
+func TestPortLostInATrial(t *testing.T) {
+	for name, test := range map[string]struct {
+		port   string
+		change func(netlink.Link) error
+		reason string
+	}{
+		"the sending port is gone":       {testpath.West, netlink.LinkDel, ReasonPortMissing},
+		"the receiving port is gone":     {testpath.East, netlink.LinkDel, ReasonPortMissing},
+		"the sending port is set down":   {testpath.West, netlink.LinkSetDown, ReasonPortDown},
+		"the receiving port is set down": {testpath.East, netlink.LinkSetDown, ReasonPortDown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := buildPath(t, routedWithNAPI)
+			d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+			changed := make(chan error, 1)
+			time.AfterFunc(100*time.Millisecond, func() {
+				changed <- testpath.Do(p.Generator, func() error {
+					l, err := netlink.LinkByName(test.port)
+					if err != nil {
+						return err
+					}
+					return test.change(l)
+				})
+			})
+			o, err := d.Measure(t.Context(), trialOf(64, 5000, 300*time.Millisecond))
+			if measure.ReasonOf(err) != test.reason {
+				t.Errorf("got %v and %+v, want reason %s", err, o.Directions, test.reason)
+			}
+			if err := <-changed; err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Close(); err != nil {
+				t.Errorf("closing: %v", err)
+			}
+			checkThreads(t)
+		})
+	}
+}
+
 // TestPolicer offers a token bucket twice what it lets through.
 func TestPolicer(t *testing.T) {
 	const (

@@ -29,14 +29,22 @@ func findPort(h *netlink.Handle, name string) (port, error) {
 		}
 	}
 	attrs := found.Attrs()
-	if attrs.Flags&net.FlagUp == 0 {
-		return port{}, &measure.Failure{
-			Reason: ReasonPortDown,
-			Remedy: "bring the interface up",
-			Err:    fmt.Errorf("interface %q is administratively down", name),
-		}
+	if err := checkUp(attrs, "bring the interface up"); err != nil {
+		return port{}, err
 	}
 	return port{name: name, index: attrs.Index, mtu: attrs.MTU}, nil
+}
+
+// checkUp refuses a port that is down. In a trial it would be as bad as none: what
+// is redirected there is dropped without a count, and would be the device's loss.
+func checkUp(attrs *netlink.LinkAttrs, remedy string) error {
+	if attrs.Flags&net.FlagUp != 0 {
+		return nil
+	}
+	return &measure.Failure{
+		Reason: ReasonPortDown, Remedy: remedy,
+		Err: fmt.Errorf("interface %q is administratively down", attrs.Name),
+	}
 }
 
 // counters are what the kernel counted on a port.
@@ -67,6 +75,9 @@ func readCounters(h *netlink.Handle, p port) (counters, error) {
 			Remedy: "keep both traffic ports in place while a run lasts",
 			Err:    fmt.Errorf("interface %q: %w", p.name, err),
 		}
+	}
+	if err := checkUp(found.Attrs(), "leave both traffic ports as they are while a run lasts"); err != nil {
+		return counters{}, err
 	}
 	s := found.Attrs().Statistics
 	if s == nil {

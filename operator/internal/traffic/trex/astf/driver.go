@@ -12,12 +12,14 @@ import (
 )
 
 // Server is what the driver needs of a TRex server in stateful mode. The driver
-// closes it.
+// starts it again when it has failed between two trials, and closes it.
 type Server interface {
 	// Address is where it listens, "127.0.0.1:4501".
 	Address() string
 	// Alive is why it does not run, with a reason of the API; nil while it does.
 	Alive() error
+	// Restart ends what is left of it and starts it again; it returns when it answers.
+	Restart(ctx context.Context) error
 	// Close ends it.
 	Close() error
 }
@@ -32,7 +34,9 @@ type Config struct {
 
 // Driver is a measure.Driver of TCP connections and of exchanges.
 type Driver struct {
-	config  Config
+	config Config
+	// dial connects to the server.
+	dial    func(context.Context) (caller, error)
 	session *session
 	// sent is called when traffic is over; nil is nobody.
 	sent func()
@@ -58,6 +62,8 @@ const (
 	probeBytes     = 64
 	// openPatience bounds the opening of a trial's TCP connections.
 	openPatience = 5 * time.Second
+	// mostRepairs is how often the server is looked after before one trial.
+	mostRepairs = 2
 	// cleanUpPatience bounds what is done after a trial that failed.
 	cleanUpPatience = 10 * time.Second
 )
@@ -66,17 +72,20 @@ const (
 // a way through is found before anything counts. The server is closed with the
 // driver, and where Open fails.
 func Open(ctx context.Context, config Config) (*Driver, error) {
-	client, err := rpc.Dial(ctx, config.Server.Address(), rpc.Options{API: rpc.ASTF})
-	if err != nil {
-		return nil, errors.Join(explain(err, config.Server), config.Server.Close())
-	}
-	return open(ctx, client, config)
+	return open(ctx, config, func(ctx context.Context) (caller, error) {
+		client, err := rpc.Dial(ctx, config.Server.Address(), rpc.Options{API: rpc.ASTF})
+		if err != nil {
+			// A nil *rpc.Client must not become a caller that is not nil.
+			return nil, err
+		}
+		return client, nil
+	})
 }
 
-// open is Open with a connection to the server.
-func open(ctx context.Context, client caller, config Config) (*Driver, error) {
-	d := &Driver{config: config, session: &session{client: client}}
-	if err := d.session.begin(ctx); err != nil {
+// open is Open with a way to connect to the server.
+func open(ctx context.Context, config Config, dial func(context.Context) (caller, error)) (*Driver, error) {
+	d := &Driver{config: config, dial: dial}
+	if err := d.connect(ctx); err != nil {
 		return nil, errors.Join(explain(err, config.Server), d.Close())
 	}
 	probe := measure.Trial{
@@ -109,14 +118,65 @@ func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
 // Close gives the server back and ends it.
 func (d *Driver) Close() error {
-	return errors.Join(d.session.client.Close(), d.config.Server.Close())
+	return errors.Join(d.disconnect(), d.config.Server.Close())
+}
+
+// connect takes the server over by a connection of its own.
+func (d *Driver) connect(ctx context.Context) error {
+	// What is wrong with the one before is why there is another.
+	_ = d.disconnect()
+	client, err := d.dial(ctx)
+	if err != nil {
+		return err
+	}
+	d.session = &session{client: client}
+	return d.session.begin(ctx)
+}
+
+func (d *Driver) disconnect() error {
+	if d.session == nil {
+		return nil
+	}
+	return d.session.client.Close()
+}
+
+// prepare gives the server a trial's profile. One that has died, hung or been
+// started by another since the last trial is started again where it must be, and
+// taken over. That is done before there is traffic alone: a server that dies in a
+// trial leaves its connections open in the device, whose next figures would be
+// those of a device that has them.
+func (d *Driver) prepare(ctx context.Context, p profile) error {
+	for repairs := 0; ; repairs++ {
+		dead := d.config.Server.Alive()
+		err := dead
+		if dead == nil {
+			err = d.session.load(ctx, p)
+		}
+		if err == nil || ctx.Err() != nil || repairs == mostRepairs || dead == nil && !rpc.Interrupted(err) {
+			return err
+		}
+		if failed := d.repair(ctx); failed != nil {
+			return fmt.Errorf("%w, and could not go on: %w", err, failed)
+		}
+	}
+}
+
+// repair starts the server again where it is dead or does not answer any more,
+// and takes over what it has.
+func (d *Driver) repair(ctx context.Context) error {
+	if d.config.Server.Alive() == nil {
+		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
+			return err
+		}
+	}
+	if err := d.config.Server.Restart(ctx); err != nil {
+		return err
+	}
+	return d.connect(ctx)
 }
 
 // Measure makes one trial of TCP connections or of exchanges.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {
-	if err := d.config.Server.Alive(); err != nil {
-		return measure.Outcome{}, explain(err, d.config.Server)
-	}
 	p, err := d.profileOf(trial)
 	if err != nil {
 		return measure.Outcome{}, err
@@ -132,7 +192,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 		}
 		err = explain(err, d.config.Server)
 	}()
-	if err := d.session.load(ctx, p); err != nil {
+	if err := d.prepare(ctx, p); err != nil {
 		return measure.Outcome{}, err
 	}
 	if trial.TCP != nil {

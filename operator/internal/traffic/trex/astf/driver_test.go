@@ -26,7 +26,7 @@ var between = measure.Stateful{
 func opened(t *testing.T, f *fake) (*Driver, *process) {
 	t.Helper()
 	p := &process{}
-	d, err := open(t.Context(), f, Config{Server: p, Between: between})
+	d, err := open(t.Context(), Config{Server: p, Between: between}, f.dial)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestOpenFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &process{dead: test.dead}
-				_, err := open(t.Context(), &test.fake, Config{Server: p, Between: between})
+				_, err := open(t.Context(), Config{Server: p, Between: between}, test.fake.dial)
 				if measure.ReasonOf(err) != test.reason || !strings.Contains(err.Error(), test.words) {
 					t.Errorf("got %v", err)
 				}
@@ -229,6 +229,83 @@ func TestMeasureFails(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A server that fails between two trials is started again, where a new connection
+// alone does not do; one that fails in a trial is not.
+func TestServerFailsBetweenTrials(t *testing.T) {
+	died := &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: errors.New("killed by signal 9")}
+	for name, test := range map[string]struct {
+		fails    func(*fake, *process)
+		restarts int
+		reason   string
+		words    string
+	}{
+		"it died": {fails: func(f *fake, p *process) { p.dead, p.restart = died, f.again; f.unreachable = true }, restarts: 1},
+		"it died, and its connection told so": {fails: func(f *fake, p *process) {
+			f.refuse, p.restart = func(string, int) error { p.dead = died; return rpc.ErrConnection }, f.again
+		}, restarts: 1},
+		"it hangs":                   {fails: func(f *fake, p *process) { f.refuse, p.restart = always(rpc.ErrConnection), f.again }, restarts: 1},
+		"another started it":         {fails: func(f *fake, _ *process) { f.again() }},
+		"another has it":             {fails: func(f *fake, _ *process) { f.refuse = untilDialled(f, rpc.ErrOwned) }},
+		"its answers are of another": {fails: func(f *fake, _ *process) { f.refuse = untilDialled(f, rpc.ErrServerRestarted) }},
+		"it cannot be started":       {fails: func(f *fake, p *process) { p.dead = died }, restarts: 1, reason: v1alpha1.ReasonTRexServerFailed, words: "killed by signal 9"},
+		"it hangs again":             {fails: func(f *fake, p *process) { f.refuse, p.restart = always(rpc.ErrConnection), func() {} }, restarts: 1, reason: v1alpha1.ReasonTRexServerFailed, words: "could not go on"},
+		"it refuses the profile":     {fails: func(f *fake, _ *process) { f.refuse = refusing("profile_fragment") }, reason: v1alpha1.ReasonTRexServerFailed, words: "part 1 of"},
+		"it dies when it begins":     {fails: func(f *fake, p *process) { f.refuse, p.restart = dying(p, died, "start"), f.again }, reason: v1alpha1.ReasonTRexServerFailed, words: "killed by signal 9"},
+		"it dies within a trial":     {fails: func(f *fake, p *process) { f.refuse, p.restart = dying(p, died, "get_tg_id_stats"), f.again }, reason: v1alpha1.ReasonTRexServerFailed, words: "killed by signal 9"},
+		"it dies once it is over":    {fails: func(f *fake, p *process) { f.refuse, p.restart = dying(p, died, "stop"), f.again }, reason: v1alpha1.ReasonTRexServerFailed, words: "killed by signal 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{bytesPerSecond: 125_000_000}
+				d, p := opened(t, f)
+				test.fails(f, p)
+				outcome, err := d.Measure(t.Context(), tcpTrial(measure.Forward))
+				if p.restarts != test.restarts {
+					t.Errorf("started again %d times, want %d", p.restarts, test.restarts)
+				}
+				if test.reason != "" {
+					if measure.ReasonOf(err) != test.reason || !strings.Contains(err.Error(), test.words) {
+						t.Errorf("got %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := outcome.TCP.Directions[0].GoodputBitsPerSecond(); got < 999_000_000 || f.dials < 2 {
+					t.Errorf("%d bit/s over connection %d", got, f.dials)
+				}
+			})
+		})
+	}
+}
+
+func always(err error) func(string, int) error {
+	return func(string, int) error { return err }
+}
+
+// untilDialled refuses every call of the connection that there is.
+func untilDialled(f *fake, err error) func(string, int) error {
+	before := f.dials
+	return func(string, int) error {
+		if f.dials > before {
+			return nil
+		}
+		return err
+	}
+}
+
+// dying ends the server at a call.
+func dying(p *process, why error, at string) func(string, int) error {
+	return func(method string, _ int) error {
+		if method != at && p.dead == nil {
+			return nil
+		}
+		p.dead = why
+		return rpc.ErrConnection
 	}
 }
 

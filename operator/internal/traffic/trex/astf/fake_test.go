@@ -1,6 +1,7 @@
 package astf
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,9 @@ type fake struct {
 	slow int64
 	// inputErrors grow at the east port by one each time they are read.
 	inputErrors int64
+	// dials counts the connections; unreachable lets none be made.
+	dials       int
+	unreachable bool
 	// refuse gives a call an error.
 	refuse func(method string, calls int) error
 	// whyNot keeps the server from beginning.
@@ -53,6 +57,19 @@ const (
 	fakeVersion = "v3.08"
 )
 
+// dial makes a connection to it.
+func (f *fake) dial(context.Context) (caller, error) {
+	f.closed = false
+	f.dials++
+	if f.unreachable {
+		return nil, rpc.ErrConnection
+	}
+	return f, nil
+}
+
+// again is another server process, which knows nothing of the one before.
+func (f *fake) again() { *f = fake{dials: f.dials, calls: f.calls, bytesPerSecond: f.bytesPerSecond} }
+
 func (f *fake) Close() error                             { f.closed = true; return nil }
 func (f *fake) Acquire(context.Context, int, bool) error { f.acquired = true; return nil }
 func (f *fake) Release(context.Context, int) error       { f.acquired = false; return nil }
@@ -69,7 +86,7 @@ func (f *fake) Call(ctx context.Context, method string, params, result any) erro
 
 func (f *fake) CallPort(ctx context.Context, port int, method string, params, result any) error {
 	if port != rpc.AllPorts || !f.acquired {
-		return errors.New("must acquire the context for this operation")
+		return &rpc.Error{Method: method, Code: rpc.CodeExecute, Specific: "must acquire the context for this operation"}
 	}
 	return f.answer(ctx, method, params, result)
 }
@@ -295,8 +312,23 @@ func (f *fake) counters(client, server counts) map[string]any {
 type process struct {
 	dead   error
 	closed bool
+	// restart starts it again; nil: it cannot be.
+	restart  func()
+	restarts int
 }
 
 func (p *process) Address() string { return "127.0.0.1:4501" }
 func (p *process) Alive() error    { return p.dead }
 func (p *process) Close() error    { p.closed = true; return nil }
+
+func (p *process) Restart(context.Context) error {
+	p.restarts++
+	if p.restart == nil {
+		return cmp.Or(p.dead, errNoStart)
+	}
+	p.dead = nil
+	p.restart()
+	return nil
+}
+
+var errNoStart = errors.New("it cannot be started again")

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,6 +42,17 @@ var (
 	// ErrClosed: the client was closed.
 	ErrClosed = errors.New("the TRex client is closed")
 )
+
+// Hangs says that nothing came back: the server is dead, or might as well be.
+func Hangs(err error) bool {
+	return errors.Is(err, ErrConnection) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrBusy)
+}
+
+// Interrupted says that a new connection, and perhaps a new server, may do what
+// failed: the server died, hung, was started again, or another took a port.
+func Interrupted(err error) bool {
+	return Hangs(err) || errors.Is(err, ErrServerRestarted) || errors.Is(err, ErrOwned) || errors.Is(err, ErrNotAcquired)
+}
 
 // Codes of errors, of JSON-RPC 2.0 and TRex's own.
 const (

@@ -1,0 +1,87 @@
+package measure
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// protocolMeaning is raised where a value that is exchanged comes to mean
+// something else, or the procedure asks for other trials, and no field tells.
+const protocolMeaning = 1
+
+// Protocol names what operator and measurer exchange: a digest over the fields of
+// all values, with their names and types. Both must have been built with the same
+// one. They lie in different images, and an image that a user builds may be older.
+var Protocol = sync.OnceValue(func() string {
+	return protocolOf(
+		Instructions{}, Record{}, Holder{}, Progress{}, GeneratorState{}, DeviceState{},
+		[]NeighborState{}, FailureState{}, Sources{}, Endpoints{},
+	)
+})
+
+// protocolOf is 16 hexadecimal digits.
+func protocolOf(values ...any) string {
+	var text strings.Builder
+	fmt.Fprintln(&text, protocolMeaning)
+	for _, value := range values {
+		writeShape(&text, reflect.TypeOf(value), map[reflect.Type]bool{})
+		text.WriteByte('\n')
+	}
+	sum := sha256.Sum256([]byte(text.String()))
+	return hex.EncodeToString(sum[:8])
+}
+
+var (
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// writeShape writes what JSON makes of a type. Types that write themselves stand by
+// their names, as do those that are being written further out.
+func writeShape(text *strings.Builder, t reflect.Type, within map[reflect.Type]bool) {
+	if own := reflect.PointerTo(t); own.Implements(jsonMarshaler) || own.Implements(textMarshaler) || within[t] {
+		text.WriteString(t.String())
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		writeShape(text, t.Elem(), within)
+	case reflect.Slice:
+		text.WriteString("[]")
+		writeShape(text, t.Elem(), within)
+	case reflect.Array:
+		fmt.Fprintf(text, "[%d]", t.Len())
+		writeShape(text, t.Elem(), within)
+	case reflect.Map:
+		text.WriteString("map[")
+		writeShape(text, t.Key(), within)
+		text.WriteByte(']')
+		writeShape(text, t.Elem(), within)
+	case reflect.Struct:
+		within[t] = true
+		text.WriteByte('{')
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" || !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			if name == "" && !f.Anonymous {
+				name = f.Name
+			}
+			text.WriteString(name + " ")
+			writeShape(text, f.Type, within)
+			text.WriteByte(';')
+		}
+		text.WriteByte('}')
+		delete(within, t)
+	default:
+		text.WriteString(t.Kind().String())
+	}
+}
