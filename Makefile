@@ -61,7 +61,7 @@ demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two
 test: prerequisites test-go test-lab-units test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
-	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
+	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 60m -v .
 
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
@@ -172,7 +172,7 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 
 test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
-	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -v ./...
+	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./...
 
 test-guest: guest-image ## Boot the reference guest in QEMU, from its kernel and from its disk, and forward packets through it.
 	@test/prerequisites.sh go qemu

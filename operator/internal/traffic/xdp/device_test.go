@@ -147,11 +147,14 @@ func TestDelayVariationAndJitter(t *testing.T) {
 }
 
 func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
+	const most = 50
 	var keep [][]byte
+	var kept atomic.Int64
 	var release atomic.Bool
 	d, f := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
-		if len(keep) < 50 {
+		if len(keep) < most {
 			keep = append(keep, bytes.Clone(frame))
+			kept.Store(int64(len(keep)))
 		}
 		if release.CompareAndSwap(true, false) {
 			for _, old := range keep {
@@ -162,12 +165,15 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 		send(frame)
 	})
 	trial := trialOf(64, 2000, 100*time.Millisecond)
-	run(t, d, trial)
+	// A busy machine may send few frames in one trial.
+	for attempt := 0; attempt < 30 && kept.Load() < most; attempt++ {
+		run(t, d, trial)
+	}
 	release.Store(true)
 	o := run(t, d, trial)
 	checkWhole(t, o)
-	if got := d.state.Receivers[0].Stray; got != 50 {
-		t.Errorf("%d stray frames, want 50", got)
+	if got := d.state.Receivers[0].Stray; got != most {
+		t.Errorf("%d stray frames, want %d", got, most)
 	}
 	if got := d.state.Receivers[0].Foreign; got != 1 {
 		t.Errorf("%d foreign frames, want 1", got)
@@ -242,7 +248,7 @@ func TestDeviceThatTakesItsLinkDown(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, func() { stopped <- setLink(p.Device, testpath.DeviceWest, false) })
 	began := time.Now()
 	o := run(t, d, trialOf(64, 5000, 400*time.Millisecond)).Directions[0]
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the trial took %v", took)
 	}
 	if err := <-stopped; err != nil {
