@@ -65,8 +65,8 @@ demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two
 test: prerequisites test-go test-lab-units test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
-	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -v ./e2e
-	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 40m -v .
+	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
+	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 60m -v .
 
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/e2e-kubevirt.sh
@@ -167,7 +167,7 @@ prerequisites: ## Check what the tests need, and install Debian packages that ar
 	@test/prerequisites.sh go debian
 
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
-	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 20m ./...
+	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 40m ./...
 
 test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
@@ -179,7 +179,7 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 
 test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
-	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -v ./...
+	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./...
 
 test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbour's under each load.
 	@test/prerequisites.sh go qemu
@@ -245,5 +245,5 @@ $(TOOLS)/syft-%: ; @test/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
 $(TOOLS)/cosign-%: ; @test/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
 $(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in modules of their own, which the names here repeat.
-$(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
-$(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && go build -trimpath -o $@ github.com/terraform-docs/terraform-docs
+$(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
+$(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && ../again.sh go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

@@ -11,7 +11,7 @@ if [ ! -e "$venv/complete" ]; then
   echo "installing MkDocs (once)" >&2
   rm -rf "$venv"
   python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement docs/site/requirements.txt
+  test/again.sh "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement docs/site/requirements.txt
   "$venv/bin/python" -m pip check --quiet --disable-pip-version-check
   touch "$venv/complete"
 fi

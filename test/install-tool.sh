@@ -8,5 +8,5 @@ echo "building $(basename "$target") (once)" >&2
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 mkdir -p "$(dirname "$target")"
-GOBIN=$build go install "$module"
+GOBIN=$build "$(dirname "$0")/again.sh" go install "$module"
 mv "$build"/* "$target"

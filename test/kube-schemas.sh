@@ -11,7 +11,7 @@ echo "installing Kubernetes' schemas (once)" >&2
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 python3 -m venv "$build"
-"$build/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "kubernetes-validate==$package"
+"$(dirname "$0")/again.sh" "$build/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "kubernetes-validate==$package"
 rm -rf "$folder"
 mkdir -p "$folder"
 "$build/bin/python" - "$folder" <<'PYTHON'

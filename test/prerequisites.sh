@@ -23,8 +23,10 @@ install() { # install COMMAND-OR-FILE:PACKAGE...
   [ "$(id -u)" = 0 ] || fail "Debian packages ${want[*]}; run as root, or: apt-get install ${want[*]}"
   command -v apt-get >/dev/null || fail "${want[*]} (no apt-get here; install them by your distribution's means)"
   echo "installing Debian packages: ${want[*]}" >&2
-  apt-get -qq update >&2
-  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${want[@]}" >/dev/null
+  # A mirror may fail once, and a new machine may be installing something by itself.
+  local patient=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=600)
+  apt-get "${patient[@]}" update >&2
+  DEBIAN_FRONTEND=noninteractive apt-get "${patient[@]}" -y install --no-install-recommends "${want[@]}" >/dev/null
 }
 
 for what in "$@"; do

@@ -17,6 +17,6 @@ done
 unformatted=$(cd "$top" && gofmt -l operator test)
 [ -z "$unformatted" ] || { echo "verify: gofmt these files:" >&2; echo "$unformatted" >&2; exit 1; }
 for module in operator test/lab test/e2e test/config test/terraform test/terraform-docs test/helm-unittest; do
-  (cd "$copy/$module" && go mod tidy -diff >/dev/null) || { echo "verify: go.mod of $module is not tidy; run 'go mod tidy' there" >&2; exit 1; }
+  (cd "$copy/$module" && "$top/test/again.sh" go mod tidy -diff >/dev/null) || { echo "verify: go.mod of $module is not tidy; run 'go mod tidy' there" >&2; exit 1; }
 done
 echo "verify: generated files, formatting and go.mod files are up to date"

@@ -21,7 +21,7 @@ kind: BenchmarkRun
 metadata: {name: %s}
 spec:
   testbedRef: {name: lab}
-  deadlineSeconds: 300
+  deadlineSeconds: 600
   chain: %s
   traffic: {frameBytes: [128]}
   measurements:
@@ -40,7 +40,7 @@ spec:
 func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bool) map[string]any {
 	t.Helper()
 	var last string
-	for deadline := time.Now().Add(6 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
 		pods := &corev1.PodList{}
 		must(t, cluster.List(t.Context(), pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: "function"}))
 		for _, pod := range pods.Items {
@@ -102,7 +102,9 @@ func TestGateways(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	chain := "[{name: west, function: EncryptionGateway, encryptionGateway: {implementation: Userspace}}, {name: east, function: EncryptionGateway}]"
-	apply(t, ns, strings.Replace(functionRun("gateways", chain), "frameBytes: [128]", "frameBytes: [1518]", 1))
+	// The Secrets are there as long as the gateways are: time enough to look at them.
+	slow := strings.NewReplacer("frameBytes: [128]", "frameBytes: [1518]", "trialMilliseconds: 4000", "trialMilliseconds: 15000")
+	apply(t, ns, slow.Replace(functionRun("gateways", chain)))
 	status := functionStatus(t, ns, "gateways", func(status map[string]any) bool {
 		gateway, ok := status["encryptionGateway"].(map[string]any)
 		return ok && gateway["encryptedBytes"].(float64) > 1e5 && gateway["decryptedBytes"].(float64) > 1e5

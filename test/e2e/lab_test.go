@@ -69,7 +69,7 @@ func namespace(t *testing.T) string {
 		if t.Failed() {
 			diagnose(t, ns.Name)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := cluster.Delete(ctx, ns); err != nil {
 			t.Errorf("deleting namespace %s: %v", ns.Name, err)
@@ -128,7 +128,11 @@ spec:
 %s`, name, extra)
 }
 
-// eightSeconds measures long enough to be disturbed.
+// patience is how long what ends in seconds on an idle machine may take: only
+// what hangs waits so long.
+const patience = 5 * time.Minute
+
+// eightSeconds measures long enough to be disturbed by a call of the API.
 const eightSeconds = `  measurements:
     warmUpMilliseconds: 200
     latency:
@@ -228,7 +232,7 @@ func nothingLeft(t *testing.T, ns string) {
 		"pods": &corev1.PodList{}, "jobs": &batchv1.JobList{}, "networks": nads,
 		"roles": &rbacv1.RoleList{}, "role bindings": &rbacv1.RoleBindingList{}, "secrets": &corev1.SecretList{},
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for what, list := range lists {
 		for {
 			must(t, retry(t, func() error { return cluster.List(t.Context(), list, client.InNamespace(ns)) }))
@@ -248,7 +252,7 @@ func nothingLeft(t *testing.T, ns string) {
 // freed checks that no run holds the testbed.
 func freed(t *testing.T, ns string) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for {
 		tb := &v1alpha1.Testbed{}
 		must(t, retry(t, func() error {

@@ -50,7 +50,7 @@ func TestKilledLeaderGoesOn(t *testing.T) {
 // scale sets the operator's replicas and waits until so many are ready and no more.
 func scale(t *testing.T, replicas int32) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "vnfbench"}}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,7 +25,7 @@ spec:
   measurements:
     neighbors: WithAndWithout
     warmUpMilliseconds: 200
-    latency: {trialMilliseconds: 1000, loads: [{name: idle, framesPerSecond: 1000}]}
+    latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}
   neighbors:
   - {name: cpu, kind: CPU, loadPercent: 50}
   - {name: memory, kind: Memory, memory: 16Mi}
@@ -74,7 +73,7 @@ func TestNeighborIsKilled(t *testing.T) {
 	apply(t, ns, shortRun("killed", `  measurements: {warmUpMilliseconds: 200, repeats: 8, latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}}
   neighbors: [{name: cpu, kind: CPU, loadPercent: 10}]
 `))
-	until(t, ns, "killed", 3*time.Minute, "measuring beside the neighbour", func(run *v1alpha1.BenchmarkRun) bool {
+	until(t, ns, "killed", waitForStart, "measuring beside the neighbour", func(run *v1alpha1.BenchmarkRun) bool {
 		return finished(run) || run.Status.Neighbors != nil && len(run.Status.Neighbors.Loads) > 0 && run.Status.Neighbors.Loads[0].Trials > 0
 	})
 	for _, pod := range pods(t, ns, "neighbor") {

@@ -18,7 +18,7 @@ func TestDemo(t *testing.T) {
 	testbed(t, ns)
 	applyFile(t, ns, "../../config/samples/router.yaml")
 
-	out, code := command(t, "kubectl-vnfbench", "-n", ns, "watch", "router", "--timeout", "5m")
+	out, code := command(t, "kubectl-vnfbench", "-n", ns, "watch", "router", "--timeout", "20m")
 	if code != 0 {
 		t.Fatalf("watch ended with code %d:\n%s", code, out)
 	}
@@ -47,7 +47,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("the testbed's calibration is %+v", tb.Status.Calibration)
 	}
 	checkReports(t, ns)
-	if out, code := kubectl(t, "-n", ns, "wait", "--for=condition=Succeeded", "benchmarkrun/router", "--timeout=5s"); code != 0 {
+	if out, code := kubectl(t, "-n", ns, "wait", "--for=condition=Succeeded", "benchmarkrun/router", "--timeout=1m"); code != 0 {
 		t.Errorf("kubectl wait: %s", out)
 	}
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -63,7 +62,7 @@ func TestTCPEndIsKilled(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	apply(t, ns, shortRun("killed", "  measurements: {tcp: {durationSeconds: 60}}\n"))
-	until(t, ns, "killed", 3*time.Minute, "measuring", func(run *v1alpha1.BenchmarkRun) bool {
+	until(t, ns, "killed", waitForStart, "measuring", func(run *v1alpha1.BenchmarkRun) bool {
 		return finished(run) || condition(run, v1alpha1.ConditionMeasured).Reason == v1alpha1.ReasonMeasuring
 	})
 	for _, pod := range pods(t, ns, "endpoint") {

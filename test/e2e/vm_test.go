@@ -231,7 +231,7 @@ func listMachines(t *testing.T, ns string) []unstructured.Unstructured {
 
 func noMachines(t *testing.T, ns string) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for {
 		left := listMachines(t, ns)
 		if len(left) == 0 {

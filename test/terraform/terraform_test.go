@@ -32,7 +32,7 @@ const (
 	// variableLint names tflint; absent, tflint of PATH.
 	variableLint = "VNFBENCH_TFLINT"
 	// patience bounds each call of Terraform.
-	patience = 3 * time.Minute
+	patience = 10 * time.Minute
 )
 
 // tool is Terraform with the configuration that the tests give it.

@@ -32,26 +32,32 @@ type apiServer struct {
 	kubeconfig string
 }
 
-// relay passes connections on until it is cut.
+// patience is more than what is awaited takes on a busy machine.
+const patience = 2 * time.Minute
+
+// relay passes connections on until it is cut. It keeps its port until the test
+// ends, so that nobody else gets it in between.
 type relay struct {
 	address, target string
 
 	mu          sync.Mutex
-	listener    net.Listener
+	isCut       bool
 	connections []net.Conn
 }
 
-// open listens: on a port of its choice at first, and on the same one again later.
-func (r *relay) open(t *testing.T) {
+func newRelay(t *testing.T, target string) *relay {
 	t.Helper()
-	listener, err := net.Listen("tcp", r.address)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.listener, r.address = listener, listener.Addr().String()
+	r := &relay{address: listener.Addr().String(), target: target}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		r.cut()
+	})
 	go r.accept(listener)
+	return r
 }
 
 func (r *relay) accept(listener net.Listener) {
@@ -66,22 +72,33 @@ func (r *relay) accept(listener net.Listener) {
 			continue
 		}
 		r.mu.Lock()
-		r.connections = append(r.connections, near, far)
+		if r.isCut {
+			_, _ = near.Close(), far.Close()
+		} else {
+			r.connections = append(r.connections, near, far)
+		}
 		r.mu.Unlock()
 		go func() { _, _ = io.Copy(near, far) }()
 		go func() { _, _ = io.Copy(far, near) }()
 	}
 }
 
-// cut ends every connection, as an API server does that goes away.
+// cut ends every connection and takes no new one, as an API server does that goes away.
 func (r *relay) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_ = r.listener.Close()
+	r.isCut = true
 	for _, connection := range r.connections {
 		_ = connection.Close()
 	}
 	r.connections = nil
+}
+
+// mend takes connections again.
+func (r *relay) mend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isCut = false
 }
 
 func startAPIServer(t *testing.T) *apiServer {
@@ -92,6 +109,9 @@ func startAPIServer(t *testing.T) *apiServer {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
+		// Its own patience is short for an API server that starts on a busy machine.
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	config, err := env.Start()
 	if err != nil {
@@ -113,9 +133,7 @@ func startAPIServer(t *testing.T) *apiServer {
 		t.Fatal(err)
 	}
 	server := &apiServer{Client: c, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	server.relay = &relay{address: "127.0.0.1:0", target: strings.Trim(strings.TrimPrefix(config.Host, "https:"), "/")}
-	server.relay.open(t)
-	t.Cleanup(server.relay.cut)
+	server.relay = newRelay(t, strings.Trim(strings.TrimPrefix(config.Host, "https:"), "/"))
 	kubeconfig := strings.ReplaceAll(string(env.KubeConfig), server.relay.target, server.relay.address)
 	if err := os.WriteFile(server.kubeconfig, []byte(kubeconfig), 0o600); err != nil {
 		t.Fatal(err)
@@ -143,7 +161,7 @@ func (b *buffer) String() string {
 
 func (b *buffer) waitFor(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(b.String(), text); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(b.String(), text); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q did not appear in:\n%s", text, b.String())
 		}
@@ -229,7 +247,7 @@ func TestAgainstAPIServer(t *testing.T) {
 
 	s.relay.cut()
 	out.waitFor(t, "the watch was interrupted")
-	s.relay.open(t)
+	s.relay.mend()
 	final.ResourceVersion = run.ResourceVersion
 	s.setStatus(t, final)
 	if got := <-code; got != exitFailed {

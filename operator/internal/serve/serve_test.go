@@ -37,7 +37,7 @@ func TestStart(t *testing.T) {
 		if !strings.Contains(err.Error(), "127.0.0.1:0") {
 			t.Errorf("the error does not name the address: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("a closed server does not tell that it ended")
 	}
 }
@@ -52,7 +52,7 @@ func TestUntil(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("goes on although its context has ended")
 	}
 	if err := Until(t.Context(), "256.0.0.1:1", hello, slog.New(slog.DiscardHandler), "serving"); err == nil {

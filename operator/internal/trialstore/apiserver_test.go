@@ -28,7 +28,8 @@ func startAPIServer(t *testing.T) (admin, measurer kubernetes.Interface) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Fatal("KUBEBUILDER_ASSETS is not set: run this by `make test`, which builds etcd and kube-apiserver")
 	}
-	environment := &envtest.Environment{}
+	// Its own 20 s are few for an API server that starts on a busy machine.
+	environment := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestAPIServer(t *testing.T) {
 	appendAll(t, first, 0)
 	tellReady(t, admin)
 	appendAll(t, first, 1)
-	waiting, cancel := context.WithTimeout(ctx, 5*time.Second)
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	before := version(t, admin)
 	if err := first.AwaitChain(waiting); err != nil {

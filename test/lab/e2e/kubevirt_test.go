@@ -146,12 +146,12 @@ func debianKernel(t *testing.T, dir string) (kernel string, modules []string) {
 		return string(out)
 	}
 	// A new machine may have no lists of packages, or old ones.
-	run("apt-get", "-qq", "update")
+	run("apt-get", "-qq", "-o", "Acquire::Retries=3", "update")
 	name := regexp.MustCompile(`linux-image-\d\S+`).FindString(run("apt-cache", "depends", "linux-image-amd64"))
 	if name == "" {
 		t.Fatal("apt knows no kernel of the name linux-image-amd64")
 	}
-	run("apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", name)
+	run("apt-get", "-qq", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "download", name)
 	packages, err := filepath.Glob(filepath.Join(dir, "linux-image-*.deb"))
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("downloading %s left %q, %v", name, packages, err)

@@ -38,10 +38,10 @@ func TestNetwork(t *testing.T) {
 	lab(t, "status")
 	kubectl(t, "apply", "--filename", filepath.Join("testdata", "network.yaml"))
 	t.Cleanup(func() {
-		kubectl(t, "delete", "namespace", namespace, "--timeout=60s")
+		kubectl(t, "delete", "namespace", namespace, "--timeout=5m")
 		checkGone(t)
 	})
-	kubectl(t, "wait", "--for=condition=Complete", "job/ping", "job/host-network", "--timeout=90s")
+	kubectl(t, "wait", "--for=condition=Complete", "job/ping", "job/host-network", "--timeout=5m")
 	if got := kubectl(t, "exec", "router", "--", "cat", "/proc/sys/net/ipv4/conf/left0/forwarding"); strings.TrimSpace(got) != "1" {
 		t.Errorf("the tuning plugin left forwarding at %q", got)
 	}
@@ -57,7 +57,7 @@ func TestNetwork(t *testing.T) {
 // the sandboxes were taken down, and the plugins called to delete.
 func checkGone(t *testing.T) {
 	t.Helper()
-	const script = `for i in $(seq 200); do
+	const script = `for i in $(seq 1200); do
   [ -z "$(ls /sys/class/net/br-left/brif /sys/class/net/br-right/brif | grep veth)" ] && exit 0
   sleep 0.1
 done; exit 1`

@@ -24,7 +24,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readMachines, r.readTestbed, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readMachines, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err
@@ -35,8 +35,22 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 
 // readWorkloads reads the Job and the pods.
 func (r *Reconciler) readWorkloads(ctx context.Context, s *scope) error {
+	return readWorkloads(ctx, r.Client, s)
+}
+
+// readRemains reads them past the cache before the testbed is given back: a Job
+// that was made a moment ago may not be in the cache yet, and the next run must
+// not meet its pod.
+func (r *Reconciler) readRemains(ctx context.Context, s *scope) error {
+	if s.podsRemain() || !queue.Occupies(s.run) || queue.Wants(s.run) && s.holds() {
+		return nil
+	}
+	return readWorkloads(ctx, r.Reader, s)
+}
+
+func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 	job := &batchv1.Job{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: s.names.Job}, job)
+	err := reader.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: s.names.Job}, job)
 	switch {
 	case err == nil:
 		s.job = job
@@ -45,7 +59,7 @@ func (r *Reconciler) readWorkloads(ctx context.Context, s *scope) error {
 	}
 	var pods corev1.PodList
 	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
-	if err := r.Client.List(ctx, &pods, client.InNamespace(s.run.Namespace), mine); err != nil {
+	if err := reader.List(ctx, &pods, client.InNamespace(s.run.Namespace), mine); err != nil {
 		return fmt.Errorf("listing the run's pods: %w", err)
 	}
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })

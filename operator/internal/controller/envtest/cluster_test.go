@@ -181,26 +181,25 @@ func (n *node) stepPod(ctx context.Context, pod *corev1.Pod) error {
 	if n.seen[pod.UID] {
 		return nil
 	}
+	if start := n.startOf(pod); start != nil {
+		start(pod)
+		c := pod.Status.Conditions
+		scheduled := len(c) == 0 || c[0].Type != corev1.PodScheduled || c[0].Status == corev1.ConditionTrue
+		if scheduled && pod.Spec.NodeName == "" {
+			binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}}
+			if err := cluster.SubResource("binding").Create(ctx, pod.DeepCopy(), binding); err != nil {
+				return err
+			}
+		}
+		if err := n.patchStatus(ctx, pod.Name, start); err != nil {
+			return err
+		}
+		if _, played := n.starts[chain.ComponentMeasurer]; !played && pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
+			n.measure(pod)
+		}
+	}
+	// Only now: what failed on the way is tried again in the next step.
 	n.seen[pod.UID] = true
-	start := n.startOf(pod)
-	if start == nil {
-		return nil
-	}
-	start(pod)
-	if c := pod.Status.Conditions; len(c) == 0 || c[0].Type != corev1.PodScheduled || c[0].Status == corev1.ConditionTrue {
-		binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: nodeName}}
-		if err := cluster.SubResource("binding").Create(ctx, pod.DeepCopy(), binding); err != nil {
-			return err
-		}
-		if err := n.patchStatus(ctx, pod.Name, func(p *corev1.Pod) { start(p) }); err != nil {
-			return err
-		}
-	} else if err := n.patchStatus(ctx, pod.Name, func(p *corev1.Pod) { start(p) }); err != nil {
-		return err
-	}
-	if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer && n.starts[chain.ComponentMeasurer] == nil {
-		n.measure(pod)
-	}
 	return nil
 }
 

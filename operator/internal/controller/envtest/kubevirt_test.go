@@ -56,13 +56,16 @@ func (n *node) stepMachine(ctx context.Context, machine *kubevirtv1.VirtualMachi
 	if n.seen[machine.UID] {
 		return nil
 	}
-	n.seen[machine.UID] = true
 	become := n.machine
 	if become == nil {
 		become = machineReady
 	}
 	become(machine)
-	return cluster.Update(ctx, machine)
+	if err := cluster.Update(ctx, machine); err != nil {
+		return err
+	}
+	n.seen[machine.UID] = true
+	return nil
 }
 
 // makeLauncher gives the pod the machine's labels and annotations, as KubeVirt does.
@@ -178,8 +181,8 @@ func TestVirtualMachines(t *testing.T) {
 	tests := map[string]func(*lab){
 		"not ready": func(l *lab) {
 			l.node.set(func(n *node) { n.machine = machineUnready })
-			run := l.run("run", inMachine(), startup(5))
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/ChainNotReady")
+			run := l.run("run", inMachine())
+			l.pendsThenFails(run, "the agent says no", v1alpha1.ReasonChainNotReady)
 			l.expectNothingLeft(run)
 		},
 		"dies in its boot": func(l *lab) {
@@ -203,8 +206,8 @@ func TestVirtualMachines(t *testing.T) {
 				n.machine = func(m *kubevirtv1.VirtualMachineInstance) { m.Status.Phase = kubevirtv1.Scheduling }
 				n.starts["function"] = unschedulable
 			})
-			run := l.run("run", inMachine(), startup(5))
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/Unschedulable")
+			run := l.run("run", inMachine())
+			l.pendsThenFails(run, "finds no node", v1alpha1.ReasonUnschedulable)
 			l.expectNothingLeft(run)
 		},
 		"no image": func(l *lab) {

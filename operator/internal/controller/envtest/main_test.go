@@ -53,6 +53,9 @@ func run(m *testing.M) int {
 	environment := &envtest.Environment{
 		CRDDirectoryPaths:     []string{"../../../../config/crd/bases", "testdata"},
 		ErrorIfCRDPathMissing: true,
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: patience},
+		// Its own 20 s are few for an API server that starts on a busy machine.
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	var err error
 	if config, err = environment.Start(); err != nil {
@@ -65,7 +68,7 @@ func run(m *testing.M) int {
 		}
 	}()
 	installKubeVirt = func() error {
-		_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{"testdata/kubevirt"}, ErrorIfPathMissing: true})
+		_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{"testdata/kubevirt"}, ErrorIfPathMissing: true, MaxTime: patience})
 		return err
 	}
 	config.QPS = -1

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -63,7 +62,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(agent.Status{
 			Firewall: &filter.Status{Implementation: filter.ImplementationNFTables, Rules: 26, LoadMilliseconds: 3},
 			Gateway:  &tunnel.Status{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
@@ -97,7 +96,7 @@ func TestObserverDoesNotStart(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentObserver, waits("InvalidImageName", "bad")))
 	l.testbed()
-	run := l.run("blind", startup(5))
+	run := l.run("blind")
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/"+v1alpha1.ReasonImageUnavailable)
 	l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring("spec.deviceUnderTest.observer Disabled"))
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")

@@ -26,8 +26,9 @@ func byTRex(image string) func(*v1alpha1.Testbed) {
 // trafficPod waits for the measurer's pod.
 func (l *lab) trafficPod() *corev1.Pod {
 	l.t.Helper()
-	l.Eventually(func() []corev1.Pod { return l.pods(chain.ComponentMeasurer) }).Should(HaveLen(1))
-	return &l.pods(chain.ComponentMeasurer)[0]
+	var pods []corev1.Pod
+	l.Eventually(func() []corev1.Pod { pods = l.pods(chain.ComponentMeasurer); return pods }).Should(HaveLen(1))
+	return &pods[0]
 }
 
 func TestTRexRun(t *testing.T) {

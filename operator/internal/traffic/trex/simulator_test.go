@@ -332,7 +332,7 @@ func (s *simulator) config(directions ...measure.Direction) Config {
 	for _, d := range directions {
 		path.Streams = append(path.Streams, streamTo(d))
 	}
-	return Config{Path: path, Settings: measure.TRexSettings{Mode: measure.TRexDPDK, CoresPerPort: 1}, Server: s, ProbeTimeout: 500 * time.Millisecond}
+	return Config{Path: path, Settings: measure.TRexSettings{Mode: measure.TRexDPDK, CoresPerPort: 1}, Server: s, ProbeTimeout: 3 * time.Second}
 }
 
 func streamTo(d measure.Direction) measure.Stream {

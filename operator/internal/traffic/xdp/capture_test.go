@@ -54,7 +54,10 @@ func TestLatencyByAnotherClock(t *testing.T) {
 			}
 			d := open(t, p, Config{Path: p.IPv4(measure.Forward), TransmitPath: Direct})
 			for attempt := 1; ; attempt++ {
-				problem := compareClocks(t, p, d, trialOf(128, c.rate, 2*time.Second))
+				trial := trialOf(128, c.rate, 2*time.Second)
+				// A device that is a program may have frames left to send on a busy machine.
+				trial.SettleNanoseconds = int64(time.Second)
+				problem := compareClocks(t, p, d, trial)
 				if problem == "" {
 					return
 				}

@@ -27,6 +27,13 @@ func forward(t *testing.T, path func(*testpath.Path) measure.Path, each func(num
 	return open(t, p, Config{Path: path(p), TransmitPath: Direct}), f
 }
 
+// throughProgram is a trial whose frames have time to come back from a device in
+// user space, which a busy machine holds up.
+func throughProgram(trial measure.Trial) measure.Trial {
+	trial.SettleNanoseconds = int64(500 * time.Millisecond)
+	return trial
+}
+
 func ipv4Forward(p *testpath.Path) measure.Path { return p.IPv4(measure.Forward) }
 func ipv6Forward(p *testpath.Path) measure.Path { return p.IPv6(measure.Forward) }
 
@@ -44,7 +51,7 @@ func TestKnownLoss(t *testing.T) {
 			send(frame)
 		}
 	})
-	o := run(t, d, trialOf(64, 10_000, 300*time.Millisecond)).Directions[0]
+	o := run(t, d, throughProgram(trialOf(64, 10_000, 300*time.Millisecond))).Directions[0]
 	if want := (o.SentFrames + 3) / 7; o.LostFrames() != want {
 		t.Errorf("lost %d of %d frames, want %d", o.LostFrames(), o.SentFrames, want)
 	}
@@ -75,7 +82,7 @@ func TestKnownDuplicatesAndReordering(t *testing.T) {
 			held = nil
 		}
 	})
-	trial := trialOf(64, 10_000, 200*time.Millisecond)
+	trial := throughProgram(trialOf(64, 10_000, 200*time.Millisecond))
 	o := run(t, d, trial).Directions[0]
 	if o.LostFrames() != 0 {
 		t.Errorf("lost %d of %d frames", o.LostFrames(), o.SentFrames)
@@ -97,7 +104,7 @@ func TestKnownDelay(t *testing.T) {
 		send(frame)
 	})
 	// Slow enough for each frame to find the device empty.
-	trial := trialOf(128, 200, 500*time.Millisecond)
+	trial := throughProgram(trialOf(128, 200, 500*time.Millisecond))
 	base := run(t, d, trial).Directions[0]
 	hold.Store(int64(delay))
 	held := run(t, d, trial).Directions[0]
@@ -124,7 +131,7 @@ func TestDelayVariationAndJitter(t *testing.T) {
 		binary.NativeEndian.PutUint64(frame[ethernetBytes+ipv4Bytes+udpBytes+8:], sentAt)
 		send(frame)
 	})
-	o := run(t, d, trialOf(128, 1000, 200*time.Millisecond)).Directions[0]
+	o := run(t, d, throughProgram(trialOf(128, 1000, 200*time.Millisecond))).Directions[0]
 	if o.DelayVariation.Samples+1 != o.ReceivedFrames {
 		t.Errorf("%d samples of delay variation of %d frames", o.DelayVariation.Samples, o.ReceivedFrames)
 	}
@@ -147,11 +154,14 @@ func TestDelayVariationAndJitter(t *testing.T) {
 }
 
 func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
+	const most = 50
 	var keep [][]byte
+	var kept atomic.Int64
 	var release atomic.Bool
 	d, f := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
-		if len(keep) < 50 {
+		if len(keep) < most {
 			keep = append(keep, bytes.Clone(frame))
+			kept.Store(int64(len(keep)))
 		}
 		if release.CompareAndSwap(true, false) {
 			for _, old := range keep {
@@ -161,13 +171,16 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 		}
 		send(frame)
 	})
-	trial := trialOf(64, 2000, 100*time.Millisecond)
-	run(t, d, trial)
+	trial := throughProgram(trialOf(64, 2000, 100*time.Millisecond))
+	// A busy machine may send few frames in one trial.
+	for attempt := 0; attempt < 30 && kept.Load() < most; attempt++ {
+		run(t, d, trial)
+	}
 	release.Store(true)
 	o := run(t, d, trial)
 	checkWhole(t, o)
-	if got := d.state.Receivers[0].Stray; got != 50 {
-		t.Errorf("%d stray frames, want 50", got)
+	if got := d.state.Receivers[0].Stray; got != most {
+		t.Errorf("%d stray frames, want %d", got, most)
 	}
 	if got := d.state.Receivers[0].Foreign; got != 1 {
 		t.Errorf("%d foreign frames, want 1", got)
@@ -212,7 +225,7 @@ func TestEveryByteOfAFrame(t *testing.T) {
 				mutex.Lock()
 				want = next
 				mutex.Unlock()
-				checkWhole(t, run(t, d, trialOf(size, 5000, 50*time.Millisecond)))
+				checkWhole(t, run(t, d, throughProgram(trialOf(size, 5000, 50*time.Millisecond))))
 				mutex.Lock()
 				if wrong != "" {
 					t.Errorf("%d bytes: %s", size, wrong)
@@ -229,7 +242,7 @@ func TestDeviceThatStops(t *testing.T) {
 			send(frame)
 		}
 	})
-	o := run(t, d, trialOf(64, 5000, 300*time.Millisecond)).Directions[0]
+	o := run(t, d, throughProgram(trialOf(64, 5000, 300*time.Millisecond))).Directions[0]
 	if want := min(300, o.SentFrames); o.ReceivedFrames != want || o.LostFrames() != o.SentFrames-want {
 		t.Errorf("received %d and lost %d of %d frames, want %d received", o.ReceivedFrames, o.LostFrames(), o.SentFrames, want)
 	}
@@ -242,7 +255,7 @@ func TestDeviceThatTakesItsLinkDown(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, func() { stopped <- setLink(p.Device, testpath.DeviceWest, false) })
 	began := time.Now()
 	o := run(t, d, trialOf(64, 5000, 400*time.Millisecond)).Directions[0]
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the trial took %v", took)
 	}
 	if err := <-stopped; err != nil {

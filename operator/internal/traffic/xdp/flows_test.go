@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 	t.Helper()
 	var mutex sync.Mutex
 	seen, wanted, wrong := map[[4]uint16]bool{}, map[[4]uint16]bool{}, ""
+	var captured atomic.Uint64
 	const bytes = 100
 	capture, err := p.Forward(func(_ uint64, _ time.Time, frame []byte, _ func([]byte)) {
 		mutex.Lock()
@@ -120,6 +122,7 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 		if got != want {
 			wrong = fmt.Sprintf("frame %d is of flow %v, want %v", sequence, got, want)
 		}
+		captured.Add(1)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +131,10 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 	d := open(t, p, Config{Path: path, TransmitPath: Direct})
 	o := run(t, d, trialOf(bytes, 20_000, 100*time.Millisecond))
 	checkWhole(t, o)
+	// The capture is a program, and may be behind.
+	for end := time.Now().Add(patience); captured.Load() < o.Directions[0].SentFrames && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	mutex.Lock()
 	defer mutex.Unlock()
 	for n := range o.Directions[0].SentFrames {

@@ -34,8 +34,8 @@ func TestCancelStopsARunningTrial(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Measure: %v, want %v", err, context.DeadlineExceeded)
 			}
-			// 100 ms on a quiet machine.
-			if took > time.Second {
+			// 100 ms on a quiet machine; the trial would go on for a minute.
+			if took > 10*time.Second {
 				t.Errorf("the trial ended %v after its context", took-200*time.Millisecond)
 			}
 			t.Logf("ended %v after its context", took-200*time.Millisecond)
@@ -103,7 +103,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			}
 			checkNoXDP(t, p)
 			// The kernel frees programs after a grace period.
-			deadline := time.Now().Add(10 * time.Second)
+			deadline := time.Now().Add(time.Minute)
 			for _, id := range programs {
 				for {
 					program, err := ebpf.NewProgramFromID(id)
@@ -246,6 +246,7 @@ func TestInPod(t *testing.T) {
 		t.Errorf("with a VLAN tag: %v, want reason %q", err, ReasonNoPathThroughChain)
 	}
 	for _, config := range []Config{{Path: path}, {Path: path, withoutTCX: true}, {Path: path, ReceiveMode: Generic, Scheduling: RealTime}} {
+		config.ProbeTimeout = patience
 		d, err := Open(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)

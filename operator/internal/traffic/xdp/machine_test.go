@@ -3,8 +3,10 @@ package xdp
 import (
 	"maps"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,6 +66,10 @@ func TestBusyMachineIsMarked(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4(measure.Forward), Scheduling: Fair})
 	spinner := exec.Command("taskset", "-c", strconv.Itoa(d.cpus[0]), "sh", "-c", "while :; do :; done")
+	// It must not spin for ever where the tests are killed.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	spinner.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := spinner.Start(); err != nil {
 		t.Fatalf("%v (test/prerequisites.sh debian installs taskset)", err)
 	}

@@ -37,7 +37,7 @@ func TestMixFrameByFrame(t *testing.T) {
 func checkMixFrames(t *testing.T, path func(*testpath.Path) measure.Path, flows int) {
 	var mutex sync.Mutex
 	wrong, seen, measuring := "", 0, false
-	trial := mixed(5000, 200*time.Millisecond)
+	trial := throughProgram(mixed(5000, 200*time.Millisecond))
 	sequence := trial.Mix.Sequence()
 	var stream measure.Stream
 	var want []template

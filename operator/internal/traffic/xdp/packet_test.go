@@ -132,7 +132,7 @@ func TestEveryFragment(t *testing.T) {
 				var mutex sync.Mutex
 				var first []byte
 				whole, wrong, next := []byte{}, "", uint64(0)
-				trial := packetTrial(c[0], version, c[1], 100, 100*time.Millisecond)
+				trial := throughProgram(packetTrial(c[0], version, c[1], 100, 100*time.Millisecond))
 				d, _ := forward(t, path, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
 					send(frame)
 					f, ok := parse(frame)
@@ -218,7 +218,7 @@ func packetDevice(t *testing.T, version int, each func(f piece, frame []byte, se
 			send(frame)
 		}
 	})
-	return run(t, d, packetTrial(4096, version, 1500, 500, 200*time.Millisecond)), d
+	return run(t, d, throughProgram(packetTrial(4096, version, 1500, 500, 200*time.Millisecond))), d
 }
 
 func hasDoubt(o measure.Outcome, code string) *measure.Doubt {

@@ -122,7 +122,7 @@ func TestRecorder(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	var sent uint64
-	for range 5 { // see run
+	for range 30 { // see run
 		r.Clear()
 		o, err := d.Measure(t.Context(), trialOf(64, 10_000, 300*time.Millisecond))
 		if err != nil {

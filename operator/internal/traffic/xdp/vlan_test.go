@@ -171,7 +171,7 @@ func TestOnlyThePortsTagCounts(t *testing.T) {
 				mutex.Unlock()
 				send(other)
 			})
-			o := run(t, d, trialOf(64, 3000, 200*time.Millisecond)).Directions[0]
+			o := run(t, d, throughProgram(trialOf(64, 3000, 200*time.Millisecond))).Directions[0]
 			changed := (o.SentFrames + 2) / 3
 			want := o.SentFrames
 			if !c.counts {
@@ -200,7 +200,7 @@ func TestVLANDelayAndLoss(t *testing.T) {
 		binary.NativeEndian.PutUint64(frame[ethernetBytes+ipv4Bytes+udpBytes+8:], monotonicNow()-delay)
 		send(withTag(frame, 0x8100_0000|testVLAN))
 	})
-	o := run(t, d, trialOf(128, 1000, 200*time.Millisecond)).Directions[0]
+	o := run(t, d, throughProgram(trialOf(128, 1000, 200*time.Millisecond))).Directions[0]
 	if want := (o.SentFrames + 3) / 7; o.LostFrames() != want {
 		t.Errorf("lost %d of %d frames, want %d", o.LostFrames(), o.SentFrames, want)
 	}
@@ -246,7 +246,7 @@ func TestTagOnTheWire(t *testing.T) {
 						t.Fatalf("tcpdump: %v: %s", err, line)
 					}
 				}
-				checkWhole(t, run(t, d, trialOf(size, 1000, 200*time.Millisecond)))
+				checkWhole(t, run(t, d, throughProgram(trialOf(size, 1000, 200*time.Millisecond))))
 				want := regexp.MustCompile(fmt.Sprintf(`ethertype 802\.1Q \(0x8100\), length %d: vlan %d, p 0, ethertype IPv4 \(0x0800\), 198\.18\.0\.2\.1024 > 198\.19\.0\.2\.2048: UDP, length %d$`,
 					onWire, testVLAN, size-46))
 				frames := 0
@@ -290,7 +290,7 @@ func TestVLANFrames(t *testing.T) {
 			way.Streams[0].SourcePort, way.Streams[0].DestinationPort = measure.FirstSourcePort, measure.FirstDestinationPort
 			way.Streams[0].Flows = &measure.Flows{Count: 50, Fields: []measure.FlowField{measure.FlowSourcePort, measure.FlowDestinationPort}}
 			d := open(t, p, Config{Path: way, TransmitPath: Direct})
-			checkWhole(t, run(t, d, trialOf(100, 5000, 200*time.Millisecond)))
+			checkWhole(t, run(t, d, throughProgram(trialOf(100, 5000, 200*time.Millisecond))))
 			mutex.Lock()
 			defer mutex.Unlock()
 			if len(problems) > 0 || frames == 0 || len(flows) != 50 {

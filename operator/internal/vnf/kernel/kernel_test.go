@@ -25,7 +25,7 @@ import (
 )
 
 // arrival is generous: the machine may be busy with other tests.
-const arrival = 5 * time.Second
+const arrival = 20 * time.Second
 
 // chain is gen-west, routers in series, gen-east. Segment i joins machine i to
 // machine i+1; its west end is .1, its east end .2.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/modfile"
 
@@ -73,16 +74,22 @@ func (b Builder) fingerprint(ctx context.Context, t Target, flags []string) (str
 }
 
 func (b Builder) compile(ctx context.Context, t Target, flags []string, dir string) error {
-	args := append([]string{"go", "build", "-v", "-o", dir + "/"}, flags...)
 	if len(t.Replace) > 0 {
 		modFile, err := b.replacing(t)
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(filepath.Dir(modFile))
-		args = append(args, "-modfile="+modFile)
+		flags = append(slices.Clip(flags), "-modfile="+modFile)
 	}
-	args = append(append(args, t.Package), t.Also...)
+	what := append(append(slices.Clip(flags), t.Package), t.Also...)
+	if err := b.again(ctx, func() error {
+		_, err := b.run(ctx, t, append([]string{"go", "list", "-deps", "-f", "{{\"\"}}"}, what...)...)
+		return err
+	}); err != nil {
+		return fmt.Errorf("fetching the modules of %s: %w", t.Kind, err)
+	}
+	args := append([]string{"go", "build", "-v", "-o", dir + "/"}, what...)
 	var seen compilerOutput
 	return b.Log.Watch("building "+t.Kind, seen.summary, func() error {
 		err := command.Command{
@@ -149,31 +156,62 @@ var ErrUnavailable = errors.New("the Go modules could not be fetched")
 // judgeDownload tells modules that cannot be had from what is wrong with them or
 // with this tree: that is a failure.
 func judgeDownload(err error) error {
-	exit := (*exec.ExitError)(nil)
-	if !errors.As(err, &exit) {
+	if !fetching(err) {
 		return err
 	}
-	for _, fault := range []string{"SECURITY ERROR", "checksum mismatch", "errors parsing", "updates to go.mod needed", "missing go.sum entry"} {
-		if strings.Contains(err.Error(), fault) {
-			return err
-		}
-	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// fetching says that another attempt could succeed: nothing is wrong with the
+// modules or with this tree.
+func fetching(err error) bool {
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) {
+		return false
+	}
+	return !slices.ContainsFunc([]string{"SECURITY ERROR", "checksum mismatch", "errors parsing", "updates to go.mod needed", "missing go.sum entry"},
+		func(fault string) bool { return strings.Contains(err.Error(), fault) })
+}
+
+// pauses are those between attempts at fetching modules. A variable for tests alone.
+var pauses = []time.Duration{5 * time.Second, 30 * time.Second}
+
+// again fetches, and once more after each pause where that fails: a proxy that
+// does not answer once may do so a little later.
+func (b Builder) again(ctx context.Context, fetch func() error) error {
+	err := fetch()
+	for _, pause := range pauses {
+		if err == nil || !fetching(err) {
+			break
+		}
+		b.Log.Printf("fetching modules failed: again in %s", pause)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		err = fetch()
+	}
+	return err
+}
+
+func (b Builder) run(ctx context.Context, t Target, args ...string) (string, error) {
+	return command.Command{Args: args, Dir: filepath.Join(b.SourceDir, t.Dir), Env: environment(t)}.Output(ctx)
 }
 
 // Download fetches a target's modules, so that a proxy which refuses one is
 // told from code that does not compile. It returns where a module is, one of
 // those that the target requires.
 func (b Builder) Download(ctx context.Context, t Target, module string) (string, error) {
-	run := func(args ...string) (string, error) {
-		return command.Command{Args: args, Dir: filepath.Join(b.SourceDir, t.Dir), Env: environment(t)}.Output(ctx)
-	}
 	dir := ""
 	err := b.Log.Step("fetching the modules of "+t.Kind, func() error {
-		if _, err := run("go", "mod", "download"); err != nil {
+		if err := b.again(ctx, func() error {
+			_, err := b.run(ctx, t, "go", "mod", "download")
+			return err
+		}); err != nil {
 			return judgeDownload(err)
 		}
-		out, err := run("go", "list", "-m", "-f", "{{.Dir}}", module)
+		out, err := b.run(ctx, t, "go", "list", "-m", "-f", "{{.Dir}}", module)
 		dir = strings.TrimSpace(out)
 		return err
 	})

@@ -2,11 +2,13 @@ package build
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -142,9 +144,53 @@ func TestFingerprintTellsReplacements(t *testing.T) {
 	}
 }
 
+// impatient leaves out the pauses between attempts.
+func impatient(t *testing.T) {
+	before := pauses
+	pauses = []time.Duration{0, 0}
+	t.Cleanup(func() { pauses = before })
+}
+
+// TestProxyThatFailsOnce checks that modules are asked for again, and that what
+// asking does not mend is told at once.
+func TestProxyThatFailsOnce(t *testing.T) {
+	impatient(t)
+	for name, test := range map[string]struct {
+		fails int
+		says  string
+		asked int
+		fetch bool
+	}{
+		"answers":            {asked: 1, fetch: true},
+		"fails twice":        {fails: 2, says: "i/o timeout", asked: 3, fetch: true},
+		"fails":              {fails: 9, says: "502 Bad Gateway", asked: 3},
+		"is not what it was": {fails: 9, says: "verifying a.example/b: checksum mismatch", asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, target := module(t)
+			b.Log = progress.New(io.Discard)
+			tools := t.TempDir()
+			script := fmt.Sprintf("#!/bin/sh\n[ \"$2\" = download ] || { echo /found; exit 0; }\necho >> %[1]s/asked\n[ $(wc -l < %[1]s/asked) -gt %[2]d ] || { echo '%[3]s' >&2; exit 1; }\n", tools, test.fails, test.says)
+			if err := os.WriteFile(filepath.Join(tools, "go"), []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+			dir, err := b.Download(t.Context(), target, "a.example/b")
+			if (err == nil) != test.fetch || test.fetch && dir != "/found" || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %q, %v", dir, err)
+			}
+			asked, err := os.ReadFile(filepath.Join(tools, "asked"))
+			if n := strings.Count(string(asked), "\n"); n != test.asked {
+				t.Errorf("asked %d times, want %d: %v", n, test.asked, err)
+			}
+		})
+	}
+}
+
 // TestRefusedModules checks that a proxy that refuses a module is told from
 // code that does not compile.
 func TestRefusedModules(t *testing.T) {
+	impatient(t)
 	b, target := module(t)
 	b.Log = progress.New(io.Discard)
 	t.Setenv("GOPROXY", "off")
@@ -157,6 +203,7 @@ func TestRefusedModules(t *testing.T) {
 // TestFaultsAreNoRefusals checks that what is wrong with a tree is never
 // reported as something that could not be tried.
 func TestFaultsAreNoRefusals(t *testing.T) {
+	impatient(t)
 	b, target := module(t)
 	b.Log = progress.New(io.Discard)
 	t.Setenv("GOPROXY", "off")

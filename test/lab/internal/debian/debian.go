@@ -104,7 +104,7 @@ func unpack(ctx context.Context, p Package, dir string) error {
 	download := filepath.Join(dir, ".download")
 	for _, c := range []command.Command{
 		{Args: []string{"mkdir", download}},
-		{Args: []string{"apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", p.Name + "=" + p.Version}, Dir: download},
+		{Args: []string{"apt-get", "-qq", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "download", p.Name + "=" + p.Version}, Dir: download},
 	} {
 		if err := c.Run(ctx); err != nil {
 			return err

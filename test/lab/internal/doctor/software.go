@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,8 +123,10 @@ func (m Machine) Install(ctx context.Context) error {
 		return nil
 	}
 	env := append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	// A mirror may fail once, and a new machine may be installing something by itself.
+	patient := slices.Clip([]string{"apt-get", "-o", "Acquire::Retries=3", "-o", "DPkg::Lock::Timeout=600"})
 	install := command.Command{
-		Args: append([]string{"apt-get", "install", "--yes", "--no-install-recommends"}, missing...),
+		Args: append(append(patient, "install", "--yes", "--no-install-recommends"), missing...),
 		Env:  env,
 	}
 	if err := install.Run(ctx); err == nil {
@@ -131,7 +134,7 @@ func (m Machine) Install(ctx context.Context) error {
 	}
 	// The lists may be absent or old. Some source's failing is no reason to
 	// give up: the installation tells.
-	_ = command.Command{Args: []string{"apt-get", "update"}, Env: env}.Run(ctx)
+	_ = command.Command{Args: append(patient, "update"), Env: env}.Run(ctx)
 	if err := install.Run(ctx); err != nil {
 		return fmt.Errorf("%w: installing Debian packages: %w", ErrUnfit, err)
 	}

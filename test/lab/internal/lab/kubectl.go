@@ -42,7 +42,7 @@ func (k kubectl) get(ctx context.Context, into any, args ...string) error {
 }
 
 // waitTimeout is longer than anything in a healthy lab takes.
-const waitTimeout = 3 * time.Minute
+const waitTimeout = 6 * time.Minute
 
 // poll asks again and again until there is no error.
 func poll(ctx context.Context, interval time.Duration, ask func(context.Context) error) error {

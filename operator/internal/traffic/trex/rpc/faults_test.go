@@ -322,7 +322,7 @@ func TestCancelledCall(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	defer within(t, soon)()
 	server := replay.New(t, echoing(t))
-	client := dial(t, server, rpc.Options{Timeout: 100 * time.Millisecond})
+	client := dial(t, server, rpc.Options{Timeout: 2 * time.Second})
 	server.Inject("echo", replay.Hang())
 	if err := echo(t.Context(), client, 1); !errors.Is(err, rpc.ErrConnection) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it is %v", err)

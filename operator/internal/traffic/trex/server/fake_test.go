@@ -32,14 +32,13 @@ const (
 	answersLate = "answers late"
 	diesAtOnce  = "dies at once"
 	lacksLib    = "lacks a library"
-	diesLater   = "dies later"
+	diesLater   = "dies at SIGUSR1"
 	hangs       = "hangs"
 	isSilent    = "is silent"
 	ignores     = "ignores SIGINT"
 	hasChild    = "has a child"
 
-	lateBy   = 300 * time.Millisecond
-	livesFor = 300 * time.Millisecond
+	lateBy = 300 * time.Millisecond
 )
 
 func TestMain(m *testing.M) {
@@ -69,6 +68,8 @@ func fake() int {
 	fmt.Println("\x1b[31mport : 0\x1b[0m")
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, syscall.SIGINT)
+	killed := make(chan os.Signal, 1)
+	signal.Notify(killed, syscall.SIGUSR1)
 	switch string(content) {
 	case answersLate:
 		time.Sleep(lateBy)
@@ -107,7 +108,7 @@ func fake() int {
 		}
 	case diesLater:
 		select {
-		case <-time.After(livesFor):
+		case <-killed:
 			fmt.Println("Error: signal 11:")
 			return 134
 		case <-interrupted:

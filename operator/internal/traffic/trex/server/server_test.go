@@ -182,10 +182,10 @@ func TestFailedStarts(t *testing.T) {
 	}{
 		diesAtOnce: {reason: v1alpha1.ReasonHugepagesMissing, words: []string{"exit status 1", "not enough huge-pages memory", "ended before it answered"}},
 		lacksLib:   {reason: v1alpha1.ReasonTRexMissing, words: []string{"libzmq", "folder so"}},
-		isSilent: {change: func(c *Config) { c.StartPatience = 300 * time.Millisecond },
-			reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "300ms", "port : 0"}},
+		isSilent: {change: func(c *Config) { c.StartPatience = 3 * time.Second },
+			reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "3s", "port : 0"}},
 		hangs: {change: func(c *Config) {
-			c.StartPatience, c.Settings.ExtraConfiguration = 1500*time.Millisecond, "rx_desc: 1024"
+			c.StartPatience, c.Settings.ExtraConfiguration = 3*time.Second, "rx_desc: 1024"
 		}, reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "extraConfiguration"}},
 	} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -243,6 +243,10 @@ func TestDeathIsNoticedAndHealed(t *testing.T) {
 	c.MaximumRestarts = 1
 	s := mustStart(t, c)
 	for restart := range 2 {
+		starts := started(t, directory)
+		if err := unix.Kill(pidOf(t, starts[len(starts)-1]), unix.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
 		eventually(t, "its death", func() bool { return s.Alive() != nil })
 		err := s.Alive()
 		if measure.ReasonOf(err) != v1alpha1.ReasonTRexServerFailed || !strings.Contains(err.Error(), "signal 11") || !strings.Contains(err.Error(), "exit status 134") {
@@ -279,7 +283,12 @@ func TestCancelledStart(t *testing.T) {
 	stopped := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		time.Sleep(300 * time.Millisecond)
+		// The start is under way when the process is there.
+		for begun := time.Now(); time.Since(begun) < soon; time.Sleep(10 * time.Millisecond) {
+			if text, err := os.ReadFile(filepath.Join(directory, startedFile)); err == nil && strings.HasSuffix(string(text), "\n") {
+				break
+			}
+		}
 		cancel(stopped)
 	}()
 	if _, err := startIn(t, newPod(t), ctx, fakeConfig(directory)); !errors.Is(err, stopped) {

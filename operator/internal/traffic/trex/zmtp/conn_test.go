@@ -82,39 +82,47 @@ func TestExchange(t *testing.T) {
 // drain reads until the other side closes.
 func drain(stream net.Conn) { _, _ = io.Copy(io.Discard, stream) }
 
+// reached is when a step that nobody lets go on has begun, on a busy machine.
+const reached = 2 * time.Second
+
 // Every step ends with its context, be it cancelled or over, and names itself.
 func TestStepsEndWithTheirContext(t *testing.T) {
 	steps := map[string]struct {
-		peer func(net.Conn)
-		word string
-		size int
+		sends []byte
+		reads bool
+		word  string
+		size  int
 	}{
-		"no greeting":   {drain, "exchanging greetings", 1},
-		"half greeting": {func(s net.Conn) { _, _ = s.Write(greeting()[:12]); drain(s) }, "exchanging greetings", 1},
-		"no READY":      {func(s net.Conn) { _, _ = s.Write(greeting()); drain(s) }, "exchanging socket types", 1},
-		"no answer": {func(s net.Conn) {
-			_, _ = s.Write(append(greeting(), ready(REP)...))
-			drain(s)
-		}, "waiting for an answer", 1},
-		"nobody reads": {func(s net.Conn) {
-			_, _ = s.Write(append(greeting(), ready(REP)...))
-			time.Sleep(2 * time.Second)
-			// More than the buffers of two sockets hold.
-		}, "sending", 32 << 20},
+		"no greeting":   {nil, true, "exchanging greetings", 1},
+		"half greeting": {greeting()[:12], true, "exchanging greetings", 1},
+		"no READY":      {greeting(), true, "exchanging socket types", 1},
+		"no answer":     {append(greeting(), ready(REP)...), true, "waiting for an answer", 1},
+		// More than the buffers of two sockets hold.
+		"nobody reads": {append(greeting(), ready(REP)...), false, "sending", 32 << 20},
 	}
 	for name, step := range steps {
 		for how, end := range map[string]func() (context.Context, context.CancelFunc){
 			"deadline": func() (context.Context, context.CancelFunc) {
-				return context.WithTimeout(t.Context(), 500*time.Millisecond)
+				return context.WithTimeout(context.Background(), reached)
 			},
 			"cancel": func() (context.Context, context.CancelFunc) {
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(500*time.Millisecond, cancel)
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(reached, cancel)
 				return ctx, cancel
 			},
 		} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				address := peer(t, step.peer)
+				t.Parallel()
+				over := make(chan struct{})
+				defer close(over)
+				address := peer(t, func(s net.Conn) {
+					_, _ = s.Write(step.sends)
+					if step.reads {
+						drain(s)
+						return
+					}
+					<-over
+				})
 				ctx, cancel := end()
 				defer cancel()
 				began := time.Now()
