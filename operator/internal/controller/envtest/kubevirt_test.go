@@ -257,11 +257,11 @@ func TestVirtualMachines(t *testing.T) {
 		},
 		"a neighbour that boots for ever": func(l *lab) {
 			l.node.set(func(n *node) { n.machine = machineUnready })
-			run := l.run("run", noisyMachine, startup(5))
+			run := l.run("run", noisyMachine)
 			machine := l.theMachine()
 			l.Expect(machine.Labels).To(HaveKeyWithValue(v1alpha1.LabelComponent, "neighbor"))
 			l.Expect(metav1.IsControlledBy(machine, run)).To(BeTrue())
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/NeighborNotStarted")
+			l.pendsThenFails(run, "the agent says no", v1alpha1.ReasonNeighborNotStarted)
 			l.expectNothingLeft(run)
 		},
 		"a neighbour, deleted": func(l *lab) {
