@@ -141,6 +141,8 @@ func decideAdmitted(s *scope) decision {
 		return fail(found(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
 	case s.plan.Testbed.UID != s.testbed.UID:
 		return fail(found(v1alpha1.ReasonTestbedNotFound, "Testbed %q was made anew after this run was planned, and figures of two testbeds do not mix: apply the run under a new name", s.testbed.Name))
+	case s.otherMeasurer() != nil:
+		return fail(s.otherMeasurer())
 	case s.records == nil && s.recordsErr == nil && s.launched():
 		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was deleted during the run", s.names.Results))
 	case s.recordsErr != nil:
@@ -161,8 +163,6 @@ func decideMeasuring(s *scope) decision {
 		broken = s.brokenFunction()
 	}
 	switch failure := s.records.failure; {
-	case s.otherMeasurer() != nil:
-		return fail(s.otherMeasurer())
 	case broken != nil && !broken.over(s.now):
 		return decision{action: actWait, after: broken.at.Sub(s.now)}
 	case failure != nil && !(broken != nil && isAboutChain[failure.Reason]):

@@ -115,12 +115,14 @@ func TestDecide(t *testing.T) {
 		"done, a function broken": {newScope(launched, withRecords(done), functions(ready, restarted(1, "OOMKilled"))), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"done for another version": {newScope(launched, withRecords(done), functions(ready, ready), func(s *scope) { s.foreign = errors.New("a trial would follow") }),
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
-		"a measurer of another version": {newScope(launched, withRecords(heldBy("2")), planned("1")), actFinish, v1alpha1.ReasonVersionMismatch, 0},
-		"a measurer older than versions, that gave up": {newScope(launched, withRecords(heldBy("")), withRecords(gaveUp(v1alpha1.ReasonEndpointFailed)), planned("1")),
+		"a measurer of another version": {newScope(launched, heldBy("2"), planned("1")), actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"a measurer older than versions, that gave up": {newScope(launched, heldBy(""), withRecords(gaveUp(v1alpha1.ReasonEndpointFailed)), planned("1")),
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
-		"a measurer of the plan's version": {newScope(launched, withRecords(heldBy("1")), planned("1")), actWait, "", 0},
+		"a measurer whose records cannot be read": {newScope(launched, heldBy("2"), planned("1"), func(s *scope) { s.records, s.recordsErr = nil, errors.New("key \"progress.json\"") }),
+			actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"a measurer of the plan's version": {newScope(launched, heldBy("1"), planned("1")), actWait, "", 0},
 		"no measurer yet":                  {newScope(launched, planned("1")), actWait, "", 300 * time.Second},
-		"a plan without a version":         {newScope(launched, withRecords(heldBy("2"))), actWait, "", 0},
+		"a plan without a version":         {newScope(launched, heldBy("2")), actWait, "", 0},
 		"done, chain never open":           {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
 	}
 	for name, test := range tests {
@@ -143,8 +145,8 @@ func TestDecide(t *testing.T) {
 func TestDecideNamesTheImage(t *testing.T) {
 	trex := func(s *scope) { s.plan.Instructions.Driver.TRex = &measure.TRexSettings{} }
 	for words, s := range map[string]*scope{
-		"build the image again from this operator's version, with make trex-image": newScope(launched, withRecords(heldBy("2")), planned("1"), trex),
-		"use the image of the operator's version":                                  newScope(launched, withRecords(heldBy("2")), planned("1")),
+		"build the image again from this operator's version, with make trex-image": newScope(launched, heldBy("2"), planned("1"), trex),
+		"use the image of the operator's version":                                  newScope(launched, heldBy("2"), planned("1")),
 	} {
 		if got := decide(s).outcome.message; !strings.Contains(got, words) || !strings.Contains(got, `"registry.test/measurer:1"`) {
 			t.Errorf("got %q, want %q in it", got, words)

@@ -219,8 +219,8 @@ func planned(protocol string) with {
 	return func(s *scope) { s.plan.Protocol, s.plan.Generator.Image = protocol, "registry.test/measurer:1" }
 }
 
-func heldBy(protocol string) func(*records) {
-	return func(r *records) { r.holder = &measure.Holder{Measurer: "m-1", Protocol: protocol} }
+func heldBy(protocol string) with {
+	return func(s *scope) { s.holder = &measure.Holder{Measurer: "m-1", Protocol: protocol} }
 }
 
 // leaving is a pod that was deleted an hour after the epoch, with a grace of 30 s.

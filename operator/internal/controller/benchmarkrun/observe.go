@@ -136,10 +136,11 @@ func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
 }
 
 func (s *scope) decode(configMap *corev1.ConfigMap) {
-	s.records, s.recordsErr, s.foreign = nil, nil, nil
+	s.records, s.recordsErr, s.holder, s.foreign = nil, nil, nil, nil
 	if configMap == nil {
 		return
 	}
+	s.holder = holderOf(configMap)
 	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
 		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
 		sameNode := s.plan.GeneratorNode == s.plan.DeviceNode

@@ -59,6 +59,15 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 	return r, nil
 }
 
+// holderOf is the measurer that holds the results, nil where none is known.
+func holderOf(configMap *corev1.ConfigMap) *measure.Holder {
+	var holder measure.Holder
+	if json.Unmarshal([]byte(configMap.Data[measure.KeyHolder]), &holder) != nil {
+		return nil
+	}
+	return &holder
+}
+
 // restarts is how many measurers there were before the one that writes now.
 func (r *records) restarts() int32 {
 	if r == nil || r.holder == nil {
@@ -71,7 +80,7 @@ func (r *records) restarts() int32 {
 // made the plan exchanges with one, nil where it was. An image that a user builds or
 // names is not replaced with the operator.
 func (s *scope) otherMeasurer() *finding {
-	if s.plan.Protocol == "" || s.records.holder == nil || s.records.holder.Protocol == s.plan.Protocol {
+	if s.plan.Protocol == "" || s.holder == nil || s.holder.Protocol == s.plan.Protocol {
 		return nil
 	}
 	remedy := "use the image of the operator's version, or leave the testbed's spec.generator.image out"

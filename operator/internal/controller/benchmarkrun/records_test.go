@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/internal/measure"
@@ -42,6 +43,11 @@ func TestDecodeRecords(t *testing.T) {
 	}
 	if !decoded.done || !decoded.chainOpen || !decoded.progress.Calibrated || decoded.restarts() != 2 || decoded.failure != nil {
 		t.Errorf("got %+v", decoded)
+	}
+	for text, want := range map[string]*measure.Holder{"": nil, "?": nil, `{"uid":"u","protocol":"1"}`: {UID: "u", Protocol: "1"}} {
+		if diff := cmp.Diff(want, holderOf(&corev1.ConfigMap{Data: map[string]string{measure.KeyHolder: text}})); diff != "" {
+			t.Error(diff)
+		}
 	}
 	if len(decoded.trials) != 2 || decoded.trials[1].Stage != measure.StageThroughput {
 		t.Errorf("trials are %+v", decoded.trials)

@@ -14,6 +14,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -42,6 +43,8 @@ type scope struct {
 	// records is nil where there is no results' ConfigMap; recordsErr says that it cannot be read.
 	records    *records
 	recordsErr error
+	// holder is the measurer that wrote them, also where they cannot be read; nil before the first.
+	holder *measure.Holder
 	// figures are what the records come to.
 	figures procedure.Figures
 	// foreign says why the records of a measurer that is done are not a whole
@@ -209,7 +212,7 @@ func (s *scope) measurerTrouble() *trouble {
 	}
 	if len(s.measurers) == 0 {
 		// The Job waits longer and longer before each new pod.
-		if s.job.Status.Failed > 0 || s.records.holder != nil {
+		if s.job.Status.Failed > 0 || s.holder != nil {
 			return nil
 		}
 		return &trouble{v1alpha1.ReasonPodStuck, sentence("Job %q has made no pod", s.job.Name), s.job.CreationTimestamp.Add(s.startup())}

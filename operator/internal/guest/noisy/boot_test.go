@@ -156,7 +156,7 @@ func written(t *testing.T, m *guesttest.Machine) int64 {
 
 // TestBootNetwork: frames go from card to card, over a hub of QEMU's.
 func TestBootNetwork(t *testing.T) {
-	for _, model := range []string{"virtio-net-pci", "e1000"} {
+	for _, model := range []string{"virtio-net-pci", "e1000", "e1000e", "rtl8139"} {
 		t.Run(model, func(t *testing.T) {
 			m := boot(t, twoPorts,
 				"-netdev", "hubport,id=west,hubid=1", "-device", model+",netdev=west,romfile=,mac="+west,

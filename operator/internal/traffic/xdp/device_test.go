@@ -107,14 +107,20 @@ func TestKnownDelay(t *testing.T) {
 	trial := throughProgram(trialOf(128, 200, 500*time.Millisecond))
 	base := run(t, d, trial).Directions[0]
 	hold.Store(int64(delay))
-	held := run(t, d, trial).Directions[0]
-	if held.ReceivedFrames == 0 || base.ReceivedFrames == 0 {
-		t.Fatalf("received %d and %d frames", base.ReceivedFrames, held.ReceivedFrames)
+	var held measure.DirectionOutcome
+	added := time.Duration(math.MaxInt64)
+	// A program that is woken late adds to the device's delay, and nothing takes from
+	// it: the least of all is right when one frame of them found the machine idle.
+	for attempt := 0; attempt < 10 && added > delay+delay/10; attempt++ {
+		held = run(t, d, trial).Directions[0]
+		if held.ReceivedFrames == 0 || base.ReceivedFrames == 0 {
+			t.Fatalf("received %d and %d frames", base.ReceivedFrames, held.ReceivedFrames)
+		}
+		if got := time.Duration(held.Latency.MinNanoseconds); got < delay {
+			t.Errorf("the least latency is %v, less than the device's %v", got, delay)
+		}
+		added = min(added, time.Duration(held.Latency.MinNanoseconds)-time.Duration(base.Latency.MinNanoseconds))
 	}
-	if got := time.Duration(held.Latency.MinNanoseconds); got < delay {
-		t.Errorf("the least latency is %v, less than the device's %v", got, delay)
-	}
-	added := time.Duration(held.Latency.MinNanoseconds) - time.Duration(base.Latency.MinNanoseconds)
 	if off := (added - delay).Abs(); off > delay/10 {
 		t.Errorf("a delay of %v was measured as %v", delay, added)
 	}
