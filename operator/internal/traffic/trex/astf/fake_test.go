@@ -232,7 +232,7 @@ func (f *fake) stop() { f.state = rpc.ASTFLoaded }
 func (f *fake) hold() time.Duration {
 	for _, c := range f.profile.Programs[0].Commands {
 		if c["name"] == "delay" {
-			return time.Duration(c["usec"].(float64)) * time.Microsecond
+			return time.Duration(c["usec"].(float64) * 1e3)
 		}
 	}
 	return 0

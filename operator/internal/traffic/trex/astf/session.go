@@ -269,10 +269,11 @@ func (s *session) lookAt(ctx context.Context, groups int, epoch int64) (map[int]
 
 // generator reads what the server says of itself.
 func (s *session) generator(ctx context.Context) (generator, error) {
-	g, err := generator{}, error(nil)
-	if g.global, err = s.global(ctx); err != nil {
-		return g, err
+	global, err := s.global(ctx)
+	if err != nil {
+		return generator{}, err
 	}
+	g := generator{global: global}
 	for i := range g.ports {
 		params := struct {
 			Port int `json:"port_id"`

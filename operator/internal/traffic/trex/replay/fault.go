@@ -3,6 +3,7 @@ package replay
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -187,9 +188,9 @@ func (w Welcome) octets() []byte {
 	case Secure:
 		copy(greeting[12:], "CURVE")
 	case Publisher:
-		return append(greeting, "\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB"...)
+		return slices.Concat(greeting, []byte("\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03PUB"))
 	case Refusing:
-		return append(greeting, "\x04\x0b\x05ERROR\x04nope"...)
+		return slices.Concat(greeting, []byte("\x04\x0b\x05ERROR\x04nope"))
 	}
 	return greeting
 }

@@ -2,7 +2,6 @@ package rpc_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -19,7 +18,7 @@ import (
 // echoing is a server whose method "echo" gives back the parameter n.
 func echoing(t *testing.T) *replay.Script {
 	return replay.NewScript(t, rpc.STL, 2).On("echo", func(c replay.Call) replay.Answer {
-		return replay.Result(json.RawMessage(c.Params["n"]))
+		return replay.Result(c.Params["n"])
 	})
 }
 

@@ -77,8 +77,9 @@ func findInterface(host Host, name string) (trexPort, error) {
 // interface, else by what the device plugin gave for the port's resource.
 func findDevice(c Config, host Host, index int) (trexPort, error) {
 	name := c.Path.Ports[index].Interface
-	address, err := announced(host.Attachments, name), error(nil)
+	address := announced(host.Attachments, name)
 	if address == "" {
+		var err error
 		if address, err = allocated(c, host, index); err != nil {
 			return trexPort{}, err
 		}
