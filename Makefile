@@ -62,7 +62,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -162,7 +162,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-chart test-terraform test-guest test-trex test-release lint bench-driver bench-search trex-record
+.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform test-guest test-trex test-release lint bench-driver bench-search trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -172,6 +172,9 @@ test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers a
 test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 	@cd test/e2e && go test -count=1 ./guide
+
+test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
+	@cd test/argocd && go test -count=1 ./...
 
 test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/kube-schemas.sh $(KUBE_SCHEMAS)
@@ -195,7 +198,7 @@ test-trex: ## Run the TRex drivers, and what starts their server, with a real on
 	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
-	@for module in operator test/lab test/e2e test/config test/terraform; do \
+	@for module in operator test/lab test/e2e test/config test/argocd test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.

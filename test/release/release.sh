@@ -76,7 +76,7 @@ sed -i "s/^version: .*/version: $version/; s/^appVersion: .*/appVersion: $versio
 "$HELM" lint --quiet --strict "$temp/chart" --set image.registry=r.example
 "$HELM" package "$temp/chart" --destination "$temp" >/dev/null
 # Helm packs with the time of day.
-mkdir "$temp/packed" && tar -xzf "$temp/vnfbench-$version.tgz" -C "$temp/packed"
+mkdir "$temp/packed" && tar -xmzf "$temp/vnfbench-$version.tgz" -C "$temp/packed"
 pack "$dist/vnfbench-chart-$version.tgz" "$temp/packed" vnfbench
 mkdir "$temp/kustomize"
 cp -r config "$temp/kustomize/"

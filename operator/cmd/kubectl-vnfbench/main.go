@@ -19,6 +19,9 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
+// version is set by the linker in a release.
+var version = "development"
+
 // Exit codes; they are part of the command's contract.
 const (
 	exitSucceeded = 0
@@ -73,6 +76,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command := &cobra.Command{
 		Use:           "kubectl-vnfbench",
 		Short:         "Follow benchmark runs and read their results",
+		Version:       version,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vnfbench"},
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -5,6 +5,7 @@ package release
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,11 +33,11 @@ func architectures() []string {
 }
 
 // platforms of the plugin are release.sh's too, which PLUGIN_PLATFORMS may make fewer.
-func platforms() int {
+func platforms() []string {
 	if named := strings.Fields(os.Getenv("PLUGIN_PLATFORMS")); len(named) > 0 {
-		return len(named)
+		return named
 	}
-	return 4
+	return []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 }
 
 // tools are programs that the Makefile builds, by the variable that names each.
@@ -55,6 +57,8 @@ func TestRelease(t *testing.T) {
 	second := makeRelease(t, filepath.Join(t.TempDir(), "another/place"), architectures()[0])
 	compare(t, filepath.Join(first, "dist"), filepath.Join(second, "dist"))
 	contents(t, filepath.Join(first, "dist"))
+	asDocumented(t, first)
+	plugins(t, filepath.Join(first, "dist"))
 
 	// The pages' commands, in the tree that has the release in dist/.
 	bin := t.TempDir()
@@ -74,12 +78,15 @@ func TestRelease(t *testing.T) {
 	registry := serve(t)
 	page.Run(t, "Push the images", 0, "registry.example.com", registry)
 	pushed(t, first, registry)
+	pushedTRex(t, first, registry)
 	page.Whole(t, "Make a release 0: the test makes two by the same script")
 
 	air := guide.Open(t, "docs/how-to/air-gapped.md", first)
 	plugin := t.TempDir()
 	// The plugin is asked without a cluster, and without kubectl.
-	air.Run(t, "The kubectl plugin", 0, "VERSION", version, "/usr/local/bin", plugin, "kubectl vnfbench --help", filepath.Join(plugin, "kubectl-vnfbench")+" --help")
+	if out := air.Run(t, "The kubectl plugin", 0, "VERSION", version, "/usr/local/bin", plugin, "kubectl vnfbench --version", filepath.Join(plugin, "kubectl-vnfbench")+" --version"); !strings.Contains(out, version) {
+		t.Errorf("the plugin of release %s calls itself %q", version, out)
+	}
 	air.Whole(t,
 		"With a registry of the closed network 0: needs a cluster; the test pushes by the same script and renders the chart with the same values",
 		"With a registry of the closed network 1: needs a cluster",
@@ -134,7 +141,7 @@ func compare(t *testing.T, first, second string) {
 		}
 		return nil
 	})
-	if err != nil || compared < 14+platforms() {
+	if err != nil || compared < 14+len(platforms()) {
 		t.Fatalf("compared %d files: %v", compared, err)
 	}
 	t.Logf("%d files are equal in both", compared)
@@ -180,11 +187,90 @@ func contents(t *testing.T, dist string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sums := regexp.MustCompile(`sha256: [0-9a-f]{64}\n`).FindAll(krew, -1); len(sums) != platforms() {
+	if sums := regexp.MustCompile(`sha256: [0-9a-f]{64}\n`).FindAll(krew, -1); len(sums) != len(platforms()) {
 		t.Errorf("krew's manifest has %d platforms", len(sums))
 	}
 	if out := run(t, dist, "tar", "-tzf", "vnfbench-chart-"+version+".tgz"); strings.Contains(out, "tests/") || !strings.Contains(out, "vnfbench/files/crds/") {
 		t.Errorf("the chart's package holds:\n%s", out)
+	}
+}
+
+// asDocumented holds users and sizes of the images against the page's table.
+func asDocumented(t *testing.T, folder string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(folder, "docs/how-to/release.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-z-]+) \| (\d+:\d+) \| (\d+) \|`).FindAllStringSubmatch(string(page), -1) {
+		rows[row[1]] = row[2:]
+	}
+	archives, err := filepath.Glob(filepath.Join(folder, "dist/*.oci.tar"))
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(run(t, folder, os.Getenv("LAB"), append([]string{"images"}, archives...)...)), "\n")
+	if len(lines) != len(archives)+1 {
+		t.Errorf("%d archives, and the list says:\n%s", len(archives), strings.Join(lines, "\n"))
+	}
+	seen := map[string]bool{}
+	for _, line := range lines[1:] {
+		fields := strings.Fields(line)
+		if len(fields) != 5 {
+			t.Fatalf("not a name, an architecture, a size, a user and a digest: %s", line)
+		}
+		name := strings.TrimSuffix(filepath.Base(fields[0]), ":"+version)
+		row := rows[name]
+		if row == nil {
+			t.Errorf("docs/how-to/release.md has no row for the image %s", name)
+			continue
+		}
+		seen[name] = true
+		size, err := strconv.ParseFloat(fields[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most, err := strconv.ParseFloat(row[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fields[3] != row[0] || size > most {
+			t.Errorf("docs/how-to/release.md says user %s and at most %s MB of %s, and it is: %s", row[0], row[1], name, line)
+		}
+	}
+	for name := range rows {
+		if !seen[name] {
+			t.Errorf("docs/how-to/release.md has a row for %s, of which there is no archive", name)
+		}
+	}
+}
+
+// plugins looks into every archive of the plugin: a static program of the
+// platform that the archive's name says, with its completion and the licence.
+func plugins(t *testing.T, dist string) {
+	t.Helper()
+	for _, platform := range platforms() {
+		system, architecture, _ := strings.Cut(platform, "/")
+		folder := t.TempDir()
+		run(t, dist, "tar", "-xzf", fmt.Sprintf("kubectl-vnfbench-%s-%s-%s.tar.gz", version, system, architecture), "-C", folder)
+		for _, name := range []string{"LICENSE", "kubectl_complete-vnfbench"} {
+			if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+				t.Errorf("plugin for %s: %v", platform, err)
+			}
+		}
+		program, err := buildinfo.ReadFile(filepath.Join(folder, "kubectl-vnfbench"))
+		if err != nil {
+			t.Errorf("plugin for %s: %v", platform, err)
+			continue
+		}
+		got := map[string]string{}
+		for _, setting := range program.Settings {
+			got[setting.Key] = setting.Value
+		}
+		if got["GOOS"] != system || got["GOARCH"] != architecture || got["CGO_ENABLED"] != "0" || !strings.HasSuffix(program.Path, "/kubectl-vnfbench") {
+			t.Errorf("the archive for %s holds %s for %s/%s, CGO_ENABLED=%s", platform, program.Path, got["GOOS"], got["GOARCH"], got["CGO_ENABLED"])
+		}
 	}
 }
 
@@ -254,6 +340,31 @@ func pushed(t *testing.T, folder, registry string) {
 				t.Errorf("%s for %s is for %q: %v", reference, architecture, config.Architecture, err)
 			}
 		}
+	}
+}
+
+// pushedTRex runs `make push-trex`. The image with TRex is of a release that users
+// bring; a small one of the same name stands in for it.
+func pushedTRex(t *testing.T, folder, registry string) {
+	t.Helper()
+	bin := t.TempDir()
+	push := func() ([]byte, error) {
+		return exec.CommandContext(t.Context(), "make", "--no-print-directory", "-C", folder, "push-trex", "BIN="+bin, "CRANE="+os.Getenv("CRANE"), "REGISTRY="+registry+"/lab").CombinedOutput()
+	}
+	if out, err := push(); err == nil || !bytes.Contains(out, []byte("run make trex-image first")) {
+		t.Errorf("make push-trex without an image: %v\n%s", err, out)
+	}
+	if err := os.Mkdir(filepath.Join(bin, "images"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(bin, "images/trex.tar")
+	run(t, folder, os.Getenv("LAB"), "image", "--tag", "localhost/vnfbench/trex:v0.00", "--out", archive, "--entrypoint", `["/LICENSE"]`, "--user", "0:0", "LICENSE:/LICENSE")
+	if out, err := push(); err != nil {
+		t.Fatalf("make push-trex: %v\n%s", err, out)
+	}
+	digest := strings.TrimSpace(run(t, folder, "crane", "digest", registry+"/lab/vnfbench/trex:v0.00"))
+	if list := run(t, folder, os.Getenv("LAB"), "images", archive); !strings.Contains(list, digest) {
+		t.Errorf("the registry has %s, and the archive is\n%s", digest, list)
 	}
 }
 

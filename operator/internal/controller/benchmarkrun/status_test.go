@@ -76,52 +76,66 @@ func TestConditionsByState(t *testing.T) {
 
 // What GitOps tools make of a run, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
-	inProgress := gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus, ArgoCD: "Progressing"}
-	paused := gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus, ArgoCD: "Suspended"}
-	current := gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.CurrentStatus, ArgoCD: "Healthy"}
-	failed := gitopstest.Verdict{Kstatus: status.FailedStatus, Flux: status.FailedStatus, ArgoCD: "Degraded"}
+	type verdict struct {
+		tools  gitopstest.Verdict
+		argoCD string
+	}
+	inProgress := verdict{gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus}, "Progressing"}
+	paused := verdict{inProgress.tools, "Suspended"}
+	current := verdict{gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.CurrentStatus}, "Healthy"}
+	failed := verdict{gitopstest.Verdict{Kstatus: status.FailedStatus, Flux: status.FailedStatus}, "Degraded"}
 	tests := map[string]struct {
 		scope *scope
-		want  gitopstest.Verdict
+		want  verdict
 	}{
-		"first reconcile": {newScope(noFinalizer), inProgress},
-		"queued":          {newScope(), inProgress},
-		"suspended":       {newScope(suspended), paused},
-		"no testbed":      {newScope(noTestbed), inProgress},
-		"running":         {newScope(launched), inProgress},
-		"success":         {newScope(launched, withRecords(done), functions(ready, ready)), current},
-		"not accepted":    {newScope(launched, withRecords(done), functions(ready, ready), criterion), failed},
-		"failure":         {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), failed},
+		"first reconcile":      {newScope(noFinalizer), inProgress},
+		"queued":               {newScope(), inProgress},
+		"suspended":            {newScope(suspended), paused},
+		"no testbed":           {newScope(noTestbed), inProgress},
+		"running":              {newScope(launched), inProgress},
+		"measuring":            {newScope(launched, withRecords(open), functions(ready, ready)), inProgress},
+		"being suspended":      {newScope(launched, withRecords(open), functions(ready, ready), suspended), paused},
+		"success":              {newScope(launched, withRecords(done), functions(ready, ready)), current},
+		"not accepted":         {newScope(launched, withRecords(done), functions(ready, ready), criterion), failed},
+		"port missing":         {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), failed},
+		"chain failed":         {newScope(launched, withRecords(open)), failed},
+		"generator unreliable": {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready)), failed},
+		"no BPF":               {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), failed},
 	}
+	recorded := map[string]gitopstest.ArgoCD{}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			run := test.scope.run.DeepCopy()
 			run.Status = summarize(test.scope, decide(test.scope))
 			summary := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
-			want := test.want
-			want.ArgoCDMessage = summary.Reason + ": " + summary.Message
-			if diff := cmp.Diff(want, gitopstest.Judge(t, "BenchmarkRun", run)); diff != "" {
+			object := gitopstest.Stored(t, "BenchmarkRun", run)
+			if diff := cmp.Diff(test.want.tools, gitopstest.Judge(t, object)); diff != "" {
 				t.Error(diff)
 			}
+			recorded[name] = gitopstest.ArgoCD{Health: test.want.argoCD, Message: summary.Reason + ": " + summary.Message, Object: object}
 			// After a change of suspend or of the time to live nothing is said until the operator has seen it.
 			run.Generation++
-			stale := inProgress
-			stale.ArgoCDMessage = "waiting for the operator"
-			if diff := cmp.Diff(stale, gitopstest.Judge(t, "BenchmarkRun", run)); diff != "" {
+			object = gitopstest.Stored(t, "BenchmarkRun", run)
+			if diff := cmp.Diff(inProgress.tools, gitopstest.Judge(t, object)); diff != "" {
 				t.Errorf("before the operator has seen generation %d: %s", run.Generation, diff)
+			}
+			if name == "success" || name == "suspended" {
+				recorded[name+", changed"] = gitopstest.ArgoCD{Health: inProgress.argoCD, Message: gitopstest.UnseenMessage, Object: object}
 			}
 		})
 	}
-}
-
-// kstatus alone takes a run that was just made for current, which is why
-// config/gitops brings expressions: they wait for the operator.
-func TestGitOpsHealthOfANewRun(t *testing.T) {
-	content := map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "BenchmarkRun", "metadata": map[string]any{"name": "run", "generation": int64(1)}}
-	want := gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.UnknownStatus, ArgoCD: "Progressing", ArgoCDMessage: "waiting for the operator"}
-	if diff := cmp.Diff(want, gitopstest.JudgeContent(t, "BenchmarkRun", content)); diff != "" {
-		t.Error(diff)
+	// kstatus alone takes a run that was just made for current, which is why
+	// config/gitops brings expressions: they wait for the operator.
+	made := gitopstest.New("BenchmarkRun")
+	if diff := cmp.Diff(gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.UnknownStatus}, gitopstest.Judge(t, made)); diff != "" {
+		t.Errorf("a run that was just made: %s", diff)
 	}
+	recorded["just made"] = gitopstest.ArgoCD{Health: "Progressing", Message: gitopstest.UnseenMessage, Object: made}
+	leaving := newScope(launched, withRecords(done), functions(ready, ready), deleted)
+	run := leaving.run.DeepCopy()
+	run.Status = summarize(leaving, decide(leaving))
+	recorded["deleted"] = gitopstest.ArgoCD{Health: "Progressing", Message: gitopstest.DeletedMessage, Object: gitopstest.Stored(t, "BenchmarkRun", run)}
+	gitopstest.CompareArgoCD(t, "BenchmarkRun", recorded)
 }
 
 func TestVerdictStandsForEver(t *testing.T) {

@@ -1,11 +1,12 @@
 // Package gitopstest tells, for tests, what GitOps tools make of an object's
-// status: by the scripts and expressions of config/gitops as they are there,
-// and in the language that the tool embeds.
+// status: kstatus itself, Flux's expressions of config/gitops in the language
+// that Flux embeds, and, for Argo CD, recorded objects with the health that is
+// expected. Argo CD's libraries cannot share a module with the operator's, so
+// test/argocd gives the recorded objects to them.
 package gitopstest
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
-	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -29,51 +29,66 @@ type Verdict struct {
 	// Flux is what healthCheckExprs give; Unknown where they cannot be
 	// evaluated, and Flux asks again.
 	Flux status.Status
-	// ArgoCD is the health and its message.
-	ArgoCD, ArgoCDMessage string
 }
 
-// Judge asks each tool about an object of a kind of this project.
-func Judge(t *testing.T, kind string, object any) Verdict {
+// Judge asks kstatus and Flux about an object of a kind of this project.
+func Judge(t *testing.T, object *unstructured.Unstructured) Verdict {
+	t.Helper()
+	result, err := status.Compute(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Verdict{Kstatus: result.Status, Flux: flux(t, object.GetKind(), object.Object)}
+}
+
+// New is an object as the API server stores it before the operator has seen it.
+func New(kind string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
+		"metadata": map[string]any{"name": "new", "generation": int64(1)},
+	}}
+}
+
+// Stored is an object of Go in the form in which tools read it.
+func Stored(t *testing.T, kind string, object any) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return JudgeContent(t, kind, content)
+	stored := &unstructured.Unstructured{Object: content}
+	stored.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	return stored
 }
 
-// JudgeContent is Judge for an object as the API server stores it.
-func JudgeContent(t *testing.T, kind string, content map[string]any) Verdict {
-	t.Helper()
-	result, err := status.Compute(&unstructured.Unstructured{Object: content})
-	if err != nil {
-		t.Fatal(err)
-	}
-	verdict := Verdict{Kstatus: result.Status, Flux: flux(t, kind, content)}
-	verdict.ArgoCD, verdict.ArgoCDMessage = argoCD(t, kind, content)
-	return verdict
-}
-
-// read decodes a file of config/gitops, which is somewhere above the test.
-func read(t *testing.T, name string, into any) {
+// top is the repository, which is somewhere above the test.
+func top(t *testing.T) string {
 	t.Helper()
 	folder, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for {
-		text, err := os.ReadFile(filepath.Join(folder, "config/gitops", name))
+		_, err := os.Stat(filepath.Join(folder, "config/gitops"))
 		switch {
 		case err == nil:
-			if err := yaml.Unmarshal(text, into); err != nil {
-				t.Fatalf("config/gitops/%s: %v", name, err)
-			}
-			return
+			return folder
 		case !errors.Is(err, fs.ErrNotExist) || folder == filepath.Dir(folder):
-			t.Fatal(err)
+			t.Fatalf("config/gitops is not above this test: %v", err)
 		}
 		folder = filepath.Dir(folder)
+	}
+}
+
+// read decodes a file of config/gitops.
+func read(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(top(t), "config/gitops", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, into); err != nil {
+		t.Fatalf("config/gitops/%s: %v", name, err)
 	}
 }
 
@@ -149,70 +164,4 @@ func evaluate(t *testing.T, text string, content map[string]any) (bool, error) {
 		t.Fatalf("%s gives %v, which is neither true nor false", text, value)
 	}
 	return holds, nil
-}
-
-// argoCD runs the health script in the interpreter that Argo CD embeds, with the
-// libraries that it gives to scripts of users: neither string nor math. (Its os
-// library, of time and date alone, is not here: the scripts have no use for it.)
-func argoCD(t *testing.T, kind string, content map[string]any) (health, message string) {
-	t.Helper()
-	var config struct{ Data map[string]string }
-	read(t, "argocd/argocd-cm.yaml", &config)
-	key := fmt.Sprintf("resource.customizations.health.%s_%s", v1alpha1.GroupVersion.Group, kind)
-	script := config.Data[key]
-	if script == "" {
-		t.Fatalf("argocd-cm.yaml has no %s", key)
-	}
-	state := lua.NewState(lua.Options{SkipOpenLibs: true})
-	defer state.Close()
-	for name, open := range map[string]lua.LGFunction{lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
-		state.Push(state.NewFunction(open))
-		state.Push(lua.LString(name))
-		state.Call(1, 0)
-	}
-	state.SetGlobal("obj", luaValue(t, state, content))
-	if err := state.DoString(script); err != nil {
-		t.Fatalf("%s: %v", key, err)
-	}
-	table, isTable := state.Get(-1).(*lua.LTable)
-	if !isTable {
-		t.Fatalf("%s returns a %s, not a table", key, state.Get(-1).Type())
-	}
-	health = lua.LVAsString(table.RawGetString("status"))
-	switch health {
-	case "Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown":
-	default:
-		t.Fatalf("%s: Argo CD knows no health %q", key, health)
-	}
-	return health, lua.LVAsString(table.RawGetString("message"))
-}
-
-func luaValue(t *testing.T, state *lua.LState, value any) lua.LValue {
-	t.Helper()
-	switch value := value.(type) {
-	case nil:
-		return lua.LNil
-	case bool:
-		return lua.LBool(value)
-	case string:
-		return lua.LString(value)
-	case int64:
-		return lua.LNumber(value)
-	case float64:
-		return lua.LNumber(value)
-	case []any:
-		table := state.NewTable()
-		for _, element := range value {
-			table.Append(luaValue(t, state, element))
-		}
-		return table
-	case map[string]any:
-		table := state.NewTable()
-		for key, element := range value {
-			table.RawSetString(key, luaValue(t, state, element))
-		}
-		return table
-	}
-	t.Fatalf("a %T is in no object", value)
-	return nil
 }

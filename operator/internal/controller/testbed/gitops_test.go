@@ -6,6 +6,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/gitopstest"
@@ -14,32 +16,43 @@ import (
 // What GitOps tools make of a testbed, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	tests := map[string]struct {
-		scope *scope
-		want  gitopstest.Verdict
+		scope  *scope
+		want   gitopstest.Verdict
+		argoCD string
 	}{
 		"ready": {newScope(),
-			gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.CurrentStatus, ArgoCD: "Healthy"}},
+			gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.CurrentStatus}, "Healthy"},
 		"cordoned": {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }),
-			gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus, ArgoCD: "Progressing"}},
+			gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus}, "Progressing"},
 		// kstatus would wait for ever; nothing will come of it until somebody corrects the testbed.
 		"no node matches": {newScope(func(s *scope) { s.testbed.Spec.Generator.NodeSelector = map[string]string{"name": "x"} }),
-			gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.FailedStatus, ArgoCD: "Degraded"}},
+			gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.FailedStatus}, "Degraded"},
 	}
+	recorded := map[string]gitopstest.ArgoCD{}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			testbed := test.scope.testbed.DeepCopy()
 			testbed.Status = summarize(test.scope, decide(test.scope))
 			ready := meta.FindStatusCondition(testbed.Status.Conditions, v1alpha1.ConditionReady)
-			want := test.want
-			want.ArgoCDMessage = ready.Reason + ": " + ready.Message
-			if diff := cmp.Diff(want, gitopstest.Judge(t, "Testbed", testbed)); diff != "" {
+			object := gitopstest.Stored(t, "Testbed", testbed)
+			if diff := cmp.Diff(test.want, gitopstest.Judge(t, object)); diff != "" {
 				t.Error(diff)
+			}
+			recorded[name] = gitopstest.ArgoCD{Health: test.argoCD, Message: ready.Reason + ": " + ready.Message, Object: object}
+			if name == "ready" {
+				testbed.Generation++
+				recorded["changed"] = gitopstest.ArgoCD{Health: "Progressing", Message: gitopstest.UnseenMessage, Object: gitopstest.Stored(t, "Testbed", testbed)}
 			}
 		})
 	}
-	created := map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "Testbed", "metadata": map[string]any{"name": "lab", "generation": int64(1)}}
-	want := gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.UnknownStatus, ArgoCD: "Progressing", ArgoCDMessage: "waiting for the operator"}
-	if diff := cmp.Diff(want, gitopstest.JudgeContent(t, "Testbed", created)); diff != "" {
+	made := gitopstest.New("Testbed")
+	if diff := cmp.Diff(gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.UnknownStatus}, gitopstest.Judge(t, made)); diff != "" {
 		t.Errorf("a testbed that was just made: %s", diff)
 	}
+	recorded["just made"] = gitopstest.ArgoCD{Health: "Progressing", Message: gitopstest.UnseenMessage, Object: made}
+	leaving := newScope(func(s *scope) { s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) })
+	testbed := leaving.testbed.DeepCopy()
+	testbed.Status = summarize(leaving, decide(leaving))
+	recorded["deleted"] = gitopstest.ArgoCD{Health: "Progressing", Message: gitopstest.DeletedMessage, Object: gitopstest.Stored(t, "Testbed", testbed)}
+	gitopstest.CompareArgoCD(t, "Testbed", recorded)
 }

@@ -1,0 +1,78 @@
+package gitopstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// ArgoCD is an object in one state, and what Argo CD has to show of it.
+type ArgoCD struct {
+	// Health is one of Argo CD's own words.
+	Health string `json:"health"`
+	// Message stands beside it.
+	Message string `json:"message"`
+	// Object is as the operator's code makes it.
+	Object *unstructured.Unstructured `json:"object"`
+}
+
+// The recorded messages that are not the operator's own.
+const (
+	// UnseenMessage is the scripts' while the operator has not seen an object,
+	// or its latest generation.
+	UnseenMessage = "waiting for the operator"
+	// DeletedMessage is Argo CD's for what is being deleted; it asks no script then.
+	DeletedMessage = "Pending deletion"
+)
+
+// judged is an object with what tells its health: without spec and figures, so
+// that a field that says nothing of it does not change what is recorded.
+func judged(object *unstructured.Unstructured) *unstructured.Unstructured {
+	all := object.Object
+	some := map[string]any{"apiVersion": all["apiVersion"], "kind": all["kind"], "metadata": all["metadata"]}
+	if status, is := all["status"].(map[string]any); is {
+		some["status"] = map[string]any{"conditions": status["conditions"], "observedGeneration": status["observedGeneration"]}
+	}
+	return &unstructured.Unstructured{Object: some}
+}
+
+// CompareArgoCD compares states of one kind, by their names, with those recorded
+// in test/fixtures/argocd/KIND.json; with -update it writes them. So whatever the
+// operator's code makes of a status is what test/argocd asks Argo CD about.
+func CompareArgoCD(t *testing.T, kind string, states map[string]ArgoCD) {
+	t.Helper()
+	states = maps.Clone(states)
+	for name, state := range states {
+		state.Object = judged(state.Object)
+		states[name] = state
+	}
+	got, err := json.MarshalIndent(states, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	path := filepath.Join(top(t), "test/fixtures/argocd", kind+".json")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s is not what the operator's code gives now; run this test with -update, and then make test-argocd", path)
+	}
+}
