@@ -174,7 +174,7 @@ test-lab-units: ## Unit tests of the lab, and of what runs the commands of the d
 	@cd test/e2e && go test -count=1 ./guide
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
-	@cd test/argocd && go test -count=1 ./...
+	@cd test/argocd && ../again.sh go mod download && go test -count=1 ./...
 
 test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/kube-schemas.sh $(KUBE_SCHEMAS)
