@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +57,7 @@ type Machine struct {
 	Address string
 
 	monitor string
+	process *os.Process
 	ended   chan error
 }
 
@@ -88,6 +90,7 @@ func Start(t *testing.T, userData string, port int, arguments ...string) *Machin
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	m.process = command.Process
 	gone := make(chan struct{})
 	go func() {
 		m.ended <- command.Wait()
@@ -196,6 +199,29 @@ func (m *Machine) Await(t *testing.T, want int, text string) string {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// CPU is the processor time that QEMU has used on this machine: what the guest's
+// processors got, and some for itself.
+func (m *Machine) CPU(t *testing.T) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The name, in brackets, may have anything in it (proc_pid_stat(5)); user and
+	// system time are fields 14 and 15, in hundredths of a second.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const user, system, tick = 14 - 3, 15 - 3, 10 * time.Millisecond
+	sum := time.Duration(0)
+	for _, i := range []int{user, system} {
+		ticks, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += time.Duration(ticks) * tick
+	}
+	return sum
 }
 
 // Monitor has QEMU's monitor run a command, and returns what it says.

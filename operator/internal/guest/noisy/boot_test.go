@@ -29,8 +29,13 @@ const (
 		{"name": "east", "mac": "` + east + `", "mtuBytes": 1500}]}`
 )
 
-// loadTime is how long a load goes on.
-const loadTime = 5 * time.Second
+const (
+	// loadTime is how long a load goes on while it is looked at.
+	loadTime = 5 * time.Second
+	// settleTime is what stress-ng may take to start its workers on an emulated
+	// processor.
+	settleTime = 3 * time.Second
+)
 
 // boot starts a neighbour's machine.
 func boot(t *testing.T, userData string, arguments ...string) *guesttest.Machine {
@@ -46,33 +51,52 @@ func awaitReady(t *testing.T, m *guesttest.Machine) {
 	t.Logf("ready %.1f s after QEMU started; by the guest's own clock: %s", time.Since(m.Started).Seconds(), m.Line("msg=ready"))
 }
 
-// run has the machine load for loadTime. It returns what it told at the start,
-// while it loaded, and when it was stopped.
-func run(t *testing.T, m *guesttest.Machine, load measure.NeighborLoad) (before, during, after neighbor.Status) {
+// look is what the machine tells, and what QEMU has used until then.
+type look struct {
+	neighbor.Status
+	qemu time.Duration
+	at   time.Time
+}
+
+func lookAt(t *testing.T, m *guesttest.Machine, client *neighbor.Client) look {
+	t.Helper()
+	status, err := client.Status(t.Context(), m.Address)
+	if err != nil || status.Problem != "" || status.CPUProblem != "" || status.Account != neighbor.AccountMachine {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	return look{status, m.CPU(t), time.Now()}
+}
+
+// run has the machine load for loadTime. It returns what it told when the load
+// had begun, while it loaded, and when it was stopped.
+func run(t *testing.T, m *guesttest.Machine, load measure.NeighborLoad) (before, during, after look) {
 	t.Helper()
 	client := neighbor.NewClient()
 	defer client.Close()
-	before, err := client.Start(t.Context(), m.Address, load)
-	if err != nil || !before.Running || before.Account != neighbor.AccountMachine {
-		t.Fatalf("started: %+v, %v", before, err)
+	if status, err := client.Start(t.Context(), m.Address, load); err != nil || !status.Running {
+		t.Fatalf("started: %+v, %v", status, err)
 	}
+	time.Sleep(settleTime)
+	before = lookAt(t, m, client)
 	time.Sleep(loadTime)
-	if during, err = client.Status(t.Context(), m.Address); err != nil || !during.Running || during.Problem != "" || during.CPUProblem != "" {
-		t.Fatalf("while it loads: %+v, %v", during, err)
+	if during = lookAt(t, m, client); !during.Running {
+		t.Fatalf("while it loads: %+v", during)
 	}
-	if after, err = client.Stop(t.Context(), m.Address); err != nil || after.Running || after.Problem != "" {
-		t.Fatalf("stopped: %+v, %v", after, err)
+	if status, err := client.Stop(t.Context(), m.Address); err != nil || status.Running {
+		t.Fatalf("stopped: %+v, %v", status, err)
 	}
-	return before, during, after
+	return before, during, lookAt(t, m, client)
 }
 
-// processors is how many of the machine's were busy between two looks.
-func processors(from, to neighbor.Status) float64 {
-	return float64(to.CPUNanoseconds-from.CPUNanoseconds) / float64(to.ElapsedNanoseconds-from.ElapsedNanoseconds)
+// processors is how many of the machine's were busy between two looks, and of how
+// many of this machine's QEMU used the time.
+func processors(from, to look) (busy, qemu float64) {
+	return float64(to.CPUNanoseconds-from.CPUNanoseconds) / float64(to.ElapsedNanoseconds-from.ElapsedNanoseconds),
+		(to.qemu - from.qemu).Seconds() / to.at.Sub(from.at).Seconds()
 }
 
 // requireOperations prints stress-ng's account and wants some.
-func requireOperations(t *testing.T, status neighbor.Status, stressor string) {
+func requireOperations(t *testing.T, status look, stressor string) {
 	t.Helper()
 	if len(status.Stressors) != 1 || status.Stressors[0].Name != stressor || status.Stressors[0].Operations == 0 {
 		t.Errorf("the account of stress-ng is %+v, want operations of %s", status.Stressors, stressor)
@@ -87,29 +111,30 @@ func TestBootStress(t *testing.T) {
 	m := boot(t, noPorts)
 	awaitReady(t, m)
 	before, during, after := run(t, m, measure.NeighborLoad{Name: "cpu", Kind: measure.NeighborCPU, Workers: 1, LoadPercent: 100})
-	t.Logf("CPU: %.2f processors busy while one worker loads", processors(before, during))
-	if busy := processors(before, during); busy < 0.5 || busy > 1.1 {
-		t.Errorf("%.2f processors were busy, want one", busy)
+	busy, got := processors(before, during)
+	t.Logf("CPU: %.2f processors busy while one worker loads; QEMU got %.2f of this machine's", busy, got)
+	// An emulated processor that gets no real one loses ticks, and what was done in
+	// them: on a busy machine the guest counts what QEMU got.
+	if busy < 0.5*min(got, 1) || busy < 0.1 || busy > 1.1 {
+		t.Errorf("%.2f processors were busy, want one, or the %.2f that QEMU got", busy, got)
 	}
 	requireOperations(t, after, "cpu")
 
 	time.Sleep(loadTime)
 	client := neighbor.NewClient()
 	defer client.Close()
-	idle, err := client.Status(t.Context(), m.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("idle: %.2f processors busy", processors(after, idle))
-	if busy := processors(after, idle); busy > 0.3 {
+	busy, got = processors(after, lookAt(t, m, client))
+	t.Logf("idle: %.2f processors busy; QEMU got %.2f", busy, got)
+	if busy > 0.3 {
 		t.Errorf("%.2f processors are busy without a load", busy)
 	}
 
 	before, during, after = run(t, m, measure.NeighborLoad{Name: "memory", Kind: measure.NeighborMemory, Workers: 1, Bytes: 64 << 20})
-	t.Logf("memory: %.2f processors busy while one worker writes 64 MiB", processors(before, during))
+	busy, got = processors(before, during)
+	t.Logf("memory: %.2f processors busy while one worker writes 64 MiB; QEMU got %.2f", busy, got)
 	requireOperations(t, after, "vm")
 
-	_, err = client.Start(t.Context(), m.Address, measure.NeighborLoad{Name: "disk", Kind: measure.NeighborDisk, Workers: 1, Bytes: 1 << 20})
+	_, err := client.Start(t.Context(), m.Address, measure.NeighborLoad{Name: "disk", Kind: measure.NeighborDisk, Workers: 1, Bytes: 1 << 20})
 	if err == nil || !strings.Contains(err.Error(), `no virtio disk with the serial number "vnfscratch"`) {
 		t.Errorf("a load of files in memory: %v", err)
 	}
@@ -167,7 +192,8 @@ func TestBootNetwork(t *testing.T) {
 			before, during, after := run(t, m, measure.NeighborLoad{
 				Name: "frames", Kind: measure.NeighborNetwork, FramesPerSecond: 200, FrameBytes: 512, Directions: "Both",
 			})
-			t.Logf("%s: sent %d frames, received %d; %.2f processors busy", model, after.SentFrames, after.ReceivedFrames, processors(before, during))
+			busy, got := processors(before, during)
+			t.Logf("%s: sent %d frames, received %d; %.2f processors busy; QEMU got %.2f", model, after.SentFrames, after.ReceivedFrames, busy, got)
 			// Those on their way when it was stopped are counted by no port yet.
 			if after.SentFrames < 100 || after.ReceivedFrames > after.SentFrames || after.ReceivedFrames < after.SentFrames*9/10 {
 				t.Errorf("sent %d frames, received %d", after.SentFrames, after.ReceivedFrames)
