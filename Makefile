@@ -180,9 +180,13 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 	@test/kube-schemas.sh $(KUBE_SCHEMAS)
 	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
 
-test-terraform: ## Test and lint the Terraform modules; says when there is no Terraform or tflint to do it.
+test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
-	cd test/terraform && go vet ./... && VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./...
+	cd test/terraform && go vet ./... && ran= && for program in $${VNFBENCH_TERRAFORM:-terraform tofu}; do \
+	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed"; continue; fi; \
+	  echo "test-terraform: with $$("$$program" version 2>/dev/null | grep -m 1 ' v')"; ran=1; \
+	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./... || exit 1; \
+	done; [ -n "$$ran" ] || go test -count=1 -v ./...
 
 test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbour's under each load.
 	@test/prerequisites.sh go qemu

@@ -1,7 +1,6 @@
 package terraform_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -26,35 +25,6 @@ type metal struct{}
 func (metal) String() string        { return "metal" }
 func (metal) RequiresInstall() bool { return true }
 func (metal) InContainer() bool     { return false }
-
-// outputs are the values that a module's outputs have after a run of one of its tests.
-func outputs(t *testing.T, folder, file string) map[string]json.RawMessage {
-	t.Helper()
-	path := initialized(t, folder)
-	text, err := terraform.run(path, "test", "-json", "-verbose", "-filter=tests/"+file)
-	if err != nil {
-		t.Fatalf("test: %v\n%s", err, text)
-	}
-	values := map[string]json.RawMessage{}
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var message struct {
-			State struct {
-				Outputs map[string]struct {
-					Value json.RawMessage `json:"value"`
-				} `json:"outputs"`
-			} `json:"test_state"`
-		}
-		if json.Unmarshal(lines.Bytes(), &message) != nil {
-			continue // a line that is not for programs
-		}
-		for name, output := range message.State.Outputs {
-			values[name] = output.Value
-		}
-	}
-	return values
-}
 
 // TestMachineConfigurations gives the module's patches to Talos' own library,
 // which refuses fields and values that Talos does not know, and validates the

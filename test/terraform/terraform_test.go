@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -274,6 +275,91 @@ func messages(t *testing.T, folder, file string) [][]byte {
 	return bytes.Split([]byte(text), []byte("\n"))
 }
 
+// state is what one run of a file of tests leaves.
+type state struct {
+	run     string
+	outputs map[string]output
+}
+
+type output struct {
+	Sensitive bool
+	Value     json.RawMessage
+}
+
+// states are what the runs of a file of tests leave, in their order. Terraform
+// writes the outputs beside a state's other parts, OpenTofu among its values.
+func states(t *testing.T, folder, file string) []state {
+	t.Helper()
+	var found []state
+	for _, line := range messages(t, folder, file) {
+		var message struct {
+			Run   string `json:"@testrun"`
+			State *struct {
+				Outputs map[string]output
+				Values  struct{ Outputs map[string]output }
+			} `json:"test_state"`
+		}
+		if json.Unmarshal(line, &message) != nil || message.State == nil {
+			continue // a line that is not for programs, or about something else
+		}
+		one := state{run: message.Run, outputs: message.State.Outputs}
+		if one.outputs == nil {
+			one.outputs = message.State.Values.Outputs
+		}
+		found = append(found, one)
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s of %s tells of no state", file, folder)
+	}
+	return found
+}
+
+// outputs are the values that a module's outputs have after the runs of a file of its tests.
+func outputs(t *testing.T, folder, file string) map[string]json.RawMessage {
+	t.Helper()
+	values := map[string]json.RawMessage{}
+	for _, state := range states(t, folder, file) {
+		for name, output := range state.outputs {
+			values[name] = output.Value
+		}
+	}
+	return values
+}
+
+// TestOthersKeepTheirIDs: what leaves a map takes nothing with it: all else keeps
+// the id that the provider once gave it.
+func TestOthersKeepTheirIDs(t *testing.T) {
+	for _, test := range []struct {
+		folder, file, output, before, after string
+		gone                                []string
+	}{
+		{"modules/baremetal-nodes", "stable.tftest.hcl", "boot_ids", "three", "without_the_middle", []string{"b"}},
+		{"modules/proxmox-nodes", "stable.tftest.hcl", "vm_ids", "three", "without_the_middle", []string{"b"}},
+		{"modules/addons", "addons.tftest.hcl", "ids", "everything", "one_policy_less", []string{"sriov-policy-dut-west", "vnfbench-cni-plugins"}},
+	} {
+		t.Run(test.folder, func(t *testing.T) {
+			ids := map[string]map[string]any{}
+			for _, state := range states(t, test.folder, test.file) {
+				of := map[string]any{}
+				if err := json.Unmarshal(state.outputs[test.output].Value, &of); err != nil {
+					t.Fatalf("output %s of run %s: %v", test.output, state.run, err)
+				}
+				ids[state.run] = of
+			}
+			before, after := ids[test.before], ids[test.after]
+			for _, name := range test.gone {
+				if before[name] == nil {
+					t.Fatalf("%s is not among %v", name, before)
+				}
+				delete(before, name)
+			}
+			if len(after) == 0 || !reflect.DeepEqual(before, after) {
+				t.Errorf("ids were %v without %v, and are %v", before, test.gone, after)
+			}
+		})
+	}
+}
+
 // TestOtherNodesStay: a machine that leaves the map is all that a plan removes,
 // and nothing is changed or made anew: no other machine, and nothing in the
 // cluster.
@@ -320,19 +406,8 @@ func TestSecretsAreInNoPlainOutput(t *testing.T) {
 	for _, root := range roots {
 		t.Run(root, func(t *testing.T) {
 			hidden, plain := 0, 0
-			for _, line := range messages(t, root, "plan.tftest.hcl") {
-				var message struct {
-					State struct {
-						Outputs map[string]struct {
-							Sensitive bool
-							Value     json.RawMessage
-						}
-					} `json:"test_state"`
-				}
-				if json.Unmarshal(line, &message) != nil {
-					continue
-				}
-				for name, output := range message.State.Outputs {
+			for _, state := range states(t, root, "plan.tftest.hcl") {
+				for name, output := range state.outputs {
 					switch {
 					case output.Sensitive:
 						hidden++
@@ -394,17 +469,12 @@ func TestVersions(t *testing.T) {
 // TestAddons keeps what the module's own chart carries.
 func TestAddons(t *testing.T) {
 	var carried map[string]string
-	for _, line := range messages(t, "modules/addons", "addons.tftest.hcl") {
-		var message struct {
-			Run   string `json:"@testrun"`
-			State struct {
-				Outputs struct {
-					Manifests struct{ Value map[string]string }
-				}
-			} `json:"test_state"`
+	for _, state := range states(t, "modules/addons", "addons.tftest.hcl") {
+		if state.run != "everything" {
+			continue
 		}
-		if json.Unmarshal(line, &message) == nil && message.Run == "everything" && message.State.Outputs.Manifests.Value != nil {
-			carried = message.State.Outputs.Manifests.Value
+		if err := json.Unmarshal(state.outputs["manifests"].Value, &carried); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for _, name := range []string{"kubevirt", "vnfbench-cni-plugins", "sriov-policy-gen-west", "sriov-policy-dut-west"} {

@@ -1,4 +1,5 @@
-# Removing a node from the middle of the map touches that node alone.
+# Removing a node from the middle of the map touches that node alone: test/terraform
+# compares the ids of both runs, which OpenTofu's assertions cannot.
 mock_provider "matchbox" {}
 
 mock_provider "talos" {
@@ -43,15 +44,5 @@ run "without_the_middle" {
       a = { mac = "0c:c4:7a:00:00:11", role = "controlplane", address = "192.0.2.11/24", install_disk = "/dev/sda" }
       c = { mac = "0c:c4:7a:00:00:13", role = "worker", address = "192.0.2.13/24", install_disk = "/dev/sda" }
     }
-  }
-
-  # What is untouched keeps the id that the provider once gave it.
-  assert {
-    condition = (
-      matchbox_profile.node["a"].id == run.three.boot_ids["a"] &&
-      matchbox_profile.node["c"].id == run.three.boot_ids["c"] &&
-      length(matchbox_profile.node) == 2
-    )
-    error_message = "another node was touched"
   }
 }

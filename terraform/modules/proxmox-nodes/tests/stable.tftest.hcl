@@ -1,4 +1,5 @@
-# Removing a node from the middle of the map touches that node alone.
+# Removing a node from the middle of the map touches that node alone: test/terraform
+# compares the ids of both runs, which OpenTofu's assertions cannot.
 mock_provider "proxmox" {}
 
 mock_provider "talos" {
@@ -44,15 +45,5 @@ run "without_the_middle" {
       a = { host = "pve1", role = "controlplane", address = "192.0.2.11/24", cpus = 2, memory_mib = 4096 }
       c = { host = "pve1", role = "worker", address = "192.0.2.13/24", cpus = 2, memory_mib = 4096 }
     }
-  }
-
-  # An untouched machine keeps the id that the provider once gave it.
-  assert {
-    condition = (
-      proxmox_virtual_environment_vm.node["a"].id == run.three.vm_ids["a"] &&
-      proxmox_virtual_environment_vm.node["c"].id == run.three.vm_ids["c"] &&
-      length(proxmox_virtual_environment_vm.node) == 2
-    )
-    error_message = "another node was touched"
   }
 }
