@@ -104,17 +104,19 @@ func TestKnownDelay(t *testing.T) {
 		send(frame)
 	})
 	// Slow enough for each frame to find the device empty.
-	trial := throughProgram(trialOf(128, 200, 500*time.Millisecond))
+	trial := throughProgram(trialOf(128, 50, time.Second))
 	base := run(t, d, trial).Directions[0]
+	if base.ReceivedFrames == 0 {
+		t.Fatal("received no frame")
+	}
 	hold.Store(int64(delay))
 	var held measure.DirectionOutcome
 	added := time.Duration(math.MaxInt64)
 	// A program that is woken late adds to the device's delay, and nothing takes from
 	// it: the least of all is right when one frame of them found the machine idle.
 	for attempt := 0; attempt < 10 && added > delay+delay/10; attempt++ {
-		held = run(t, d, trial).Directions[0]
-		if held.ReceivedFrames == 0 || base.ReceivedFrames == 0 {
-			t.Fatalf("received %d and %d frames", base.ReceivedFrames, held.ReceivedFrames)
+		if held = run(t, d, trial).Directions[0]; held.ReceivedFrames == 0 {
+			continue // it is far behind
 		}
 		if got := time.Duration(held.Latency.MinNanoseconds); got < delay {
 			t.Errorf("the least latency is %v, less than the device's %v", got, delay)
