@@ -69,6 +69,8 @@ ok "a manifest is taken as it is" grep -qF 'data: {x: "{{ no template }}"}' <("$
 refused "an empty manifest" "minLength" "$HELM" template x $manifest
 same() { (cd test/config && go vet ./... && go test -count=1 ./...); }
 if out=$(same 2>&1); then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL config/default is as the chart"; echo "$out"; fi
+page() { (cd test/e2e && go vet ./gitops && go test -count=1 ./gitops); }
+if out=$(page 2>&1); then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL commands of docs/how-to/gitops.md"; echo "$out"; fi
 ok "kustomize samples" "$KUSTOMIZE" build config/samples
 
 # The oldest Kubernetes that the chart takes, and the newest whose schemas are here.

@@ -1,0 +1,91 @@
+// Package gitops runs those commands of docs/how-to/gitops.md that need no
+// cluster. `make test-chart` runs it, which has kustomize.
+package gitops
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vnfbench.io/test/e2e/guide"
+)
+
+const page = "docs/how-to/gitops.md"
+
+func TestPage(t *testing.T) {
+	kustomize := os.Getenv("KUSTOMIZE")
+	if kustomize == "" {
+		t.Skip("NOT RUN: KUSTOMIZE is not set: its value is the path of kustomize (make test-chart sets it)")
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(kustomize, filepath.Join(bin, "kustomize")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for _, role := range []string{"AUTHOR", "COMMITTER"} {
+		t.Setenv("GIT_"+role+"_NAME", "a test")
+		t.Setenv("GIT_"+role+"_EMAIL", "test@example.com")
+	}
+	// Nothing of the machine's own settings, such as hooks or signatures.
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+
+	// What is measured, and the repository with the runs, which is pushed to another.
+	router, runs, remote := t.TempDir(), t.TempDir(), t.TempDir()
+	git(t, router, "init", "--quiet")
+	git(t, router, "commit", "--quiet", "--allow-empty", "--message", "A router")
+	git(t, remote, "init", "--quiet", "--bare")
+	for _, path := range []string{"config/gitops", filepath.Dir(page)} {
+		if err := os.CopyFS(filepath.Join(runs, path), os.DirFS(filepath.Join(guide.Root(t), path))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, runs, "init", "--quiet", "--initial-branch=main")
+	git(t, runs, "add", ".")
+	git(t, runs, "commit", "--quiet", "--message", "Runs")
+	git(t, runs, "remote", "add", "origin", remote)
+	git(t, runs, "push", "--quiet", "--set-upstream", "origin", "main")
+
+	commands := guide.Open(t, page, runs)
+	commands.Run(t, "Measure again", 0, "~/src/my-router", router)
+	name := "name: router-" + git(t, router, "rev-parse", "--short=8", "HEAD")
+	built := output(t, runs, "kustomize", "build", "config/gitops/bench")
+	for _, want := range []string{name, "name: lab\n", "kustomize.toolkit.fluxcd.io/prune: disabled", "argocd.argoproj.io/sync-options: Prune=false"} {
+		if !strings.Contains(built, want) {
+			t.Errorf("the new commit has no %q:\n%s", want, built)
+		}
+	}
+	if strings.Contains(built, "router-0a1b2c3d") {
+		t.Error("the run's old name is still there")
+	}
+	if pushed, here := git(t, remote, "rev-parse", "main"), git(t, runs, "rev-parse", "HEAD"); pushed != here {
+		t.Errorf("the commit %s was not pushed; there is %s", here, pushed)
+	}
+	if message := git(t, runs, "log", "-1", "--format=%s"); message != "Measure my-router "+strings.TrimPrefix(name, "name: router-") {
+		t.Errorf("the commit says %q", message)
+	}
+	commands.Whole(t,
+		"Flux 0: needs a cluster with Flux; make test-chart builds the folder and decodes it into Flux's types",
+		"Argo CD 0: needs a cluster with Argo CD; make test-argocd gives the ConfigMap to Argo CD's code, make test-chart builds the folder",
+		"What becomes of the old run 0: needs a cluster")
+}
+
+func git(t *testing.T, folder string, arguments ...string) string {
+	t.Helper()
+	return strings.TrimSpace(output(t, folder, "git", arguments...))
+}
+
+func output(t *testing.T, folder, name string, arguments ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, arguments...)
+	cmd.Dir = folder
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(arguments, " "), err, out, errors.String())
+	}
+	return string(out)
+}
