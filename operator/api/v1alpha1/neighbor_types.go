@@ -44,6 +44,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.kind == 'Network' || (!has(self.framesPerSecond) && !has(self.bitsPerSecond) && !has(self.frameBytes) && !has(self.directions) && !has(self.attachment))",message="framesPerSecond, bitsPerSecond, frameBytes, directions and attachment are for kind Network alone: leave them out"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || has(self.framesPerSecond) != has(self.bitsPerSecond)",message="a Network neighbour needs its load: give either framesPerSecond or bitsPerSecond",fieldPath=".framesPerSecond"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || !has(self.workers) || self.workers == 1",message="a Network neighbour sends with one thread for each direction: leave workers out",fieldPath=".workers"
+// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment != 'RTL8139' || !has(self.frameBytes) || self.frameBytes <= 1518",message="an RTL8139 carries frames of at most 1518 bytes: lower frameBytes, or take another attachment",fieldPath=".frameBytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.cpu) || quantity(string(self.cpu)).compareTo(quantity('1m')) >= 0",message="cpu must be at least 1m: leave it out for 100m",fieldPath=".cpu"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || quantity(string(self.memory)).compareTo(quantity('4Mi')) >= 0",message="memory must be at least 4Mi",fieldPath=".memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.disk) || quantity(string(self.disk)).compareTo(quantity('4Mi')) >= 0",message="disk must be at least 4Mi",fieldPath=".disk"
 type Neighbor struct {
@@ -92,8 +94,8 @@ type Neighbor struct {
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// disk that all workers of a Disk neighbour write together before they begin
-	// anew, at least 4Mi, in an emptyDir of that size and a half, or on a disk of a
-	// virtual machine's own of that size. Absent: 256Mi.
+	// anew, at least 4Mi, in an emptyDir or on a virtual machine's disk of that
+	// size and a half. Absent: 256Mi.
 	// +optional
 	Disk *resource.Quantity `json:"disk,omitempty"`
 

@@ -18,13 +18,21 @@ import (
 // containerCompute is the launcher's container in which QEMU runs.
 const containerCompute = "compute"
 
-// inside is what a virtual machine is there for, and the reasons of one that does
-// not start, and of one that runs and is not ready.
-type inside struct{ what, notStarted, notReady string }
+// inside is what a virtual machine is there for.
+type inside struct {
+	what string
+	// notStarted is the reason of one that does not start, notReady of one that
+	// runs and is not ready.
+	notStarted, notReady string
+	// fewerCPUs and lessMemory are the fields to lower where no node has enough.
+	fewerCPUs, lessMemory string
+}
 
 var (
-	functionInside = inside{"function", v1alpha1.ReasonMachineNotStarted, v1alpha1.ReasonChainNotReady}
-	neighborInside = inside{"neighbour", v1alpha1.ReasonNeighborNotStarted, v1alpha1.ReasonNeighborNotStarted}
+	functionInside = inside{"function", v1alpha1.ReasonMachineNotStarted, v1alpha1.ReasonChainNotReady,
+		"fewer platform.vcpus", "less platform.memory"}
+	neighborInside = inside{"neighbour", v1alpha1.ReasonNeighborNotStarted, v1alpha1.ReasonNeighborNotStarted,
+		"fewer workers or less cpu in spec.neighbors", "less memory in spec.neighbors"}
 )
 
 // diagnoseMachineStart says why a virtual machine is not ready yet, or nil when
@@ -52,7 +60,7 @@ func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *
 		return &trouble{of.notReady,
 			sentence("virtual machine %q runs, and the %s in it is not ready: %s", machine.Name, of.what, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 	}
-	if t := diagnoseLauncher(launcher, at); t != nil {
+	if t := diagnoseLauncher(launcher, at, of); t != nil {
 		return t
 	}
 	return &trouble{of.notStarted,
@@ -62,10 +70,10 @@ func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *
 
 // diagnoseLauncher says why a launcher's pod does not run, or nil. Its init
 // containers end in order, so a container that has ended is no trouble by itself.
-func diagnoseLauncher(pod *corev1.Pod, at time.Time) *trouble {
+func diagnoseLauncher(pod *corev1.Pod, at time.Time, of inside) *trouble {
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		message := sentence("pod %q finds no node: %s", pod.Name, scheduled.Message)
-		return &trouble{v1alpha1.ReasonUnschedulable, sentence("%s%s", message, schedulingRemedy(scheduled.Message)), at}
+		return &trouble{v1alpha1.ReasonUnschedulable, sentence("%s%s", message, schedulingRemedy(scheduled.Message, of)), at}
 	}
 	if t := diagnoseImage(pod, at); t != nil {
 		return t
@@ -82,13 +90,17 @@ var schedulingRemedies = []struct{ lacking, remedy string }{
 	{"devices.kubevirt.io/vhost-net", "the node offers no /dev/vhost-net: load the kernel module vhost_net there"},
 	{"devices.kubevirt.io/tun", "the node offers no /dev/net/tun: load the kernel module tun there"},
 	{"hugepages-", "set aside more hugepages on the node, or leave out platform.hugepages"},
-	{"Insufficient cpu", "fewer platform.vcpus, or another node"},
-	{"Insufficient memory", "less platform.memory, or another node"},
 	{"node affinity/selector", "the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true"},
 }
 
 // schedulingRemedy is what to do about the scheduler's sentence, or "".
-func schedulingRemedy(message string) string {
+func schedulingRemedy(message string, of inside) string {
+	switch {
+	case strings.Contains(message, "Insufficient cpu"):
+		return "; " + of.fewerCPUs + ", or another node"
+	case strings.Contains(message, "Insufficient memory"):
+		return "; " + of.lessMemory + ", or another node"
+	}
 	for _, r := range schedulingRemedies {
 		if strings.Contains(message, r.lacking) {
 			return "; " + r.remedy

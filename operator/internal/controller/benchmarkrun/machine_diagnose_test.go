@@ -229,6 +229,25 @@ func TestBooting(t *testing.T) {
 
 // TestSilentMachine: where no probe frame gets through a user's own machine, the
 // verdict has its console's end.
+// What to lower stands in the fields of whom the machine is there for.
+func TestSchedulingRemedy(t *testing.T) {
+	for _, test := range []struct {
+		lacking string
+		of      inside
+		want    string
+	}{
+		{"cpu", functionInside, "; fewer platform.vcpus, or another node"},
+		{"memory", functionInside, "; less platform.memory, or another node"},
+		{"cpu", neighborInside, "; fewer workers or less cpu in spec.neighbors, or another node"},
+		{"memory", neighborInside, "; less memory in spec.neighbors, or another node"},
+		{"example.com/other", neighborInside, ""},
+	} {
+		if got := schedulingRemedy("0/1 nodes are available: 1 Insufficient "+test.lacking+".", test.of); got != test.want {
+			t.Errorf("%s of a %s: %q, want %q", test.lacking, test.of.what, got, test.want)
+		}
+	}
+}
+
 func TestSilentMachine(t *testing.T) {
 	own := func(s *scope) {
 		s.run.Spec.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,

@@ -60,8 +60,7 @@ type scope struct {
 	// kubeVirt says that the cluster knows virtual machines; read only where the run has one.
 	kubeVirt bool
 	// console is what a guest said last, by the name of its function, or of itself
-	// where it is a neighbour; read
-	// only where that machine ends the run.
+	// where it is a neighbour; read only where that machine ends the run.
 	console map[string]string
 	// events of the object that has not started in time.
 	events []corev1.Event
