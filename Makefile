@@ -21,6 +21,7 @@ COSIGN := $(TOOLS)/cosign-v3.1.3
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
 TFLINT := $(TOOLS)/tflint-v0.64.0
+TOFU := $(TOOLS)/tofu-v1.12.6
 
 # Binaries are static, so that their images need nothing else, and free of
 # paths, so that equal sources give equal images.
@@ -162,7 +163,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform test-guest test-trex test-release lint bench-driver bench-search trex-record
+.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/prerequisites.sh go debian
 
@@ -182,11 +183,15 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
-	cd test/terraform && go vet ./... && ran= && for program in $${VNFBENCH_TERRAFORM:-terraform tofu}; do \
-	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed"; continue; fi; \
+	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
+	for program in $${VNFBENCH_TERRAFORM:-terraform $$tofu}; do \
+	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed (make tofu builds OpenTofu)"; continue; fi; \
 	  echo "test-terraform: with $$("$$program" version 2>/dev/null | grep -m 1 ' v')"; ran=1; \
 	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./... || exit 1; \
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
+
+tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
+	@test/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))
 
 test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbour's under each load.
 	@test/prerequisites.sh go qemu
