@@ -59,25 +59,28 @@ func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bo
 	return nil
 }
 
-// TestFirewall: a real firewall with 1,000 rules, whose counters prove that the
+// TestFirewall: a real firewall with 1,000 or 20,000 rules, whose counters prove that the
 // measured frames walked them, or with state that only the flows' first did.
 func TestFirewall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		settings string
+		rules    int
 		walked   bool
 	}{
-		"stateless-nftables": {"{backend: nftables, mode: Stateless, rules: 1000}", true},
-		"stateful-nftables":  {"{backend: nftables, mode: Stateful, rules: 1000}", false},
-		"stateless-iptables": {"{backend: iptables, mode: Stateless, rules: 1000}", true},
-		"bridged-nftables":   {"{forwarding: Bridged, mode: Stateless, rules: 1000}", true},
+		"stateless-nftables": {"backend: nftables, mode: Stateless", 1000, true},
+		"stateful-nftables":  {"backend: nftables, mode: Stateful", 1000, false},
+		"stateless-iptables": {"backend: iptables, mode: Stateless", 1000, true},
+		"bridged-nftables":   {"forwarding: Bridged, mode: Stateless", 1000, true},
+		"many-nftables":      {"backend: nftables, mode: Stateless", 20_000, true},
+		"many-iptables":      {"backend: iptables, mode: Stateless", 20_000, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := namespace(t)
 			testbed(t, ns)
-			apply(t, ns, functionRun(name, "[{name: fw, function: Firewall, firewall: "+tc.settings+"}]"))
+			apply(t, ns, functionRun(name, "[{name: fw, function: Firewall, firewall: {"+tc.settings+fmt.Sprintf(", rules: %d}}]", tc.rules)))
 			functionStatus(t, ns, name, func(status map[string]any) bool {
 				firewall, ok := status["firewall"].(map[string]any)
-				if !ok || firewall["rules"] != 1001.0 {
+				if !ok || firewall["rules"] != float64(tc.rules+1) {
 					return false
 				}
 				entered, matched, known := firewall["enteredPackets"].(float64), firewall["matchPackets"].(float64), firewall["knownFlowPackets"].(float64)
@@ -87,7 +90,7 @@ func TestFirewall(t *testing.T) {
 				return known > 100 && matched > 0 && matched < known/10
 			})
 			run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-			checkWalk(t, run, tc.walked)
+			checkWalk(t, run, tc.rules, tc.walked)
 			for _, result := range run.Status.Results {
 				checkResult(t, result, 1, 1)
 			}
