@@ -11,7 +11,27 @@ import (
 // exampleRun plans a root with the values of its *.auto.tfvars alone, but for
 // Matchbox' credentials, which are files that a test has not.
 const exampleRun = `
-mock_provider "talos" {}
+# A mock's word of its own would be no image: the module checks what it is given.
+mock_provider "talos" {
+  mock_data "talos_image_factory_urls" {
+    # Every field: OpenTofu's mocks want a nested object whole.
+    defaults = {
+      urls = {
+        disk_image            = ""
+        disk_image_secureboot = ""
+        initramfs             = ""
+        installer             = "factory.example/installer:v1"
+        installer_secureboot  = ""
+        iso                   = ""
+        iso_secureboot        = ""
+        kernel                = ""
+        kernel_command_line   = ""
+        pxe                   = ""
+        uki                   = ""
+      }
+    }
+  }
+}
 mock_provider "helm" {}
 mock_provider "kubernetes" {}
 mock_provider "%PROVIDER%" {}

@@ -4,7 +4,7 @@ variable "cluster_name" {
 }
 
 variable "nodes" {
-  description = "The machines by name; each field is described in the module `baremetal-nodes`."
+  description = "The machines by name; each field is described in the module `baremetal-nodes`. Example: { cp-1 = { mac = \"0c:c4:7a:00:00:11\", role = \"controlplane\", address = \"192.0.2.11/24\", install_disk = \"/dev/sda\" } }."
   type = map(object({
     mac          = string
     role         = string
@@ -26,15 +26,36 @@ variable "nodes" {
 variable "matchbox_endpoint" {
   description = "Matchbox' gRPC API, host and port. Example: \"matchbox.example:8081\"."
   type        = string
+
+  validation {
+    condition     = can(regex("^([^\\[\\]:/\\s]+|\\[[^\\[\\]/\\s]+\\]):[0-9A-Za-z-]+$", var.matchbox_endpoint))
+    error_message = "matchbox_endpoint is a host and a port, without scheme, such as matchbox.example:8081."
+  }
 }
 
 variable "matchbox_credentials" {
-  description = "Files of the client's certificate and key, and of the authority that signed Matchbox' own."
+  description = <<-EOT
+    Files of the client's certificate and key, and of the authority that signed Matchbox' own.
+    Example: { client_cert = "~/.matchbox/client.crt", client_key = "~/.matchbox/client.key", ca = "~/.matchbox/ca.crt" }.
+  EOT
   type = object({
     client_cert = string
     client_key  = string
     ca          = string
   })
+
+  validation {
+    condition     = can(file(pathexpand(var.matchbox_credentials.client_cert)))
+    error_message = "client_cert of matchbox_credentials is no file that can be read: give the path of a PEM file, such as ~/.matchbox/client.crt."
+  }
+  validation {
+    condition     = can(file(pathexpand(var.matchbox_credentials.client_key)))
+    error_message = "client_key of matchbox_credentials is no file that can be read: give the path of a PEM file, such as ~/.matchbox/client.key."
+  }
+  validation {
+    condition     = can(file(pathexpand(var.matchbox_credentials.ca)))
+    error_message = "ca of matchbox_credentials is no file that can be read: give the path of a PEM file, such as ~/.matchbox/ca.crt."
+  }
 }
 
 variable "endpoint" {
@@ -49,7 +70,7 @@ variable "talos_version" {
 }
 
 variable "talos_schematic" {
-  description = "Id of the image factory's schematic. Default: Talos without extensions."
+  description = "Id of the image factory's schematic. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
   type        = string
   default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 }
@@ -73,7 +94,11 @@ variable "link_bits_per_second" {
 }
 
 variable "sriov" {
-  description = "Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node, unless host_devices is given."
+  description = <<-EOT
+    Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node, unless host_devices is given.
+    Example: { generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east",
+    device_west = "openshift.io/dut_west", device_east = "openshift.io/dut_east" }.
+  EOT
   type = object({
     generator_west   = string
     generator_east   = string
@@ -88,7 +113,11 @@ variable "sriov" {
 }
 
 variable "host_devices" {
-  description = "Whole NICs for the Testbed; see the module `testbed`. Absent: none."
+  description = <<-EOT
+    Whole NICs for the Testbed; see the module `testbed`. Absent: none.
+    Example: { generator_west = "0000:03:00.0", generator_east = "0000:03:00.1",
+    device_west = { pci_address = "0000:41:00.0" }, device_east = { pci_address = "0000:41:00.1" } }.
+  EOT
   type = object({
     generator_west = string
     generator_east = string
@@ -99,7 +128,7 @@ variable "host_devices" {
 }
 
 variable "trex" {
-  description = "Makes the Testbed's frames by TRex, from an image of your own; see the module `testbed`. Absent: the built-in XDP generator."
+  description = "Makes the Testbed's frames by TRex, from an image of your own; see the module `testbed`. Absent: the built-in XDP generator. Example: { image = \"registry.example.com/lab/vnfbench/trex:v3.08\" }."
   type = object({
     image            = string
     cores_per_port   = optional(number, 1)
@@ -110,7 +139,7 @@ variable "trex" {
 }
 
 variable "generator" {
-  description = "CPUs, memory and driver of the Testbed's traffic pod; see the module `testbed`. Absent: the operator's defaults."
+  description = "CPUs, memory and driver of the Testbed's traffic pod; see the module `testbed`. Absent: the operator's defaults. Example: { cpu = \"4\", memory = \"512Mi\" }."
   type = object({
     cpu         = optional(string)
     memory      = optional(string)
@@ -122,7 +151,7 @@ variable "generator" {
 }
 
 variable "addons" {
-  description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it."
+  description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it. Example: { vnfbench = { registry = \"registry.example.com/lab\", tag = \"1.2.3\" } }."
   type = object({
     vnfbench = object({
       registry     = string

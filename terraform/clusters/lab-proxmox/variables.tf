@@ -4,7 +4,7 @@ variable "cluster_name" {
 }
 
 variable "nodes" {
-  description = "The machines by name; each field is described in the module `proxmox-nodes`."
+  description = "The machines by name; each field is described in the module `proxmox-nodes`. Example: { cp-1 = { host = \"pve1\", role = \"controlplane\", address = \"192.0.2.11/24\", cpus = 2, memory_mib = 4096 } }."
   type = map(object({
     host            = string
     role            = string
@@ -55,7 +55,7 @@ variable "management_bridge" {
 }
 
 variable "pci_mappings" {
-  description = "NICs that machines pass through, by name and Proxmox host; see the module `proxmox-nodes`."
+  description = "NICs that machines pass through, by name and Proxmox host; see the module `proxmox-nodes`. Example: { west = { pve1 = { path = \"0000:03:00.0\", id = \"8086:1572\" } } }."
   type = map(map(object({
     path         = string
     id           = string
@@ -93,7 +93,7 @@ variable "talos_version" {
 }
 
 variable "talos_schematic" {
-  description = "Id of the image factory's schematic. Default: Talos without extensions."
+  description = "Id of the image factory's schematic. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
   type        = string
   default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 }
@@ -117,7 +117,11 @@ variable "link_bits_per_second" {
 }
 
 variable "sriov" {
-  description = "Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node, unless host_devices is given."
+  description = <<-EOT
+    Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node, unless host_devices is given.
+    Example: { generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east",
+    device_west = "openshift.io/dut_west", device_east = "openshift.io/dut_east" }.
+  EOT
   type = object({
     generator_west   = string
     generator_east   = string
@@ -132,7 +136,11 @@ variable "sriov" {
 }
 
 variable "host_devices" {
-  description = "Whole NICs for the Testbed; see the module `testbed`. Absent: none."
+  description = <<-EOT
+    Whole NICs for the Testbed; see the module `testbed`. Absent: none.
+    Example: { generator_west = "0000:03:00.0", generator_east = "0000:03:00.1",
+    device_west = { pci_address = "0000:41:00.0" }, device_east = { pci_address = "0000:41:00.1" } }.
+  EOT
   type = object({
     generator_west = string
     generator_east = string
@@ -143,7 +151,7 @@ variable "host_devices" {
 }
 
 variable "trex" {
-  description = "Makes the Testbed's frames by TRex, from an image of your own; see the module `testbed`. Absent: the built-in XDP generator."
+  description = "Makes the Testbed's frames by TRex, from an image of your own; see the module `testbed`. Absent: the built-in XDP generator. Example: { image = \"registry.example.com/lab/vnfbench/trex:v3.08\" }."
   type = object({
     image            = string
     cores_per_port   = optional(number, 1)
@@ -154,7 +162,7 @@ variable "trex" {
 }
 
 variable "generator" {
-  description = "CPUs, memory and driver of the Testbed's traffic pod; see the module `testbed`. Absent: the operator's defaults."
+  description = "CPUs, memory and driver of the Testbed's traffic pod; see the module `testbed`. Absent: the operator's defaults. Example: { cpu = \"4\", memory = \"512Mi\" }."
   type = object({
     cpu         = optional(string)
     memory      = optional(string)
@@ -166,7 +174,7 @@ variable "generator" {
 }
 
 variable "addons" {
-  description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it."
+  description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it. Example: { vnfbench = { registry = \"registry.example.com/lab\", tag = \"1.2.3\" } }."
   type = object({
     vnfbench = object({
       registry     = string

@@ -48,6 +48,8 @@ variable "kubevirt" {
     - `operator_manifest`: path of kubevirt-operator.yaml of the release that `versions.md` names;
       KubeVirt publishes its operator as a manifest only.
     - `use_emulation`: guests without /dev/kvm, to try the way. Figures then say nothing of a hypervisor.
+
+    Example: { operator_manifest = "kubevirt-operator.yaml" }.
   EOT
   type = object({
     operator_manifest = string
@@ -71,6 +73,8 @@ variable "multus" {
     - `manifest`: path of multus-daemonset-thick.yml of the release that `versions.md` names;
       Multus publishes a manifest only. The module pins its image and sets Talos' folder of
       network namespaces.
+
+    Example: { manifest = "multus-daemonset-thick.yml" }.
   EOT
   type = object({
     manifest = string
@@ -135,6 +139,10 @@ variable "sriov" {
       `root_devices` (PCI addresses) choose the NICs on the nodes that `node_selector` matches;
       `resource_name` is the pool's, `virtual_functions` the number on each NIC, `mtu_bytes`
       the NIC's, `device_type` netdevice (pods) or vfio-pci (guests on Intel NICs).
+
+    Example: { chart = "oci://registry.example.com/charts/sriov-network-operator-chart", policies = { gen-west = {
+    resource_name = "gen_west", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f0"],
+    virtual_functions = 1 } } }.
   EOT
   type = object({
     chart           = string
@@ -197,6 +205,8 @@ variable "monitoring" {
     It costs every node some CPU time: on nodes that measure, look at the warnings.
     - `chart`: its chart: a name in `repository`, an oci:// address, or a path.
     - `repository`: URL of the chart's repository, where `chart` is a name.
+
+    Example: { chart = "kube-prometheus-stack", repository = "https://charts.example.com" }.
   EOT
   type = object({
     chart      = string

@@ -82,7 +82,7 @@ variable "talos_version" {
 }
 
 variable "talos_schematic" {
-  description = "Id of the image factory's schematic: 64 hexadecimal digits. Default: Talos without extensions."
+  description = "Id of the image factory's schematic: 64 hexadecimal digits. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
   type        = string
   default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 

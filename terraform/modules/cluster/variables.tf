@@ -67,8 +67,13 @@ variable "nodes" {
 }
 
 variable "installer_image" {
-  description = "The image by which Talos installs itself: the output of `proxmox-nodes` or `baremetal-nodes`."
+  description = "The image by which Talos installs itself: the output of `proxmox-nodes` or `baremetal-nodes`. Example: \"factory.talos.dev/metal-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.13.0\"."
   type        = string
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+)?(@[a-z0-9]+:[0-9a-f]+)?$", var.installer_image))
+    error_message = "installer_image is a host and a path with a tag or digest, without scheme, such as registry.example.com/siderolabs/installer:v1.13.0."
+  }
 }
 
 variable "talos_version" {
@@ -92,7 +97,7 @@ variable "kubernetes_version" {
 }
 
 variable "pod_subnets" {
-  description = "Networks of pods. They must not meet 198.18.0.0/15, which is for the measured traffic."
+  description = "Networks of pods. They must not meet 198.18.0.0/15, which is for the measured traffic. Example: [\"10.244.0.0/16\"]."
   type        = list(string)
   default     = ["10.244.0.0/16"]
 
@@ -103,7 +108,7 @@ variable "pod_subnets" {
 }
 
 variable "service_subnets" {
-  description = "Networks of services. They must not meet 198.18.0.0/15, which is for the measured traffic."
+  description = "Networks of services. They must not meet 198.18.0.0/15, which is for the measured traffic. Example: [\"10.96.0.0/12\"]."
   type        = list(string)
   default     = ["10.96.0.0/12"]
 
@@ -120,7 +125,16 @@ variable "schedule_on_control_plane" {
 }
 
 variable "config_patches" {
-  description = "Further patches of every machine's configuration, as YAML documents."
+  description = "Further patches of every machine's configuration, as YAML documents. Example: [\"machine: { time: { servers: [192.0.2.1] } }\"]."
   type        = list(string)
   default     = []
+
+  validation {
+    # Talos takes several documents in one string, and lists: JSON patches. What is in them is its own to judge.
+    condition = alltrue(flatten([for patch in var.config_patches : [
+      for document in split("\n---", "\n${patch}") :
+      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
+    ]]))
+    error_message = "Each of config_patches is YAML, a mapping or a list of JSON patches, such as \"machine: { time: { servers: [192.0.2.1] } }\"."
+  }
 }

@@ -110,18 +110,33 @@ variable "datastore" {
   description = "Datastore of disks and cloud-init drives, on every host. Example: \"local-lvm\"."
   type        = string
   default     = "local-lvm"
+
+  validation {
+    condition     = can(regex("^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$", var.datastore))
+    error_message = "datastore is the id of a storage, a letter and then letters, digits, '.', '_' and '-', such as local-lvm."
+  }
 }
 
 variable "image_datastore" {
   description = "Datastore that takes the Talos image; its content types must include Import. Example: \"local\"."
   type        = string
   default     = "local"
+
+  validation {
+    condition     = can(regex("^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$", var.image_datastore))
+    error_message = "image_datastore is the id of a storage, a letter and then letters, digits, '.', '_' and '-', such as local."
+  }
 }
 
 variable "management_bridge" {
   description = "Bridge of the first NIC, with the cluster's own network. Example: \"vmbr0\"."
   type        = string
   default     = "vmbr0"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9._-]{1,15}$", var.management_bridge))
+    error_message = "management_bridge is the name of a bridge, at most 15 letters, digits, '.', '_' and '-', such as vmbr0."
+  }
 }
 
 variable "management_vlan" {
@@ -149,6 +164,11 @@ variable "dns_servers" {
   description = "Name servers of the machines. Example: [\"192.0.2.1\"]."
   type        = list(string)
   default     = []
+
+  validation {
+    condition     = alltrue([for server in var.dns_servers : can(cidrhost("${server}/32", 0))])
+    error_message = "dns_servers are IP addresses, not names, such as [\"192.0.2.1\"]."
+  }
 }
 
 variable "pci_mappings" {
@@ -186,7 +206,7 @@ variable "talos_version" {
 }
 
 variable "talos_schematic" {
-  description = "Id of the image factory's schematic: 64 hexadecimal digits. Default: Talos without extensions."
+  description = "Id of the image factory's schematic: 64 hexadecimal digits. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
   type        = string
   default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
 
@@ -197,7 +217,7 @@ variable "talos_schematic" {
 }
 
 variable "image_checksum" {
-  description = "SHA-256 of the Talos disk image (.qcow2), 64 hexadecimal digits. Absent: the download is not checked."
+  description = "SHA-256 of the Talos disk image (.qcow2), 64 hexadecimal digits. Absent: the download is not checked. Example: \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\"."
   type        = string
   default     = null
 

@@ -21,7 +21,7 @@ variable "namespace" {
 }
 
 variable "nodes" {
-  description = "The machines by name, with their labels: the output `nodes` of `proxmox-nodes` or `baremetal-nodes`."
+  description = "The machines by name, with their labels: the output `nodes` of `proxmox-nodes` or `baremetal-nodes`. Example: { gen-1 = { labels = { \"vnfbench.io/role\" = \"generator\" } } }."
   type = map(object({
     labels = map(string)
   }))

@@ -128,3 +128,43 @@ run "example" {
     error_message = "the Testbed names the device's pools"
   }
 }
+
+run "matchbox_with_scheme_and_without_files" {
+  command = plan
+  variables {
+    matchbox_endpoint    = "https://matchbox.example:8081"
+    matchbox_credentials = { client_cert = "/none/client.crt", client_key = "/dev/null", ca = "/dev/null" }
+  }
+  expect_failures = [var.matchbox_endpoint, var.matchbox_credentials]
+}
+
+run "matchbox_client_key_without_file" {
+  command = plan
+  variables {
+    matchbox_credentials = { client_cert = "/dev/null", client_key = "/none/client.key", ca = "/dev/null" }
+  }
+  expect_failures = [var.matchbox_credentials]
+}
+
+run "matchbox_ca_without_file" {
+  command = plan
+  variables {
+    matchbox_credentials = { client_cert = "/dev/null", client_key = "/dev/null", ca = "/none/client.ca" }
+  }
+  expect_failures = [var.matchbox_credentials]
+}
+
+run "matchbox_without_port" {
+  command = plan
+  variables {
+    matchbox_endpoint = "matchbox.example"
+  }
+  expect_failures = [var.matchbox_endpoint]
+}
+
+run "matchbox_by_address" {
+  command = plan
+  variables {
+    matchbox_endpoint = "[2001:db8::1]:8081"
+  }
+}

@@ -101,6 +101,35 @@ run "wrong_values_of_the_rest" {
     endpoint           = "https://192.0.2.11"
     talos_version      = "1.13"
     kubernetes_version = "v1.37"
+    installer_image    = "https://factory.example/installer/abc:v1.13.0"
+    config_patches     = ["machine: {}", "machine"]
   }
-  expect_failures = [var.cluster_name, var.endpoint, var.talos_version, var.kubernetes_version]
+  expect_failures = [
+    var.cluster_name, var.endpoint, var.talos_version, var.kubernetes_version, var.installer_image, var.config_patches,
+  ]
+}
+
+run "patch_that_is_no_yaml" {
+  command = plan
+  variables {
+    config_patches = ["machine: {}\n---\nmachine: ["]
+  }
+  expect_failures = [var.config_patches]
+}
+
+run "patches_that_talos_takes" {
+  command = plan
+  variables {
+    installer_image = "registry.example.com:5000/siderolabs/installer@sha256:376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+    config_patches = [
+      "machine: { time: { servers: [192.0.2.1] } }",
+      "# a comment\n---\nmachine: {}\n---\napiVersion: v1alpha1\nkind: WatchdogTimerConfig\n",
+      "- { op: add, path: /machine/time, value: {} }",
+    ]
+  }
+
+  assert {
+    condition     = length(data.talos_machine_configuration.node["gen-1"].config_patches) == 5
+    error_message = "every patch reaches every machine"
+  }
 }

@@ -161,16 +161,31 @@ run "mapping_on_another_host" {
 run "wrong_values_of_the_rest" {
   command = plan
   variables {
-    cluster_name    = "NFV"
-    gateway         = "none"
-    management_vlan = 4095
-    talos_version   = "1.13"
-    talos_schematic = "abc"
-    image_checksum  = "abc"
-    pci_mappings    = { west = { pve2 = { path = "03:00.0", id = "8086" } } }
+    cluster_name      = "NFV"
+    datastore         = "local lvm"
+    image_datastore   = "local:iso"
+    management_bridge = "bridge=vmbr0"
+    dns_servers       = ["192.0.2.1", "dns.example"]
+    gateway           = "none"
+    management_vlan   = 4095
+    talos_version     = "1.13"
+    talos_schematic   = "abc"
+    image_checksum    = "abc"
+    pci_mappings      = { west = { pve2 = { path = "03:00.0", id = "8086" } } }
   }
   expect_failures = [
     var.cluster_name, var.gateway, var.management_vlan, var.talos_version,
     var.talos_schematic, var.image_checksum, var.pci_mappings,
+    var.datastore, var.image_datastore, var.management_bridge, var.dns_servers,
   ]
+}
+
+run "names_and_servers_that_proxmox_takes" {
+  command = plan
+  variables {
+    datastore         = "nfs-1.lab_a"
+    image_datastore   = "Images"
+    management_bridge = "vmbr0.20"
+    dns_servers       = ["192.0.2.1", "2001:db8::1"]
+  }
 }
