@@ -175,7 +175,7 @@ func (r *router) narrow(bitsPerSecond uint64) error {
 		return netlink.QdiscAdd(&netlink.Tbf{
 			QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
 			Rate:       bitsPerSecond / 8, Limit: queueBytes,
-			Buffer: uint32(netlink.Xmittime(bitsPerSecond/8, bucketBytes)),
+			Buffer: netlink.Xmittime(bitsPerSecond/8, bucketBytes),
 		})
 	})
 }
