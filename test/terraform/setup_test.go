@@ -1,0 +1,213 @@
+// Package terraform_test checks the modules and roots under terraform/ with
+// Terraform itself (or OpenTofu): format, validation, and their own tests with
+// mocked providers against the providers' real schemas.
+//
+// Schemas come from the providers where a registry can be reached, or from
+// recordings of `terraform providers schema -json` in the folder that
+// VNFBENCH_TERRAFORM_SCHEMAS names. Without Terraform, or with neither, nothing
+// is run, and the last line says so: a test that did not run has not passed.
+package terraform_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	// source is what is tested.
+	source = "../../terraform"
+	// variableSchemas names the folder with recorded schemas, NAME-VERSION.json.gz.
+	variableSchemas = "VNFBENCH_TERRAFORM_SCHEMAS"
+	// variableTerraform names the program; absent, terraform or tofu of PATH.
+	variableTerraform = "VNFBENCH_TERRAFORM"
+	// variableLint names tflint; absent, tflint of PATH.
+	variableLint = "VNFBENCH_TFLINT"
+	// patience bounds each call of Terraform.
+	patience = 10 * time.Minute
+)
+
+// tool is Terraform with the configuration that the tests give it.
+type tool struct {
+	path string
+	env  []string
+}
+
+var terraform tool
+
+func TestMain(m *testing.M) {
+	scratch, err := os.MkdirTemp("", "vnfbench-terraform-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := run(m, scratch)
+	if err := os.RemoveAll(scratch); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M, scratch string) int {
+	whyNot, err := setUp(scratch)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	case whyNot != "":
+		fmt.Printf("TERRAFORM TESTS WERE NOT RUN: %s\n", whyNot)
+		return 0
+	}
+	return m.Run()
+}
+
+// setUp finds Terraform and providers. whyNot says what is missing.
+func setUp(scratch string) (whyNot string, err error) {
+	terraform.path = os.Getenv(variableTerraform)
+	for _, name := range []string{"terraform", "tofu"} {
+		if terraform.path == "" {
+			terraform.path, _ = exec.LookPath(name)
+		}
+	}
+	if terraform.path == "" {
+		return "neither terraform nor tofu is installed; install one, or let " + variableTerraform + " name it", nil
+	}
+	terraform.env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0")
+	schemas := os.Getenv(variableSchemas)
+	if schemas == "" {
+		// The smallest root tells whether a registry answers.
+		copied, err := copyTree(filepath.Join(scratch, "reach"))
+		if err != nil {
+			return "", err
+		}
+		if output, err := terraform.run(filepath.Join(copied, "modules", "cluster"), "init", "-backend=false", "-no-color"); err != nil {
+			return fmt.Sprintf("no registry of providers can be reached (%s), and %s names no folder with recorded schemas", lastLine(output), variableSchemas), nil
+		}
+		return "", nil
+	}
+	return "", useSchemas(scratch, schemas)
+}
+
+// useSchemas lets stand-ins that know a schema and nothing else take the
+// providers' places.
+func useSchemas(scratch, schemas string) error {
+	schemas, err := filepath.Abs(schemas)
+	if err != nil {
+		return err
+	}
+	standIn := filepath.Join(scratch, "schemaprovider")
+	if output, err := exec.Command("go", "build", "-o", standIn, "./schemaprovider").CombinedOutput(); err != nil {
+		return fmt.Errorf("building the stand-in for providers: %w\n%s", err, output)
+	}
+	mirror := filepath.Join(scratch, "mirror")
+	for _, provider := range []struct{ source, version string }{
+		{"bpg/proxmox", "0.111.1"}, {"siderolabs/talos", "0.11.0"}, {"poseidon/matchbox", "0.5.4"},
+		{"hashicorp/helm", "3.1.2"}, {"hashicorp/kubernetes", "3.2.1"},
+	} {
+		for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
+			folder := filepath.Join(mirror, host, provider.source, provider.version, "linux_amd64")
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return err
+			}
+			name := fmt.Sprintf("terraform-provider-%s_v%s", filepath.Base(provider.source), provider.version)
+			if err := os.Link(standIn, filepath.Join(folder, name)); err != nil {
+				return err
+			}
+		}
+	}
+	configuration := filepath.Join(scratch, "terraform.rc")
+	text := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
+	if err := os.WriteFile(configuration, []byte(text), 0o644); err != nil {
+		return err
+	}
+	terraform.env = append(terraform.env, "TF_CLI_CONFIG_FILE="+configuration, "SCHEMAPROVIDER_DIR="+schemas)
+	return nil
+}
+
+// run calls Terraform in a folder; output is both of its streams.
+func (t tool) run(folder string, arguments ...string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, t.path, arguments...)
+	command.Dir, command.Env = folder, t.env
+	var both bytes.Buffer
+	command.Stdout, command.Stderr = &both, &both
+	err = command.Run()
+	return both.String(), err
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// copyTree copies the sources, without what Terraform itself left there and
+// without locks of providers, which the stand-ins would not satisfy.
+func copyTree(target string) (string, error) {
+	return target, filepath.WalkDir(source, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(source, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case entry.IsDir() && entry.Name() == ".terraform":
+			return filepath.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(target, relative), 0o755)
+		case entry.Name() == ".terraform.lock.hcl":
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(target, relative), content, 0o644)
+	})
+}
+
+// folders are all modules and roots.
+func folders(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{"modules/*", "clusters/*"} {
+		matches, err := filepath.Glob(filepath.Join(source, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range matches {
+			relative, err := filepath.Rel(source, match)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, relative)
+		}
+	}
+	if len(found) < 6 {
+		t.Fatalf("found %v, which are not all modules and roots", found)
+	}
+	return found
+}
+
+// initialized is a copy of the tree in which one folder is ready for Terraform.
+func initialized(t *testing.T, folder string) string {
+	t.Helper()
+	copied, err := copyTree(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(copied, folder)
+	if output, err := terraform.run(path, "init", "-backend=false", "-no-color"); err != nil {
+		t.Fatalf("init: %v\n%s", err, output)
+	}
+	return path
+}
