@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/vnf"
 )
@@ -21,7 +22,7 @@ type experiment struct {
 	Platform     Platform             `json:"platform"`
 	Image        string               `json:"image"`
 	Resources    Resources            `json:"resources"`
-	Hugepages    *Hugepages           `json:"hugepages,omitempty"`
+	Hugepages    *generator.Hugepages `json:"hugepages,omitempty"`
 	Functions    []device             `json:"functions"`
 	Segments     [][2]port            `json:"segments"`
 	Calibration  bool                 `json:"calibration"`

@@ -20,6 +20,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/contract"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
@@ -60,8 +61,8 @@ func startReal(t *testing.T, p *testpath.Path, path measure.Path) *realServer {
 	return r
 }
 
-func realSettings() measure.TRexSettings {
-	return measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}
+func realSettings() planning.Settings {
+	return planning.Settings{Mode: planning.AFPacket, CoresPerPort: 1}
 }
 
 // Restart implements Server in the path's namespace.

@@ -207,7 +207,7 @@ func (d *Driver) profileOf(trial measure.Trial) (profile, error) {
 		p, err := forTCP(d.config.Between, *trial.TCP)
 		if err != nil {
 			return p, &measure.Failure{
-				Reason: v1alpha1.ReasonTCPSettingRefused, Err: err, Remedy: "change measurements.tcp, or use a testbed with driver XDP",
+				Reason: v1alpha1.ReasonTCPSettingRefused, Err: err, Remedy: "change measurements.tcp, or use a testbed with another driver",
 			}
 		}
 		return p, nil
