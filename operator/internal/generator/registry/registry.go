@@ -17,10 +17,11 @@ var generators = []*generator.Generator{
 // All are the generators, the API's default first.
 func All() []*generator.Generator { return generators }
 
-// Of is the generator with a name; nil where there is none.
+// Of is the generator with a name, the API's default where the name is empty; nil
+// where there is none.
 func Of(name v1alpha1.GeneratorDriver) *generator.Generator {
 	for _, g := range generators {
-		if g.Name == name {
+		if g.Name == name || name == "" {
 			return g
 		}
 	}
