@@ -126,11 +126,11 @@ func TestRealServerContract(t *testing.T) {
 	r := startReal(t, p, p.IPv4())
 	for name, rate := range map[string]uint64{"all timed": 1000, "a part timed": 5000} {
 		t.Run(name, func(t *testing.T) {
-			contract.Run(t, func(t *testing.T) measure.Driver { return openReal(t, r, p.IPv4()) }, contract.Options{
+			contract.Run(t, func(t *testing.T) measure.Driver { return openReal(t, r, p.IPv4()) }, contract.Capabilities{Frames: &contract.Frames{
 				Directions:           []measure.Direction{measure.Forward, measure.Reverse},
 				FramesPerSecond:      rate,
-				TimedFramesPerSecond: defaultLatencyFramesPerSecond, NoFragments: true,
-			})
+				TimedFramesPerSecond: defaultLatencyFramesPerSecond,
+			}})
 		})
 	}
 }
