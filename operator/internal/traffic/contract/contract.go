@@ -27,6 +27,9 @@ type Capabilities struct {
 	TCP *TCP
 	// Connections is nil for a driver without many connections with an exchange in each.
 	Connections *Connections
+	// Parallel says that several drivers may be open at once, so that parts need
+	// not wait for each other.
+	Parallel bool
 }
 
 // part is a promise, by the words that name it.
@@ -50,6 +53,7 @@ var commonParts = []part{
 	{"refuses what cannot be a trial", suite.invalid},
 	{"ends on a cancelled context", suite.cancelled},
 	{"closes twice", suite.closes},
+	{"tells when all is sent", suite.notifies},
 }
 
 // Run holds a driver to its contract. open is called once for each part, on a path
@@ -59,9 +63,8 @@ func Run(t *testing.T, open func(t *testing.T) measure.Driver, capabilities Capa
 	t.Helper()
 	s := suite{open: open, Capabilities: capabilities.withDefaults()}
 	for _, p := range commonParts {
-		t.Run(p.name, func(t *testing.T) { p.test(s, t) })
+		s.run(t, p)
 	}
-	t.Run("tells when all is sent", s.notifies)
 	var applying, others []string
 	for _, c := range s.capabilities() {
 		if c.has {
@@ -69,27 +72,37 @@ func Run(t *testing.T, open func(t *testing.T) measure.Driver, capabilities Capa
 		} else {
 			others = append(others, c.name)
 		}
-		for _, p := range c.parts {
-			t.Run(p.name, func(t *testing.T) {
-				if !c.has {
-					t.Skipf("does not apply: the driver has no trials of %s, and refuses them", c.name)
-				}
-				p.test(s, t)
-			})
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if !c.has {
+				t.Skipf("%d parts do not apply: the driver makes no trials of %s, and refuses them", len(c.parts), c.name)
+			}
+			for _, p := range c.parts {
+				s.run(t, p)
+			}
+		})
 	}
 	if len(applying) == 0 {
 		t.Error("the driver is capable of nothing")
 	}
 	t.Logf("parts that apply: all that every driver has, and those of %s", strings.Join(applying, ", "))
 	if len(others) > 0 {
-		t.Logf("parts that do not apply: those of %s, which the driver does not make", strings.Join(others, ", "))
+		t.Logf("parts that do not apply: those of %s, which the driver refuses", strings.Join(others, ", "))
 	}
 }
 
 type suite struct {
 	Capabilities
 	open func(t *testing.T) measure.Driver
+}
+
+func (s suite) run(t *testing.T, p part) {
+	t.Helper()
+	t.Run(p.name, func(t *testing.T) {
+		if s.Parallel {
+			t.Parallel()
+		}
+		p.test(s, t)
+	})
 }
 
 func (c Capabilities) withDefaults() Capabilities {
