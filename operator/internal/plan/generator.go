@@ -30,16 +30,16 @@ var requirements = []struct {
 	field, remedy string
 	offers        func(generator.Limits) bool
 	// asks is what the field asks for; empty where it asks for nothing of the kind.
-	asks func(run v1alpha1.BenchmarkRunSpec) string
+	asks func(run v1alpha1.Experiment) string
 }{
-	{"traffic.packets", "leave it out", func(l generator.Limits) bool { return l.Fragments }, func(run v1alpha1.BenchmarkRunSpec) string {
+	{"traffic.packets", "leave it out", func(l generator.Limits) bool { return l.Fragments }, func(run v1alpha1.Experiment) string {
 		if len(run.Traffic.Packets) == 0 {
 			return ""
 		}
 		return "packets in fragments"
 	}},
 	// Where each field takes a random value of its own, pairs of values are no flows.
-	{"traffic.flows", "lower it, or use flowOrder Sequential", func(l generator.Limits) bool { return l.RandomTuples }, func(run v1alpha1.BenchmarkRunSpec) string {
+	{"traffic.flows", "lower it, or use flowOrder Sequential", func(l generator.Limits) bool { return l.RandomTuples }, func(run v1alpha1.Experiment) string {
 		flows := flowsOf(run.Traffic)
 		if flows == nil || !flows.Random {
 			return ""
@@ -51,7 +51,7 @@ var requirements = []struct {
 		}
 		return ""
 	}},
-	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(l generator.Limits) bool { return l.DelayVariation }, func(run v1alpha1.BenchmarkRunSpec) string {
+	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(l generator.Limits) bool { return l.DelayVariation }, func(run v1alpha1.Experiment) string {
 		for _, criterion := range run.Acceptance {
 			if criterion.Metric == v1alpha1.MetricDelayVariationP99 {
 				return fmt.Sprintf("a verdict on %s (%q)", criterion.Metric, criterion.Name)
@@ -107,10 +107,10 @@ func checkGenerator(in Input) error {
 		if r.offers(limitsOf(in.Testbed)) {
 			continue
 		}
-		if asks := r.asks(in.Run.Spec); asks != "" {
+		if asks := r.asks(in.Run.Spec.Experiment); asks != "" {
 			return fail(v1alpha1.ReasonNotOfferedByDriver,
-				fmt.Sprintf("in the run's spec.%s, %s%s", r.field, r.remedy, orUse("; or", r.offers)),
-				"spec.%s asks for %s, which driver %s of testbed %q does not offer", r.field, asks, in.Testbed.Spec.Generator.Driver, in.Testbed.Name)
+				fmt.Sprintf("in the run's spec.experiment.%s, %s%s", r.field, r.remedy, orUse("; or", r.offers)),
+				"spec.experiment.%s asks for %s, which driver %s of testbed %q does not offer", r.field, asks, in.Testbed.Spec.Generator.Driver, in.Testbed.Name)
 		}
 	}
 	return nil
