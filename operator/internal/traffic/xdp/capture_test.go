@@ -142,7 +142,7 @@ func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key ui
 		t.Fatal(err)
 	}
 	if err := testpath.Do(p.Device, command.Start); err != nil {
-		t.Fatalf("tcpdump: %v (test/prerequisites.sh debian installs it)", err)
+		t.Fatalf("tcpdump: %v (test/scripts/prerequisites.sh debian installs it)", err)
 	}
 	ended := false
 	t.Cleanup(func() {

@@ -238,7 +238,7 @@ func TestTagOnTheWire(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := testpath.Do(p.Device, command.Start); err != nil {
-					t.Fatalf("tcpdump: %v (test/prerequisites.sh debian installs it)", err)
+					t.Fatalf("tcpdump: %v (test/scripts/prerequisites.sh debian installs it)", err)
 				}
 				timer := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() })
 				for line, words := "", bufio.NewReader(said); !strings.Contains(line, "listening on"); {

@@ -4,11 +4,11 @@
 # results side by side. Can be repeated; what is slow is cached. `make lab-down`
 # removes the cluster.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 started=$SECONDS
 step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
 
-test/prerequisites.sh go debian
+test/scripts/prerequisites.sh go debian
 
 step "Starting the one-node lab with KubeVirt (the first time both are built: a quarter of an hour)"
 make --no-print-directory lab-up KUBEVIRT=1

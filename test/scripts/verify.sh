@@ -2,7 +2,7 @@
 # Makes all generated files again in a copy of the tree and compares; checks
 # formatting. The tree itself stays as it is.
 set -euo pipefail
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 (cd "$top" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done | tar --null -T - -cf -) | tar -xf - -C "$copy"
@@ -17,6 +17,6 @@ done
 unformatted=$(cd "$top" && gofmt -l operator test)
 [ -z "$unformatted" ] || { echo "verify: gofmt these files:" >&2; echo "$unformatted" >&2; exit 1; }
 for module in operator test/lab test/e2e test/config test/argocd test/terraform test/terraform-docs test/helm-unittest; do
-  (cd "$copy/$module" && "$top/test/again.sh" go mod tidy -diff >/dev/null) || { echo "verify: go.mod of $module is not tidy; run 'go mod tidy' there" >&2; exit 1; }
+  (cd "$copy/$module" && "$top/test/scripts/again.sh" go mod tidy -diff >/dev/null) || { echo "verify: go.mod of $module is not tidy; run 'go mod tidy' there" >&2; exit 1; }
 done
 echo "verify: generated files, formatting and go.mod files are up to date"

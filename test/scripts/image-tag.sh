@@ -3,5 +3,5 @@
 # Debian's files beside them, so that an upgrade rolls exactly when something
 # changed.
 set -euo pipefail
-cd "$(dirname "$0")/../bin"
+cd "$(dirname "$0")/../../bin"
 sha256sum manager measurer vnf endpoint neighbor $(cut -d: -f1 iperf3.files stress-ng.files) | sha256sum | cut -c1-12

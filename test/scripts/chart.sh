@@ -3,8 +3,8 @@
 # with the values that people use and with those that it must refuse, checks that the kustomize bases render, that config/default
 # is what the chart gives, and that Kubernetes knows every field of both.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-: "${HELM:?path of helm}" "${HELM_UNITTEST:?path of helm-unittest}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/kube-schemas.sh}"
+cd "$(dirname "$0")/../.."
+: "${HELM:?path of helm}" "${HELM_UNITTEST:?path of helm-unittest}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/scripts/kube-schemas.sh}"
 HELM=$(realpath "$HELM") KUSTOMIZE=$(realpath "$KUSTOMIZE")
 export HELM KUSTOMIZE
 chart=charts/vnfbench passed=0 failed=0

@@ -3,7 +3,7 @@
 # navigation and a link that leads nowhere fail. MkDocs is kept in the cache, in a
 # virtual environment under a name with the digest of its requirements.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 digest=$(sha256sum docs/site/requirements.txt | cut -c1-16)
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/vnfbench/mkdocs-$digest
 if [ ! -e "$venv/complete" ]; then
@@ -11,7 +11,7 @@ if [ ! -e "$venv/complete" ]; then
   echo "installing MkDocs (once)" >&2
   rm -rf "$venv"
   python3 -m venv "$venv"
-  test/again.sh "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement docs/site/requirements.txt
+  test/scripts/again.sh "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement docs/site/requirements.txt
   "$venv/bin/python" -m pip check --quiet --disable-pip-version-check
   touch "$venv/complete"
 fi

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# build.sh: builds the archive of the image with TRex, of a release's tarball,
+# trex-image.sh: builds the archive of the image with TRex, of a release's tarball,
 # this project's measurer and this machine's libraries, without a daemon.
 # Environment: TREX_TARBALL, TREX_SHA256; LAB and BIN are the Makefile's.
 set -euo pipefail
-here=$(dirname "$(readlink -f "$0")")
+scripts=$(dirname "$(readlink -f "$0")")
 : "${LAB:?path of bin/lab}" "${BIN:?folder of the binaries}"
 if [ -z "${TREX_TARBALL:-}" ] || [ -z "${TREX_SHA256:-}" ]; then
   cat >&2 <<'NEEDS'
@@ -16,7 +16,7 @@ NEEDS
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sh "$here/install.sh" "$TREX_TARBALL" "$TREX_SHA256" "$work/trex"
+sh "$scripts/../../operator/images/trex/install.sh" "$TREX_TARBALL" "$TREX_SHA256" "$work/trex"
 cd "$work/trex"
 export LD_LIBRARY_PATH=$PWD:$PWD/so:$PWD/so/$(uname -m)
 if missing=$(ldd ./_t-rex-64 | grep "not found"); then
@@ -24,7 +24,7 @@ if missing=$(ldd ./_t-rex-64 | grep "not found"); then
   echo "$missing" >&2
   exit 1
 fi
-"$here/../../../test/program-files.sh" "$work/trex/_t-rex-64" | grep -v "^$work" >"$work/files"
+"$scripts/program-files.sh" "$work/trex/_t-rex-64" | grep -v "^$work" >"$work/files"
 version=$(cut -d' ' -f1 release)
 tag=localhost/vnfbench/trex:$version-$({ sha256sum <"$BIN/measurer"; cat release; cut -d: -f1 "$work/files" | xargs sha256sum; } | sha256sum | cut -c1-12)
 mkdir -p "$BIN/images"

@@ -51,7 +51,7 @@ for architecture in $architectures; do
   step "Images for $architecture"
   mkdir -p "$temp/$architecture"
   for name in manager measurer vnf endpoint neighbor; do build linux "$architecture" "$temp/$architecture/$name" "$name"; done
-  test/release/debian-files.sh "$architecture" "$temp/debian-$architecture" iperf3 stress-ng
+  test/scripts/debian-files.sh "$architecture" "$temp/debian-$architecture" iperf3 stress-ng
   mapfile -t iperf <"$temp/debian-$architecture/iperf3.files"
   mapfile -t stress <"$temp/debian-$architecture/stress-ng.files"
   # Who each runs as, and why, is in docs/how-to/release.md.
@@ -82,7 +82,7 @@ mkdir "$temp/kustomize"
 cp -r config "$temp/kustomize/"
 sed -i "s|^  registry: .*|  registry: $registry|; s|^  tag: .*|  tag: \"$version\"|" "$temp/kustomize/config/default/images.yaml"
 "$KUSTOMIZE" build "$temp/kustomize/config/default" >"$dist/vnfbench-install-$version.yaml"
-cp test/release/push.sh "$dist/push.sh"
+cp test/scripts/push.sh "$dist/push.sh"
 
 step "kubectl plugin"
 cat >"$dist/vnfbench.krew.yaml" <<YAML

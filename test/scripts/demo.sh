@@ -2,11 +2,11 @@
 # The demo: a cluster, the operator, a run, its result. Can be repeated; what
 # is slow is cached. `make lab-down` removes the cluster.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 started=$SECONDS
 step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
 
-test/prerequisites.sh go debian
+test/scripts/prerequisites.sh go debian
 
 step "Starting the one-node lab (the first time it is built: several minutes)"
 make --no-print-directory lab-up

@@ -3,7 +3,7 @@
 # and docs/reference/terraform.md of all modules and roots. What a module is for
 # is taken from the table in terraform/README.md.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 : "${TERRAFORM_DOCS:?path of terraform-docs}"
 
 # Sections are named, so that providers' links to a registry do not come along.

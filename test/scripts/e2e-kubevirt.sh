@@ -6,11 +6,11 @@
 # Exit code 3 says that nothing was run, and the last line why: the machine
 # lacks something, or the module proxy refuses what KubeVirt is built from.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 unfit=3
 not_run() { echo "e2e-kubevirt: NOT RUN: $*" >&2; exit $unfit; }
 
-test/prerequisites.sh go debian || not_run "this machine lacks what is named above"
+test/scripts/prerequisites.sh go debian || not_run "this machine lacks what is named above"
 status=0
 "$LAB" up --kubevirt || status=$?
 [ $status -ne $unfit ] || not_run "there can be no KubeVirt in the lab here, for the reason above"

@@ -7,9 +7,9 @@
 # Without REV it is the last tag, and where there is none the commit before the
 # last one that touched the chart or the API.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 : "${LAB:?path of lab}" "${BIN:?folder of binaries}" "${HELM:?path of helm}" "${MAKE:=make}"
-test/prerequisites.sh go debian
+test/scripts/prerequisites.sh go debian
 started=$SECONDS
 step() { printf '== %s  [%d s]\n' "$*" $((SECONDS - started)); }
 fail() { echo "e2e-upgrade: $*" >&2; exit 1; }
@@ -48,8 +48,9 @@ ln -s "$("$LAB" assets)/kubectl" "$temp/bin/kubectl"
 for name in manager measurer vnf endpoint neighbor; do "$LAB" load "$BIN/images/$name.tar"; done
 
 step "Testing"
+# The older tree may keep the script in another folder.
 export VNFBENCH_E2E_UPGRADE=1 OLD="$old" LAB
-OLD_TAG=$("$old/test/image-tag.sh") NEW_TAG=$(test/image-tag.sh) KUBECONFIG=$("$LAB" kubeconfig)
+OLD_TAG=$("$(find "$old/test" -name image-tag.sh)") NEW_TAG=$(test/scripts/image-tag.sh) KUBECONFIG=$("$LAB" kubeconfig)
 export OLD_TAG NEW_TAG KUBECONFIG
 [ "$OLD_TAG" != "$NEW_TAG" ] || echo "e2e-upgrade: both versions have equal images, so that the upgrade changes the chart alone" >&2
 cd test/e2e && PATH=$temp/bin:$BIN:$PATH go test -count=1 -timeout 30m -run '^TestUpgrade' -v .
