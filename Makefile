@@ -212,7 +212,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
 	@test/scripts/prerequisites.sh go debian bench
-	cd operator && go run ./cmd/driverbench
+	cd operator && go run ./hack/driverbench
 
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/scripts/prerequisites.sh go
@@ -222,7 +222,7 @@ trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex i
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
 	@test/scripts/prerequisites.sh go
 	@mkdir -p $(BIN)
-	cd operator && go build -o $(BIN)/trexrecord ./cmd/trexrecord
+	cd operator && go build -o $(BIN)/trexrecord ./hack/trexrecord
 	$(BIN)/trexrecord -trex $(TREX) -from test/fixtures/trex -to $(BIN)/trex-recordings $(if $(ONLY),-only $(ONLY))
 
 ##@ Documentation

@@ -1,7 +1,7 @@
 """Lets the MLRsearch package search behind a pipe.
 
 One JSON object a line: goals come in, trials go out and their outcomes come
-in, results go out; then the next goals. The other end is cmd/searchbench.
+in, results go out; then the next goals. The other end is hack/searchbench.
 """
 
 import json

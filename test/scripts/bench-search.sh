@@ -15,4 +15,4 @@ if [ ! -e "$venv/complete" ]; then
   touch "$venv/complete"
 fi
 cd "$top/operator"
-go run ./cmd/searchbench "$@" "$venv/bin/python" "$top/test/scripts/bench-search.py"
+go run ./hack/searchbench "$@" "$venv/bin/python" "$top/test/scripts/bench-search.py"

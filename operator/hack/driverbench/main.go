@@ -26,8 +26,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/xdp"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 func main() {

@@ -10,9 +10,9 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/testing/testpath/recorder"
 	"vnfbench.io/operator/internal/traffic/xdp"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath/recorder"
 )
 
 // paceRates are the loads, in frames a second, that pacing is measured at.

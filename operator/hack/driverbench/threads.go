@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/xdp"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // compareThreads sends both directions as fast as one core and as two can. On

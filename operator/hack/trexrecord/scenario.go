@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 )
 
 // scenario is one recording: what the server and its path are like, and what

@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/internal/search"
-	"vnfbench.io/operator/internal/searchbench"
 )
 
 func main() {
@@ -41,7 +40,7 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 	if seeds < 1 || len(command) == 0 {
 		return errors.New("it needs at least one seed and the reference's command")
 	}
-	reference, err := searchbench.StartReference(ctx, command...)
+	reference, err := StartReference(ctx, command...)
 	if err != nil {
 		return err
 	}
@@ -52,8 +51,8 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 		"device", "search", "trials", "seconds", "NDR bias / stdev, %", "PDR bias / stdev, %", "irregular")
 	var all []float64
 	var worse []string
-	for _, class := range searchbench.Classes() {
-		ours, err := class.Measure(ctx, searchbench.Ours{}, goals, seeds)
+	for _, class := range Classes() {
+		ours, err := class.Measure(ctx, Ours{}, goals, seeds)
 		if err != nil {
 			return err
 		}
@@ -63,14 +62,14 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 		}
 		row(class.Name, "ours", ours)
 		row("", "reference", theirs)
-		ratios := searchbench.Ratios(ours, theirs)
+		ratios := Ratios(ours, theirs)
 		all = append(all, ratios...)
-		fmt.Printf("%-24s time_ratio %.3f\n", "", searchbench.Median(ratios))
+		fmt.Printf("%-24s time_ratio %.3f\n", "", Median(ratios))
 		if behind := compare(ours, theirs, goals); len(behind) > 0 {
 			worse = append(worse, fmt.Sprintf("%q (%s)", class.Name, strings.Join(behind, ", ")))
 		}
 	}
-	fmt.Printf("%-24s time_ratio %.3f\n", "overall", searchbench.Median(all))
+	fmt.Printf("%-24s time_ratio %.3f\n", "overall", Median(all))
 	if len(worse) == 0 {
 		fmt.Printf("%-24s verdict no worse in any class\n", "")
 		return nil
@@ -84,11 +83,11 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 
 // compare prints the differences of a class and its verdict, and names those
 // that are worse.
-func compare(ours, theirs searchbench.Figures, goals []search.Goal) (worse []string) {
+func compare(ours, theirs Figures, goals []search.Goal) (worse []string) {
 	for _, figure := range []struct {
 		name string
-		of   func(of, than searchbench.Figures, goal int) searchbench.Difference
-	}{{"bias_difference", searchbench.BiasDifference}, {"stdev_difference", searchbench.DeviationDifference}} {
+		of   func(of, than Figures, goal int) Difference
+	}{{"bias_difference", BiasDifference}, {"stdev_difference", DeviationDifference}} {
 		fmt.Printf("%-24s %-16s", "", figure.name)
 		for i, goal := range goals {
 			d := figure.of(ours, theirs, i)
@@ -110,7 +109,7 @@ func compare(ours, theirs searchbench.Figures, goals []search.Goal) (worse []str
 	return worse
 }
 
-func row(class, name string, f searchbench.Figures) {
+func row(class, name string, f Figures) {
 	spread := func(goal int) string {
 		return fmt.Sprintf("%+.3f / %.3f", 100*f.Bias[goal], 100*f.Deviation[goal])
 	}

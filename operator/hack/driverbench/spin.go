@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/internal/testing/testpath/recorder"
 	"vnfbench.io/operator/internal/traffic/xdp"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath/recorder"
 )
 
 // spinner is the peer of the pacing comparison: a user-space thread, alone on

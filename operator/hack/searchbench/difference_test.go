@@ -1,4 +1,4 @@
-package searchbench
+package main
 
 import (
 	"math"

@@ -1,8 +1,4 @@
-// Package searchbench puts searches to simulated devices of several classes
-// and says how fast, how right and how steady they are. A search goes in, this
-// project's or a reference implementation's; its figures for each class come out.
-// It is for benchmarks and tests: nothing that measures a real device imports it.
-package searchbench
+package main
 
 import (
 	"math"

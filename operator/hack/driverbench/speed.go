@@ -11,8 +11,8 @@ import (
 	"github.com/vishvananda/netns"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/xdp"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // core does all the work: generator, device and receiver. trafgen pins its
