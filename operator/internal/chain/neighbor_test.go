@@ -21,10 +21,10 @@ import (
 // has a disk where it loads one.
 func TestNeighborMachines(t *testing.T) {
 	in := plantest.NeighborMachines()
-	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
+	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	p := mustMake(t, in)
 	for i, n := range chain.Neighbors(p) {
-		machine, spec := n.Machine, in.Run.Spec.Neighbors[i]
+		machine, spec := n.Machine, in.Run.Spec.Experiment.NoisyNeighbors[i]
 		if n.Pod != nil || machine == nil || n.Object() != chain.Object(machine) {
 			t.Fatalf("%s: %+v", spec.Name, n)
 		}
@@ -66,7 +66,7 @@ func TestNeighborMachines(t *testing.T) {
 // A neighbour holds no right but the one that its kind needs.
 func TestNeighborRights(t *testing.T) {
 	in := plantest.Neighbors()
-	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
+	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	for i, n := range chain.Neighbors(mustMake(t, in)) {
 		pod := n.Pod
 		if problems := validation.IsDNS1123Label(pod.Name); len(problems) > 0 {
@@ -78,7 +78,7 @@ func TestNeighborRights(t *testing.T) {
 			t.Errorf("%s may do too much: %+v", pod.Name, rights)
 		}
 		wanted := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
-		if in.Run.Spec.Neighbors[i].Kind == v1alpha1.NeighborNetwork {
+		if in.Run.Spec.Experiment.NoisyNeighbors[i].Kind == v1alpha1.NeighborNetwork {
 			wanted.Add = []corev1.Capability{"NET_RAW"}
 		} else if rights.RunAsNonRoot == nil || !*rights.RunAsNonRoot || *rights.RunAsUser == 0 {
 			t.Errorf("%s runs as root", pod.Name)

@@ -56,9 +56,9 @@ func RealTime() plan.Input {
 // IPv6 is one router that forwards IPv6 in one direction.
 func IPv6() plan.Input {
 	in := Input(1)
-	in.Run.Spec.Traffic.IPFamily = v1alpha1.FamilyIPv6
-	in.Run.Spec.Traffic.FrameBytes = []int32{128, 1518}
-	in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward
+	in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128, 1518}
+	in.Run.Spec.Experiment.Traffic.Directions = v1alpha1.DirectionsForward
 	return in
 }
 
@@ -68,7 +68,7 @@ func HostDevices() plan.Input {
 	Attach(&in, v1alpha1.AttachmentHostDevice)
 	in.Testbed.Spec.Ports.West = HostDevicePort("0000:03:00.0")
 	in.Testbed.Spec.Ports.East = HostDevicePort("0000:03:00.1")
-	in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+	in.Testbed.Spec.SystemUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
 		West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 	}
 	return in
@@ -87,7 +87,7 @@ func VLAN() plan.Input {
 // Firewalls is a bridging firewall between two routers, and a routing one at the east end.
 func Firewalls() plan.Input {
 	in := Input(4)
-	bridged, routed := &in.Run.Spec.Chain[1], &in.Run.Spec.Chain[3]
+	bridged, routed := &in.Run.Spec.Experiment.Chain[1], &in.Run.Spec.Experiment.Chain[3]
 	bridged.Name, bridged.Function = "bridge", v1alpha1.FunctionFirewall
 	bridged.Firewall = &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged, Mode: v1alpha1.FirewallStateless, Rules: 1000}
 	routed.Name, routed.Function = "filter", v1alpha1.FunctionFirewall
@@ -98,7 +98,7 @@ func Firewalls() plan.Input {
 // TCP is two routers through which TCP connections go.
 func TCP() plan.Input {
 	in := Input(2)
-	in.Run.Spec.Measurements = v1alpha1.Measurements{
+	in.Run.Spec.Experiment.Measurements = v1alpha1.Measurements{
 		SettleMilliseconds: 100, Repeats: 3,
 		TCP: &v1alpha1.TCP{
 			Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsBoth, DurationSeconds: 10, OmitSeconds: new(int32(2)),
@@ -115,10 +115,10 @@ func ExistingNetworks() plan.Input {
 	in.Testbed.Spec.Ports.West = ExistingNetwork("west-net", "west-device")
 	in.Testbed.Spec.Ports.East = ExistingNetwork("east-net", "")
 	in.Nodes = append(in.Nodes, Node("node-b"))
-	in.Testbed.Spec.DeviceUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
+	in.Testbed.Spec.SystemUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
 	tolerations := []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 	in.Testbed.Spec.Generator.Tolerations = tolerations
-	in.Testbed.Spec.DeviceUnderTest.Tolerations = tolerations
+	in.Testbed.Spec.SystemUnderTest.Tolerations = tolerations
 	in.Testbed.Spec.Generator.CPU = new(resource.MustParse("2"))
 	in.Defaults.ImagePullSecrets = []string{"registry"}
 	return in
@@ -128,10 +128,10 @@ func ExistingNetworks() plan.Input {
 func Machines() plan.Input {
 	in := MachineInput(4)
 	in.Defaults.ImagePullSecrets = []string{"registry"}
-	in.Testbed.Spec.DeviceUnderTest.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
+	in.Testbed.Spec.SystemUnderTest.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 	models := []v1alpha1.Attachment{"", v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139}
 	for i, model := range models {
-		in.Run.Spec.Chain[i].West.Attachment, in.Run.Spec.Chain[i].East.Attachment = model, model
+		in.Run.Spec.Experiment.Chain[i].West.Attachment, in.Run.Spec.Experiment.Chain[i].East.Attachment = model, model
 	}
 	return in
 }
@@ -143,7 +143,7 @@ func MachineTuned() plan.Input {
 	node.Labels["cpumanager"], node.Labels["kubevirt.io/realtime"] = "true", ""
 	node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("8")
 	node.Status.Allocatable["hugepages-1Gi"] = resource.MustParse("4Gi")
-	in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{
+	in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{
 		VCPUs: 2, Memory: new(resource.MustParse("2Gi")), CPUPlacement: v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator,
 		NUMA: v1alpha1.NUMAGuestMappingPassthrough, Hugepages: "1Gi", Realtime: v1alpha1.RealtimeEnabled, Boot: v1alpha1.BootDisk,
 	}
@@ -153,17 +153,17 @@ func MachineTuned() plan.Input {
 // MachineBesidePod is one router in a pod and one in a virtual machine.
 func MachineBesidePod() plan.Input {
 	in := MachineInput(2)
-	in.Run.Spec.Chain[0] = Router("router-1")
-	in.Run.Spec.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}
-	in.Run.Spec.Chain[1].West.Queues, in.Run.Spec.Chain[1].East.Queues = new(int32(1)), new(int32(1))
+	in.Run.Spec.Experiment.Chain[0] = Router("router-1")
+	in.Run.Spec.Experiment.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}
+	in.Run.Spec.Experiment.Chain[1].West.Queues, in.Run.Spec.Experiment.Chain[1].East.Queues = new(int32(1)), new(int32(1))
 	return in
 }
 
 // Gateways is a WireGuard pair and an IPsec pair.
 func Gateways() plan.Input {
 	in := Input(4)
-	for i := range in.Run.Spec.Chain {
-		function := &in.Run.Spec.Chain[i]
+	for i := range in.Run.Spec.Experiment.Chain {
+		function := &in.Run.Spec.Experiment.Chain[i]
 		function.Function = v1alpha1.FunctionEncryptionGateway
 		function.Name = []string{"wg-west", "wg-east", "ipsec-west", "ipsec-east"}[i]
 		if i >= 2 {
@@ -177,9 +177,9 @@ func Gateways() plan.Input {
 func GatewayMachines() plan.Input {
 	in := MachineInput(4)
 	pods := Gateways()
-	for i := range in.Run.Spec.Chain {
-		function := &in.Run.Spec.Chain[i]
-		function.Name, function.Function, function.EncryptionGateway = pods.Run.Spec.Chain[i].Name, pods.Run.Spec.Chain[i].Function, pods.Run.Spec.Chain[i].EncryptionGateway
+	for i := range in.Run.Spec.Experiment.Chain {
+		function := &in.Run.Spec.Experiment.Chain[i]
+		function.Name, function.Function, function.EncryptionGateway = pods.Run.Spec.Experiment.Chain[i].Name, pods.Run.Spec.Experiment.Chain[i].Function, pods.Run.Spec.Experiment.Chain[i].EncryptionGateway
 	}
 	return in
 }
@@ -188,8 +188,8 @@ func GatewayMachines() plan.Input {
 func Neighbors() plan.Input {
 	in := Input(1)
 	in.Nodes[0].Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("8Gi")
-	in.Run.Spec.Measurements.Neighbors = v1alpha1.NeighborsWithAndWithout
-	in.Run.Spec.Neighbors = []v1alpha1.Neighbor{
+	in.Run.Spec.Experiment.Measurements.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
+	in.Run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{
 		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2},
 		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1},
 		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1},
@@ -203,11 +203,11 @@ func NeighborMachines() plan.Input {
 	in := Neighbors()
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
-	for i := range in.Run.Spec.Neighbors {
-		in.Run.Spec.Neighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
+	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
+		in.Run.Spec.Experiment.NoisyNeighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
 	}
-	in.Run.Spec.Neighbors[0].CPU = new(resource.MustParse("1500m"))
-	in.Run.Spec.Neighbors[3].Attachment = v1alpha1.AttachmentE1000
+	in.Run.Spec.Experiment.NoisyNeighbors[0].CPU = new(resource.MustParse("1500m"))
+	in.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
 	return in
 }
 
@@ -216,7 +216,7 @@ func NeighborMachines() plan.Input {
 func CustomMachines() plan.Input {
 	in := MachineInput(3)
 	in.Defaults.ImagePullSecrets = []string{"registry"}
-	in.Run.Spec.Chain = []v1alpha1.NetworkFunction{
+	in.Run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 		Custom("vyos", v1alpha1.CustomFunction{
 			ContainerDisk: "registry.example/vyos:1", ImagePullSecret: "vendor", ImagePullPolicy: corev1.PullAlways,
 			UserData:  "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address {{ .West.AddressIPv4 }}\n",
