@@ -71,8 +71,8 @@ func render(t *testing.T, objects []chain.Object) []byte {
 }
 
 // parts returns objects as the documents of a golden file. Where an object has
-// a part of the plan, word for word, there is what part it is: internal/plan has
-// golden files of the plan itself.
+// a part of the plan word for word, its document names the part in place of the
+// text: the golden files of internal/plan have the text.
 func parts(t *testing.T, objects []chain.Object, p *plan.Plan) map[string]string {
 	t.Helper()
 	copies := map[string]string{}
