@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/generator"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/contract"
+	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
-	"vnfbench.io/operator/internal/traffic/trex/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/contract"
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/contract"
+	"vnfbench.io/operator/internal/testing/replay"
 )
 
 // simulated is the replay server with the fake's traffic: what has to do with
