@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/serve"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
@@ -95,10 +96,8 @@ func watch(ctx context.Context, function *kernel.Function, agent *agent.Agent, l
 			return
 		}
 		log.Warn("watching links again", "error", err.Error())
-		select {
-		case <-ctx.Done():
+		if clock.Sleep(ctx, watchRetry) != nil {
 			return
-		case <-time.After(watchRetry):
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -109,10 +110,8 @@ func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Drive
 			return nil, err
 		}
 		m.Log.Info("no way through yet", "error", err.Error())
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(openPause):
+		if err := clock.Sleep(ctx, openPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -81,7 +82,7 @@ func (s *session) describe(ctx context.Context) (description, error) {
 		if err == nil || !errors.As(err, &said) || !strings.Contains(said.Specific, "not initialized yet") || time.Now().After(until) {
 			return d, err
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return d, err
 		}
 	}
@@ -212,7 +213,7 @@ func (s *session) await(ctx context.Context, patience time.Duration, done func(s
 		if time.Now().After(until) {
 			return fmt.Errorf("the server's profile is still in state %d after %s", state, patience)
 		}
-		if err := pause(ctx, statePause); err != nil {
+		if err := clock.Sleep(ctx, statePause); err != nil {
 			return err
 		}
 	}
@@ -289,13 +290,4 @@ func (s *session) global(ctx context.Context) (globalCounters, error) {
 	var g globalCounters
 	err := s.client.Call(ctx, "get_global_stats", nil, &g)
 	return g, err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }
