@@ -116,14 +116,11 @@ func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Drive
 	}
 }
 
-// reasonPortDown is a driver's: a link that is still being negotiated.
-const reasonPortDown = "PortDown"
-
 // timeHeals is true for what a chain that is still starting shows.
 func timeHeals(err error) bool {
 	reason := measure.ReasonOf(err)
 	// An end that cannot be reached yet may wait for its network policy.
-	return reason == v1alpha1.ReasonNoPathThroughChain || reason == reasonPortDown || reason == v1alpha1.ReasonEndpointFailed
+	return reason == v1alpha1.ReasonNoPathThroughChain || reason == v1alpha1.ReasonPortDown || reason == v1alpha1.ReasonEndpointFailed
 }
 
 // opened keeps a driver and stores what it found out about its path.

@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
 const (
-	// longestText and mostNICs bound what a strange command line could put into every result.
-	longestText = 100
-	mostNICs    = 16
+	// maxTextBytes and maxNICs bound what a strange command line could put into every result.
+	maxTextBytes = 100
+	maxNICs      = 16
 )
 
 // readArguments are a process's, as it was started.
@@ -174,7 +175,7 @@ func parseDomain(arguments []string) measure.Domain {
 		case "object":
 			backing(&domain, o.values, memory)
 		case "device":
-			if nic, isNIC := parseNIC(o.values, backends); isNIC && len(domain.NICs) < mostNICs {
+			if nic, isNIC := parseNIC(o.values, backends); isNIC && len(domain.NICs) < maxNICs {
 				domain.NICs = append(domain.NICs, nic)
 			}
 		case "mem-path":
@@ -242,8 +243,5 @@ func parseNIC(values map[string]string, backends map[string]map[string]string) (
 }
 
 func bounded(text string) string {
-	if len(text) > longestText {
-		text = text[:longestText]
-	}
-	return strings.ToValidUTF8(text, "")
+	return excerpt.Text(text, maxTextBytes)
 }

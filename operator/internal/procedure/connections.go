@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 const (
@@ -99,7 +101,7 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 			result.CPU = &used
 		}
 		out.Loads = append(out.Loads, result)
-		out.Tool = truncate(group[len(group)-1].Tool, 40)
+		out.Tool = excerpt.Text(group[len(group)-1].Tool, maxToolBytes)
 	}
 	if len(out.Loads) == 0 {
 		return nil
@@ -145,7 +147,7 @@ func combineConnections(load measure.ConnectionLoad, group []measure.Connections
 
 // downMean is a rate's mean, rounded down: rates are never flattered.
 func downMean[T any](list []T, figure func(T) int64) int64 {
-	return int64(math.Floor(mean(values(list, figure))))
+	return int64(math.Floor(statistics.Mean(values(list, figure))))
 }
 
 // warnConnections says where the generator did less than it was asked to.

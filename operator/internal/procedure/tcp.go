@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 const (
@@ -149,7 +151,7 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 func tcpEnds(ends []measure.TCPEnd) []v1alpha1.TCPEnd {
 	var out []v1alpha1.TCPEnd
 	for _, e := range ends {
-		out = append(out, v1alpha1.TCPEnd{Name: e.Name, Tool: truncate(e.Tool, 40), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads})
+		out = append(out, v1alpha1.TCPEnd{Name: e.Name, Tool: excerpt.Text(e.Tool, maxToolBytes), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads})
 	}
 	return out
 }
@@ -161,10 +163,10 @@ func combineTCP(group []measure.TCPDirectionOutcome) v1alpha1.TCPDirectionResult
 	latest := group[len(group)-1]
 	out := v1alpha1.TCPDirectionResult{
 		Direction:                  string(latest.Direction),
-		GoodputBitsPerSecond:       int64(math.Floor(mean(goodput))),
-		SentBitsPerSecond:          int64(math.Floor(mean(values(group, measure.TCPDirectionOutcome.SentBitsPerSecond)))),
+		GoodputBitsPerSecond:       int64(math.Floor(statistics.Mean(goodput))),
+		SentBitsPerSecond:          int64(math.Floor(statistics.Mean(values(group, measure.TCPDirectionOutcome.SentBitsPerSecond)))),
 		Retransmits:                meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.Retransmits }),
-		EfficiencyPartsPerMillion:  int64(math.Floor(mean(values(group, tcpEfficiency)))),
+		EfficiencyPartsPerMillion:  int64(math.Floor(statistics.Mean(values(group, tcpEfficiency)))),
 		RoundTripTime:              roundTripTime(group),
 		SenderCPUPartsPerMillion:   meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.SenderCPUPartsPerMillion }),
 		ReceiverCPUPartsPerMillion: meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.ReceiverCPUPartsPerMillion }),

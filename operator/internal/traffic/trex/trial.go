@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -50,7 +51,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 	if d.closed {
 		return measure.Outcome{}, &measure.Failure{
-			Reason: ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
+			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
 		}
 	}
 	if err := d.config.checkTrial(trial, d.largestFrameBytes); err != nil {
