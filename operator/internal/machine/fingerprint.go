@@ -173,15 +173,18 @@ func mitigations(root fs.FS) map[string]string {
 	return found
 }
 
-func hugepages(root fs.FS) map[string]int {
+func hugepages(root fs.FS) map[int]int {
 	const folder = "sys/kernel/mm/hugepages"
 	entries, err := fs.ReadDir(root, folder)
 	if err != nil {
 		return nil
 	}
-	found := map[string]int{}
+	found := map[int]int{}
 	for _, entry := range entries {
-		size := strings.TrimSuffix(strings.TrimPrefix(entry.Name(), "hugepages-"), "kB")
+		size, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(entry.Name(), "hugepages-"), "kB"))
+		if err != nil {
+			continue
+		}
 		count, err := strconv.Atoi(readLine(root, path.Join(folder, entry.Name(), "nr_hugepages")))
 		if err == nil && count > 0 {
 			found[size] = count

@@ -156,11 +156,11 @@ func TestDomain(t *testing.T) {
 			{Model: "vfio-pci", HostAddress: "0000:3b:02.1"},
 		},
 		Threads: []measure.DomainThreads{
-			{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []string{"FIFO 1"}},
-			{Class: measure.ThreadEmulator, Count: 2, CPUs: []string{"0"}, Scheduling: []string{"Other"}},
-			{Class: measure.ThreadIO, Count: 1, CPUs: []string{"0"}, Scheduling: []string{"Other"}},
-			{Class: measure.ThreadVhost, Count: 2, CPUs: []string{"0-1"}, Scheduling: []string{"Other"}},
-			{Class: measure.ThreadOther, Count: 1, CPUs: []string{"0-1"}, Scheduling: []string{"Other"}},
+			{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []measure.ThreadScheduling{{Policy: "FIFO", Priority: 1}}},
+			{Class: measure.ThreadEmulator, Count: 2, CPUs: []string{"0"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
+			{Class: measure.ThreadIO, Count: 1, CPUs: []string{"0"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
+			{Class: measure.ThreadVhost, Count: 2, CPUs: []string{"0-1"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
+			{Class: measure.ThreadOther, Count: 1, CPUs: []string{"0-1"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
 		},
 	}}
 	if diff := cmp.Diff(want, got.Domains); diff != "" || len(got.Problems) > 0 {

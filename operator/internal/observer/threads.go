@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -130,40 +131,32 @@ func placement(root fs.FS, threads []thread) []measure.DomainThreads {
 			if cpus := statusLine(root, t.folder, "Cpus_allowed_list"); cpus != "" && !slices.Contains(sum.CPUs, cpus) {
 				sum.CPUs = append(sum.CPUs, cpus)
 			}
-			if policy := t.scheduling(); policy != "" && !slices.Contains(sum.Scheduling, policy) {
+			if policy, known := t.scheduling(); known && !slices.Contains(sum.Scheduling, policy) {
 				sum.Scheduling = append(sum.Scheduling, policy)
 			}
 		}
 		if sum.Count > 0 {
 			slices.Sort(sum.CPUs)
-			slices.Sort(sum.Scheduling)
+			slices.SortFunc(sum.Scheduling, func(a, b measure.ThreadScheduling) int {
+				return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Priority, b.Priority))
+			})
 			out = append(out, sum)
 		}
 	}
 	return out
 }
 
-// scheduling is the policy by its name in sched(7), with the priority of
-// real-time ones.
-func (s stat) scheduling() string {
-	if !s.hasPolicy {
-		return ""
+// policies are the names of the kernel's scheduling policies in sched(7).
+var policies = map[int]string{0: "Other", 1: "FIFO", 2: "RoundRobin", 3: "Batch", 5: "Idle", 6: "Deadline"}
+
+// scheduling returns the thread's policy, with the priority of a real-time one;
+// false where the kernel does not say.
+func (s stat) scheduling() (measure.ThreadScheduling, bool) {
+	name, named := policies[s.policy]
+	if !named {
+		name = strconv.Itoa(s.policy)
 	}
-	switch s.policy {
-	case 0:
-		return "Other"
-	case 1:
-		return fmt.Sprintf("FIFO %d", s.priority)
-	case 2:
-		return fmt.Sprintf("RoundRobin %d", s.priority)
-	case 3:
-		return "Batch"
-	case 5:
-		return "Idle"
-	case 6:
-		return "Deadline"
-	}
-	return fmt.Sprintf("policy %d", s.policy)
+	return measure.ThreadScheduling{Policy: name, Priority: s.priority}, s.hasPolicy
 }
 
 // statusLine is a field of /proc/<process>/status, or "".

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
 )
@@ -101,7 +100,7 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 			result.CPU = &used
 		}
 		out.Loads = append(out.Loads, result)
-		out.Tool = excerpt.Text(group[len(group)-1].Tool, maxToolBytes)
+		out.Program = programOf(group[len(group)-1].Program)
 	}
 	if len(out.Loads) == 0 {
 		return nil

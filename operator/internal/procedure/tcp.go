@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -151,9 +150,24 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 func tcpEnds(ends []measure.TCPEnd) []v1alpha1.TCPEnd {
 	var out []v1alpha1.TCPEnd
 	for _, e := range ends {
-		out = append(out, v1alpha1.TCPEnd{Name: e.Name, Tool: excerpt.Text(e.Tool, maxToolBytes), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads})
+		end := v1alpha1.TCPEnd{Name: e.Name, Program: programOf(e.Program), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads}
+		if e.Program.Name == measure.ProgramIperf3 {
+			end.Threading = v1alpha1.ThreadingSingle
+			if e.ThreadPerConnection {
+				end.Threading = v1alpha1.ThreadingPerConnection
+			}
+		}
+		out = append(out, end)
 	}
 	return out
+}
+
+// programOf returns nil for a tool that an end did not name.
+func programOf(t measure.Program) *v1alpha1.Program {
+	if t.Name == "" {
+		return nil
+	}
+	return &v1alpha1.Program{Name: v1alpha1.ProgramName(t.Name), Version: excerpt.Text(t.Version, maxVersionBytes)}
 }
 
 // combineTCP makes one result of the repeats of a direction, the latest last.
@@ -210,24 +224,19 @@ func roundTripTime(group []measure.TCPDirectionOutcome) *v1alpha1.TCPRoundTripTi
 	return out
 }
 
-// threads is how many of the connections the ends' iperf3 serves at once: it has
-// one thread before 3.16, and from then on one for each connection.
+// threads returns how many of the connections the ends' iperf3 serves at once.
 func threads(ends []v1alpha1.TCPEnd, streams int) int {
 	for _, end := range ends {
-		var major, minor int
-		if n, _ := fmt.Sscanf(end.Tool, "iperf %d.%d", &major, &minor); n < 2 || major < 3 || major == 3 && minor < 16 {
+		if end.Threading != v1alpha1.ThreadingPerConnection {
 			return 1
 		}
 	}
 	return streams
 }
 
-// toolTRex is how the name of a generator with a TCP of its own begins.
-const toolTRex = "TRex "
-
-// madeByTRex says that the generator was at both ends.
+// madeByTRex reports whether the generator was both ends.
 func madeByTRex(ends []v1alpha1.TCPEnd) bool {
-	return len(ends) > 0 && strings.HasPrefix(ends[0].Tool, toolTRex)
+	return len(ends) > 0 && ends[0].Program != nil && ends[0].Program.Name == v1alpha1.ProgramTRex
 }
 
 // warnTCP names what bounds the figures beside the device.

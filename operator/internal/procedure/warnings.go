@@ -17,9 +17,9 @@ const (
 	maxWarningBytes = 512
 	// maxDetailBytes keeps a reason inside a sentence that is bounded itself.
 	maxDetailBytes = 300
-	// maxStageBytes and maxToolBytes are the API's bounds of a stage and of a tool's name.
-	maxStageBytes = 200
-	maxToolBytes  = 40
+	// maxStageBytes and maxVersionBytes are the API's bounds of a stage and of a tool's version.
+	maxStageBytes   = 200
+	maxVersionBytes = 32
 	// leastTrial is what RFC 2544 section 24 asks of a trial.
 	leastTrial = time.Minute
 )

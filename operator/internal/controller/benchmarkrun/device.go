@@ -1,10 +1,8 @@
 package benchmarkrun
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -54,20 +52,19 @@ func fingerprintOf(f *measure.Fingerprint) *v1alpha1.Fingerprint {
 		out.Hypervisor = "Present"
 	}
 	for _, name := range first(slices.Sorted(maps.Keys(f.Mitigations)), maxLines) {
-		out.Mitigations = append(out.Mitigations, excerpt.Line(name, maxTextBytes)+": "+excerpt.Line(f.Mitigations[name], maxTextBytes))
+		out.Vulnerabilities = append(out.Vulnerabilities, v1alpha1.Vulnerability{
+			Name: excerpt.Line(name, maxTextBytes), State: excerpt.Line(f.Mitigations[name], maxTextBytes),
+		})
 	}
 	for _, size := range first(slices.Sorted(maps.Keys(f.Hugepages)), maxFallbacks) {
-		out.Hugepages = append(out.Hugepages, excerpt.Line(fmt.Sprintf("%s: %d", size, f.Hugepages[size]), 64))
+		out.HugepagePools = append(out.HugepagePools, v1alpha1.HugepagePool{SizeKibibytes: int64(size), Pages: int64(f.Hugepages[size])})
 	}
 	for _, port := range first(f.Ports, maxPorts) {
-		text := port.Interface + ": " + port.Driver
-		if port.Firmware != "" {
-			text += ", firmware " + port.Firmware
-		}
-		if port.Bus != "" {
-			text += ", at " + port.Bus
-		}
-		out.Ports = append(out.Ports, excerpt.Line(text, maxMessageBytes))
+		out.Interfaces = append(out.Interfaces, v1alpha1.NetworkInterface{
+			Name: excerpt.Line(port.Interface, maxKeywordBytes), Driver: excerpt.Line(port.Driver, maxKeywordBytes),
+			FirmwareVersion: excerpt.Line(port.Firmware, maxKeywordBytes), BusAddress: excerpt.Line(port.Bus, maxKeywordBytes),
+			SpeedMegabitsPerSecond: port.SpeedMegabitsPerSecond, Queues: int32(port.Queues),
+		})
 	}
 	return out
 }
@@ -79,33 +76,29 @@ func domainOf(function string, d measure.Domain) v1alpha1.DomainReport {
 		HugepageKibibytes: d.HugepageKibibytes, Problems: excerpt.Lines(d.Problems, maxProblems, maxMessageBytes),
 	}
 	for _, nic := range first(d.NICs, maxNICs) {
-		out.NICs = append(out.NICs, excerpt.Line(nicLine(nic), maxMessageBytes))
+		out.Interfaces = append(out.Interfaces, domainInterfaceOf(nic))
 	}
 	for _, t := range first(d.Threads, maxProblems) {
-		line := fmt.Sprintf("%d %s", t.Count, t.Class)
-		if len(t.CPUs) > 0 {
-			line += " on CPUs " + strings.Join(t.CPUs, ", ")
+		threads := v1alpha1.ThreadGroup{Class: t.Class, Count: int32(t.Count), CPUs: excerpt.Lines(t.CPUs, maxLines, maxTextBytes)}
+		for _, s := range first(t.Scheduling, maxProblems) {
+			threads.Scheduling = append(threads.Scheduling, v1alpha1.ThreadScheduling{Policy: excerpt.Line(s.Policy, maxKeywordBytes), Priority: int32(s.Priority)})
 		}
-		if len(t.Scheduling) > 0 {
-			line += ", scheduled " + strings.Join(t.Scheduling, ", ")
-		}
-		out.Threads = append(out.Threads, excerpt.Line(line, maxMessageBytes))
+		out.ThreadGroups = append(out.ThreadGroups, threads)
 	}
 	return out
 }
 
-func nicLine(nic measure.DomainNIC) string {
-	line := strings.TrimSpace(nic.Model + " " + nic.MAC)
+// domainInterfaceOf leaves out of a device that is passed through what only QEMU's own have.
+func domainInterfaceOf(nic measure.DomainNIC) v1alpha1.DomainInterface {
+	out := v1alpha1.DomainInterface{
+		Model: excerpt.Line(nic.Model, maxNameBytes), MACAddress: excerpt.Line(nic.MAC, maxMACBytes), HostAddress: excerpt.Line(nic.HostAddress, maxNameBytes),
+	}
 	if nic.HostAddress != "" {
-		return line + ", passed through from " + nic.HostAddress
+		return out
 	}
-	with := "without vhost"
+	out.Backend, out.Queues, out.Vhost = excerpt.Line(nic.Backend, maxNameBytes), int32(nic.Queues), "Disabled"
 	if nic.Vhost {
-		with = "with vhost"
+		out.Vhost = "Enabled"
 	}
-	queues := "1 queue"
-	if nic.Queues != 1 {
-		queues = fmt.Sprintf("%d queues", nic.Queues)
-	}
-	return fmt.Sprintf("%s, %s %s, %s", line, nic.Backend, with, queues)
+	return out
 }

@@ -111,7 +111,7 @@ func open(ctx context.Context, config Config, dial func(context.Context) (caller
 
 // Description names the tool.
 func (d *Driver) Description() measure.Description {
-	return measure.Description{Driver: d.session.tool}
+	return measure.Description{Driver: measure.ProgramTRex + " " + d.session.version}
 }
 
 // NotifySent implements measure.Notifier. A trial that failed does not call.
@@ -265,7 +265,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
-	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Tool: d.session.tool}, {Name: measure.EndEast, Tool: d.session.tool}}}
+	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Program: d.session.tool()}, {Name: measure.EndEast, Program: d.session.tool()}}}
 	for i, direction := range t.Directions {
 		found := tcpDirection(direction, looks[i], cpu, *t)
 		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
@@ -392,7 +392,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
 	}
 	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
-	out.Tool, out.GeneratorCPUPartsPerMillion = d.session.tool, int64(busy.CPU*10_000)
+	out.Program, out.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.CPU*10_000)
 	return measure.Outcome{
 		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
 		Connections: &out, Doubts: doubtsOf(before, after, over),

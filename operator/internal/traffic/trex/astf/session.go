@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/clock"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -32,8 +33,8 @@ type session struct {
 	client caller
 	// names are the counters' by their numbers.
 	names map[string]string
-	// tool is the server's name and version.
-	tool string
+	// version of the server.
+	version string
 }
 
 type onProfile struct {
@@ -54,7 +55,7 @@ func (s *session) begin(ctx context.Context) error {
 	if version.Mode != "ASTF" {
 		return fmt.Errorf("the server is in mode %q and not in ASTF", version.Mode)
 	}
-	s.tool = "TRex " + version.Version
+	s.version = version.Version
 	d, err := s.describe(ctx)
 	if err != nil {
 		return err
@@ -290,4 +291,8 @@ func (s *session) global(ctx context.Context) (globalCounters, error) {
 	var g globalCounters
 	err := s.client.Call(ctx, "get_global_stats", nil, &g)
 	return g, err
+}
+
+func (s *session) tool() measure.Program {
+	return measure.Program{Name: measure.ProgramTRex, Version: s.version}
 }
