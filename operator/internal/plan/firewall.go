@@ -16,7 +16,7 @@ const bytesPerRule = 2 << 10
 // firewallOf is what function Firewall filters; nil for any other. Absent
 // settings are the API's defaults, which the API server fills in only where the
 // object is there.
-func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.BenchmarkRunSpec) *vnf.Firewall {
+func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf.Firewall {
 	if function.Function != v1alpha1.FunctionFirewall {
 		return nil
 	}

@@ -57,7 +57,7 @@ func gatewayOf(function v1alpha1.NetworkFunction) v1alpha1.EncryptionGateway {
 // packet needs, where the run does not name one: so a frame that fits the
 // testbed's ports passes the tunnel in one piece.
 func widenTunnels(in Input, segments []Segment) {
-	chain := in.Run.Spec.Chain
+	chain := in.Run.Spec.Experiment.Chain
 	for i := range chain {
 		if !hasTunnel(chain, i) {
 			continue
@@ -81,25 +81,25 @@ func tunnelMTU(segment Segment, protocol v1alpha1.EncryptionProtocol) int {
 
 // checkTunnels wants every frame to pass in one piece, and IPv6 to pass at all.
 func checkTunnels(in Input, segments []Segment) error {
-	chain := in.Run.Spec.Chain
+	chain := in.Run.Spec.Experiment.Chain
 	for i := range chain {
 		if !hasTunnel(chain, i) {
 			continue
 		}
 		protocol := gatewayOf(chain[i]).Protocol
 		mtu, overhead := tunnelMTU(segments[i], protocol), vnf.TunnelOverheadBytes(string(protocol))
-		fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.chain", chain[i-1].Name, chain[i].Name)
+		fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.experiment.chain", chain[i-1].Name, chain[i].Name)
 		if mtu < minimumMTUBytes {
 			return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minimumMTUBytes+overhead),
 				"between the gateways %q and %q packets of %d bytes fit into %s, but IPv6 asks every link for %d bytes (RFC 8200 section 5)",
 				chain[i-1].Name, chain[i].Name, mtu, protocol, minimumMTUBytes)
 		}
-		for _, size := range frameSizes(in.Run.Spec.Traffic) {
+		for _, size := range frameSizes(in.Run.Spec.Experiment.Traffic) {
 			if size <= mtu+headerBytes {
 				continue
 			}
 			return fail(v1alpha1.ReasonFrameTooLarge,
-				fmt.Sprintf("lower the size in the run's spec.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
+				fmt.Sprintf("lower the size in the run's spec.experiment.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
 				"frames of %d bytes do not fit the %s tunnel between %q and %q, which adds up to %d bytes to a packet: frames of at most %d bytes pass",
 				size, protocol, chain[i-1].Name, chain[i].Name, overhead, mtu+headerBytes)
 		}
@@ -124,7 +124,7 @@ func frameSizes(traffic v1alpha1.Traffic) []int {
 // tunnelOf is a gateway's end of its tunnel; nil for any other function. Keys
 // are files that the plan only names.
 func tunnelOf(in Input, index int, segments []Segment) *vnf.Gateway {
-	chain := in.Run.Spec.Chain
+	chain := in.Run.Spec.Experiment.Chain
 	if !isGateway(chain[index]) {
 		return nil
 	}

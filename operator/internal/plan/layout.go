@@ -12,7 +12,7 @@ import (
 // layOut joins the machines: the generator's western port, the functions, the
 // generator's eastern port.
 func layOut(in Input) (segments []Segment, calibration *Segment) {
-	last := len(in.Run.Spec.Chain)
+	last := len(in.Run.Spec.Experiment.Chain)
 	for i := range last + 1 {
 		segment := Segment{
 			Bridge: bridgeName(in.Testbed.UID, fmt.Sprint(i)),
@@ -44,7 +44,7 @@ func eastOf(in Input, i int) End {
 	if i == 0 {
 		return generatorEnd(in, InterfaceWest, placeGenerator, hostWest)
 	}
-	function := in.Run.Spec.Chain[i-1]
+	function := in.Run.Spec.Experiment.Chain[i-1]
 	return End{
 		Function:  function.Name,
 		Interface: InterfaceEast,
@@ -56,10 +56,10 @@ func eastOf(in Input, i int) End {
 // westOf is the port of machine i that looks west; behind the last function it
 // is the generator's.
 func westOf(in Input, i int) End {
-	if i > len(in.Run.Spec.Chain) {
+	if i > len(in.Run.Spec.Experiment.Chain) {
 		return generatorEnd(in, InterfaceEast, placeGenerator, hostEast)
 	}
-	function := in.Run.Spec.Chain[i-1]
+	function := in.Run.Spec.Experiment.Chain[i-1]
 	return End{
 		Function:  function.Name,
 		Interface: InterfaceWest,
@@ -114,13 +114,13 @@ func calibrationOf(in Input) *Segment {
 // run's family changes the frames, not the device. A bridging function has
 // neither: the machines beside it are on one network.
 func configure(in Input, index int, segments []Segment) vnf.Config {
-	chain := in.Run.Spec.Chain
+	chain := in.Run.Spec.Experiment.Chain
 	function := chain[index]
 	before, behind := segments[index], segments[index+1]
 	config := vnf.Config{
 		Function: string(function.Function),
 		Name:     function.Name,
-		Firewall: firewallOf(function, in.Run.Spec),
+		Firewall: firewallOf(function, in.Run.Spec.Experiment),
 		Gateway:  tunnelOf(in, index, segments),
 	}
 	if isBridging(function) {
