@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -54,7 +53,7 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	}
 	log = log.With("name", config.Name)
 	log.Info("starting", "function", config.Function, "configurationDigest", config.Digest(), "listen", listen)
-	meter, err := cpu.NewMeter(os.DirFS("/"), time.Now)
+	meter, err := cpu.NewMeter("/", time.Now)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	meter, err := cpu.NewGuestMeter(os.DirFS("/"), time.Now)
+	meter, err := cpu.NewGuestMeter("/", time.Now)
 	if err != nil {
 		return err
 	}

@@ -265,6 +265,6 @@ func (d *Driver) chooseCPUs() error {
 	}
 	d.cpus = slices.Clone(quietest(cpus, readInterrupts())[:threads])
 	d.description.Threads = threads
-	d.chooseScheduling(len(cpus), onlineCPUs())
+	d.chooseScheduling(len(cpus), len(readCPUs()))
 	return nil
 }
