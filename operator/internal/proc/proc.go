@@ -40,8 +40,8 @@ func ReadCPUs(fs procfs.FS) (total Times, online map[int]Times, err error) {
 	if err != nil {
 		return Times{}, nil, fmt.Errorf("reading processor times: %w", err)
 	}
-	if len(stat.CPU) == 0 {
-		return Times{}, nil, errors.New("reading processor times: /proc/stat has no processor")
+	if len(stat.CPU) == 0 || stat.CPUTotal == (procfs.CPUStat{}) {
+		return Times{}, nil, errors.New("reading processor times: /proc/stat has no CPU, or not their sum")
 	}
 	online = make(map[int]Times, len(stat.CPU))
 	for cpu, counted := range stat.CPU {

@@ -78,6 +78,7 @@ func TestReadCPUsErrors(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty":         "",
 		"only the sum":  "cpu 1 2 3 4 5 6 7 8 9 10\n",
+		"no sum":        "cpu0 1 2 3 4 5 6 7 8 9 10\n",
 		"not a number":  "cpu0 1 2 3 x 5 6 7 8 9 10\n",
 		"not a counter": "cpux 1 2 3 4 5 6 7 8 9 10\n",
 	} {

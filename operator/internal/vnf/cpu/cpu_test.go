@@ -140,7 +140,7 @@ func TestReadContainer(t *testing.T) {
 
 func TestMeter(t *testing.T) {
 	machine := newTree(t, map[string]string{
-		"proc/stat":              "cpu0 1 0 2 100 5 0 7 8 0 0\n",
+		"proc/stat":              "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 1 0 2 100 5 0 7 8 0 0\n",
 		"proc/self/cgroup":       "0::/\n",
 		"proc/self/mountinfo":    v2Mounts,
 		"sys/fs/cgroup/cpu.stat": v2Stat,
@@ -152,7 +152,7 @@ func TestMeter(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	// The idle time goes back, and a processor comes up.
-	machine.write("proc/stat", "cpu0 2 0 4 90 5 0 17 8 0 0\ncpu1 1 0 0 0 0 0 0 0 0 0\n")
+	machine.write("proc/stat", "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 2 0 4 90 5 0 17 8 0 0\ncpu1 1 0 0 0 0 0 0 0 0 0\n")
 	machine.write("sys/fs/cgroup/cpu.stat", "user_usec 1500\nsystem_usec 2000\n")
 	got, err := meter.Read()
 	if err != nil {
@@ -180,12 +180,12 @@ func TestMeter(t *testing.T) {
 
 // TestGuestMeter: in a guest nobody asks for a control group.
 func TestGuestMeter(t *testing.T) {
-	machine := newTree(t, map[string]string{"proc/stat": "cpu0 1 0 2 100 5 0 7 8 0 0\n"})
+	machine := newTree(t, map[string]string{"proc/stat": "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 1 0 2 100 5 0 7 8 0 0\n"})
 	meter, err := NewGuestMeter(machine.root, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine.write("proc/stat", "cpu0 1 0 2 100 5 0 9 8 0 0\n")
+	machine.write("proc/stat", "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 1 0 2 100 5 0 9 8 0 0\n")
 	got, err := meter.Read()
 	if err != nil {
 		t.Fatal(err)
