@@ -13,7 +13,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // forward opens a driver with the Forward stream over a device in user space.

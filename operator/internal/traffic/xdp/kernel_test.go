@@ -14,8 +14,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/contract"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/contract"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // needKernel fails where the kernel tests cannot run: skipping them has to be

@@ -19,7 +19,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 func TestCancelStopsARunningTrial(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // mixed is a trial of a mix of 8 sizes whose buffers shrink and grow.

@@ -13,8 +13,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // packetTrial is a trial of packets in fragments.

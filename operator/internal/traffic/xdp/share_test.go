@@ -6,7 +6,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // TestShareOfTheLoad has the reverse direction send a tenth, by one thread and
