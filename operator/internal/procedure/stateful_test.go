@@ -19,7 +19,7 @@ func trexRecord(index int, cpu int64, doubts ...measure.Doubt) measure.Record {
 	r := tcpRecord(index, 1, 0, 1_000_000_000)
 	r.Outcome.Doubts = doubts
 	for i := range r.Outcome.TCP.Ends {
-		r.Outcome.TCP.Ends[i].Tool = "TRex v3.08"
+		r.Outcome.TCP.Ends[i].Program = measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}
 	}
 	for i := range r.Outcome.TCP.Directions {
 		d := &r.Outcome.TCP.Directions[i]
@@ -50,7 +50,7 @@ func TestTCPByTRex(t *testing.T) {
 	}
 	want := map[string]string{
 		v1alpha1.WarningInvalidTrials:   "port west dropped 5 packets",
-		v1alpha1.WarningEndpointCeiling: "TRex's threads, which are both ends, were busy for 99 %",
+		v1alpha1.WarningEndpointCeiling: "the generator's threads, which are both ends, were busy for 99 %",
 	}
 	found := map[string]bool{}
 	for _, w := range figures.Warnings {

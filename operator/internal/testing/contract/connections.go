@@ -91,7 +91,7 @@ func (s suite) checkConnections(t *testing.T, trial measure.Trial, o measure.Out
 	if trial.Connections.ConcurrentConnections == 0 && (c.ForwardBytes <= 0 || c.ReverseBytes <= 0) {
 		t.Errorf("%d bytes of requests and %d of responses arrived", c.ForwardBytes, c.ReverseBytes)
 	}
-	if c.GeneratorCPUPartsPerMillion < 0 || c.GeneratorCPUPartsPerMillion > 1_000_000 || c.Tool == "" {
-		t.Errorf("made by %q with %d ppm of the CPUs", c.Tool, c.GeneratorCPUPartsPerMillion)
+	if c.GeneratorCPUPartsPerMillion < 0 || c.GeneratorCPUPartsPerMillion > 1_000_000 || c.Program.Name == "" {
+		t.Errorf("made by %q with %d ppm of the CPUs", c.Program.Name, c.GeneratorCPUPartsPerMillion)
 	}
 }

@@ -86,7 +86,7 @@ func (s suite) checkTCP(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	var ends []string
 	for _, end := range o.TCP.Ends {
 		ends = append(ends, end.Name)
-		if end.Tool == "" {
+		if end.Program.Name == "" || end.Program.Version == "" {
 			t.Errorf("the %s end does not say what makes its connections", end.Name)
 		}
 	}
