@@ -4,7 +4,6 @@ import (
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,21 +14,6 @@ import (
 )
 
 const containerEndpoint = "endpoint"
-
-// Endpoint is the objects of one end of the TCP connections.
-type Endpoint struct {
-	ConfigMap *corev1.ConfigMap
-	Pod       *corev1.Pod
-}
-
-// Endpoints are west and east, none where TCP is not measured.
-func Endpoints(p *plan.Plan) []Endpoint {
-	var ends []Endpoint
-	for _, end := range p.Endpoints {
-		ends = append(ends, Endpoint{ConfigMap: endpointConfigMap(p, end), Pod: endpointPod(p, end)})
-	}
-	return ends
-}
 
 func endpointConfigMap(p *plan.Plan, end plan.Endpoint) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
@@ -116,24 +100,4 @@ func endpointNetworks(p *plan.Plan) []*unstructured.Unstructured {
 		}
 	}
 	return networks
-}
-
-// agents is the port of the ends' agents.
-func agents() []networkingv1.NetworkPolicyPort {
-	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(endpoint.AgentPort))}}
-}
-
-// endpointsEgress lets the measurer reach the ends' agents.
-func endpointsEgress(p *plan.Plan) []networkingv1.NetworkPolicyEgressRule {
-	if len(p.Endpoints) == 0 {
-		return nil
-	}
-	return []networkingv1.NetworkPolicyEgressRule{{To: podsOf(p, ComponentEndpoint), Ports: agents()}}
-}
-
-// endpointsPolicy lets the measurer in, and nobody else.
-func endpointsPolicy(p *plan.Plan) *networkingv1.NetworkPolicy {
-	closed := policy(p, p.Names().EndpointsPolicy, ComponentEndpoint, nil, nil)
-	closed.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{From: podsOf(p, ComponentMeasurer), Ports: agents()}}
-	return closed
 }

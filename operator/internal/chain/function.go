@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/vnf"
@@ -17,45 +16,6 @@ const (
 	portHTTP          = 8080
 	functionGrace     = 5
 )
-
-// Function is the objects of one function of the chain: a pod with its
-// configuration, or a virtual machine with its own.
-type Function struct {
-	ConfigMap *corev1.ConfigMap
-	Pod       *corev1.Pod
-	// Machine and Secret are there in place of the others with runtime
-	// VirtualMachine. The Secret of a function Custom is Seed's to make.
-	Secret  *corev1.Secret
-	Machine *kubevirtv1.VirtualMachineInstance
-}
-
-// Objects are the function's, what the others need first.
-func (f Function) Objects() []Object {
-	if f.Machine != nil && f.Secret == nil {
-		return []Object{f.Machine}
-	}
-	if f.Machine != nil {
-		return []Object{f.Secret, f.Machine}
-	}
-	return []Object{f.ConfigMap, f.Pod}
-}
-
-// Functions are the chain's, west to east.
-func Functions(p *plan.Plan) []Function {
-	functions := make([]Function, 0, len(p.Functions))
-	for _, function := range p.Functions {
-		if function.IsCustom() {
-			functions = append(functions, Function{Machine: customMachine(p, function)})
-			continue
-		}
-		if function.IsMachine() {
-			functions = append(functions, Function{Secret: machineSecret(p, function), Machine: machine(p, function)})
-			continue
-		}
-		functions = append(functions, Function{ConfigMap: functionConfigMap(p, function), Pod: functionPod(p, function)})
-	}
-	return functions
-}
 
 func functionConfigMap(p *plan.Plan, function plan.Function) *corev1.ConfigMap {
 	return &corev1.ConfigMap{

@@ -2,7 +2,6 @@ package chain
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,34 +22,6 @@ const (
 
 	volumeScratch = "scratch"
 )
-
-// Neighbor is the one object of a neighbour: a pod or a virtual machine.
-type Neighbor struct {
-	Pod     *corev1.Pod
-	Machine *kubevirtv1.VirtualMachineInstance
-}
-
-// Object is the one that there is.
-func (n Neighbor) Object() Object {
-	if n.Machine != nil {
-		return n.Machine
-	}
-	return n.Pod
-}
-
-// Neighbors load the device's node, in the run's order. They live as long as the
-// chain, and load only while the measurer tells them to.
-func Neighbors(p *plan.Plan) []Neighbor {
-	var neighbors []Neighbor
-	for _, n := range p.Neighbors {
-		if n.IsMachine() {
-			neighbors = append(neighbors, Neighbor{Machine: neighborMachine(p, n)})
-			continue
-		}
-		neighbors = append(neighbors, Neighbor{Pod: neighborPod(p, n)})
-	}
-	return neighbors
-}
 
 // neighborMachine boots the neighbours' guest, with which the measurer speaks as
 // with a pod. What it is told by its disk is no secret: who it is, and what its
@@ -161,14 +132,4 @@ func neighborNetworks(p *plan.Plan) []*unstructured.Unstructured {
 		}
 	}
 	return networks
-}
-
-// neighborsEgress lets the measurer reach the neighbours' agents.
-func neighborsEgress(p *plan.Plan) networkingv1.NetworkPolicyEgressRule {
-	return networkingv1.NetworkPolicyEgressRule{To: podsOf(p, ComponentNeighbor), Ports: tcp(neighbor.Port)}
-}
-
-// neighborsPolicy lets the measurer in, and nobody else.
-func neighborsPolicy(p *plan.Plan) *networkingv1.NetworkPolicy {
-	return policy(p, p.Names().NeighborsPolicy, ComponentNeighbor, nil, fromMeasurer(p, neighbor.Port))
 }

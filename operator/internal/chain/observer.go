@@ -22,12 +22,9 @@ const (
 	PortStatus = portHTTP
 )
 
-// Observer is the pod that tells what the device's node did, or nil where the
-// testbed has none. It lives as long as the chain.
-func Observer(p *plan.Plan) *corev1.Pod {
-	if p.Observer == nil {
-		return nil
-	}
+// observerPod renders the pod that reports what the device's node did. It lives
+// as long as the chain.
+func observerPod(p *plan.Plan) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metadata(p, p.Names().Observer, ComponentObserver),

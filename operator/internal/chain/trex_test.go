@@ -141,7 +141,7 @@ func TestNobodyReachesTheTrafficPod(t *testing.T) {
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
 		p := mustMake(t, in)
 		found := false
-		for _, policy := range chain.NetworkPolicies(p) {
+		for _, policy := range policiesOf(p) {
 			if policy.Name != p.Names().MeasurerPolicy {
 				continue
 			}

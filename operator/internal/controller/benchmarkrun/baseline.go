@@ -36,8 +36,8 @@ func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// baselineTrouble is why the run cannot be compared with its baseline, or "".
-func (s *scope) baselineTrouble() string {
+// baselineProblem is why the run cannot be compared with its baseline, or "".
+func (s *scope) baselineProblem() string {
 	if !s.wantsBaseline() {
 		return ""
 	}
@@ -49,7 +49,7 @@ func (s *scope) baselineTrouble() string {
 func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 	report := s.run.Status.Baseline.DeepCopy()
 	if report == nil {
-		if s.baseline == nil || s.baselineTrouble() != "" {
+		if s.baseline == nil || s.baselineProblem() != "" {
 			return nil
 		}
 		report = &v1alpha1.BaselineReport{Run: s.baseline.Name, UID: string(s.baseline.UID), Figures: regression.Figures(s.baseline)}

@@ -15,26 +15,26 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// imagePullPatience is how long pulls of an image may fail before the run
+// imagePullTimeout is how long pulls of an image may fail before the run
 // gives up: long enough for a registry's hiccup, short enough for a typing
 // error not to hold the testbed.
-const imagePullPatience = 30 * time.Second
+const imagePullTimeout = 30 * time.Second
 
-// causePatience is how long a function that is no longer ready may take to end
+// causeTimeout is how long a function that is no longer ready may take to end
 // and say why: its pod's status often tells first that it is not ready. One that
 // is ready again by then has lost nothing.
-const causePatience = 3 * time.Second
+const causeTimeout = 3 * time.Second
 
 // trouble is why a pod has not started or is not ready.
-type trouble struct {
+type problem struct {
 	reason  string
 	message string
-	// at is when the run gives up; the zero time means at once.
-	at time.Time
+	// deadline is when the run gives up; the zero time means at once.
+	deadline time.Time
 }
 
 // over says that the time to wait is over.
-func (t *trouble) over(now time.Time) bool { return !now.Before(t.at) }
+func (t *problem) expired(now time.Time) bool { return !now.Before(t.deadline) }
 
 // never are the waiting reasons that no waiting mends.
 var never = map[string]string{
@@ -45,42 +45,42 @@ var never = map[string]string{
 // diagnoseStart says why a pod is not ready yet, or nil when it is. bound is
 // how long it may take from its creation. notReady is the reason when its
 // containers run and it still is not ready.
-func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *trouble {
-	if t := leavingTrouble("pod", pod, bound); t != nil {
+func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *problem {
+	if t := leavingProblem("pod", pod, bound); t != nil {
 		return t
 	}
 	if podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue {
 		return nil
 	}
 	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
-		return &trouble{reason: notReady, message: sentence("pod %q: %s: %s", pod.Name, pod.Status.Reason, pod.Status.Message)}
+		return &problem{reason: notReady, message: sentence("pod %q: %s: %s", pod.Name, pod.Status.Reason, pod.Status.Message)}
 	}
 	at := pod.CreationTimestamp.Add(bound)
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
-		return &trouble{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}
+		return &problem{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}
 	}
 	if t := diagnoseImage(pod, at); t != nil {
 		return t
 	}
 	if cause := brokenContainer(pod); cause != "" {
-		return &trouble{notReady, sentence("pod %q: %s", pod.Name, cause), at}
+		return &problem{notReady, sentence("pod %q: %s", pod.Name, cause), at}
 	}
 	if waiting := waitingContainer(pod); waiting != "" || pod.Status.Phase != corev1.PodRunning {
-		return &trouble{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waiting, "its containers are not created yet")), at}
+		return &problem{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waiting, "its containers are not created yet")), at}
 	}
 	ready := podCondition(pod, corev1.PodReady)
-	return &trouble{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+	return &problem{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 }
 
-// leavingTrouble is that of an object which is being deleted, nil for any other. It
+// leavingProblem is that of an object which is being deleted, nil for any other. It
 // is what a run that was suspended and resumed finds: the next one of its name can
 // be made when it is gone, and how it ends is no word about that one.
-func leavingTrouble(what string, object metav1.Object, bound time.Duration) *trouble {
+func leavingProblem(what string, object metav1.Object, bound time.Duration) *problem {
 	since := object.GetDeletionTimestamp()
 	if since.IsZero() {
 		return nil
 	}
-	return &trouble{v1alpha1.ReasonPodStuck, sentence("%s %q of before is still being deleted", what, object.GetName()), since.Add(bound)}
+	return &problem{v1alpha1.ReasonPodStuck, sentence("%s %q of before is still being deleted", what, object.GetName()), since.Add(bound)}
 }
 
 // started says that the pod's containers have run.
@@ -90,14 +90,14 @@ func started(pod *corev1.Pod) bool {
 	})
 }
 
-func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
+func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 	for _, c := range containers(pod) {
 		w := c.State.Waiting
 		if w == nil {
 			continue
 		}
 		if remedy, found := never[w.Reason]; found {
-			return &trouble{reason: v1alpha1.ReasonImageUnavailable,
+			return &problem{reason: v1alpha1.ReasonImageUnavailable,
 				message: sentence("pod %q: image %q: %s: %s; %s", pod.Name, c.Image, w.Reason, w.Message, remedy)}
 		}
 		if w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff" {
@@ -105,28 +105,23 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
 			if scheduled := podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time; scheduled.After(since) {
 				since = scheduled
 			}
-			at := since.Add(imagePullPatience)
+			at := since.Add(imagePullTimeout)
 			if bound.Before(at) {
 				at = bound
 			}
 			// The two reasons alternate with every attempt: naming neither keeps the sentence steady.
-			return &trouble{v1alpha1.ReasonImageUnavailable,
+			return &problem{v1alpha1.ReasonImageUnavailable,
 				sentence("pod %q: image %q cannot be pulled; correct its name, or give the pod a pull secret", pod.Name, c.Image), at}
 		}
 	}
 	return nil
 }
 
-// diagnoseReady says why a function that was ready no longer forwards, or nil.
-func diagnoseReady(name string, pod *corev1.Pod) *trouble {
-	return diagnoseLost(fmt.Sprintf("function %q", name), v1alpha1.ReasonChainFailed, pod)
-}
-
 // diagnoseLost says why a pod that was ready is not any more, or nil; the reason
 // is that of what it is to the run.
-func diagnoseLost(what, reason string, pod *corev1.Pod) *trouble {
-	broken := func(format string, args ...any) *trouble {
-		return &trouble{reason: reason, message: sentence("%s"+format, append([]any{what}, args...)...)}
+func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
+	broken := func(format string, args ...any) *problem {
+		return &problem{reason: reason, message: sentence("%s"+format, append([]any{what}, args...)...)}
 	}
 	switch {
 	case pod == nil:
@@ -144,7 +139,7 @@ func diagnoseLost(what, reason string, pod *corev1.Pod) *trouble {
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
 		t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
-		t.at = ready.LastTransitionTime.Add(causePatience)
+		t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 		return t
 	}
 	return nil

@@ -24,8 +24,8 @@ func chainPods(s *scope) []string {
 	for _, f := range s.run.Spec.Experiment.Chain {
 		names = append(names, s.names.Function(f.Name))
 	}
-	for _, end := range s.endpoints() {
-		names = append(names, s.names.Endpoint(end))
+	if s.run.Spec.Experiment.Measurements.TCP != nil && s.plan.Instructions.Stateful == nil {
+		names = append(names, s.names.Endpoint(measure.EndWest), s.names.Endpoint(measure.EndEast))
 	}
 	return names
 }
@@ -88,30 +88,32 @@ func TestDecideWithEnds(t *testing.T) {
 	}
 }
 
-func TestWhereEndpoints(t *testing.T) {
+func TestEndpointAddresses(t *testing.T) {
 	s := newScope(launched, tcpAsked, chainPodsReady)
-	got, err := s.whereEndpoints()
+	got, err := s.endpointAddresses()
 	if diff := cmp.Diff(`{"west":"10.0.0.3:8080","east":"10.0.0.4:8080"}`, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if got, err := newScope(launched).whereEndpoints(); got != "" || err != nil {
+	if got, err := newScope(launched).endpointAddresses(); got != "" || err != nil {
 		t.Errorf("without TCP: %q, %v", got, err)
 	}
 	for name, change := range map[string]with{
 		"no pod": without("west"), "no address": changeEnd("east", func(p *corev1.Pod) { p.Status.PodIP = "" }),
 	} {
-		if _, err := newScope(launched, tcpAsked, chainPodsReady, change).whereEndpoints(); err == nil {
+		if _, err := newScope(launched, tcpAsked, chainPodsReady, change).endpointAddresses(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// What the ends needed goes with the rest, also where the plan was never stored.
-func TestEndpointLeftovers(t *testing.T) {
+// What the ends needed is deleted with the rest, also where the plan was never stored.
+func TestEndpointCleanup(t *testing.T) {
 	names := func(s *scope) map[string]bool {
 		found := map[string]bool{}
-		for _, object := range leftovers(s) {
-			found[object.GetName()] = true
+		for _, w := range s.workloads() {
+			for _, object := range w.Needs {
+				found[object.GetName()] = true
+			}
 		}
 		return found
 	}

@@ -21,7 +21,7 @@ func eventsBetween(before, after *v1alpha1.BenchmarkRunStatus) []event {
 		v1alpha1.ConditionMeasured, v1alpha1.ConditionSucceeded,
 	} {
 		was, is := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
-		if is == nil || !worthTelling(kind, was, is) {
+		if is == nil || !shouldEmit(kind, was, is) {
 			continue
 		}
 		level := corev1.EventTypeNormal
@@ -43,7 +43,7 @@ var waitsForUser = map[string]bool{
 	v1alpha1.ReasonTestbedNotReady: true,
 }
 
-func worthTelling(kind string, was, is *metav1.Condition) bool {
+func shouldEmit(kind string, was, is *metav1.Condition) bool {
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return false
 	}

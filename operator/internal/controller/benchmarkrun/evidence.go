@@ -8,40 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/observer"
 )
-
-// observer is the run's observer's pod, or nil.
-func (s *scope) observer() *corev1.Pod {
-	for i := range s.functions {
-		if s.functions[i].Name == s.names.Observer {
-			return &s.functions[i]
-		}
-	}
-	return nil
-}
-
-// observerMissing says that the plan has an observer and there is no pod of it.
-func (s *scope) observerMissing() bool {
-	return s.plan.Observer != nil && s.observer() == nil
-}
-
-// observerTrouble is why the observer has not started, or nil. One that ends
-// later leaves evidence out and no figure, so that it is no trouble any more.
-func (s *scope) observerTrouble() *trouble {
-	pod := s.observer()
-	if pod == nil {
-		return nil
-	}
-	t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady)
-	if t != nil {
-		t.message = sentence("%s; a testbed with spec.systemUnderTest.observer Disabled does without this pod", bounded(t.message, messageLimit-100))
-	}
-	return t
-}
 
 // sources are whom the measurer may ask about a trial. It cannot find them
 // out itself: it has no right to see a pod.
@@ -58,7 +28,7 @@ func (s *scope) sources() measure.Sources {
 		}
 	}
 	if s.plan.Observer != nil {
-		out.Observer = addressOf(s.observer(), observer.Port)
+		out.Observer = addressOf(s.pod(s.names.Observer), observer.Port)
 	}
 	out.Neighbors = s.neighborSources()
 	return out

@@ -38,7 +38,22 @@ func newScope(changes ...with) *scope {
 	for _, change := range changes {
 		change(s)
 	}
+	completePlan(s)
 	return s
+}
+
+// completePlan gives a plan the workloads that the run names.
+func completePlan(s *scope) {
+	if s.plan == nil {
+		return
+	}
+	outline := plan.Outline(s.run)
+	if s.plan.Run = outline.Run; s.plan.Functions == nil {
+		s.plan.Functions = outline.Functions
+	}
+	if s.plan.Instructions.Stateful == nil {
+		s.plan.Endpoints = outline.Endpoints
+	}
 }
 
 func after(d time.Duration) with { return func(s *scope) { s.now = epoch.Add(d) } }

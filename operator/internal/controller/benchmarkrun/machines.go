@@ -25,9 +25,9 @@ import (
 	"vnfbench.io/operator/internal/controller/queue"
 )
 
-// machineSyncPatience is how long a reconciliation waits for the first list of
+// machineSyncTimeout is how long a reconciliation waits for the first list of
 // virtual machines.
-const machineSyncPatience = 10 * time.Second
+const machineSyncTimeout = 10 * time.Second
 
 // Machines reads the virtual machines of runs. A cluster may not know the kind,
 // and may learn it later: the cache and its watch start when the first run asks
@@ -95,7 +95,7 @@ func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.kubeVirt = true
-	ctx, cancel := context.WithTimeout(ctx, machineSyncPatience)
+	ctx, cancel := context.WithTimeout(ctx, machineSyncTimeout)
 	defer cancel()
 	var list kubevirtv1.VirtualMachineInstanceList
 	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
@@ -167,34 +167,19 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// failedMachine is the virtual machine that ends the run now, or nil, and the
-// key of its console: its function's name, or its own where it is a neighbour.
+// failedMachine returns the virtual machine that ends the run now, or nil, and its name.
 func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
 	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return "", nil
 	}
 	if failure := s.records.failure; failure != nil {
-		name := s.silentMachine(failure.Reason)
-		return name, s.machine(name)
+		if name := s.silentMachine(failure.Reason); name != "" {
+			return s.names.Function(name), s.machine(name)
+		}
+		return "", nil
 	}
-	for i := range s.run.Spec.Experiment.Chain {
-		f := &s.run.Spec.Experiment.Chain[i]
-		if f.Runtime != v1alpha1.RuntimeVirtualMachine || s.machine(f.Name) == nil {
-			continue
-		}
-		t := s.startTrouble(f)
-		if s.records.chainOpen {
-			t = s.readyTrouble(f)
-		}
-		if t != nil && t.over(s.now) {
-			return f.Name, s.machine(f.Name)
-		}
-	}
-	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
-		name := s.names.Neighbor(n.Name)
-		if t, _ := s.neighborStart(name); t != nil && t.over(s.now) && !s.records.chainOpen {
-			return name, s.machineNamed(name)
-		}
+	if w := s.expired(s.chainWorkloads()); w != nil {
+		return w.Name(), s.machineNamed(w.Name())
 	}
 	return "", nil
 }
@@ -216,5 +201,5 @@ func (s *scope) silentMachine(reason string) string {
 // withGuest adds to the measurer's own failure what a silent machine said last.
 func (s *scope) withGuest(reason, message string) string {
 	name := s.silentMachine(reason)
-	return besideConsole(message, fmt.Sprintf("the console of %q", name), s.console[name])
+	return besideConsole(message, fmt.Sprintf("the console of %q", name), s.console[s.names.Function(name)])
 }

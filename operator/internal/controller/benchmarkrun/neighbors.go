@@ -1,71 +1,13 @@
 package benchmarkrun
 
 import (
-	"slices"
-
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
-	"vnfbench.io/operator/internal/plan"
 )
 
 // maximumStressors is the API's bound of a neighbour's list.
 const maximumStressors = 4
-
-// hasNeighbor says that a neighbour has its pod or its virtual machine.
-func (s *scope) hasNeighbor(name string) bool {
-	wanted := s.names.Neighbor(name)
-	return s.pod(wanted) != nil || s.machineNamed(wanted) != nil
-}
-
-// missingNeighbors says that a neighbour has no object.
-func (s *scope) missingNeighbors() bool {
-	return slices.ContainsFunc(s.plan.Neighbors, func(n plan.Neighbor) bool { return !s.hasNeighbor(n.Load.Name) })
-}
-
-// neighborObjects are the neighbours' pods and virtual machines that do not exist yet.
-func neighborObjects(s *scope) []client.Object {
-	var objects []client.Object
-	for i, neighbor := range chain.Neighbors(s.plan) {
-		if !s.hasNeighbor(s.plan.Neighbors[i].Load.Name) {
-			objects = append(objects, neighbor.Object())
-		}
-	}
-	return objects
-}
-
-// neighborTrouble is the trouble that ends first among neighbours that have not
-// started, or nil, and the object whose events say why. One that ends later is
-// told by the measurer, in a warning.
-func (s *scope) neighborTrouble() (*trouble, client.Object) {
-	var first *trouble
-	var of client.Object
-	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
-		t, object := s.neighborStart(s.names.Neighbor(n.Name))
-		if t != nil && (first == nil || t.at.Before(first.at)) {
-			first, of = t, object
-		}
-	}
-	return first, of
-}
-
-// neighborStart is why a neighbour of that name is not ready yet, or nil.
-func (s *scope) neighborStart(name string) (*trouble, client.Object) {
-	if pod := s.pod(name); pod != nil {
-		return diagnoseStart(pod, s.startup(), v1alpha1.ReasonNeighborNotStarted), pod
-	}
-	machine := s.machineNamed(name)
-	if machine == nil {
-		return nil, nil
-	}
-	t := diagnoseMachineStart(machine, s.launcher(machine), s.startup(), neighborInside)
-	return withConsole(t, s.console[name]), s.objectOfMachine(machine)
-}
 
 // neighborSources are where the neighbours' agents listen.
 func (s *scope) neighborSources() []measure.NeighborSource {
@@ -76,14 +18,6 @@ func (s *scope) neighborSources() []measure.NeighborSource {
 		}
 	}
 	return out
-}
-
-// neighborLeftovers are what the neighbours' pods needed.
-func neighborLeftovers(s *scope) []client.Object {
-	if len(s.run.Spec.Experiment.NoisyNeighbors) == 0 {
-		return nil
-	}
-	return []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: s.names.NeighborsPolicy}}}
 }
 
 // neighbors are what the figures say of them, with their own account beside it.

@@ -79,7 +79,7 @@ func (r *records) restarts() int32 {
 // otherMeasurer says that the measurer was not built with what the operator that
 // made the plan exchanges with one, nil where it was. An image that a user builds or
 // names is not replaced with the operator.
-func (s *scope) otherMeasurer() *finding {
+func (s *scope) otherMeasurer() *cause {
 	if s.plan.Protocol == "" || s.holder == nil || s.holder.Protocol == s.plan.Protocol {
 		return nil
 	}
@@ -87,5 +87,5 @@ func (s *scope) otherMeasurer() *finding {
 	if s.plan.Instructions.Driver.TRex != nil {
 		remedy = "build the image again from this operator's version, with make trex-image"
 	}
-	return found(v1alpha1.ReasonVersionMismatch, "the measurer in image %q is of another version than the operator: %s, and apply the run under a new name", s.plan.Generator.Image, remedy)
+	return newCause(v1alpha1.ReasonVersionMismatch, "the measurer in image %q is of another version than the operator: %s, and apply the run under a new name", s.plan.Generator.Image, remedy)
 }

@@ -33,15 +33,15 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 		}
 		if report != nil {
 			report = report.DeepCopy()
-			s.addOwnWords(report)
+			s.mergeSelfReport(report)
 			reports = append(reports, *report)
 		}
 	}
 	return reports
 }
 
-// addOwnWords adds what the function itself told the measurer.
-func (s *scope) addOwnWords(report *v1alpha1.FunctionReport) {
+// mergeSelfReport adds what the function itself told the measurer.
+func (s *scope) mergeSelfReport(report *v1alpha1.FunctionReport) {
 	if s.records == nil || s.records.device == nil {
 		return
 	}
@@ -210,8 +210,8 @@ func differsSentence(name string, found []string) string {
 	return sentence("KubeVirt runs function %q with %s", name, strings.Join(found, ", "))
 }
 
-// unacceptable is the first machine that differs and must not, or nil.
-func (s *scope) unacceptable() *finding {
+// disallowedDifference is the first machine that differs and must not, or nil.
+func (s *scope) disallowedDifference() *cause {
 	reports := s.reports()
 	for i := range s.plan.Functions {
 		f := &s.plan.Functions[i]
@@ -219,7 +219,7 @@ func (s *scope) unacceptable() *finding {
 			continue
 		}
 		if differing := differences(s.plan, f, reportOf(reports, f.Name)); len(differing) > 0 {
-			return found(v1alpha1.ReasonMachineDiffers, "%s; correct KubeVirt's settings, or set platform.onDifference Warn", differsSentence(f.Name, differing))
+			return newCause(v1alpha1.ReasonMachineDiffers, "%s; correct KubeVirt's settings, or set platform.onDifference Warn", differsSentence(f.Name, differing))
 		}
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 // KubeVirt reports them when all is well.
 func machineScope(changes ...machineChange) *scope {
 	s := newScope(launched, withRecords(calibrated))
+	s.plan.Functions = nil
 	for i := range s.run.Spec.Experiment.Chain {
 		f := &s.run.Spec.Experiment.Chain[i]
 		f.Runtime = v1alpha1.RuntimeVirtualMachine
@@ -143,7 +144,7 @@ func TestDecideMachines(t *testing.T) {
 	}
 	s = machineScope(phase(kubevirtv1.Failed))
 	withRecords(open)(s)
-	s.console = map[string]string{"one": "Kernel panic"}
+	s.console = map[string]string{s.names.Function("one"): "Kernel panic"}
 	if d := decide(s); d.outcome == nil || d.outcome.message != `function "one": its virtual machine ended: phase Failed, and its pod is gone; its console ends: Kernel panic` {
 		t.Errorf("a machine died in the middle: %+v", d.outcome)
 	}
