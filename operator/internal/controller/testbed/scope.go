@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -86,34 +85,6 @@ func (s *scope) bridgeNodes() []string {
 
 func (s *scope) nodeExists(name string) bool {
 	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return n.Name == name })
-}
-
-// admit decides who holds the testbed. A run keeps its place until it wants it
-// no more, has said that it gave it back, and has no pod left. The next one
-// comes, where the testbed is open, when no pod of any other run is left either.
-func (s *scope) admit(open bool) (active []v1alpha1.ActiveRun, queued int32) {
-	for _, a := range s.testbed.Status.ActiveRuns {
-		run := s.run(a.UID)
-		if s.hasPods(a.UID) || run != nil && (queue.Wants(run) || queue.Occupies(run)) {
-			active = append(active, a)
-		}
-	}
-	now := &v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}
-	waiting := queue.Waiting(now, s.runs)
-	slots := max(int(s.testbed.Spec.MaximumConcurrentRuns), 1)
-	for len(waiting) > 0 && len(active) < slots && open && !s.deleting() && !s.foreignPods(active) {
-		next := waiting[0]
-		waiting = waiting[1:]
-		active = append(slices.Clip(active), v1alpha1.ActiveRun{Name: next.Name, UID: string(next.UID), Since: s.timestamp()})
-	}
-	return active, int32(len(waiting))
-}
-
-// foreignPods says that pods of runs are left that do not hold the testbed.
-func (s *scope) foreignPods(active []v1alpha1.ActiveRun) bool {
-	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
-		return !slices.ContainsFunc(active, func(a v1alpha1.ActiveRun) bool { return a.UID == p.Labels[v1alpha1.LabelRun] })
-	})
 }
 
 // calibration is the latest that a run has made, or the stored one where it is later.
