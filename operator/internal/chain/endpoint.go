@@ -20,13 +20,13 @@ func endpointConfigMap(p *plan.Plan, end plan.Endpoint) *corev1.ConfigMap {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint),
 		Immutable:  new(true),
-		Data:       map[string]string{path.Base(endpoint.DefaultPath): document(end.Config)},
+		Data:       map[string]string{path.Base(endpoint.DefaultPath): indentedJSON(end.Config)},
 	}
 }
 
 func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 	meta := metadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint)
-	meta.Annotations[annotationNetworks] = inline([]attachment{{
+	meta.Annotations[annotationNetworks] = compactJSON([]attachment{{
 		Name: end.Port.Network, Namespace: p.Run.Namespace, Interface: end.Port.Interface, MAC: end.Port.MAC,
 	}})
 	const config, scratch = "config", "scratch"
@@ -39,7 +39,7 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			// Where the generator is: the ends take its place.
-			Affinity:         onNode(p.GeneratorNode),
+			Affinity:         nodeAffinity(p.GeneratorNode),
 			Tolerations:      end.Tolerations,
 			ImagePullSecrets: pullSecrets(p.ImagePullSecrets),
 			Containers: []corev1.Container{{
@@ -53,8 +53,8 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 					{Name: config, MountPath: path.Dir(endpoint.DefaultPath), ReadOnly: true},
 					{Name: scratch, MountPath: "/tmp"},
 				},
-				// NET_ADMIN: the measured port's link, addresses, routes and neighbours.
-				SecurityContext:          confined("NET_ADMIN"),
+				// NET_ADMIN: the measured port's link, addresses, routes and neighbors.
+				SecurityContext:          restrictedSecurityContext("NET_ADMIN"),
 				ReadinessProbe:           endpointProbe(),
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			}},
@@ -71,7 +71,7 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 	}
 }
 
-// endpointProbe is patient: a test takes the CPU that an answer needs, and an
+// endpointProbe waits long for an answer: a test takes the CPU that an answer needs, and an
 // end that does not answer is noticed by the measurer.
 func endpointProbe() *corev1.Probe {
 	return &corev1.Probe{

@@ -22,7 +22,7 @@ func functionConfigMap(p *plan.Plan, function plan.Function) *corev1.ConfigMap {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metadata(p, p.Names().Function(function.Name), ComponentFunction),
 		Immutable:  new(true),
-		Data:       map[string]string{path.Base(vnf.DefaultPath): document(function.Config)},
+		Data:       map[string]string{path.Base(vnf.DefaultPath): indentedJSON(function.Config)},
 	}
 }
 
@@ -34,13 +34,13 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
-			// A crash is seen in the restart count; the measurement goes on or
+			// A crash is seen in the restart count; the measurement continues or
 			// fails by what it finds.
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: new(int64(functionGrace)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
-			Affinity:                      onNode(p.DeviceNode),
+			Affinity:                      nodeAffinity(p.DeviceNode),
 			Tolerations:                   function.Tolerations,
 			ImagePullSecrets:              pullSecrets(p.ImagePullSecrets),
 			Containers:                    []corev1.Container{functionContainer(p, function, volume)},
@@ -65,9 +65,9 @@ func functionContainer(p *plan.Plan, function plan.Function, volume string) core
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
 		Resources:       withDevices(requirements(function.Resources), p.DevicesOf(function.Name)),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume, MountPath: path.Dir(vnf.DefaultPath), ReadOnly: true}},
-		// NET_ADMIN: links, addresses, routes, neighbours, bridges, packet
-		// filters and tunnels of its own network namespace.
-		SecurityContext: confined("NET_ADMIN"),
+		// NET_ADMIN: links, addresses, routes, neighbors, bridges, packet
+		// filters and tunnels in the pod's network namespace.
+		SecurityContext: restrictedSecurityContext("NET_ADMIN"),
 		// One answer "no" counts at once: a chain that stopped forwarding spoils
 		// the trial. A late answer does not: under full load the node may have
 		// no time for it. There is no liveness probe, because a restart in the

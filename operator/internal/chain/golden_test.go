@@ -133,7 +133,7 @@ func init() {
 	}
 }
 
-// custom is three users' own machines: a disk image with user data, a claim with
+// custom has three users' own machines: a disk image with user data, a claim with
 // a secret and network data, and a DataVolume with nothing but itself.
 func custom() plan.Input {
 	in := plantest.MachineInput(3)
@@ -167,7 +167,7 @@ func mustMake(t *testing.T, in plan.Input) *plan.Plan {
 	return p
 }
 
-// objectsOf are all objects of a run.
+// objectsOf returns all objects of a run.
 func objectsOf(p *plan.Plan) []chain.Object {
 	workloads := chain.Render(p)
 	objects := append([]chain.Object{chain.PlanConfigMap(p), chain.ResultsConfigMap(p)}, workloads[0].Needs...)

@@ -14,7 +14,7 @@ import (
 )
 
 // KeysSecrets have the keys of a run's encryption gateways, one Secret each, so
-// that nobody gets another's: KubeVirt makes a disk of a whole Secret. They are
+// that no gateway gets another's: KubeVirt makes a disk of a whole Secret. They are
 // new from a source of random bytes every time, and the only objects that do
 // not follow from the plan. Those of one call belong together.
 func KeysSecrets(p *plan.Plan, random io.Reader) ([]*corev1.Secret, error) {
@@ -80,7 +80,7 @@ func readBytes(random io.Reader, number int) ([]byte, error) {
 	return bytes, err
 }
 
-// addGateway mounts into a gateway's pod what it needs beside its
+// addGateway mounts into a gateway's pod what it needs besides its
 // configuration: its own keys, and for WireGuard in user space the node's TUN
 // device.
 func addGateway(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
@@ -98,7 +98,7 @@ func addGateway(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
 	if gateway.Implementation == vnf.ImplementationKernel {
 		return
 	}
-	// The kernel's TUN device is the same file for everybody; which interface
+	// The kernel's TUN device is the same file for every process; which interface
 	// it makes, and in which network namespace, follows from who opens it. The
 	// type keeps the kubelet from making a folder where the node has none.
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: tun, VolumeSource: corev1.VolumeSource{

@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// gateways is a WireGuard pair and an IPsec pair.
+// gateways returns a WireGuard pair and an IPsec pair.
 func gateways() plan.Input {
 	in := plantest.Input(4)
 	for i := range in.Run.Spec.Experiment.Chain {
@@ -30,7 +30,7 @@ func gateways() plan.Input {
 	return in
 }
 
-// gatewayMachines is the same pairs as virtual machines.
+// gatewayMachines returns the same pairs as virtual machines.
 func gatewayMachines() plan.Input {
 	in := plantest.MachineInput(4)
 	pods := gateways()
@@ -75,7 +75,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// keysOf are the keys of each function, by the files that its configuration names.
+// keysOf returns the keys of each function, by the files that its configuration names.
 func keysOf(t *testing.T, p *plan.Plan) []map[string][]byte {
 	t.Helper()
 	secrets, err := chain.KeysSecrets(p, rand.Reader)

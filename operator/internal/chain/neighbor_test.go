@@ -23,7 +23,7 @@ func init() {
 	inputs["neighbor-machines"] = neighborMachines
 }
 
-// neighborMachines are one of each kind, as virtual machines.
+// neighborMachines returns one of each kind, as virtual machines.
 func neighborMachines() plan.Input {
 	in := neighbors()
 	in.KubeVirt = true
@@ -82,7 +82,7 @@ func TestNeighborMachines(t *testing.T) {
 	}
 }
 
-// neighbors are one of each kind.
+// neighbors returns one of each kind.
 func neighbors() plan.Input {
 	in := plantest.Input(1)
 	in.Nodes[0].Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("8Gi")

@@ -31,7 +31,7 @@ func networkPolicies(p *plan.Plan, chain []Workload) []*networkingv1.NetworkPoli
 	return append([]*networkingv1.NetworkPolicy{policy(p, p.Names().MeasurerPolicy, ComponentMeasurer, egress, nil)}, policies...)
 }
 
-// podsOf are a component's pods of the same run.
+// podsOf returns a component's pods of the same run.
 func podsOf(p *plan.Plan, component string) []networkingv1.NetworkPolicyPeer {
 	return []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: selectorOf(p, component)}}}
 }
@@ -40,8 +40,8 @@ func tcp(port int32) []networkingv1.NetworkPolicyPort {
 	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }
 
-// apiServerPorts stand for the API server, because policies see its own
-// address behind the service's, which differs from cluster to cluster.
+// apiServerPorts stand in for the API server, because policies see its own
+// address instead of the service's, which differs from cluster to cluster.
 func apiServerPorts(p *plan.Plan) []networkingv1.NetworkPolicyPort {
 	var ports []networkingv1.NetworkPolicyPort
 	for _, port := range p.APIServerPorts {

@@ -8,10 +8,10 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// Where the traffic pod with TRex has what it needs beside the measurer's own.
+// Where the traffic pod with TRex has what it needs besides the measurer's own.
 const (
 	// networkStatusPath, below instructionsDirectory, is the annotation in which
-	// Multus tells of each port its name, MAC address and PCI device. The kubelet
+	// Multus reports each port's name, MAC address and PCI device. The kubelet
 	// makes the file before Multus writes, so that it is empty at first.
 	networkStatusPath = "pod/network-status"
 	// annotationNetworkStatus is that annotation.
@@ -29,15 +29,15 @@ var (
 	dpdkSize    = resource.MustParse("64Mi")
 )
 
-// asTRexPod makes the measurer's pod one that runs TRex as a child of the
+// configureTRexPod makes the measurer's pod one that runs TRex as a child of the
 // measurer: other capabilities, and what the server writes to.
-func asTRexPod(p *plan.Plan, pod *corev1.PodSpec) {
+func configureTRexPod(p *plan.Plan, pod *corev1.PodSpec) {
 	settings := p.Instructions.Driver.TRex
 	if settings == nil {
 		return
 	}
 	container := &pod.Containers[0]
-	container.SecurityContext = confined(trexCapabilities...)
+	container.SecurityContext = restrictedSecurityContext(trexCapabilities...)
 	mount := func(name, path string, source corev1.VolumeSource) {
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
@@ -72,9 +72,9 @@ func emptyDir(medium corev1.StorageMedium, size *resource.Quantity) corev1.Volum
 	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: size}}
 }
 
-// instructionsWithPorts are the instructions, and beside them what Multus says
+// instructionsWithPorts returns the instructions, and with them what Multus says
 // of the pod's ports: a device that the kernel has let go of has no interface
-// that could be told by its name. One volume holds both, because no mount point
+// that could be known by its name. One volume holds both, because no mount point
 // could be made inside of a read-only one.
 func instructionsWithPorts(p *plan.Plan) corev1.VolumeSource {
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{

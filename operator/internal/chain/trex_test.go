@@ -50,7 +50,7 @@ func TestTRexConfinement(t *testing.T) {
 	}
 }
 
-// mountedAt is what a pod's container sees at a path.
+// mountedAt returns what a pod's container sees at a path.
 func mountedAt(pod corev1.PodSpec, path string) corev1.VolumeSource {
 	for _, mount := range pod.Containers[0].VolumeMounts {
 		for _, volume := range pod.Volumes {

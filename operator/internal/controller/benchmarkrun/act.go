@@ -183,7 +183,7 @@ func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]st
 	return apply.Object(ctx, r.Client, gate, chainOwner)
 }
 
-// refusal turns an error that no retry mends into the run's outcome.
+// refusal turns an error that no retry corrects into the run's outcome.
 func refusal(err error) *cause {
 	var failure *measure.Failure
 	switch {

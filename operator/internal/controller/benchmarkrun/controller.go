@@ -101,7 +101,7 @@ func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// runsOfTestbed are those that a change of the testbed can concern.
+// runsOfTestbed returns those that a change of the testbed can concern.
 func (r *Reconciler) runsOfTestbed(ctx context.Context, testbed client.Object) []reconcile.Request {
 	var runs v1alpha1.BenchmarkRunList
 	err := r.Client.List(ctx, &runs, client.InNamespace(testbed.GetNamespace()), client.MatchingFields{queue.IndexTestbed: testbed.GetName()})
@@ -137,7 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	if d, err = r.storeStatus(ctx, s, d); err != nil {
-		// A conflict means that the cache is behind: its next event brings the run back.
+		// A conflict means that the cache is late: its next event brings the run back.
 		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
 	}
 	if d.failed() {
@@ -164,7 +164,7 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 	return d, r.patchStatus(ctx, s, d, withoutFigures(before.Status, summarize(s, d)))
 }
 
-// withoutFigures is a status as it was before, but for what says where the run is.
+// withoutFigures returns a status as it was before, but for what says where the run is.
 func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.BenchmarkRunStatus {
 	kept := *before.DeepCopy()
 	kept.ObservedGeneration, kept.Conditions = after.ObservedGeneration, after.Conditions
@@ -173,7 +173,7 @@ func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.Benchmar
 	return kept
 }
 
-// patchStatus stores a status if it changed, and tells of the change once it is stored.
+// patchStatus stores a status if it changed, and emits events once it is stored.
 func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, after v1alpha1.BenchmarkRunStatus) error {
 	before := s.run.DeepCopy()
 	if equality.Semantic.DeepEqual(before.Status, after) {
@@ -193,7 +193,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, afte
 	return nil
 }
 
-// failed says that the run ends here without having been measured.
+// failed reports whether the run ends here without having been measured.
 func (d decision) failed() bool { return d.action == actFinish && !d.measured }
 
 func ignoreConflict(err error) error {

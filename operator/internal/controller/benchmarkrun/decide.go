@@ -27,7 +27,7 @@ const (
 	actLaunchMeasurer action = "LaunchMeasurer"
 	// actLaunchChain applies the functions of the chain.
 	actLaunchChain action = "LaunchChain"
-	// actOpenChain tells the measurer that the chain is ready.
+	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"
 	// actFinish writes the verdict: the run's status alone.
 	actFinish action = "Finish"
@@ -42,9 +42,9 @@ const (
 // decision is what decide found.
 type decision struct {
 	action action
-	// after is when to look again, because a time has to pass that no watch tells. 0: a watch tells.
+	// after is when to look again, because a time has to pass that no watch reports. 0: a watch reports the next change.
 	after time.Duration
-	// wait is why the run does not go on. nil: it goes on.
+	// wait is why the run does not continue. nil: it continues.
 	wait *cause
 	// outcome is the verdict, with actFinish.
 	outcome *cause
@@ -63,7 +63,7 @@ func newCause(reason, format string, args ...any) *cause {
 
 func fail(f *cause) decision { return decision{action: actFinish, outcome: f} }
 
-// decide names exactly one next action. It is pure: all it knows stands in the scope.
+// decide names exactly one next action. It is pure: all it knows is in the scope.
 func decide(s *scope) decision {
 	switch {
 	case !s.run.DeletionTimestamp.IsZero():
@@ -108,12 +108,12 @@ func tearDownThen(s *scope, next decision) decision {
 	return next
 }
 
-// whyNotAdmitted is nil when the run holds its testbed.
+// whyNotAdmitted returns nil when the run holds its testbed.
 func whyNotAdmitted(s *scope) *cause {
 	name := s.run.Spec.Experiment.TestbedRef.Name
 	switch {
 	case s.run.Spec.Suspend:
-		return newCause(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to go on")
+		return newCause(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to continue")
 	case s.testbed == nil || !s.testbed.DeletionTimestamp.IsZero() && !queue.Holds(s.testbed, s.run):
 		return newCause(v1alpha1.ReasonTestbedNotFound, "spec.experiment.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
 	case queue.Holds(s.testbed, s.run):
@@ -140,13 +140,13 @@ func decideAdmitted(s *scope) decision {
 	case s.planErr != nil:
 		return fail(newCause(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
 	case s.plan.Testbed.UID != s.testbed.UID:
-		return fail(newCause(v1alpha1.ReasonTestbedNotFound, "Testbed %q was made anew after this run was planned, and figures of two testbeds do not mix: apply the run under a new name", s.testbed.Name))
+		return fail(newCause(v1alpha1.ReasonTestbedNotFound, "Testbed %q was recreated after this run was planned, and figures of two testbeds do not mix: apply the run under a new name", s.testbed.Name))
 	case s.otherMeasurer() != nil:
 		return fail(s.otherMeasurer())
 	case s.records == nil && s.recordsErr == nil && s.launched():
 		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was deleted during the run", s.names.Results))
 	case s.recordsErr != nil:
-		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was changed by somebody else: %v", s.names.Results, s.recordsErr))
+		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was changed by another writer: %v", s.names.Results, s.recordsErr))
 	case s.records == nil || s.job == nil && s.records.failure == nil && !s.records.done:
 		return decision{action: actLaunchMeasurer}
 	}
@@ -178,7 +178,7 @@ func decideMeasuring(s *scope) decision {
 	}
 	if !s.job.DeletionTimestamp.IsZero() {
 		// How it ends is no word about the next one, which is made when it is gone.
-		return decision{action: actWait, chain: newCause(v1alpha1.ReasonPending, "Job %q of before is still being deleted", s.job.Name)}
+		return decision{action: actWait, chain: newCause(v1alpha1.ReasonPending, "the previous Job %q is still being deleted", s.job.Name)}
 	}
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)

@@ -21,11 +21,11 @@ import (
 const imagePullTimeout = 30 * time.Second
 
 // causeTimeout is how long a function that is no longer ready may take to end
-// and say why: its pod's status often tells first that it is not ready. One that
+// and say why: its pod's status often shows first that it is not ready. One that
 // is ready again by then has lost nothing.
 const causeTimeout = 3 * time.Second
 
-// trouble is why a pod has not started or is not ready.
+// problem is why a workload has not started or is not ready.
 type problem struct {
 	reason  string
 	message string
@@ -36,13 +36,13 @@ type problem struct {
 // over says that the time to wait is over.
 func (t *problem) expired(now time.Time) bool { return !now.Before(t.deadline) }
 
-// never are the waiting reasons that no waiting mends.
+// never are the waiting reasons that do not pass by waiting.
 var never = map[string]string{
 	"ErrImageNeverPull": "load the image onto the node, or let it be pulled",
 	"InvalidImageName":  "correct the image's name",
 }
 
-// diagnoseStart says why a pod is not ready yet, or nil when it is. bound is
+// diagnoseStart returns why a pod is not ready yet, or nil when it is. bound is
 // how long it may take from its creation. notReady is the reason when its
 // containers run and it still is not ready.
 func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *problem {
@@ -72,7 +72,7 @@ func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *probl
 	return &problem{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 }
 
-// leavingProblem is that of an object which is being deleted, nil for any other. It
+// leavingProblem returns the problem of an object that is being deleted, or nil. It
 // is what a run that was suspended and resumed finds: the next one of its name can
 // be made when it is gone, and how it ends is no word about that one.
 func leavingProblem(what string, object metav1.Object, bound time.Duration) *problem {
@@ -80,10 +80,10 @@ func leavingProblem(what string, object metav1.Object, bound time.Duration) *pro
 	if since.IsZero() {
 		return nil
 	}
-	return &problem{v1alpha1.ReasonPodStuck, sentence("%s %q of before is still being deleted", what, object.GetName()), since.Add(bound)}
+	return &problem{v1alpha1.ReasonPodStuck, sentence("the previous %s %q is still being deleted", what, object.GetName()), since.Add(bound)}
 }
 
-// started says that the pod's containers have run.
+// started reports whether the pod's containers have run.
 func started(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(containers(pod), func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil || c.State.Terminated != nil || c.RestartCount > 0
@@ -117,7 +117,7 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 	return nil
 }
 
-// diagnoseLost says why a pod that was ready is not any more, or nil; the reason
+// diagnoseLost returns why a pod that was ready is not any more, or nil; the reason
 // is that of what it is to the run.
 func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
 	broken := func(format string, args ...any) *problem {
@@ -138,14 +138,14 @@ func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
 		return broken(": its pod has ended")
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
-		t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+		t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
 		t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 		return t
 	}
 	return nil
 }
 
-// brokenContainer says how a container ended, whether or not it was started again.
+// brokenContainer returns how a container ended, whether or not it was started again.
 func brokenContainer(pod *corev1.Pod) string {
 	for _, c := range containers(pod) {
 		end := c.State.Terminated
@@ -185,7 +185,7 @@ func waitingContainer(pod *corev1.Pod) string {
 	return ""
 }
 
-// diagnoseMeasurer says why the measurer failed for good. It looks first at
+// diagnoseMeasurer returns why the measurer failed for good. It looks first at
 // what the last pod left in its termination message, then at how it ended.
 func diagnoseMeasurer(pods []corev1.Pod) (reason, message string) {
 	for i := range pods {
@@ -206,7 +206,7 @@ func diagnoseMeasurer(pods []corev1.Pod) (reason, message string) {
 	return v1alpha1.ReasonMeasurerFailed, "the measurer failed, and its pods are gone: look at the events of its Job and node"
 }
 
-// termination is the FailureState that a measurer left, or nil.
+// termination returns the FailureState that a measurer left, or nil.
 func termination(c corev1.ContainerStatus) *measure.FailureState {
 	for _, end := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
 		if end == nil {
@@ -221,7 +221,7 @@ func termination(c corev1.ContainerStatus) *measure.FailureState {
 }
 
 // withEvents adds what the kubelet said about a pod that does not start: the
-// only place where a volume or network that fails is told.
+// only place that names a volume or network that fails.
 func withEvents(message string, events []corev1.Event) string {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 	for _, e := range events {
@@ -255,7 +255,7 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondi
 // messageLimit keeps a message short enough for every condition and list.
 const messageLimit = 512
 
-// sentence is one bounded line.
+// sentence returns one bounded line.
 func sentence(format string, args ...any) string {
 	return bounded(fmt.Sprintf(format, args...), messageLimit)
 }

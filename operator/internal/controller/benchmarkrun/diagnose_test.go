@@ -69,8 +69,8 @@ func TestDiagnoseLost(t *testing.T) {
 		"deleted":     {ptr.To(pod("p", ready, func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) })), `function "f": its pod is being deleted`},
 		"killed":      {ptr.To(pod("p", restarted(137, "OOMKilled"))), `function "f": container "c" ended with exit code 137 (OOMKilled); give it more memory`},
 		"crashed":     {ptr.To(pod("p", restarted(2, "Error"))), `function "f": container "c" ended with exit code 2`},
-		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is not ready any more: port west is down`},
-		"unready too": {ptr.To(pod("p", running)), `function "f" is not ready any more: its pod says so`},
+		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is no longer ready: port west is down`},
+		"unready too": {ptr.To(pod("p", running)), `function "f" is no longer ready: its pod says so`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func (s *scope) endpointAddresses() (string, error) {
 	return string(text), err
 }
 
-// tcpHeadline is the goodput of the first number of connections, in the slower direction.
+// tcpHeadline returns the goodput of the first number of connections, in the slower direction.
 func tcpHeadline(result *v1alpha1.TCPResult) string {
 	if result == nil || len(result.Streams) == 0 || len(result.Streams[0].Directions) == 0 {
 		return ""
@@ -52,7 +52,7 @@ func tcpHeadline(result *v1alpha1.TCPResult) string {
 	return fmt.Sprintf("TCP goodput of streams %d in direction %s is %d bits/s; ", first.Streams, slower.Direction, slower.GoodputBitsPerSecond)
 }
 
-// connectionsHeadline is the first load of connections.
+// connectionsHeadline returns the figure of the first load of connections.
 func connectionsHeadline(result *v1alpha1.ConnectionsResult) string {
 	if result == nil || len(result.Loads) == 0 {
 		return ""

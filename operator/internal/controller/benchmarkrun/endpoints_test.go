@@ -18,7 +18,7 @@ func byGenerator(s *scope) {
 	s.plan.Instructions.Stateful = &measure.Stateful{}
 }
 
-// chainPods are the names of all pods that must be ready before the chain is.
+// chainPods returns the names of all pods that must be ready before the chain is.
 func chainPods(s *scope) []string {
 	var names []string
 	for _, f := range s.run.Spec.Experiment.Chain {
@@ -30,7 +30,7 @@ func chainPods(s *scope) []string {
 	return names
 }
 
-// chainPodsReady are the functions' pods and those of the ends, which have addresses.
+// chainPodsReady adds the functions' pods and those of the ends, which have addresses.
 func chainPodsReady(s *scope) {
 	for i, name := range chainPods(s) {
 		s.functions = append(s.functions, pod(name, ready, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0." + string(rune('1'+i)) }))

@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/observer"
 )
 
-// sources are whom the measurer may ask about a trial. It cannot find them
+// sources returns whom the measurer may ask about a trial. It cannot find them
 // out itself: it has no right to see a pod.
 func (s *scope) sources() measure.Sources {
 	var out measure.Sources
@@ -34,7 +34,7 @@ func (s *scope) sources() measure.Sources {
 	return out
 }
 
-// answering is the pod that answers for a function or a neighbour: its own, or
+// answering returns the pod that answers for a function or a neighbor: its own, or
 // the one in which KubeVirt runs the virtual machine of that name and hands its
 // ports on; nil without one.
 func (s *scope) answering(name string) *corev1.Pod {
@@ -50,7 +50,7 @@ func (s *scope) answering(name string) *corev1.Pod {
 	return nil
 }
 
-// addressOf is "" for a pod without an address.
+// addressOf returns "" for a pod without an address.
 func addressOf(pod *corev1.Pod, port int) string {
 	if pod == nil || pod.Status.PodIP == "" {
 		return ""

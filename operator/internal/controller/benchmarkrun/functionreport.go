@@ -14,7 +14,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// reports are what the chain's functions turned out to be. One that is gone
+// reports returns what the chain's functions turned out to be. One that is gone
 // keeps what was reported before.
 func (s *scope) reports() []v1alpha1.FunctionReport {
 	var reports []v1alpha1.FunctionReport
@@ -40,7 +40,7 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 	return reports
 }
 
-// mergeSelfReport adds what the function itself told the measurer.
+// mergeSelfReport adds what the function itself reported to the measurer.
 func (s *scope) mergeSelfReport(report *v1alpha1.FunctionReport) {
 	if s.records == nil || s.records.device == nil {
 		return
@@ -70,7 +70,7 @@ func reportOf(reports []v1alpha1.FunctionReport, name string) *v1alpha1.Function
 	return nil
 }
 
-// imageOf is the digest of the first container's image, or "".
+// imageOf returns the digest of the first container's image, or "".
 func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	if pod == nil || len(statuses) == 0 {
 		return ""
@@ -78,7 +78,7 @@ func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	return bounded(statuses[0].ImageID, 512)
 }
 
-// reportMachine says what KubeVirt reports of a machine.
+// reportMachine returns what KubeVirt reports of a machine.
 func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *v1alpha1.FunctionReport {
 	vm := &v1alpha1.VirtualMachineReport{LauncherImage: bounded(machine.Status.LauncherContainerImageVersion, 512)}
 	if machine.Status.Machine != nil {
@@ -106,7 +106,7 @@ func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance,
 	}
 }
 
-// guestImageOf is the digest of the image that the machine booted from, as the
+// guestImageOf returns the digest of the image that the machine booted from, as the
 // launcher's pod has it.
 func guestImageOf(launcher *corev1.Pod, image string) string {
 	if launcher == nil {
@@ -172,7 +172,7 @@ func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport
 	return found
 }
 
-// machineWarnings are the differences of each machine as a doubt about the figures.
+// machineWarnings returns the differences of each machine as a doubt about the figures.
 func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
 	var warnings []v1alpha1.Warning
 	for i := range p.Functions {
@@ -210,7 +210,7 @@ func differsSentence(name string, found []string) string {
 	return sentence("KubeVirt runs function %q with %s", name, strings.Join(found, ", "))
 }
 
-// disallowedDifference is the first machine that differs and must not, or nil.
+// disallowedDifference returns the first machine that differs and must not, or nil.
 func (s *scope) disallowedDifference() *cause {
 	reports := s.reports()
 	for i := range s.plan.Functions {

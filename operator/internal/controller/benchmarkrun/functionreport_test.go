@@ -18,7 +18,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// machineScope is a calibrated run whose two functions are virtual machines, as
+// machineScope returns a calibrated run whose two functions are virtual machines, as
 // KubeVirt reports them when all is well.
 func machineScope(changes ...machineChange) *scope {
 	s := newScope(launched, withRecords(calibrated))

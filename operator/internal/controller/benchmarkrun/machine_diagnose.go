@@ -18,7 +18,7 @@ import (
 // containerCompute is the launcher's container in which QEMU runs.
 const containerCompute = "compute"
 
-// diagnoseMachineStart says why a virtual machine is not ready yet, or nil when
+// diagnoseMachineStart returns why a virtual machine is not ready yet, or nil when
 // it is. bound is how long it may take from its creation; launcher is its pod,
 // nil where KubeVirt has made none.
 func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, w *chain.Workload) *problem {
@@ -51,8 +51,8 @@ func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *
 			cmp.Or(unsynchronized(machine), "its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node")), at}
 }
 
-// diagnoseLauncher says why a launcher's pod does not run, or nil. Its init
-// containers end in order, so a container that has ended is no trouble by itself.
+// diagnoseLauncher returns why a launcher's pod does not run, or nil. Its init
+// containers end in order, so a container that has ended is no problem by itself.
 func diagnoseLauncher(pod *corev1.Pod, at time.Time, w *chain.Workload) *problem {
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		message := sentence("pod %q finds no node: %s", pod.Name, scheduled.Message)
@@ -76,7 +76,7 @@ var schedulingRemedies = []struct{ lacking, remedy string }{
 	{"node affinity/selector", "the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true"},
 }
 
-// schedulingRemedy is what to do about the scheduler's sentence, or "".
+// schedulingRemedy returns what to do about the scheduler's sentence, or "".
 func schedulingRemedy(message string, w *chain.Workload) string {
 	switch {
 	case strings.Contains(message, "Insufficient cpu"):
@@ -109,7 +109,7 @@ func diagnoseMachineLost(title, reason string, machine *kubevirtv1.VirtualMachin
 		return nil
 	}
 	ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
-	t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its virtual machine says so"))
+	t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its virtual machine says so"))
 	t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 	return t
 }
@@ -118,7 +118,7 @@ func machineEnded(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machine.Status.Phase == kubevirtv1.Failed || machine.Status.Phase == kubevirtv1.Succeeded
 }
 
-// machineEnding says how a machine ended, from the pod that it ran in.
+// machineEnding returns how a machine ended, from the pod that it ran in.
 func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) string {
 	how := "phase " + string(machine.Status.Phase)
 	if machine.Status.Reason != "" {
@@ -145,7 +145,7 @@ func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported says that KubeVirt has told what the machine became, of the ports that
+// reported reports whether KubeVirt has reported what the machine became, of the ports that
 // it has. Of devices of the node that its guest has, KubeVirt knows nothing
 // without an agent in there.
 func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
@@ -160,8 +160,8 @@ func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return true
 }
 
-// booting is the trouble of a machine that has started and has not run for as
-// long as its user says that it boots, or nil. Such a trouble is never over: it
+// booting returns the problem of a machine that has started and has not run for as
+// long as its user says that it boots, or nil. Such a problem never expires: it
 // is none any more at the time that it names.
 func booting(machine *kubevirtv1.VirtualMachineInstance, seconds int32, now time.Time) *problem {
 	if seconds == 0 {
@@ -176,7 +176,7 @@ func booting(machine *kubevirtv1.VirtualMachineInstance, seconds int32, now time
 		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", machine.Name, boot), until}
 }
 
-// runningSince is when the machine came into its phase Running.
+// runningSince returns when the machine came into its phase Running.
 func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
 	for _, transition := range machine.Status.PhaseTransitionTimestamps {
 		if transition.Phase == kubevirtv1.Running {
@@ -186,7 +186,7 @@ func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).LastTransitionTime.Time
 }
 
-// unsynchronized is why KubeVirt could not do what the machine's spec asks, or "".
+// unsynchronized returns why KubeVirt could not do what the machine's spec asks, or "".
 func unsynchronized(machine *kubevirtv1.VirtualMachineInstance) string {
 	c := machineCondition(machine, kubevirtv1.VirtualMachineInstanceSynchronized)
 	if c.Status != corev1.ConditionFalse {
@@ -207,7 +207,7 @@ func machineCondition(machine *kubevirtv1.VirtualMachineInstance, kind kubevirtv
 // consoleLimit leaves room for what comes before the console in a message.
 const consoleLimit = 240
 
-// lastLines is the end of a console as one short line: without control
+// lastLines returns the end of a console as one short line: without control
 // sequences, as many whole lines as fit, joined by " | ".
 func lastLines(text string) string {
 	joined := ""
@@ -250,12 +250,12 @@ func withConsole(t *problem, console string) *problem {
 		return t
 	}
 	added := *t
-	added.message = besideConsole(t.message, "its console", console)
+	added.message = addConsole(t.message, "its console", console)
 	return &added
 }
 
-// besideConsole is a message with the end of a console of whom it speaks.
-func besideConsole(message, whose, console string) string {
+// addConsole returns a message with the end of a console, named by whose.
+func addConsole(message, whose, console string) string {
 	if console == "" {
 		return message
 	}

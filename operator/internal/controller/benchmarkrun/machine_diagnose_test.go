@@ -58,7 +58,7 @@ func serves(m *kubevirtv1.VirtualMachineInstance) {
 	says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")(m)
 }
 
-// initialized is a launcher whose init containers have ended in order.
+// initialized makes it a launcher whose init containers have ended in order.
 func initialized(p *corev1.Pod) {
 	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "container-disk-binary",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}}
@@ -107,7 +107,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
 			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
 		}), nil,
-			v1alpha1.ReasonPodStuck, `virtual machine "m" of before is still being deleted`, end.Add(time.Hour)},
+			v1alpha1.ReasonPodStuck, `the previous virtual machine "m" is still being deleted`, end.Add(time.Hour)},
 		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
 		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonMachineNotStarted,
@@ -168,7 +168,7 @@ func TestDiagnoseMachineLost(t *testing.T) {
 		"killed":      {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", computeEnded(137, "OOMKilled"))), `function "f": its virtual machine ended: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
 		"evicted":     {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", evicted)), `function "f": its virtual machine ended: phase Failed; Evicted: The node was low on resource: memory.`, time.Time{}},
 		"unready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "GuestNotRunning", "Guest VM is not reported as running")), nil,
-			`function "f" is not ready any more: Guest VM is not reported as running`, epoch.Add(causeTimeout)},
+			`function "f" is no longer ready: Guest VM is not reported as running`, epoch.Add(causeTimeout)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

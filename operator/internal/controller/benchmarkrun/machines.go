@@ -45,7 +45,7 @@ type Machines struct {
 	cache      cache.Cache
 }
 
-// reader is nil where the cluster does not know the kind.
+// reader returns the cache, or nil where the cluster does not know the kind.
 func (m *Machines) reader() (client.Reader, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -75,7 +75,7 @@ func (m *Machines) reader() (client.Reader, error) {
 	return made, nil
 }
 
-// usesMachines says that a function of the chain or a neighbour is a virtual machine.
+// usesMachines reports whether a function of the chain or a neighbor is a virtual machine.
 func (s *scope) usesMachines() bool {
 	for i := range s.run.Spec.Experiment.Chain {
 		if s.run.Spec.Experiment.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
@@ -106,7 +106,7 @@ func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// machine is a function's virtual machine, or nil.
+// machine returns a function's virtual machine, or nil.
 func (s *scope) machine(function string) *kubevirtv1.VirtualMachineInstance {
 	return s.machineNamed(s.names.Function(function))
 }
@@ -120,7 +120,7 @@ func (s *scope) machineNamed(wanted string) *kubevirtv1.VirtualMachineInstance {
 	return nil
 }
 
-// launcher is the newest pod that KubeVirt runs a machine in, or nil.
+// launcher returns the newest pod that KubeVirt runs a machine in, or nil.
 func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
 	if machine == nil {
 		return nil
@@ -133,7 +133,7 @@ func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod
 	return nil
 }
 
-// ofMachine says that a pod is a machine's launcher: KubeVirt ends it with the
+// ofMachine reports whether a pod is a machine's launcher: KubeVirt ends it with the
 // machine, and in order.
 func (s *scope) ofMachine(pod *corev1.Pod) bool {
 	for i := range s.machines {
@@ -151,7 +151,7 @@ type Console interface {
 }
 
 // readConsole reads what a guest said last before the run gives it up. Without
-// it the verdict stands all the same.
+// it the verdict is the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	name, machine := s.failedMachine()
 	pod := s.launcher(machine)
@@ -201,5 +201,5 @@ func (s *scope) silentMachine(reason string) string {
 // withGuest adds to the measurer's own failure what a silent machine said last.
 func (s *scope) withGuest(reason, message string) string {
 	name := s.silentMachine(reason)
-	return besideConsole(message, fmt.Sprintf("the console of %q", name), s.console[s.names.Function(name)])
+	return addConsole(message, fmt.Sprintf("the console of %q", name), s.console[s.names.Function(name)])
 }

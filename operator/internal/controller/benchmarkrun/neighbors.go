@@ -6,10 +6,10 @@ import (
 	"vnfbench.io/operator/internal/neighbor"
 )
 
-// maximumStressors is the API's bound of a neighbour's list.
-const maximumStressors = 4
+// maxStressors is the API's bound of a neighbor's list.
+const maxStressors = 4
 
-// neighborSources are where the neighbours' agents listen.
+// neighborSources returns where the neighbors' agents listen.
 func (s *scope) neighborSources() []measure.NeighborSource {
 	var out []measure.NeighborSource
 	for _, n := range s.plan.Neighbors {
@@ -20,7 +20,7 @@ func (s *scope) neighborSources() []measure.NeighborSource {
 	return out
 }
 
-// neighbors are what the figures say of them, with their own account beside it.
+// neighbors returns what the figures say of them, with what they report themselves.
 func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 	if w.figures.Neighbors == nil {
 		return nil
@@ -32,7 +32,7 @@ func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 			if state.Name != report.Loads[i].Name {
 				continue
 			}
-			for _, stressor := range first(state.Stressors, maximumStressors) {
+			for _, stressor := range first(state.Stressors, maxStressors) {
 				report.Loads[i].Stressors = append(report.Loads[i].Stressors, v1alpha1.StressorReport{
 					Name: bounded(stressor.Name, 32), Operations: stressor.Operations, OperationsPerSecond: stressor.OperationsPerSecond,
 				})
@@ -42,7 +42,7 @@ func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 	return report
 }
 
-// runtimeOf is a neighbour's, by its name.
+// runtimeOf returns the runtime of a neighbor.
 func (w *writer) runtimeOf(name string) v1alpha1.Runtime {
 	for i := range w.plan.Neighbors {
 		if n := &w.plan.Neighbors[i]; n.Load.Name == name && n.IsMachine() {
@@ -52,7 +52,7 @@ func (w *writer) runtimeOf(name string) v1alpha1.Runtime {
 	return v1alpha1.RuntimePod
 }
 
-// neighborWarnings say which neighbour ended by itself.
+// neighborWarnings warns of each neighbor that ended by itself.
 func (w *writer) neighborWarnings() []v1alpha1.Warning {
 	if w.records == nil {
 		return nil
@@ -61,7 +61,7 @@ func (w *writer) neighborWarnings() []v1alpha1.Warning {
 	for _, state := range w.records.neighbors {
 		if state.Problem != "" {
 			out = append(out, v1alpha1.Warning{
-				Code: v1alpha1.WarningNeighborStopped, Message: sentence("Neighbour %q: %s.", state.Name, state.Problem),
+				Code: v1alpha1.WarningNeighborStopped, Message: sentence("Neighbor %q: %s.", state.Name, state.Problem),
 			})
 		}
 	}

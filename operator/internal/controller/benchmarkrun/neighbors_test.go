@@ -49,7 +49,7 @@ func ownedBy(machine *kubevirtv1.VirtualMachineInstance) func(*corev1.Pod) {
 	}
 }
 
-// servesWithoutPorts is a machine that is ready, and whose only NIC is the management's.
+// servesWithoutPorts makes it a machine that is ready, and whose only NIC is the management's.
 func servesWithoutPorts(m *kubevirtv1.VirtualMachineInstance) {
 	serves(m)
 	m.Status.Interfaces = m.Status.Interfaces[:1]
@@ -135,7 +135,7 @@ func TestNeighborsInStatus(t *testing.T) {
 	if len(status.Warnings) != 1 || status.Warnings[0].Code != v1alpha1.WarningNeighborStopped {
 		t.Errorf("%+v", status.Warnings)
 	}
-	// The figures are computed anew each time, and not added to.
+	// The figures are computed again each time, and not added to.
 	if again := summarize(s, decide(s)); len(again.NoisyNeighbors.Loads[0].Stressors) != 1 {
 		t.Errorf("%+v", again.NoisyNeighbors)
 	}

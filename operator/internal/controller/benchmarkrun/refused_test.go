@@ -84,7 +84,7 @@ func TestStatusIsRefused(t *testing.T) {
 	}
 }
 
-// refusingFigures is an API server that has the run and refuses a status with figures.
+// refusingFigures returns an API server that has the run and refuses a status with figures.
 func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun) (client.Client, *int) {
 	t.Helper()
 	scheme := runtime.NewScheme()

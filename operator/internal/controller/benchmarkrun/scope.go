@@ -70,18 +70,18 @@ func (s *scope) hasFinalizer() bool {
 	return controllerutil.ContainsFinalizer(s.run, v1alpha1.Finalizer)
 }
 
-// podsRemain says that something of the run may still use the testbed.
+// podsRemain reports whether something of the run may still use the testbed.
 func (s *scope) podsRemain() bool {
 	return s.job != nil || len(s.measurers) > 0 || len(s.functions) > 0 || len(s.machines) > 0
 }
 
-// launched says that the results' ConfigMap has been made before.
+// launched reports whether the results' ConfigMap has been made before.
 func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef != "" }
 
-// holds says that the run may make objects: the testbed's status names it.
+// holds reports whether the run may make objects: the testbed's status names it.
 func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
 
-// testbedProblem is why the testbed takes no runs at the moment, or "". One
+// testbedProblem returns why the testbed takes no runs at the moment, or "". One
 // that no node matches takes them, so that they fail and say so.
 func (s *scope) testbedProblem() string {
 	ready := meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
@@ -91,7 +91,7 @@ func (s *scope) testbedProblem() string {
 	return ready.Message
 }
 
-// startup is how long pods may take.
+// startup returns how long pods may take.
 func (s *scope) startup() time.Duration {
 	return time.Duration(s.run.Spec.Experiment.StartupSeconds) * time.Second
 }
@@ -99,7 +99,7 @@ func (s *scope) startup() time.Duration {
 // function returns the newest pod of a function, or nil.
 func (s *scope) function(name string) *corev1.Pod { return s.pod(s.names.Function(name)) }
 
-// pod is the newest of a name among functions and ends of TCP connections, or nil.
+// pod returns the newest of a name among functions and ends of TCP connections, or nil.
 func (s *scope) pod(wanted string) *corev1.Pod {
 	for i := range s.functions {
 		if s.functions[i].Name == wanted {
@@ -109,7 +109,7 @@ func (s *scope) pod(wanted string) *corev1.Pod {
 	return nil
 }
 
-// jobEnd is why a Job that has ended did not measure, or nil while it goes on.
+// jobEnd returns why a Job that has ended did not measure, or nil while it runs.
 func (s *scope) jobEnd() *cause {
 	if s.job == nil {
 		return nil
@@ -131,7 +131,7 @@ func (s *scope) jobEnd() *cause {
 	return nil
 }
 
-// measurerEnded says that the Job is over.
+// measurerEnded reports whether the Job is over.
 func (s *scope) measurerEnded() bool {
 	return s.job != nil && slices.ContainsFunc(s.job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue
@@ -157,7 +157,7 @@ func (s *scope) verdicts() []v1alpha1.Verdict {
 	return append(verdicts, s.baselineVerdicts()...)
 }
 
-// verdict is the outcome of a run that was measured.
+// verdict returns the outcome of a run that was measured.
 func (s *scope) verdict() *cause {
 	verdicts := s.verdicts()
 	reason := v1alpha1.ReasonSucceeded

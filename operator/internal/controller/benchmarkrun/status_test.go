@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// conditionsOf are the conditions that a decision leads to, as "status/reason".
+// conditionsOf returns the conditions that a decision leads to, as "status/reason".
 func conditionsOf(s *scope) map[string]string {
 	after := summarize(s, decide(s))
 	conditions := map[string]string{}

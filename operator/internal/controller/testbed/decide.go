@@ -14,7 +14,7 @@ import (
 // is gone must not keep a namespace from being deleted.
 const cleanupTimeout = 2 * time.Minute
 
-// action is the one thing that a reconciliation does beside the status.
+// action is the one thing that a reconciliation does besides the status.
 type action string
 
 const (
@@ -68,7 +68,7 @@ func decideDeletion(s *scope, holders admission) decision {
 		for _, a := range holders.active {
 			names = append(names, fmt.Sprintf("%q", a.Name))
 		}
-		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to go on"}
+		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to continue"}
 	}
 	if len(s.pods) > 0 {
 		return decision{action: actWait, deleting: fmt.Sprintf("waiting for %d pods of its runs to end", len(s.pods))}

@@ -43,5 +43,5 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	return status
 }
 
-// timestamp is now as the API stores it.
+// timestamp returns now as the API stores it.
 func (s *scope) timestamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }
