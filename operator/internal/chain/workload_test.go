@@ -11,7 +11,7 @@ import (
 
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 // rendered is a workload's objects by their kind; nil where it has none of a kind.
@@ -75,9 +75,9 @@ func policiesOf(p *plan.Plan) []*networkingv1.NetworkPolicy {
 // TestRender checks what the controller relies on: the order, one agent's port
 // and policy for each component, and a reason for each way to fail.
 func TestRender(t *testing.T) {
-	for name, input := range inputs {
-		t.Run(name, func(t *testing.T) {
-			workloads := chain.Render(mustMake(t, input()))
+	for _, c := range plantest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			workloads := chain.Render(mustMake(t, c.Input()))
 			var order []string
 			for i, w := range workloads {
 				order = append(order, w.Component)
