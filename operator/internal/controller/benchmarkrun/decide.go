@@ -54,7 +54,7 @@ type decision struct {
 	chain *cause
 }
 
-// finding is a documented reason with its sentence.
+// cause is a documented reason with its sentence.
 type cause struct{ reason, message string }
 
 func newCause(reason, format string, args ...any) *cause {
