@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,5 +109,35 @@ func TestDryRun(t *testing.T) {
 		if !ok || pod.Name != w.Name() || pod.Namespace == "" || len(pod.Spec.Containers) == 0 {
 			t.Errorf("%s: %+v", w.Name(), pod)
 		}
+	}
+}
+
+// TestOutline: without a plan, everything that the workloads needed is still
+// found by its name, but for the networks, which only the plan names.
+func TestOutline(t *testing.T) {
+	needs := func(p *plan.Plan) map[string]bool {
+		names := map[string]bool{}
+		for _, w := range chain.Render(p) {
+			for _, object := range w.Needs {
+				names[object.GetObjectKind().GroupVersionKind().Kind+"/"+object.GetNamespace()+"/"+object.GetName()] = true
+			}
+		}
+		return names
+	}
+	for _, c := range plantest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			in := c.Input()
+			outlined := needs(plan.Outline(in.Run))
+			for name := range needs(mustMake(t, in)) {
+				if !outlined[name] && !strings.HasPrefix(name, "NetworkAttachmentDefinition/") {
+					t.Errorf("%s is not in %v", name, outlined)
+				}
+			}
+			for name := range outlined {
+				if strings.HasSuffix(name, "/") || strings.HasPrefix(name, "NetworkAttachmentDefinition/") {
+					t.Errorf("an object without a name: %q", name)
+				}
+			}
+		})
 	}
 }

@@ -141,6 +141,22 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Of several problems, the one whose time is over first ends the run, and the
+// events that explain it are those of the same workload.
+func TestDecideNamesTheFirstProblem(t *testing.T) {
+	lost := newScope(launched, withRecords(open), functions(unreadySince(epoch), restarted(139, "Error")))
+	if got := decide(lost).outcome; got == nil || !strings.HasPrefix(got.message, `function "two": container "c" ended with exit code 139`) {
+		t.Errorf("one function is not ready and another crashed: %+v", got)
+	}
+	late := newScope(launched, withRecords(calibrated), functions(running, waiting("ErrImagePull", "x")), after(300*time.Second))
+	if got := decide(late).outcome; got == nil || got.reason != v1alpha1.ReasonImageUnavailable {
+		t.Errorf("one function is not ready and the other has no image: %+v", got)
+	}
+	if object := late.stuck(); object == nil || object.GetName() != late.names.Function("two") {
+		t.Errorf("the events are read of %v", object)
+	}
+}
+
 // What a user has to build again is said, and what only has to be named.
 func TestDecideNamesTheImage(t *testing.T) {
 	trex := func(s *scope) { s.plan.Instructions.Driver.TRex = &measure.TRexSettings{} }
