@@ -223,7 +223,7 @@ func admissionRemedy(err error) string {
 	return ""
 }
 
-// stopPods deletes the Job with its pods, and the functions' pods and virtual machines.
+// stopPods deletes the Job with its pods, and the chain's pods and virtual machines.
 func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) && s.run.DeletionTimestamp.IsZero() {
 		if err := r.closeChainGate(ctx, s); err != nil {
@@ -248,7 +248,7 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 			return fmt.Errorf("deleting virtual machine %q: %w", s.machines[i].Name, err)
 		}
 	}
-	for _, pods := range [][]corev1.Pod{s.functions, s.measurers} {
+	for _, pods := range [][]corev1.Pod{s.chainPods, s.measurers} {
 		for i := range pods {
 			if !pods[i].DeletionTimestamp.IsZero() || s.ofMachine(&pods[i]) {
 				continue

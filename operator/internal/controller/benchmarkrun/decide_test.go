@@ -84,7 +84,7 @@ func TestDecide(t *testing.T) {
 		"measurer without image": {newScope(launched, measurers(pod("m", waiting("ErrImageNeverPull", "not present")))), actFinish, v1alpha1.ReasonImageUnavailable, 0},
 		"measurer runs":          {newScope(launched, measurers(pod("m", running)), after(time.Hour)), actWait, "", 0},
 		"calibrated":             {newScope(launched, measurers(pod("m", running)), withRecords(calibrated)), actLaunchChain, "", 0},
-		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.functions = s.functions[:1] }), actLaunchChain, "", 0},
+		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.chainPods = s.chainPods[:1] }), actLaunchChain, "", 0},
 		"observer missing":       {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, withoutPod), actLaunchChain, "", 0},
 		"observer ready":         {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver), actOpenChain, "", 0},
 		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, "", 200 * time.Second},

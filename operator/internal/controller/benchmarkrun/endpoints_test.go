@@ -33,7 +33,7 @@ func chainPods(s *scope) []string {
 // chainPodsReady adds the functions' pods and those of the ends, which have addresses.
 func chainPodsReady(s *scope) {
 	for i, name := range chainPods(s) {
-		s.functions = append(s.functions, pod(name, ready, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0." + string(rune('1'+i)) }))
+		s.chainPods = append(s.chainPods, pod(name, ready, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0." + string(rune('1'+i)) }))
 	}
 }
 
@@ -44,9 +44,9 @@ func changeEnd(end string, change func(*corev1.Pod)) with {
 
 func without(end string) with {
 	return func(s *scope) {
-		for i := range s.functions {
-			if s.functions[i].Name == s.names.Endpoint(end) {
-				s.functions = append(s.functions[:i], s.functions[i+1:]...)
+		for i := range s.chainPods {
+			if s.chainPods[i].Name == s.names.Endpoint(end) {
+				s.chainPods = append(s.chainPods[:i], s.chainPods[i+1:]...)
 				return
 			}
 		}

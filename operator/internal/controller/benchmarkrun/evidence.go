@@ -41,10 +41,10 @@ func (s *scope) answering(name string) *corev1.Pod {
 	if pod := s.pod(name); pod != nil {
 		return pod
 	}
-	for i := range s.functions {
-		owner := metav1.GetControllerOf(&s.functions[i])
+	for i := range s.chainPods {
+		owner := metav1.GetControllerOf(&s.chainPods[i])
 		if owner != nil && owner.Kind == "VirtualMachineInstance" && owner.Name == name {
-			return &s.functions[i]
+			return &s.chainPods[i]
 		}
 	}
 	return nil

@@ -210,22 +210,22 @@ func measurers(pods ...corev1.Pod) with { return func(s *scope) { s.measurers = 
 
 // observed makes the observer's pod another.
 func observed(change func(*corev1.Pod)) with {
-	return func(s *scope) { s.functions[len(s.functions)-1] = pod(s.names.Observer, change) }
+	return func(s *scope) { s.chainPods[len(s.chainPods)-1] = pod(s.names.Observer, change) }
 }
 
 // withObserver makes it a plan with an observer, whose pod is ready.
 func withObserver(s *scope) {
 	s.plan.Observer = &plan.Observer{}
-	s.functions = append(s.functions, pod(s.names.Observer, ready))
+	s.chainPods = append(s.chainPods, pod(s.names.Observer, ready))
 }
 
 // withoutPod takes the last pod away.
-func withoutPod(s *scope) { s.functions = s.functions[:len(s.functions)-1] }
+func withoutPod(s *scope) { s.chainPods = s.chainPods[:len(s.chainPods)-1] }
 
 // functions gives the two functions of the chain a pod each.
 func functions(one, two func(*corev1.Pod)) with {
 	return func(s *scope) {
-		s.functions = []corev1.Pod{pod(s.names.Function("one"), one), pod(s.names.Function("two"), two)}
+		s.chainPods = []corev1.Pod{pod(s.names.Function("one"), one), pod(s.names.Function("two"), two)}
 	}
 }
 

@@ -58,7 +58,7 @@ func TestReportsOfMachines(t *testing.T) {
 	launcher.OwnerReferences = []metav1.OwnerReference{{UID: s.machines[0].UID, Controller: new(true)}}
 	launcher.Spec.Containers = []corev1.Container{{Name: "compute", Image: "launcher:1"}, {Name: "kernel", Image: "guest:1"}}
 	launcher.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kernel", ImageID: "sha256:7"}, {Name: "compute", ImageID: "sha256:8"}}
-	s.functions = []corev1.Pod{launcher}
+	s.chainPods = []corev1.Pod{launcher}
 	want := v1alpha1.FunctionReport{
 		Name: "one", Runtime: v1alpha1.RuntimeVirtualMachine, Node: "b", ImageID: "sha256:7",
 		VirtualMachine: &v1alpha1.VirtualMachineReport{
@@ -185,7 +185,7 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	if named < 0 || !strings.Contains(status.Warnings[named].Message, `under "one" has no WireGuard`) || strings.Contains(status.Warnings[named].Message, "two") {
 		t.Errorf("warnings %+v", status.Warnings)
 	}
-	s.run.Status.Chain, s.functions = status.Chain, nil
+	s.run.Status.Chain, s.chainPods = status.Chain, nil
 	if diff := cmp.Diff(status.Chain, s.reports()); diff != "" {
 		t.Errorf("without the pods:\n%s", diff)
 	}

@@ -125,9 +125,9 @@ func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod
 	if machine == nil {
 		return nil
 	}
-	for i := range s.functions {
-		if metav1.IsControlledBy(&s.functions[i], machine) {
-			return &s.functions[i]
+	for i := range s.chainPods {
+		if metav1.IsControlledBy(&s.chainPods[i], machine) {
+			return &s.chainPods[i]
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func neighbors(change func(*corev1.Pod)) with {
 		s.run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU}}
 		s.plan.Neighbors = []plan.Neighbor{{Load: measure.NeighborLoad{Name: "noisy", Kind: measure.NeighborCPU}}}
 		if change != nil {
-			s.functions = append(s.functions, pod(s.names.Neighbor("noisy"), change))
+			s.chainPods = append(s.chainPods, pod(s.names.Neighbor("noisy"), change))
 		}
 	}
 }
@@ -39,7 +39,7 @@ func neighborMachine(changes ...machineChange) with {
 		}
 		machine := testMachine(s.names.Neighbor("noisy"), changes...)
 		s.machines = append(s.machines, *machine)
-		s.functions = append(s.functions, pod("virt-launcher", running, initialized, ownedBy(machine), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
+		s.chainPods = append(s.chainPods, pod("virt-launcher", running, initialized, ownedBy(machine), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
 	}
 }
 

@@ -67,7 +67,7 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 		if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
 			s.measurers = append(s.measurers, pod)
 		} else {
-			s.functions = append(s.functions, pod)
+			s.chainPods = append(s.chainPods, pod)
 		}
 	}
 	return nil

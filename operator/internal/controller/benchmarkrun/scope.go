@@ -52,10 +52,10 @@ type scope struct {
 	foreign error
 
 	job *batchv1.Job
-	// measurers and functions are the run's pods, the newest first.
+	// measurers and chainPods are the run's pods, the newest first.
 	measurers []corev1.Pod
-	functions []corev1.Pod
-	// machines are the run's virtual machines; their launchers' pods are among functions.
+	chainPods []corev1.Pod
+	// machines are the run's virtual machines; their launchers' pods are among chainPods.
 	machines []kubevirtv1.VirtualMachineInstance
 	// kubeVirt says that the cluster knows virtual machines; read only where the run has one.
 	kubeVirt bool
@@ -72,7 +72,7 @@ func (s *scope) hasFinalizer() bool {
 
 // podsRemain reports whether something of the run may still use the testbed.
 func (s *scope) podsRemain() bool {
-	return s.job != nil || len(s.measurers) > 0 || len(s.functions) > 0 || len(s.machines) > 0
+	return s.job != nil || len(s.measurers) > 0 || len(s.chainPods) > 0 || len(s.machines) > 0
 }
 
 // launched reports whether the results' ConfigMap has been made before.
@@ -99,11 +99,11 @@ func (s *scope) startup() time.Duration {
 // function returns the newest pod of a function, or nil.
 func (s *scope) function(name string) *corev1.Pod { return s.pod(s.names.Function(name)) }
 
-// pod returns the newest of a name among functions and ends of TCP connections, or nil.
+// pod returns the newest of the chain's pods with a name, or nil.
 func (s *scope) pod(wanted string) *corev1.Pod {
-	for i := range s.functions {
-		if s.functions[i].Name == wanted {
-			return &s.functions[i]
+	for i := range s.chainPods {
+		if s.chainPods[i].Name == wanted {
+			return &s.chainPods[i]
 		}
 	}
 	return nil

@@ -142,7 +142,7 @@ func TestVerdictStandsForEver(t *testing.T) {
 	s := newScope(launched, withRecords(open))
 	s.run.Status = summarize(s, decide(s))
 	verdict := s.run.Status.DeepCopy()
-	s.job, s.functions, s.measurers = nil, nil, nil
+	s.job, s.chainPods, s.measurers = nil, nil, nil
 	s.run.Generation++
 	d := decide(s)
 	if d.action != actRelease {
