@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// KeysSecrets have the keys of a run's encryption gateways, one Secret each, so
+// KeysSecrets returns the keys of a run's encryption gateways, one Secret each, so
 // that no gateway gets another's: KubeVirt makes a disk of a whole Secret. They are
 // new from a source of random bytes every time, and the only objects that do
 // not follow from the plan. Those of one call belong together.

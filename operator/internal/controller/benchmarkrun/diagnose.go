@@ -33,7 +33,7 @@ type problem struct {
 	deadline time.Time
 }
 
-// over says that the time to wait is over.
+// expired reports whether the time to wait is over.
 func (t *problem) expired(now time.Time) bool { return !now.Before(t.deadline) }
 
 // never are the waiting reasons that do not pass by waiting.
