@@ -2,12 +2,10 @@ package benchmarkrun
 
 import (
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 )
-
-// maxStressors is the API's bound of a neighbor's list.
-const maxStressors = 4
 
 // neighborSources returns where the neighbors' agents listen.
 func (s *scope) neighborSources() []measure.NeighborSource {
@@ -34,7 +32,7 @@ func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 			}
 			for _, stressor := range first(state.Stressors, maxStressors) {
 				report.Loads[i].Stressors = append(report.Loads[i].Stressors, v1alpha1.StressorReport{
-					Name: bounded(stressor.Name, 32), Operations: stressor.Operations, OperationsPerSecond: stressor.OperationsPerSecond,
+					Name: excerpt.Line(stressor.Name, maxKeywordBytes), Operations: stressor.Operations, OperationsPerSecond: stressor.OperationsPerSecond,
 				})
 			}
 		}

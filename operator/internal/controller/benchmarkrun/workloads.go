@@ -8,6 +8,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -119,7 +120,7 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 	}
 	p := diagnoseStart(s.pod(w.Name()), s.startup(), w.NotReady)
 	if p != nil && w.Avoid != "" {
-		p.message = sentence("%s; %s", bounded(p.message, messageLimit-100), w.Avoid)
+		p.message = sentence("%s; %s", excerpt.Line(p.message, maxMessageBytes-100), w.Avoid)
 	}
 	return p
 }
