@@ -16,7 +16,7 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 			t.Errorf("%d bytes: %d uses of CPU, want %d", result.FrameBytes, len(result.CPU), want)
 		}
 		for _, c := range result.CPU {
-			if c.Node == nil || c.Node.CPUs == 0 || len(c.Functions) != len(run.Spec.Chain) {
+			if c.Node == nil || c.Node.CPUs == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
 				t.Errorf("%d bytes, %s %s: %+v", result.FrameBytes, c.Figure, c.Name, c)
 				continue
 			}
@@ -104,7 +104,7 @@ func checkEncryption(t *testing.T, run *v1alpha1.BenchmarkRun) {
 func checkTCPUse(t *testing.T, run *v1alpha1.BenchmarkRun, repeats int32) {
 	t.Helper()
 	for _, s := range run.Status.TCP.Streams {
-		if c := s.CPU; c == nil || c.Figure != v1alpha1.CPUAtTCP || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Chain) {
+		if c := s.CPU; c == nil || c.Figure != v1alpha1.CPUAtTCP || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
 			t.Errorf("%d connections: the chain used %+v", s.Streams, c)
 		}
 	}

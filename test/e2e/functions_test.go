@@ -20,19 +20,20 @@ func functionRun(name, chain string) string {
 kind: BenchmarkRun
 metadata: {name: %s}
 spec:
-  testbedRef: {name: lab}
-  deadlineSeconds: 600
-  chain: %s
-  traffic: {frameBytes: [128]}
-  measurements:
-    warmUpMilliseconds: 100
-    throughput:
-      minimumFramesPerSecond: 100
-      maximumFramesPerSecond: 20000
-      goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 500, durationSumMilliseconds: 500, widthPartsPerMillion: 100000}]
-    latency:
-      trialMilliseconds: 4000
-      loads: [{name: idle, framesPerSecond: 200}]
+  experiment:
+    testbedRef: {name: lab}
+    deadlineSeconds: 600
+    chain: %s
+    traffic: {frameBytes: [128]}
+    measurements:
+      warmUpMilliseconds: 100
+      throughput:
+        minimumFramesPerSecond: 100
+        maximumFramesPerSecond: 20000
+        goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 500, durationSumMilliseconds: 500, widthPartsPerMillion: 100000}]
+      latency:
+        trialMilliseconds: 4000
+        loads: [{name: idle, framesPerSecond: 200}]
 `, name, chain)
 }
 

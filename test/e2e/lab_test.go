@@ -120,11 +120,12 @@ func shortRun(name, extra string) string {
 kind: BenchmarkRun
 metadata: {name: %s}
 spec:
-  testbedRef: {name: lab}
-  startupSeconds: 120
-  deadlineSeconds: 600
-  chain: [{name: r1, function: Router}]
-  traffic: {frameBytes: [128]}
+  experiment:
+    testbedRef: {name: lab}
+    startupSeconds: 120
+    deadlineSeconds: 600
+    chain: [{name: r1, function: Router}]
+    traffic: {frameBytes: [128]}
 %s`, name, extra)
 }
 

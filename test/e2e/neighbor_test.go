@@ -17,23 +17,24 @@ func TestNeighbors(t *testing.T) {
 kind: BenchmarkRun
 metadata: {name: noisy}
 spec:
-  testbedRef: {name: lab}
-  startupSeconds: 120
-  deadlineSeconds: 600
-  chain: [{name: r1, function: Router}]
-  traffic: {frameBytes: [64]}
-  measurements:
-    neighbors: WithAndWithout
-    warmUpMilliseconds: 200
-    latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}
-  neighbors:
-  - {name: cpu, kind: CPU, loadPercent: 50}
-  - {name: memory, kind: Memory, memory: 16Mi}
-  - {name: disk, kind: Disk, disk: 16Mi}
-  - {name: frames, kind: Network, framesPerSecond: 1000, frameBytes: 9018}
+  experiment:
+    testbedRef: {name: lab}
+    startupSeconds: 120
+    deadlineSeconds: 600
+    chain: [{name: r1, function: Router}]
+    traffic: {frameBytes: [64]}
+    measurements:
+      noisyNeighbors: WithAndWithout
+      warmUpMilliseconds: 200
+      latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}
+    noisyNeighbors:
+    - {name: cpu, kind: CPU, loadPercent: 50}
+    - {name: memory, kind: Memory, memory: 16Mi}
+    - {name: disk, kind: Disk, disk: 16Mi}
+    - {name: frames, kind: Network, framesPerSecond: 1000, frameBytes: 9018}
 `)
 	run := ends(t, ns, "noisy", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	report := run.Status.Neighbors
+	report := run.Status.NoisyNeighbors
 	if report == nil || len(report.Loads) != 4 {
 		t.Fatalf("the neighbours are %+v", report)
 	}
@@ -71,10 +72,10 @@ func TestNeighborIsKilled(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	apply(t, ns, shortRun("killed", `  measurements: {warmUpMilliseconds: 200, repeats: 8, latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}}
-  neighbors: [{name: cpu, kind: CPU, loadPercent: 10}]
+  noisyNeighbors: [{name: cpu, kind: CPU, loadPercent: 10}]
 `))
 	until(t, ns, "killed", waitForStart, "measuring beside the neighbour", func(run *v1alpha1.BenchmarkRun) bool {
-		return finished(run) || run.Status.Neighbors != nil && len(run.Status.Neighbors.Loads) > 0 && run.Status.Neighbors.Loads[0].Trials > 0
+		return finished(run) || run.Status.NoisyNeighbors != nil && len(run.Status.NoisyNeighbors.Loads) > 0 && run.Status.NoisyNeighbors.Loads[0].Trials > 0
 	})
 	for _, pod := range pods(t, ns, "neighbor") {
 		must(t, cluster.Delete(t.Context(), &pod))
@@ -100,23 +101,24 @@ func TestKubeVirtNeighbors(t *testing.T) {
 kind: BenchmarkRun
 metadata: {name: noisy}
 spec:
-  testbedRef: {name: virtual-machines}
-  startupSeconds: 300
-  deadlineSeconds: 900
-  chain: [{name: r1, function: Router}]
-  traffic: {frameBytes: [64]}
-  measurements:
-    neighbors: WithAndWithout
-    warmUpMilliseconds: 200
-    settleMilliseconds: 1000
-    latency: {trialMilliseconds: 5000, loads: [{name: idle, framesPerSecond: 100}]}
-  neighbors:
-  - {name: cpu, kind: CPU, loadPercent: 20, runtime: VirtualMachine}
-  - {name: disk, kind: Disk, disk: 16Mi, runtime: VirtualMachine}
-  - {name: frames, kind: Network, framesPerSecond: 50, runtime: VirtualMachine}
+  experiment:
+    testbedRef: {name: virtual-machines}
+    startupSeconds: 300
+    deadlineSeconds: 900
+    chain: [{name: r1, function: Router}]
+    traffic: {frameBytes: [64]}
+    measurements:
+      noisyNeighbors: WithAndWithout
+      warmUpMilliseconds: 200
+      settleMilliseconds: 1000
+      latency: {trialMilliseconds: 5000, loads: [{name: idle, framesPerSecond: 100}]}
+    noisyNeighbors:
+    - {name: cpu, kind: CPU, loadPercent: 20, runtime: VirtualMachine}
+    - {name: disk, kind: Disk, disk: 16Mi, runtime: VirtualMachine}
+    - {name: frames, kind: Network, framesPerSecond: 50, runtime: VirtualMachine}
 `)
 	run := ends(t, ns, "noisy", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	report := run.Status.Neighbors
+	report := run.Status.NoisyNeighbors
 	if report == nil || len(report.Loads) != 3 {
 		t.Fatalf("the neighbours are %+v", report)
 	}

@@ -13,34 +13,35 @@ const everything = `apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
 metadata: {name: everything}
 spec:
-  testbedRef: {name: lab}
-  deadlineSeconds: 900
-  chain: [{name: r1, function: Router}]
-  traffic:
-    frameBytes: [128]
-    imix: [{name: SimpleIMIX}]
-    flows: 1000
-    flowVariation: [SourceAddress, SourcePort]
-    flowOrder: Random
-    reversePercent: 50
-  measurements:
-    warmUpMilliseconds: 100
-    settleMilliseconds: 50
-    repeats: 2
-    throughput:
-      maximumFramesPerSecond: 20000
-      goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 200, durationSumMilliseconds: 200, widthPartsPerMillion: 200000}]
-    latency:
-      trialMilliseconds: 500
-      loads: [{name: half, goal: PDR, percent: 50}, {name: line, rate: {layer2BitsPerSecond: 2000000}}]
-    fixedLoad:
-      durationSeconds: 1
-      discardSeconds: 0
+  experiment:
+    testbedRef: {name: lab}
+    deadlineSeconds: 900
+    chain: [{name: r1, function: Router}]
+    traffic:
+      frameBytes: [128]
+      imix: [{name: SimpleIMIX}]
+      flows: 1000
+      flowVariation: [SourceAddress, SourcePort]
+      flowOrder: Random
+      reversePercent: 50
+    measurements:
+      warmUpMilliseconds: 100
+      settleMilliseconds: 50
       repeats: 2
-      profiles: [{name: branch, frameBytes: 128, framesPerSecond: 2000}]
-    frameLossRate: {stepPercent: 10, trialMilliseconds: 200, maximumFramesPerSecond: 5000}
-    receiveRate: {trials: 2, trialMilliseconds: 200}
-    soak: {frameBytes: 128, framesPerSecond: 2000, durationSeconds: 4, intervalSeconds: 1}
+      throughput:
+        maximumFramesPerSecond: 20000
+        goals: [{name: PDR, lossPartsPerMillion: 1000, trialMilliseconds: 200, durationSumMilliseconds: 200, widthPartsPerMillion: 200000}]
+      latency:
+        trialMilliseconds: 500
+        loads: [{name: half, goal: PDR, percent: 50}, {name: line, rate: {layer2BitsPerSecond: 2000000}}]
+      fixedLoad:
+        durationSeconds: 1
+        discardSeconds: 0
+        repeats: 2
+        profiles: [{name: branch, frameBytes: 128, framesPerSecond: 2000}]
+      frameLossRate: {stepPercent: 10, trialMilliseconds: 200, maximumFramesPerSecond: 5000}
+      receiveRate: {trials: 2, trialMilliseconds: 200}
+      soak: {frameBytes: 128, framesPerSecond: 2000, durationSeconds: 4, intervalSeconds: 1}
 `
 
 func TestEveryProcedure(t *testing.T) {

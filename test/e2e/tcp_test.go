@@ -18,15 +18,16 @@ func TestTCP(t *testing.T) {
 kind: BenchmarkRun
 metadata: {name: tcp}
 spec:
-  testbedRef: {name: lab}
-  startupSeconds: 120
-  deadlineSeconds: 600
-  chain: [{name: r1, function: Router}]
-  measurements:
-    repeats: 2
-    tcp: {streams: [1, 4], durationSeconds: 3, omitSeconds: 1, directions: Both}
-  acceptance:
-  - {name: carries, metric: TCPGoodputBitsPerSecond, atLeast: 1000000}
+  experiment:
+    testbedRef: {name: lab}
+    startupSeconds: 120
+    deadlineSeconds: 600
+    chain: [{name: r1, function: Router}]
+    measurements:
+      repeats: 2
+      tcp: {streams: [1, 4], durationSeconds: 3, omitSeconds: 1, directions: Both}
+    acceptance:
+    - {name: carries, metric: TCPGoodputBitsPerSecond, atLeast: 1000000}
 `)
 	run := ends(t, ns, "tcp", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	if len(run.Status.Results) != 0 {

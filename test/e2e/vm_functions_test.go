@@ -134,12 +134,13 @@ func TestKubeVirtTCPThroughGateways(t *testing.T) {
 kind: BenchmarkRun
 metadata: {name: tcp}
 spec:
-  testbedRef: {name: virtual-machines}
-  startupSeconds: 240
-  deadlineSeconds: 900
-  chain: %s
-  measurements:
-    tcp: {durationSeconds: 5, omitSeconds: 1, targetBitsPerSecond: 500000}
+  experiment:
+    testbedRef: {name: virtual-machines}
+    startupSeconds: 240
+    deadlineSeconds: 900
+    chain: %s
+    measurements:
+      tcp: {durationSeconds: 5, omitSeconds: 1, targetBitsPerSecond: 500000}
 `, gatewayMachines("{implementation: Kernel}")))
 	run := ends(t, ns, "tcp", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	if run.Status.TCP == nil || len(run.Status.TCP.Streams) == 0 {

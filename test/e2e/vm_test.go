@@ -51,17 +51,18 @@ func machineChain(name, chain string, trialMilliseconds, startupSeconds int) str
 kind: BenchmarkRun
 metadata: {name: %s}
 spec:
-  testbedRef: {name: virtual-machines}
-  startupSeconds: %d
-  deadlineSeconds: 900
-  chain: %s
-  traffic: {frameBytes: [128]}
-  measurements:
-    warmUpMilliseconds: 1000
-    settleMilliseconds: 10000
-    latency:
-      trialMilliseconds: %d
-      loads: [{name: low, framesPerSecond: 100}]
+  experiment:
+    testbedRef: {name: virtual-machines}
+    startupSeconds: %d
+    deadlineSeconds: 900
+    chain: %s
+    traffic: {frameBytes: [128]}
+    measurements:
+      warmUpMilliseconds: 1000
+      settleMilliseconds: 10000
+      latency:
+        trialMilliseconds: %d
+        loads: [{name: low, framesPerSecond: 100}]
 `, name, startupSeconds, chain, trialMilliseconds)
 }
 
@@ -135,7 +136,7 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 	}
 	f := run.Status.Chain[0]
 	// A disk in a claim is no image.
-	custom := run.Spec.Chain[0].Custom
+	custom := run.Spec.Experiment.Chain[0].Custom
 	if hasImage := custom == nil || custom.ContainerDisk != ""; (f.ImageID != "") != hasImage {
 		t.Errorf("%s: the image is %q", model, f.ImageID)
 	}

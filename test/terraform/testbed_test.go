@@ -18,7 +18,7 @@ var notByTheModule = map[string]string{
 	"maximumConcurrentRuns":                         "has one value",
 	"generator.trex.extraConfiguration":             "is for trying out, in the manifest itself",
 	"generator.tolerations.tolerationSeconds":       "says how long a running pod stays, and a run's must not be moved",
-	"deviceUnderTest.tolerations.tolerationSeconds": "as of the generator",
+	"systemUnderTest.tolerations.tolerationSeconds": "as of the generator",
 }
 
 // TestTestbedModule keeps what the module renders in each of its own tests, which
@@ -73,7 +73,7 @@ func fields(value any, path string, into map[string]bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, below := range value {
-			if path == "generator.nodeSelector" || path == "deviceUnderTest.nodeSelector" {
+			if path == "generator.nodeSelector" || path == "systemUnderTest.nodeSelector" {
 				into[path] = true
 				return
 			}

@@ -60,9 +60,10 @@ apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
 metadata: {name: run, namespace: default}
 spec:
-  testbedRef: {name: lab}
-  chain:
-  - {name: r1, function: Router}
+  experiment:
+    testbedRef: {name: lab}
+    chain:
+    - {name: r1, function: Router}
 `
 	goodTestbed = `
 apiVersion: vnfbench.io/v1alpha1
@@ -119,81 +120,81 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		object func(*testing.T) *unstructured.Unstructured
 		want   []string
 	}{
-		"no chain":               {run("spec.chain", "[]"), []string{"spec.chain", "at least 1 items"}},
-		"chain of nine":          {run("spec.chain", router(9)), []string{"spec.chain", "at most 8 items"}},
-		"duplicate function":     {run("spec.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.chain[1]", "Duplicate value", "r1"}},
-		"unknown function":       {run("spec.chain", "[{name: r1, function: Switch}]"), []string{"spec.chain[0].function", "Unsupported value", "Router"}},
-		"unknown attachment":     {run("spec.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.chain[0].east.attachment", "Unsupported value"}},
-		"firewall on a router":   {run("spec.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.chain[0].firewall", "for function Firewall alone"}},
-		"frame of 63":            {run("spec.traffic", "{frameBytes: [63]}"), []string{"spec.traffic.frameBytes[0]", "greater than or equal to 64"}},
-		"frame of 9019":          {run("spec.traffic", "{frameBytes: [9019]}"), []string{"spec.traffic.frameBytes[0]", "less than or equal to 9018"}},
-		"frame above own MTU":    {run("spec.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.traffic.frameBytes", "mtuBytes"}},
-		"same frame twice":       {run("spec.traffic", "{frameBytes: [64, 64]}"), []string{"spec.traffic.frameBytes[1]", "Duplicate value"}},
-		"IPv6 frame of 64":       {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.traffic.frameBytes", "at least 82 bytes"}},
-		"TCP":                    {run("spec.traffic", "{kind: TCP}"), []string{"spec.traffic.kind", "measure TCP by measurements.tcp"}},
-		"baseline: none named":   {run("spec.baseline", "{}"), []string{"spec.baseline.run", "Required value"}},
-		"baseline: itself":       {run("spec.baseline", "{run: run}"), []string{"spec.baseline.run", "name an earlier run"}},
-		"baseline: its name":     {run("spec.baseline", "{run: x}", "spec.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.acceptance", "give it another name"}},
-		"baseline: a metric":     {run("spec.baseline", "{run: x, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.baseline.metrics", "LatencyP99Nanoseconds"}},
-		"baseline: twice":        {run("spec.baseline", "{run: x, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.baseline.metrics", "Duplicate"}},
-		"baseline: percent":      {run("spec.baseline", "{run: x, maximumRegressionPercent: 101}"), []string{"spec.baseline.maximumRegressionPercent", "less than or equal to 100"}},
-		"no testbed":             {run("spec.testbedRef", "{name: ''}"), []string{"spec.testbedRef.name", "at least 1 chars long"}},
-		"nothing measured":       {run("spec.measurements", "{}"), []string{"spec.measurements", "at least one of throughput and latency"}},
-		"negative trial":         {run("spec.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
-		"absurd deadline":        {run("spec.deadlineSeconds", "99999999"), []string{"spec.deadlineSeconds", "less than or equal to 604800"}},
+		"no chain":               {run("spec.experiment.chain", "[]"), []string{"spec.experiment.chain", "at least 1 items"}},
+		"chain of nine":          {run("spec.experiment.chain", router(9)), []string{"spec.experiment.chain", "at most 8 items"}},
+		"duplicate function":     {run("spec.experiment.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.experiment.chain[1]", "Duplicate value", "r1"}},
+		"unknown function":       {run("spec.experiment.chain", "[{name: r1, function: Switch}]"), []string{"spec.experiment.chain[0].function", "Unsupported value", "Router"}},
+		"unknown attachment":     {run("spec.experiment.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.experiment.chain[0].east.attachment", "Unsupported value"}},
+		"firewall on a router":   {run("spec.experiment.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.experiment.chain[0].firewall", "for function Firewall alone"}},
+		"frame of 63":            {run("spec.experiment.traffic", "{frameBytes: [63]}"), []string{"spec.experiment.traffic.frameBytes[0]", "greater than or equal to 64"}},
+		"frame of 9019":          {run("spec.experiment.traffic", "{frameBytes: [9019]}"), []string{"spec.experiment.traffic.frameBytes[0]", "less than or equal to 9018"}},
+		"frame above own MTU":    {run("spec.experiment.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.experiment.traffic.frameBytes", "mtuBytes"}},
+		"same frame twice":       {run("spec.experiment.traffic", "{frameBytes: [64, 64]}"), []string{"spec.experiment.traffic.frameBytes[1]", "Duplicate value"}},
+		"IPv6 frame of 64":       {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.experiment.traffic.frameBytes", "at least 82 bytes"}},
+		"TCP":                    {run("spec.experiment.traffic", "{kind: TCP}"), []string{"spec.experiment.traffic.kind", "measure TCP by measurements.tcp"}},
+		"baseline: none named":   {run("spec.experiment.baseline", "{}"), []string{"spec.experiment.baseline.run", "Required value"}},
+		"baseline: itself":       {run("spec.experiment.baseline", "{run: run}"), []string{"spec.experiment.baseline.run", "name an earlier run"}},
+		"baseline: its name":     {run("spec.experiment.baseline", "{run: x}", "spec.experiment.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.experiment.acceptance", "give it another name"}},
+		"baseline: a metric":     {run("spec.experiment.baseline", "{run: x, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "LatencyP99Nanoseconds"}},
+		"baseline: twice":        {run("spec.experiment.baseline", "{run: x, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
+		"baseline: percent":      {run("spec.experiment.baseline", "{run: x, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
+		"no testbed":             {run("spec.experiment.testbedRef", "{name: ''}"), []string{"spec.experiment.testbedRef.name", "at least 1 chars long"}},
+		"nothing measured":       {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "at least one of throughput and latency"}},
+		"negative trial":         {run("spec.experiment.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.experiment.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
+		"absurd deadline":        {run("spec.experiment.deadlineSeconds", "99999999"), []string{"spec.experiment.deadlineSeconds", "less than or equal to 604800"}},
 		"negative time to live":  {run("spec.ttlSecondsAfterFinished", "-5"), []string{"spec.ttlSecondsAfterFinished", "greater than or equal to 0"}},
-		"sum below trial":        {run("spec.measurements", "{throughput: {goals: [{name: A, trialMilliseconds: 2000}]}}"), []string{"durationSumMilliseconds", "at least trialMilliseconds"}},
-		"maximum below minimum":  {run("spec.measurements", "{throughput: {minimumFramesPerSecond: 10, maximumFramesPerSecond: 5}}"), []string{"maximumFramesPerSecond", "above minimumFramesPerSecond"}},
-		"load of unknown goal":   {run("spec.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: XDR, percent: 50}]}}"), []string{"spec.measurements.latency", "throughput.goals does not have"}},
-		"load without a search":  {run("spec.measurements", "{latency: {}}"), []string{"spec.measurements.latency", "give the load in framesPerSecond"}},
-		"load both ways":         {run("spec.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 5, framesPerSecond: 5}]}}"), []string{"either framesPerSecond or goal"}},
-		"load above 100 percent": {run("spec.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 101}]}}"), []string{"percent", "less than or equal to 100"}},
-		"unknown method":         {run("spec.measurements", "{throughput: {method: Guess}}"), []string{"spec.measurements.throughput.method", "Unsupported value", "RFC2544"}},
-		"exceed with RFC2544": {run("spec.measurements", "{throughput: {method: RFC2544, goals: [{name: A, exceedPercent: 50}]}}"),
-			[]string{"spec.measurements.throughput.goals", "decide by single trials"}},
-		"sum with TST009": {run("spec.measurements", "{throughput: {method: TST009, goals: [{name: A, durationSumMilliseconds: 5000}]}}"),
-			[]string{"spec.measurements.throughput.goals", "must equal its trialMilliseconds"}},
-		"verification without its method": {run("spec.measurements", "{throughput: {method: TST009, lossVerification: {}}}"),
-			[]string{"spec.measurements.throughput.lossVerification", "for method TST009WithLossVerification alone"}},
-		"no repeat": {run("spec.measurements", "{throughput: {method: TST009WithLossVerification, lossVerification: {maximumRepeats: -1}}}"),
-			[]string{"spec.measurements.throughput.lossVerification.maximumRepeats", "greater than or equal to 1"}},
-		"acceptance of unmeasured load": {run("spec.acceptance", "[{name: a, metric: LatencyP99Nanoseconds, load: full, atMost: 1}]"),
-			[]string{"spec.acceptance", "measurements.latency.loads does not have"}},
-		"acceptance of unmeasured goal": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: XDR, atLeast: 1}]"),
-			[]string{"spec.acceptance", "measurements.throughput.goals does not have"}},
-		"acceptance of unmeasured frame": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 128, atLeast: 1}]"),
-			[]string{"spec.acceptance", "traffic.frameBytes does not have"}},
-		"acceptance of unknown metric": {run("spec.acceptance", "[{name: a, metric: Beauty, load: idle, atLeast: 1}]"),
-			[]string{"spec.acceptance[0].metric", "Unsupported value"}},
-		"acceptance without limit": {run("spec.acceptance", "[{name: a, metric: LossPartsPerMillion, load: idle}]"),
-			[]string{"spec.acceptance[0]", "exactly one of atLeast and atMost"}},
-		"throughput without goal": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, load: idle, atLeast: 1}]"),
-			[]string{"spec.acceptance[0]", "goal is required with a Throughput metric"}},
-		"confidence without repeats": {run("spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, statistic: ConfidenceLimit, atLeast: 1}]"),
-			[]string{"spec.acceptance", "set measurements.repeats to 2 or more"}},
-		"confidence of another metric": {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 5}",
-			"spec.acceptance", "[{name: a, metric: JitterNanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]"),
-			[]string{"spec.acceptance[0].statistic", "ConnectionsEstablishedPerSecond alone"}},
-		"no repeat of the whole": {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 0}"), []string{"spec.measurements.repeats", "greater than or equal to 1"}},
-		"too many repeats":       {run("spec.measurements", "{throughput: {}, latency: {}, repeats: 21}"), []string{"spec.measurements.repeats", "less than or equal to 20"}},
+		"sum below trial":        {run("spec.experiment.measurements", "{throughput: {goals: [{name: A, trialMilliseconds: 2000}]}}"), []string{"durationSumMilliseconds", "at least trialMilliseconds"}},
+		"maximum below minimum":  {run("spec.experiment.measurements", "{throughput: {minimumFramesPerSecond: 10, maximumFramesPerSecond: 5}}"), []string{"maximumFramesPerSecond", "above minimumFramesPerSecond"}},
+		"load of unknown goal":   {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: XDR, percent: 50}]}}"), []string{"spec.experiment.measurements.latency", "throughput.goals does not have"}},
+		"load without a search":  {run("spec.experiment.measurements", "{latency: {}}"), []string{"spec.experiment.measurements.latency", "give the load in framesPerSecond"}},
+		"load both ways":         {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 5, framesPerSecond: 5}]}}"), []string{"either framesPerSecond or goal"}},
+		"load above 100 percent": {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 101}]}}"), []string{"percent", "less than or equal to 100"}},
+		"unknown method":         {run("spec.experiment.measurements", "{throughput: {method: Guess}}"), []string{"spec.experiment.measurements.throughput.method", "Unsupported value", "RFC2544"}},
+		"exceed with RFC2544": {run("spec.experiment.measurements", "{throughput: {method: RFC2544, goals: [{name: A, exceedPercent: 50}]}}"),
+			[]string{"spec.experiment.measurements.throughput.goals", "decide by single trials"}},
+		"sum with TST009": {run("spec.experiment.measurements", "{throughput: {method: TST009, goals: [{name: A, durationSumMilliseconds: 5000}]}}"),
+			[]string{"spec.experiment.measurements.throughput.goals", "must equal its trialMilliseconds"}},
+		"verification without its method": {run("spec.experiment.measurements", "{throughput: {method: TST009, lossVerification: {}}}"),
+			[]string{"spec.experiment.measurements.throughput.lossVerification", "for method TST009WithLossVerification alone"}},
+		"no repeat": {run("spec.experiment.measurements", "{throughput: {method: TST009WithLossVerification, lossVerification: {maximumRepeats: -1}}}"),
+			[]string{"spec.experiment.measurements.throughput.lossVerification.maximumRepeats", "greater than or equal to 1"}},
+		"acceptance of unmeasured load": {run("spec.experiment.acceptance", "[{name: a, metric: LatencyP99Nanoseconds, load: full, atMost: 1}]"),
+			[]string{"spec.experiment.acceptance", "measurements.latency.loads does not have"}},
+		"acceptance of unmeasured goal": {run("spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: XDR, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "measurements.throughput.goals does not have"}},
+		"acceptance of unmeasured frame": {run("spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 128, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "traffic.frameBytes does not have"}},
+		"acceptance of unknown metric": {run("spec.experiment.acceptance", "[{name: a, metric: Beauty, load: idle, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance[0].metric", "Unsupported value"}},
+		"acceptance without limit": {run("spec.experiment.acceptance", "[{name: a, metric: LossPartsPerMillion, load: idle}]"),
+			[]string{"spec.experiment.acceptance[0]", "exactly one of atLeast and atMost"}},
+		"throughput without goal": {run("spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, load: idle, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance[0]", "goal is required with a Throughput metric"}},
+		"confidence without repeats": {run("spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, statistic: ConfidenceLimit, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "set measurements.repeats to 2 or more"}},
+		"confidence of another metric": {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 5}",
+			"spec.experiment.acceptance", "[{name: a, metric: JitterNanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]"),
+			[]string{"spec.experiment.acceptance[0].statistic", "ConnectionsEstablishedPerSecond alone"}},
+		"no repeat of the whole": {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 0}"), []string{"spec.experiment.measurements.repeats", "greater than or equal to 1"}},
+		"too many repeats":       {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 21}"), []string{"spec.experiment.measurements.repeats", "less than or equal to 20"}},
 		"unknown field":          {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},
-		"1 MB manifest": {run("spec.chain", "[{name: r1, function: Router, image: "+strings.Repeat("x", 1<<20)+"}]"),
-			[]string{"spec.chain[0].image", "may not be more than 512"}},
+		"1 MB manifest": {run("spec.experiment.chain", "[{name: r1, function: Router, image: "+strings.Repeat("x", 1<<20)+"}]"),
+			[]string{"spec.experiment.chain[0].image", "may not be more than 512"}},
 		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
 
 		"testbed: two runs":            {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
 		"testbed: no pool":             {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
 		"testbed: pool's name":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
 		"testbed: no NIC":              {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
-		"testbed: a nameless NIC":      {testbed("spec.deviceUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.deviceUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
-		"testbed: a NIC's MAC":         {testbed("spec.deviceUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.deviceUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
-		"testbed: a pod's MAC":         {testbed("spec.deviceUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
-		"testbed: a group's MAC":       {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.macAddress", "should match"}},
-		"testbed: a bare resource":     {testbed("spec.deviceUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.deviceUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
+		"testbed: a nameless NIC":      {testbed("spec.systemUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.systemUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
+		"testbed: a NIC's MAC":         {testbed("spec.systemUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.systemUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
+		"testbed: a pod's MAC":         {testbed("spec.systemUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
+		"testbed: a group's MAC":       {testbed("spec.systemUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.macAddress", "should match"}},
+		"testbed: a bare resource":     {testbed("spec.systemUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
 		"testbed: PCI address":         {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
-		"testbed: no pool named":       {testbed("spec.deviceUnderTest", "{sriov: {}}"), []string{"spec.deviceUnderTest.sriov", "name at least one of"}},
-		"testbed: stray VLAN":          {testbed("spec.deviceUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
-		"testbed: VLAN 5000":           {testbed("spec.deviceUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.deviceUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
+		"testbed: no pool named":       {testbed("spec.systemUnderTest", "{sriov: {}}"), []string{"spec.systemUnderTest.sriov", "name at least one of"}},
+		"testbed: stray VLAN":          {testbed("spec.systemUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.systemUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
+		"testbed: VLAN 5000":           {testbed("spec.systemUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.systemUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
 		"testbed: tag 0":               {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
 		"testbed: tag 4095":            {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
 		"testbed: tag of a VF":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}, vlan: 7}}"), []string{"spec.ports.west.vlan", "use sriov.vlan"}},
@@ -206,7 +207,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: missing network":     {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
 		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
 		"testbed: MTU":                 {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
-		"testbed: no attachment":       {testbed("spec.deviceUnderTest", "{attachments: []}"), []string{"spec.deviceUnderTest.attachments", "at least 1 items"}},
+		"testbed: no attachment":       {testbed("spec.systemUnderTest", "{attachments: []}"), []string{"spec.systemUnderTest.attachments", "at least 1 items"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +227,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 func clip(s string) string { return s[:min(len(s), 2000)] }
 
 func TestNamesAtTheLimitAreAdmitted(t *testing.T) {
-	o := object(t, goodRun, map[string]string{"metadata.name": strings.Repeat("x", 253), "spec.testbedRef": "{name: " + strings.Repeat("y", 253) + "}"})
+	o := object(t, goodRun, map[string]string{"metadata.name": strings.Repeat("x", 253), "spec.experiment.testbedRef": "{name: " + strings.Repeat("y", 253) + "}"})
 	if err := create(o); err != nil {
 		t.Fatal(err)
 	}
@@ -234,8 +235,8 @@ func TestNamesAtTheLimitAreAdmitted(t *testing.T) {
 
 func TestConfidenceLimitIsAdmittedWithRepeats(t *testing.T) {
 	o := object(t, goodRun, map[string]string{
-		"spec.measurements": "{throughput: {}, latency: {}, repeats: 5}",
-		"spec.acceptance":   "[{name: a, metric: LatencyP99Nanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]",
+		"spec.experiment.measurements": "{throughput: {}, latency: {}, repeats: 5}",
+		"spec.experiment.acceptance":   "[{name: a, metric: LatencyP99Nanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]",
 	})
 	if err := create(o); err != nil {
 		t.Fatal(err)
@@ -251,18 +252,18 @@ func TestDefaults(t *testing.T) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
 		t.Fatal(err)
 	}
-	if got := run.Spec.Traffic.FrameBytes; len(got) != 3 || got[2] != 1518 {
+	if got := run.Spec.Experiment.Traffic.FrameBytes; len(got) != 3 || got[2] != 1518 {
 		t.Errorf("frameBytes %v, want 64, 512, 1518", got)
 	}
-	throughput, latency := run.Spec.Measurements.Throughput, run.Spec.Measurements.Latency
+	throughput, latency := run.Spec.Experiment.Measurements.Throughput, run.Spec.Experiment.Measurements.Latency
 	if throughput == nil || len(throughput.Goals) != 2 || throughput.Goals[1].LossPartsPerMillion != 1000 || throughput.Goals[1].TrialMilliseconds != 1000 {
 		t.Errorf("throughput %+v, want goals NDR and PDR with their defaults", throughput)
 	}
 	if latency == nil || len(latency.MeasuredLoads()) != 3 || latency.TrialMilliseconds != 5000 {
 		t.Errorf("latency %+v, want three loads", latency)
 	}
-	if run.Spec.Chain[0].Runtime != v1alpha1.RuntimePod || run.Spec.Chain[0].EffectiveAttachment(run.Spec.Chain[0].West) != v1alpha1.AttachmentVeth {
-		t.Errorf("chain %+v, want a pod with veth ports", run.Spec.Chain[0])
+	if run.Spec.Experiment.Chain[0].Runtime != v1alpha1.RuntimePod || run.Spec.Experiment.Chain[0].EffectiveAttachment(run.Spec.Experiment.Chain[0].West) != v1alpha1.AttachmentVeth {
+		t.Errorf("chain %+v, want a pod with veth ports", run.Spec.Experiment.Chain[0])
 	}
 
 	testbed := &v1alpha1.Testbed{}
@@ -302,14 +303,14 @@ func TestSpecOfARunIsImmutable(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Delete(ctx, o) })
 	changes := map[string]string{
-		"spec.testbedRef":      "{name: other}",
-		"spec.chain":           "[{name: r2, function: Router}]",
-		"spec.traffic":         "{frameBytes: [128]}",
-		"spec.measurements":    "{latency: {loads: [{name: a, framesPerSecond: 5}]}}",
-		"spec.acceptance":      "[{name: a, metric: LossPartsPerMillion, load: idle, atMost: 1}]",
-		"spec.baseline":        "{run: other}",
-		"spec.deadlineSeconds": "60",
-		"spec.startupSeconds":  "60",
+		"spec.experiment.testbedRef":      "{name: other}",
+		"spec.experiment.chain":           "[{name: r2, function: Router}]",
+		"spec.experiment.traffic":         "{frameBytes: [128]}",
+		"spec.experiment.measurements":    "{latency: {loads: [{name: a, framesPerSecond: 5}]}}",
+		"spec.experiment.acceptance":      "[{name: a, metric: LossPartsPerMillion, load: idle, atMost: 1}]",
+		"spec.experiment.baseline":        "{run: other}",
+		"spec.experiment.deadlineSeconds": "60",
+		"spec.experiment.startupSeconds":  "60",
 	}
 	for path, value := range changes {
 		changed := object(t, goodRun, map[string]string{"metadata.name": "immutable", path: value})

@@ -2,9 +2,31 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// BenchmarkRunSpec is one experiment. It cannot be changed once it is made but
-// for suspend and ttlSecondsAfterFinished: a figure belongs to one spec.
-// +kubebuilder:validation:XValidation:rule="self.testbedRef == oldSelf.testbedRef && self.chain == oldSelf.chain && self.traffic == oldSelf.traffic && self.measurements == oldSelf.measurements && self.startupSeconds == oldSelf.startupSeconds && self.deadlineSeconds == oldSelf.deadlineSeconds && has(self.neighbors) == has(oldSelf.neighbors) && (!has(self.neighbors) || self.neighbors == oldSelf.neighbors) && has(self.acceptance) == has(oldSelf.acceptance) && (!has(self.acceptance) || self.acceptance == oldSelf.acceptance) && has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="a run's spec is immutable but for suspend and ttlSecondsAfterFinished: apply the change under a new name, or delete the run first"
+// BenchmarkRunSpec is one experiment and how its object is kept.
+type BenchmarkRunSpec struct {
+	// suspend stops the run where it is and gives the testbed to others; the
+	// trials so far are kept, and it goes on when suspend is false again.
+	// Default false.
+	// +optional
+	// +kubebuilder:default=false
+	Suspend bool `json:"suspend,omitempty"`
+
+	// ttlSecondsAfterFinished is how long the run is kept after it has ended.
+	// Absent: for ever.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
+
+	// experiment is what is measured, where and how. It cannot be changed: a
+	// figure belongs to one experiment.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a run's experiment is immutable: apply the change under a new name, or delete the run first"
+	Experiment Experiment `json:"experiment,omitzero"`
+}
+
+// Experiment is everything that decides what is measured. It is immutable as a
+// whole: a field that is added to it cannot be changed either.
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.goal) || (has(self.measurements.throughput) && self.measurements.throughput.goals.exists(g, g.name == a.goal)))",message="acceptance names a goal that measurements.throughput.goals does not have: add the goal, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !has(a.load) || a.metric.startsWith('Connections') || (has(self.measurements.latency) && (has(self.measurements.latency.loads) ? self.measurements.latency.loads.exists(l, l.name == a.load) : (!has(self.measurements.latency.preset) || self.measurements.latency.preset == 'Standard' ? a.load in ['idle', 'pdr50', 'pdr90'] : (self.measurements.latency.preset == 'CSIT' ? a.load in ['idle', 'pdr10', 'pdr50', 'pdr90'] : (self.measurements.latency.preset == 'NDR95' ? a.load in ['idle', 'ndr95'] : a.load == 'ndr100'))))) || (has(self.measurements.fixedLoad) && self.measurements.fixedLoad.profiles.exists(p, p.name == a.load)) || (has(self.measurements.soak) && a.load == 'soak'))",message="acceptance names a load that measurements.latency.loads does not have: add the load, or name one that is measured",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || !has(self.measurements.fixedLoad) || self.acceptance.all(a, !has(a.load) || a.metric.startsWith('Connections') || self.measurements.fixedLoad.profiles.all(p, p.name != a.load || (has(a.frameBytes) && a.frameBytes == p.frameBytes)))",message="a criterion on a profile of measurements.fixedLoad needs the profile's frameBytes",fieldPath=".acceptance"
@@ -21,32 +43,18 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameBytes.all(b, b <= f.east.mtuBytes + 18)))",message="a frame size is larger than a port of the chain carries (mtuBytes + 18): lower traffic.frameBytes or raise the port's mtuBytes",fieldPath=".traffic.frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.frameRanges) || self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.frameRanges.all(r, r.from <= f.west.mtuBytes + 18 && r.to - (r.to - r.from) % r.step <= f.west.mtuBytes + 18)) && (!has(f.east.mtuBytes) || self.traffic.frameRanges.all(r, r.from <= f.east.mtuBytes + 18 && r.to - (r.to - r.from) % r.step <= f.east.mtuBytes + 18)))",message="a range has a frame size that is larger than a port of the chain carries (mtuBytes + 18): lower to in traffic.frameRanges or raise the port's mtuBytes",fieldPath=".traffic.frameRanges"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.imix) || self.chain.all(f, (!has(f.west.mtuBytes) || self.traffic.imix.all(m, has(m.frames) ? m.frames.all(x, x.frameBytes <= f.west.mtuBytes + 18) : f.west.mtuBytes >= 1500)) && (!has(f.east.mtuBytes) || self.traffic.imix.all(m, has(m.frames) ? m.frames.all(x, x.frameBytes <= f.east.mtuBytes + 18) : f.east.mtuBytes >= 1500)))",message="a mix has a frame size that is larger than a port of the chain carries (mtuBytes + 18; SimpleIMIX has frames of 1518): lower it in traffic.imix or raise the port's mtuBytes",fieldPath=".traffic.imix"
-// +kubebuilder:validation:XValidation:rule="!has(self.measurements.neighbors) || (has(self.neighbors) && self.neighbors.size() > 0)",message="measurements.neighbors says how neighbors are measured, and there are none: add neighbors, or leave it out",fieldPath=".measurements.neighbors"
+// +kubebuilder:validation:XValidation:rule="!has(self.measurements.noisyNeighbors) || (has(self.noisyNeighbors) && self.noisyNeighbors.size() > 0)",message="measurements.noisyNeighbors says how neighbors are measured, and there are none: add neighbors, or leave it out",fieldPath=".measurements.noisyNeighbors"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || (has(self.measurements.repeats) && self.measurements.repeats > 1) || self.acceptance.all(a, !has(a.statistic) || a.statistic != 'ConfidenceLimit')",message="statistic ConfidenceLimit needs repeats: set measurements.repeats to 2 or more",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.acceptance) || self.acceptance.all(a, !a.metric.startsWith('Connections') || (has(self.measurements.connections) && self.measurements.connections.loads.exists(l, l.name == a.load && (a.metric != 'ConnectionsHeld' || has(l.concurrentConnections)) && (a.metric != 'ConnectionsEstablishedPerSecond' || !has(l.concurrentConnections)))))",message="a criterion on a Connections metric needs one of measurements.connections.loads: ConnectionsHeld one with concurrentConnections, ConnectionsEstablishedPerSecond one without",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.connections) || self.chain.all(f, !has(f.firewall) || f.firewall.matchBy == 'Address')",message="a firewall's matchBy Port looks at ports of UDP, so that measurements.connections would not pass it: use matchBy Address",fieldPath=".chain"
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.acceptance) || self.acceptance.all(a, a.name != 'baseline')",message="a criterion is named baseline, as the verdicts on spec.baseline are: give it another name",fieldPath=".acceptance"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || !has(self.acceptance) || self.acceptance.all(a, a.name != 'baseline')",message="a criterion is named baseline, as the verdicts on spec.experiment.baseline are: give it another name",fieldPath=".acceptance"
 // +kubebuilder:validation:XValidation:rule="!has(self.measurements.tcp) || self.chain.all(f, !has(f.firewall) || f.firewall.matchBy == 'Address')",message="a firewall's matchBy Port looks at ports of UDP, so that measurements.tcp would not pass it: use matchBy Address",fieldPath=".chain"
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.packets) || self.traffic.packets.size() == 0 || self.chain.all(f, !has(f.firewall) || f.firewall.mode != 'Stateless' || f.firewall.matchBy == 'Address')",message="fragments behind a packet's first have no port, so that a Stateless firewall with matchBy Port would drop traffic.packets: use matchBy Address, or mode Stateful",fieldPath=".chain"
 // +kubebuilder:validation:XValidation:rule="[0, 1, 2, 3, 4, 5, 6, 7].all(i, i >= self.chain.size() || self.chain[i].function != 'EncryptionGateway' || [0, 1, 2, 3, 4, 5, 6].filter(j, j < i && self.chain[j].function == 'EncryptionGateway').size() % 2 == 1 || (i + 1 < self.chain.size() && self.chain[i + 1].function == 'EncryptionGateway' && (has(self.chain[i].encryptionGateway) ? self.chain[i].encryptionGateway.protocol : 'WireGuard') == (has(self.chain[i + 1].encryptionGateway) ? self.chain[i + 1].encryptionGateway.protocol : 'WireGuard')))",message="encryption gateways stand in pairs, one right beside the other, with the same protocol: add the missing one, or give both the same protocol",fieldPath=".chain"
-type BenchmarkRunSpec struct {
+type Experiment struct {
 	// testbedRef names the Testbed, in the run's own namespace.
 	// +required
 	TestbedRef TestbedReference `json:"testbedRef,omitzero"`
-
-	// suspend stops the run where it is and gives the testbed to others; the
-	// trials so far are kept, and it goes on when suspend is false again.
-	// Default false.
-	// +optional
-	// +kubebuilder:default=false
-	Suspend bool `json:"suspend,omitempty"`
-
-	// ttlSecondsAfterFinished is how long the run is kept after it has ended.
-	// Absent: for ever.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=31536000
-	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
 	// startupSeconds is how long pods may take until frames pass through the
 	// chain. Default 300.
@@ -85,13 +93,13 @@ type BenchmarkRunSpec struct {
 	// +kubebuilder:default={throughput: {}, latency: {}}
 	Measurements Measurements `json:"measurements,omitzero"`
 
-	// neighbors are loads on the device's node beside the chain, all at once,
+	// noisyNeighbors are loads on the device's node beside the chain, all at once,
 	// while frames are sent through the chain. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
-	Neighbors []Neighbor `json:"neighbors,omitempty"`
+	NoisyNeighbors []NoisyNeighbor `json:"noisyNeighbors,omitempty"`
 
 	// acceptance is what the results must reach for the run to succeed. Absent:
 	// every measured result succeeds.
@@ -173,15 +181,14 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Device *DeviceReport `json:"device,omitempty"`
 
-	// neighbors says what the neighbours did, and what they changed. Absent:
+	// noisyNeighbors says what the neighbours did, and what they changed. Absent:
 	// there are none, or nothing is known of them yet.
 	// +optional
-	Neighbors *NeighborsReport `json:"neighbors,omitempty"`
+	NoisyNeighbors *NoisyNeighborsReport `json:"noisyNeighbors,omitempty"`
 
-	// results holds one entry for each frame size that has been measured.
+	// results holds one entry for each size that has been measured.
 	// +optional
-	// +listType=map
-	// +listMapKey=frameBytes
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Results []FrameResult `json:"results,omitempty"`
 
@@ -193,7 +200,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Connections *ConnectionsResult `json:"connections,omitempty"`
 
-	// baseline is the earlier run's figures beside this run's, with spec.baseline.
+	// baseline is the earlier run's figures beside this run's, with spec.experiment.baseline.
 	// +optional
 	Baseline *BaselineReport `json:"baseline,omitempty"`
 
@@ -221,7 +228,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=bmr,categories=vnfbench
-// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.spec.testbedRef.name`,priority=1
+// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.spec.experiment.testbedRef.name`,priority=1
 // +kubebuilder:printcolumn:name="Succeeded",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`
@@ -232,7 +239,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Queue",type=integer,JSONPath=`.status.queuePosition`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.baseline) || self.spec.baseline.run != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.baseline.run"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.experiment.baseline) || self.spec.experiment.baseline.run != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.experiment.baseline.run"
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -62,9 +62,9 @@ const (
 	// ReasonNotMeasured: there are no figures to judge, because the run failed.
 	ReasonNotMeasured = "NotMeasured"
 
-	// ReasonBaselineUnusable: spec.baseline names a run that is not there, was not measured, or measured something else.
+	// ReasonBaselineUnusable: spec.experiment.baseline names a run that is not there, was not measured, or measured something else.
 	ReasonBaselineUnusable = "BaselineUnusable"
-	// ReasonTestbedNotFound: spec.testbedRef names no Testbed in the run's namespace. The run waits for it.
+	// ReasonTestbedNotFound: spec.experiment.testbedRef names no Testbed in the run's namespace. The run waits for it.
 	ReasonTestbedNotFound = "TestbedNotFound"
 	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
 	ReasonTestbedNotReady = "TestbedNotReady"

@@ -30,14 +30,14 @@ func TestBadConnectionsAreRefused(t *testing.T) {
 		measurements, acceptance string
 		want                     []string
 	}{
-		"no load":           {"{connections: {loads: []}}", "", []string{"spec.measurements.connections.loads", "at least 1 items"}},
+		"no load":           {"{connections: {loads: []}}", "", []string{"spec.experiment.measurements.connections.loads", "at least 1 items"}},
 		"no rate":           {"{connections: {loads: [{name: web}]}}", "", []string{"connectionsPerSecond", "Required value"}},
 		"a name twice":      {"{connections: {loads: [{name: a, connectionsPerSecond: 1}, {name: a, connectionsPerSecond: 2}]}}", "", []string{"loads[1]", "Duplicate"}},
 		"a tiny request":    {load(", requestBytes: 63"), "", []string{"requestBytes", "greater than or equal to 64"}},
 		"a huge response":   {load(", responseBytes: 1048577"), "", []string{"responseBytes", "less than or equal to 1048576"}},
 		"opened too slowly": {load(", concurrentConnections: 600001"), "", []string{"concurrentConnections", "raise connectionsPerSecond, or lower concurrentConnections"}},
 		"too long":          {load(", durationSeconds: 3601"), "", []string{"durationSeconds", "less than or equal to 3600"}},
-		"not measured":      {"{throughput: {}}", "[{name: a, metric: ConnectionsHeld, load: web, atLeast: 1}]", []string{"spec.acceptance", "needs one of measurements.connections.loads"}},
+		"not measured":      {"{throughput: {}}", "[{name: a, metric: ConnectionsHeld, load: web, atLeast: 1}]", []string{"spec.experiment.acceptance", "needs one of measurements.connections.loads"}},
 		"another load":      {twoLoads, "[{name: a, metric: ConnectionsFailedPartsPerMillion, load: other, atMost: 1}]", []string{"needs one of measurements.connections.loads"}},
 		"held, of a rate":   {twoLoads, "[{name: a, metric: ConnectionsHeld, load: web, atLeast: 1}]", []string{"ConnectionsHeld one with concurrentConnections"}},
 		"a rate, of held":   {twoLoads, "[{name: a, metric: ConnectionsEstablishedPerSecond, load: table, atLeast: 1}]", []string{"ConnectionsEstablishedPerSecond one without"}},

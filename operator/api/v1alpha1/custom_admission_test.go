@@ -24,7 +24,7 @@ func TestCustomIsAdmitted(t *testing.T) {
 		"asked over TCP":       "containerDisk: x, readiness: {kind: TCP, port: 22, bootSeconds: 10}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := create(object(t, goodRun, map[string]string{"spec.chain": customChain(custom)})); err != nil {
+			if err := create(object(t, goodRun, map[string]string{"spec.experiment.chain": customChain(custom)})); err != nil {
 				t.Error(err)
 			}
 		})
@@ -36,28 +36,28 @@ func TestCustomIsRefusedWithFieldAndRemedy(t *testing.T) {
 		chain string
 		want  []string
 	}{
-		"in a pod":            {"[{name: own, function: Custom, custom: {containerDisk: x}}]", []string{"spec.chain[0].runtime", "set runtime VirtualMachine"}},
-		"nothing said":        {"[{name: own, function: Custom, runtime: VirtualMachine}]", []string{"spec.chain[0].custom", "custom is required"}},
-		"of another function": {"[{name: own, function: Router, runtime: VirtualMachine, custom: {containerDisk: x}}]", []string{"spec.chain[0].custom", "forbidden with any other"}},
-		"an image":            {"[{name: own, function: Custom, runtime: VirtualMachine, image: x, custom: {containerDisk: x}}]", []string{"spec.chain[0].image", "custom.containerDisk"}},
-		"no disk":             {customChain("diskBus: SATA"), []string{"spec.chain[0].custom", "exactly one of"}},
-		"two disks":           {customChain("containerDisk: x, dataVolume: z"), []string{"spec.chain[0].custom", "exactly one of"}},
-		"a claim's secret":    {customChain("persistentVolumeClaim: x, imagePullSecret: z"), []string{"spec.chain[0].custom.imagePullSecret", "containerDisk alone"}},
-		"a claim's policy":    {customChain("persistentVolumeClaim: x, imagePullPolicy: Always"), []string{"spec.chain[0].custom.imagePullPolicy", "containerDisk alone"}},
-		"an unknown policy":   {customChain("containerDisk: x, imagePullPolicy: Sometimes"), []string{"spec.chain[0].custom.imagePullPolicy", "Unsupported value"}},
-		"user data twice":     {customChain("containerDisk: x, userData: x, userDataSecretRef: {name: z}"), []string{"spec.chain[0].custom.userDataSecretRef", "not both"}},
-		"a seed of nothing":   {customChain("containerDisk: x, cloudInit: NoCloud"), []string{"spec.chain[0].custom.cloudInit", "leave cloudInit out"}},
-		"a secret of no name": {customChain("containerDisk: x, userDataSecretRef: {}"), []string{"spec.chain[0].custom.userDataSecretRef.name", "Required"}},
-		"nobody to ask":       {customChain("containerDisk: x, managementNIC: None, readiness: {kind: TCP, port: 22}"), []string{"spec.chain[0].custom.readiness", "set managementNIC First"}},
-		"no port":             {customChain("containerDisk: x, readiness: {kind: HTTP}"), []string{"spec.chain[0].custom.readiness.port", "port is required"}},
-		"a port of nothing":   {customChain("containerDisk: x, readiness: {port: 22}"), []string{"spec.chain[0].custom.readiness.port", "forbidden with Probe"}},
-		"a path of TCP":       {customChain("containerDisk: x, readiness: {kind: TCP, port: 22, path: /}"), []string{"spec.chain[0].custom.readiness.path", "HTTP alone"}},
-		"unknown firmware":    {customChain("containerDisk: x, firmware: Coreboot"), []string{"spec.chain[0].custom.firmware", "Unsupported value"}},
-		"a machine's options": {customChain("containerDisk: x, machineType: 'q35,usb=on'"), []string{"spec.chain[0].custom.machineType", "should match"}},
+		"in a pod":            {"[{name: own, function: Custom, custom: {containerDisk: x}}]", []string{"spec.experiment.chain[0].runtime", "set runtime VirtualMachine"}},
+		"nothing said":        {"[{name: own, function: Custom, runtime: VirtualMachine}]", []string{"spec.experiment.chain[0].custom", "custom is required"}},
+		"of another function": {"[{name: own, function: Router, runtime: VirtualMachine, custom: {containerDisk: x}}]", []string{"spec.experiment.chain[0].custom", "forbidden with any other"}},
+		"an image":            {"[{name: own, function: Custom, runtime: VirtualMachine, image: x, custom: {containerDisk: x}}]", []string{"spec.experiment.chain[0].image", "custom.containerDisk"}},
+		"no disk":             {customChain("diskBus: SATA"), []string{"spec.experiment.chain[0].custom", "exactly one of"}},
+		"two disks":           {customChain("containerDisk: x, dataVolume: z"), []string{"spec.experiment.chain[0].custom", "exactly one of"}},
+		"a claim's secret":    {customChain("persistentVolumeClaim: x, imagePullSecret: z"), []string{"spec.experiment.chain[0].custom.imagePullSecret", "containerDisk alone"}},
+		"a claim's policy":    {customChain("persistentVolumeClaim: x, imagePullPolicy: Always"), []string{"spec.experiment.chain[0].custom.imagePullPolicy", "containerDisk alone"}},
+		"an unknown policy":   {customChain("containerDisk: x, imagePullPolicy: Sometimes"), []string{"spec.experiment.chain[0].custom.imagePullPolicy", "Unsupported value"}},
+		"user data twice":     {customChain("containerDisk: x, userData: x, userDataSecretRef: {name: z}"), []string{"spec.experiment.chain[0].custom.userDataSecretRef", "not both"}},
+		"a seed of nothing":   {customChain("containerDisk: x, cloudInit: NoCloud"), []string{"spec.experiment.chain[0].custom.cloudInit", "leave cloudInit out"}},
+		"a secret of no name": {customChain("containerDisk: x, userDataSecretRef: {}"), []string{"spec.experiment.chain[0].custom.userDataSecretRef.name", "Required"}},
+		"nobody to ask":       {customChain("containerDisk: x, managementNIC: None, readiness: {kind: TCP, port: 22}"), []string{"spec.experiment.chain[0].custom.readiness", "set managementNIC First"}},
+		"no port":             {customChain("containerDisk: x, readiness: {kind: HTTP}"), []string{"spec.experiment.chain[0].custom.readiness.port", "port is required"}},
+		"a port of nothing":   {customChain("containerDisk: x, readiness: {port: 22}"), []string{"spec.experiment.chain[0].custom.readiness.port", "forbidden with Probe"}},
+		"a path of TCP":       {customChain("containerDisk: x, readiness: {kind: TCP, port: 22, path: /}"), []string{"spec.experiment.chain[0].custom.readiness.path", "HTTP alone"}},
+		"unknown firmware":    {customChain("containerDisk: x, firmware: Coreboot"), []string{"spec.experiment.chain[0].custom.firmware", "Unsupported value"}},
+		"a machine's options": {customChain("containerDisk: x, machineType: 'q35,usb=on'"), []string{"spec.experiment.chain[0].custom.machineType", "should match"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := create(object(t, goodRun, map[string]string{"spec.chain": test.chain}))
+			err := create(object(t, goodRun, map[string]string{"spec.experiment.chain": test.chain}))
 			if err == nil {
 				t.Fatal("it was admitted")
 			}

@@ -2,8 +2,8 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// DeviceUnderTest says where network functions run.
-type DeviceUnderTest struct {
+// SystemUnderTest says where network functions run.
+type SystemUnderTest struct {
 	// nodeSelector chooses the nodes that may run network functions. Absent:
 	// every schedulable node. With a Bridge port the generator must be able to
 	// run on the same node.

@@ -7,7 +7,7 @@ import (
 
 func TestFirewallAdmission(t *testing.T) {
 	chain := func(firewall string) map[string]string {
-		return map[string]string{"spec.chain": "[{name: f, function: Firewall, firewall: " + firewall + "}]"}
+		return map[string]string{"spec.experiment.chain": "[{name: f, function: Firewall, firewall: " + firewall + "}]"}
 	}
 	for name, firewall := range map[string]string{
 		"every default":       "{}",
@@ -22,21 +22,21 @@ func TestFirewallAdmission(t *testing.T) {
 			}
 		})
 	}
-	if err := create(object(t, goodRun, map[string]string{"spec.chain": "[{name: f, function: Firewall}]"})); err != nil {
+	if err := create(object(t, goodRun, map[string]string{"spec.experiment.chain": "[{name: f, function: Firewall}]"})); err != nil {
 		t.Errorf("without its settings: %v", err)
 	}
 	for name, test := range map[string]struct {
 		firewall string
 		want     []string
 	}{
-		"too many rules":  {"{rules: 65536}", []string{"spec.chain[0].firewall.rules", "less than or equal to 65535"}},
-		"negative rules":  {"{rules: -1}", []string{"spec.chain[0].firewall.rules", "greater than or equal to 0"}},
-		"rules in None":   {"{mode: None, rules: 1}", []string{"spec.chain[0].firewall.rules", "leave rules out"}},
-		"verdict":         {"{verdict: Drop}", []string{"spec.chain[0].firewall.verdict", "use Accept"}},
-		"all dropped":     {"{matchPosition: None}", []string{"spec.chain[0].firewall.defaultPolicy", "set defaultPolicy to Accept"}},
-		"unknown backend": {"{backend: pf}", []string{"spec.chain[0].firewall.backend", "Unsupported value", "nftables"}},
-		"unknown match":   {"{matchBy: Name}", []string{"spec.chain[0].firewall.matchBy", "Unsupported value"}},
-		"unknown layer":   {"{forwarding: Switched}", []string{"spec.chain[0].firewall.forwarding", "Unsupported value"}},
+		"too many rules":  {"{rules: 65536}", []string{"spec.experiment.chain[0].firewall.rules", "less than or equal to 65535"}},
+		"negative rules":  {"{rules: -1}", []string{"spec.experiment.chain[0].firewall.rules", "greater than or equal to 0"}},
+		"rules in None":   {"{mode: None, rules: 1}", []string{"spec.experiment.chain[0].firewall.rules", "leave rules out"}},
+		"verdict":         {"{verdict: Drop}", []string{"spec.experiment.chain[0].firewall.verdict", "use Accept"}},
+		"all dropped":     {"{matchPosition: None}", []string{"spec.experiment.chain[0].firewall.defaultPolicy", "set defaultPolicy to Accept"}},
+		"unknown backend": {"{backend: pf}", []string{"spec.experiment.chain[0].firewall.backend", "Unsupported value", "nftables"}},
+		"unknown match":   {"{matchBy: Name}", []string{"spec.experiment.chain[0].firewall.matchBy", "Unsupported value"}},
+		"unknown layer":   {"{forwarding: Switched}", []string{"spec.experiment.chain[0].firewall.forwarding", "Unsupported value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requireRefused(t, chain(test.firewall), test.want)
@@ -44,15 +44,15 @@ func TestFirewallAdmission(t *testing.T) {
 	}
 	t.Run("ports with TCP", func(t *testing.T) {
 		fields := chain("{matchBy: Port}")
-		fields["spec.measurements"] = "{tcp: {}}"
-		requireRefused(t, fields, []string{"spec.chain", "ports of UDP", "use matchBy Address"})
+		fields["spec.experiment.measurements"] = "{tcp: {}}"
+		requireRefused(t, fields, []string{"spec.experiment.chain", "ports of UDP", "use matchBy Address"})
 	})
 	t.Run("ports with fragments", func(t *testing.T) {
 		fields := chain("{matchBy: Port, mode: Stateless}")
-		fields["spec.traffic"] = "{packets: [{payloadBytes: 4096}]}"
-		requireRefused(t, fields, []string{"spec.chain", "behind a packet's first have no port", "use matchBy Address"})
+		fields["spec.experiment.traffic"] = "{packets: [{payloadBytes: 4096}]}"
+		requireRefused(t, fields, []string{"spec.experiment.chain", "behind a packet's first have no port", "use matchBy Address"})
 		fields = chain("{matchBy: Port}")
-		fields["spec.traffic"] = "{packets: [{payloadBytes: 4096}]}"
+		fields["spec.experiment.traffic"] = "{packets: [{payloadBytes: 4096}]}"
 		if err := create(object(t, goodRun, fields)); err != nil {
 			t.Errorf("with state, which puts packets together: %v", err)
 		}

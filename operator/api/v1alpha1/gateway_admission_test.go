@@ -10,12 +10,12 @@ func TestGatewayAdmission(t *testing.T) {
 		"two pairs, routers": "[{name: r, function: Router}, {name: a, function: EncryptionGateway}, {name: b, function: EncryptionGateway}, {name: c, function: EncryptionGateway, encryptionGateway: {protocol: IPsec}}, {name: d, function: EncryptionGateway, encryptionGateway: {protocol: IPsec}}, {name: s, function: Firewall}]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := create(object(t, goodRun, map[string]string{"spec.chain": chain})); err != nil {
+			if err := create(object(t, goodRun, map[string]string{"spec.experiment.chain": chain})); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	pairs := []string{"spec.chain", "encryption gateways stand in pairs"}
+	pairs := []string{"spec.experiment.chain", "encryption gateways stand in pairs"}
 	for name, test := range map[string]struct {
 		chain string
 		want  []string
@@ -25,16 +25,16 @@ func TestGatewayAdmission(t *testing.T) {
 		"a router between": {"[{name: a, function: EncryptionGateway}, {name: r, function: Router}, {name: b, function: EncryptionGateway}]", pairs},
 		"two protocols":    {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: IPsec}}, {name: b, function: EncryptionGateway}]", pairs},
 		"IPsec outside of the kernel": {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: IPsec, implementation: Userspace}}]",
-			[]string{"spec.chain[0].encryptionGateway.implementation", "IPsec is the kernel's"}},
+			[]string{"spec.experiment.chain[0].encryptionGateway.implementation", "IPsec is the kernel's"}},
 		"threads of the kernel": {"[{name: a, function: EncryptionGateway, encryptionGateway: {threads: 2}}]",
-			[]string{"spec.chain[0].encryptionGateway.threads", "leave threads out"}},
+			[]string{"spec.experiment.chain[0].encryptionGateway.threads", "leave threads out"}},
 		"unknown protocol": {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: TLS}}]",
-			[]string{"spec.chain[0].encryptionGateway.protocol", "Unsupported value"}},
+			[]string{"spec.experiment.chain[0].encryptionGateway.protocol", "Unsupported value"}},
 		"on a router": {"[{name: a, function: Router, encryptionGateway: {}}]",
-			[]string{"spec.chain[0].encryptionGateway", "for function EncryptionGateway alone"}},
+			[]string{"spec.experiment.chain[0].encryptionGateway", "for function EncryptionGateway alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireRefused(t, map[string]string{"spec.chain": test.chain}, test.want)
+			requireRefused(t, map[string]string{"spec.experiment.chain": test.chain}, test.want)
 		})
 	}
 }

@@ -69,12 +69,12 @@ type Measurements struct {
 	// +kubebuilder:validation:Maximum=60000
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
 
-	// neighbors says how spec.neighbors are measured: With has everything
+	// noisyNeighbors says how spec.experiment.noisyNeighbors are measured: With has everything
 	// measured beside them; WithAndWithout has everything measured without them
 	// first and beside them then, and the figures that differ stand side by side
-	// in status.neighbors. Default With, where there are neighbors.
+	// in status.noisyNeighbors. Default With, where there are neighbors.
 	// +optional
-	Neighbors NeighborComparison `json:"neighbors,omitempty"`
+	NoisyNeighbors NoisyNeighborComparison `json:"noisyNeighbors,omitempty"`
 
 	// repeats is how often the whole measurement is made for each frame size:
 	// warm-up, searches and latency loads, tcp and connections, each time from the start. The figures

@@ -18,30 +18,30 @@ func TestMachinesAreRefusedWithFieldAndRemedy(t *testing.T) {
 		chain string
 		want  []string
 	}{
-		"queues of a virtual function": {machine(", west: {attachment: SRIOV, queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
-		"Veth in a machine":            {machine(", west: {attachment: Veth}"), []string{"spec.chain[0].west.attachment", "Veth is for runtime Pod"}},
-		"E1000 in a pod":               {pod(", east: {attachment: E1000}"), []string{"spec.chain[0].east.attachment", "are for runtime VirtualMachine"}},
-		"platform of a pod":            {pod(", platform: {}"), []string{"spec.chain[0].platform", "for a pod set cpu and memory"}},
-		"cpu of a machine":             {machine(", cpu: 1"), []string{"spec.chain[0].cpu", "set platform.vcpus"}},
-		"memory of a machine":          {machine(", memory: 1Gi"), []string{"spec.chain[0].memory", "set platform.memory"}},
-		"queues of a pod":              {pod(", west: {queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
-		"queues of an emulated NIC":    {machine(", west: {attachment: E1000, queues: 1}"), []string{"spec.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
-		"queues without vCPUs":         {machine(", west: {queues: 2}, east: {queues: 2}"), []string{"spec.chain[0].west.queues", "1 or the number of platform.vcpus"}},
-		"fewer queues than vCPUs":      {machine(", platform: {vcpus: 4}, west: {queues: 2}, east: {queues: 2}"), []string{"spec.chain[0].east.queues", "1 or the number of platform.vcpus"}},
-		"queues of one port":           {machine(", platform: {vcpus: 4}, west: {queues: 1}"), []string{"spec.chain[0].east.queues", "the same number"}},
-		"NUMA with shared CPUs":        {machine(", platform: {numa: GuestMappingPassthrough, hugepages: 2Mi}"), []string{"spec.chain[0].platform.numa", "set cpuPlacement Dedicated"}},
-		"NUMA without hugepages":       {machine(", platform: {numa: GuestMappingPassthrough, cpuPlacement: Dedicated}"), []string{"spec.chain[0].platform.numa", "set hugepages"}},
-		"real time without NUMA":       {machine(", platform: {realtime: Enabled, cpuPlacement: Dedicated, hugepages: 2Mi}"), []string{"spec.chain[0].platform.realtime", "set numa GuestMappingPassthrough"}},
-		"too little memory":            {machine(", platform: {memory: 64Mi}"), []string{"spec.chain[0].platform.memory", "at least 128Mi"}},
-		"half a page":                  {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
-		"an odd number of bytes":       {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.chain[0].platform.memory", "multiple of the page size"}},
-		"no vCPU":                      {machine(", platform: {vcpus: 0}"), []string{"spec.chain[0].platform.vcpus", "greater than or equal to 1"}},
-		"unknown boot":                 {machine(", platform: {boot: Network}"), []string{"spec.chain[0].platform.boot", "Unsupported value"}},
-		"unknown answer to a change":   {machine(", platform: {onDifference: Ignore}"), []string{"spec.chain[0].platform.onDifference", "Unsupported value"}},
+		"queues of a virtual function": {machine(", west: {attachment: SRIOV, queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"Veth in a machine":            {machine(", west: {attachment: Veth}"), []string{"spec.experiment.chain[0].west.attachment", "Veth is for runtime Pod"}},
+		"E1000 in a pod":               {pod(", east: {attachment: E1000}"), []string{"spec.experiment.chain[0].east.attachment", "are for runtime VirtualMachine"}},
+		"platform of a pod":            {pod(", platform: {}"), []string{"spec.experiment.chain[0].platform", "for a pod set cpu and memory"}},
+		"cpu of a machine":             {machine(", cpu: 1"), []string{"spec.experiment.chain[0].cpu", "set platform.vcpus"}},
+		"memory of a machine":          {machine(", memory: 1Gi"), []string{"spec.experiment.chain[0].memory", "set platform.memory"}},
+		"queues of a pod":              {pod(", west: {queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"queues of an emulated NIC":    {machine(", west: {attachment: E1000, queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"queues without vCPUs":         {machine(", west: {queues: 2}, east: {queues: 2}"), []string{"spec.experiment.chain[0].west.queues", "1 or the number of platform.vcpus"}},
+		"fewer queues than vCPUs":      {machine(", platform: {vcpus: 4}, west: {queues: 2}, east: {queues: 2}"), []string{"spec.experiment.chain[0].east.queues", "1 or the number of platform.vcpus"}},
+		"queues of one port":           {machine(", platform: {vcpus: 4}, west: {queues: 1}"), []string{"spec.experiment.chain[0].east.queues", "the same number"}},
+		"NUMA with shared CPUs":        {machine(", platform: {numa: GuestMappingPassthrough, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.numa", "set cpuPlacement Dedicated"}},
+		"NUMA without hugepages":       {machine(", platform: {numa: GuestMappingPassthrough, cpuPlacement: Dedicated}"), []string{"spec.experiment.chain[0].platform.numa", "set hugepages"}},
+		"real time without NUMA":       {machine(", platform: {realtime: Enabled, cpuPlacement: Dedicated, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.realtime", "set numa GuestMappingPassthrough"}},
+		"too little memory":            {machine(", platform: {memory: 64Mi}"), []string{"spec.experiment.chain[0].platform.memory", "at least 128Mi"}},
+		"half a page":                  {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.experiment.chain[0].platform.memory", "multiple of the page size"}},
+		"an odd number of bytes":       {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.memory", "multiple of the page size"}},
+		"no vCPU":                      {machine(", platform: {vcpus: 0}"), []string{"spec.experiment.chain[0].platform.vcpus", "greater than or equal to 1"}},
+		"unknown boot":                 {machine(", platform: {boot: Network}"), []string{"spec.experiment.chain[0].platform.boot", "Unsupported value"}},
+		"unknown answer to a change":   {machine(", platform: {onDifference: Ignore}"), []string{"spec.experiment.chain[0].platform.onDifference", "Unsupported value"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := create(object(t, goodRun, map[string]string{"spec.chain": test.chain}))
+			err := create(object(t, goodRun, map[string]string{"spec.experiment.chain": test.chain}))
 			if err == nil {
 				t.Fatal("it was admitted")
 			}
@@ -70,7 +70,7 @@ func TestMachinesAreAdmitted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain := "[{name: r, function: Router, runtime: VirtualMachine" + fields + "}]"
-			if err := create(object(t, goodRun, map[string]string{"spec.chain": chain})); err != nil {
+			if err := create(object(t, goodRun, map[string]string{"spec.experiment.chain": chain})); err != nil {
 				t.Error(err)
 			}
 		})
@@ -79,7 +79,7 @@ func TestMachinesAreAdmitted(t *testing.T) {
 
 // TestDefaultsFollowTheRuntime: the schema sets nothing that the other runtime would refuse.
 func TestDefaultsFollowTheRuntime(t *testing.T) {
-	o := object(t, goodRun, map[string]string{"spec.chain": "[{name: p, function: Router}, {name: v, function: Router, runtime: VirtualMachine}, {name: w, function: Router, runtime: VirtualMachine, platform: {vcpus: 2}}]"})
+	o := object(t, goodRun, map[string]string{"spec.experiment.chain": "[{name: p, function: Router}, {name: v, function: Router, runtime: VirtualMachine}, {name: w, function: Router, runtime: VirtualMachine, platform: {vcpus: 2}}]"})
 	if err := create(o); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestDefaultsFollowTheRuntime(t *testing.T) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
 		t.Fatal(err)
 	}
-	pod, machine, wide := &run.Spec.Chain[0], &run.Spec.Chain[1], &run.Spec.Chain[2]
+	pod, machine, wide := &run.Spec.Experiment.Chain[0], &run.Spec.Experiment.Chain[1], &run.Spec.Experiment.Chain[2]
 	if pod.EffectiveAttachment(pod.West) != v1alpha1.AttachmentVeth || machine.EffectiveAttachment(machine.West) != v1alpha1.AttachmentVirtio {
 		t.Errorf("attachments are %s and %s, want Veth and Virtio", pod.EffectiveAttachment(pod.West), machine.EffectiveAttachment(machine.West))
 	}

@@ -74,6 +74,14 @@ type ResultSummary struct {
 
 // FrameResult holds the results for one frame size, or for one mix of them.
 type FrameResult struct {
+	// size names what was sent, unique in the run: a frame size in bytes such as
+	// "64", a mix's name such as "imix", or "udp-" and the payload in bytes of a
+	// packet in fragments, such as "udp-4096". Figures refer to it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
+
 	// frameBytes is the frame's size with its check sequence; of a mix the mean
 	// size, rounded to the nearest byte.
 	// +required

@@ -25,15 +25,15 @@ func TestBadTCPIsRefused(t *testing.T) {
 		measurements, acceptance string
 		want                     []string
 	}{
-		"129 connections":     {"{tcp: {streams: [129]}}", "", []string{"spec.measurements.tcp.streams[0]", "less than or equal to 128"}},
-		"a number twice":      {"{tcp: {streams: [2, 2]}}", "", []string{"spec.measurements.tcp.streams", "Duplicate"}},
-		"no number":           {"{tcp: {streams: []}}", "", []string{"spec.measurements.tcp.streams", "at least 1 items"}},
-		"unknown direction":   {"{tcp: {directions: WestToEast}}", "", []string{"spec.measurements.tcp.directions", "Unsupported value"}},
+		"129 connections":     {"{tcp: {streams: [129]}}", "", []string{"spec.experiment.measurements.tcp.streams[0]", "less than or equal to 128"}},
+		"a number twice":      {"{tcp: {streams: [2, 2]}}", "", []string{"spec.experiment.measurements.tcp.streams", "Duplicate"}},
+		"no number":           {"{tcp: {streams: []}}", "", []string{"spec.experiment.measurements.tcp.streams", "at least 1 items"}},
+		"unknown direction":   {"{tcp: {directions: WestToEast}}", "", []string{"spec.experiment.measurements.tcp.directions", "Unsupported value"}},
 		"too long":            {"{tcp: {durationSeconds: 3601}}", "", []string{"durationSeconds", "less than or equal to 3600"}},
 		"an algorithm's name": {"{tcp: {congestionControl: 'a b'}}", "", []string{"congestionControl", "should match"}},
 		"a tiny segment":      {"{tcp: {mssBytes: 100}}", "", []string{"mssBytes", "greater than or equal to 536"}},
-		"another number":      {"{tcp: {}}", "[{name: a, metric: TCPGoodputBitsPerSecond, streams: 4, atLeast: 1}]", []string{"spec.acceptance", "needs measurements.tcp, and one of its streams"}},
-		"not measured":        {"{throughput: {}}", "[{name: a, metric: TCPRetransmits, atMost: 1}]", []string{"spec.acceptance", "needs measurements.tcp"}},
+		"another number":      {"{tcp: {}}", "[{name: a, metric: TCPGoodputBitsPerSecond, streams: 4, atLeast: 1}]", []string{"spec.experiment.acceptance", "needs measurements.tcp, and one of its streams"}},
+		"not measured":        {"{throughput: {}}", "[{name: a, metric: TCPRetransmits, atMost: 1}]", []string{"spec.experiment.acceptance", "needs measurements.tcp"}},
 		"with a frame size":   {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, frameBytes: 64, atMost: 1}]", []string{"frameBytes", "no meaning for a TCP metric"}},
 		"with a load":         {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, load: idle, atMost: 1}]", []string{"load", "forbidden with those"}},
 		"streams of frames":   {"{throughput: {}, tcp: {}}", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, streams: 1, atLeast: 1}]", []string{"streams goes with the TCP metrics alone"}},

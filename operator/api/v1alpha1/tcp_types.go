@@ -2,7 +2,7 @@ package v1alpha1
 
 // TCP measures what kernel TCP connections carry through the chain. The ends are
 // two pods beside the traffic pod that run iperf3; the frames' sizes and loads
-// of spec.traffic have no meaning for it, its IP family has.
+// of spec.experiment.traffic have no meaning for it, its IP family has.
 type TCP struct {
 	// streams are the numbers of parallel connections of each direction, each
 	// measured on its own in this order: 1 to 128, at most 16 of them. Default 1.

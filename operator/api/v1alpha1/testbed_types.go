@@ -30,10 +30,10 @@ type TestbedSpec struct {
 	// +kubebuilder:default={}
 	Ports TestbedPorts `json:"ports,omitzero"`
 
-	// deviceUnderTest says where network functions run and what their ports can be. Default: any node, Veth.
+	// systemUnderTest says where network functions run and what their ports can be. Default: any node, Veth.
 	// +optional
 	// +kubebuilder:default={}
-	DeviceUnderTest DeviceUnderTest `json:"deviceUnderTest,omitzero"`
+	SystemUnderTest SystemUnderTest `json:"systemUnderTest,omitzero"`
 }
 
 // GeneratorDriver names what makes the traffic.

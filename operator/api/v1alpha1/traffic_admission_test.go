@@ -23,65 +23,65 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		fields map[string]string
 		want   []string
 	}{
-		"no frame":                    {run("spec.traffic", "{frameBytes: []}"), []string{"spec.traffic.frameBytes", "name a frame size, a range in frameRanges, a mix in imix, or a packet in packets"}},
-		"a range upside down":         {run("spec.traffic", "{frameRanges: [{from: 128, to: 64, step: 1}]}"), []string{"spec.traffic.frameRanges[0].to", "at least from"}},
-		"a range without step":        {run("spec.traffic", "{frameRanges: [{from: 64, to: 128, step: 0}]}"), []string{"spec.traffic.frameRanges[0].step", "greater than or equal to 1"}},
-		"a range of 33 sizes":         {run("spec.traffic", "{frameBytes: [], frameRanges: [{from: 64, to: 96, step: 1}]}"), []string{"spec.traffic.frameRanges", "more than 32 sizes"}},
-		"a range and a size too many": {run("spec.traffic", "{frameBytes: [64], imix: [{name: SimpleIMIX}], frameRanges: [{from: 100, to: 130, step: 1}]}"), []string{"spec.traffic.frameRanges", "more than 32 sizes"}},
-		"a range of tiny IPv6":        {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], frameRanges: [{from: 81, to: 90, step: 1}]}"), []string{"spec.traffic.frameRanges", "at least 82 bytes"}},
-		"a load in two units":         {run("spec.measurements", "{latency: {loads: [{name: a, rate: {lineRatePercent: 5, layer1BitsPerSecond: 1000000}}]}}"), []string{"spec.measurements.latency.loads[0].rate", "exactly one of"}},
-		"a load without unit":         {run("spec.measurements", "{latency: {loads: [{name: a, rate: {}}]}}"), []string{"spec.measurements.latency.loads[0].rate", "exactly one of"}},
-		"a load and its rate":         {run("spec.measurements", "{latency: {loads: [{name: a, framesPerSecond: 5, rate: {lineRatePercent: 5}}]}}"), []string{"spec.measurements.latency.loads[0]", "either framesPerSecond or goal"}},
-		"above line rate":             {run("spec.measurements", "{latency: {loads: [{name: a, rate: {lineRatePercent: 101}}]}}"), []string{"lineRatePercent", "less than or equal to 100"}},
-		"two minimum loads":           {run("spec.measurements", "{throughput: {minimumFramesPerSecond: 5, minimumLoad: {lineRatePercent: 1}}}"), []string{"spec.measurements.throughput.minimumLoad", "give either"}},
-		"two maximum loads":           {run("spec.measurements", "{throughput: {maximumFramesPerSecond: 5000, maximumLoad: {lineRatePercent: 1}}}"), []string{"spec.measurements.throughput.maximumLoad", "give either"}},
-		"more in reverse":             {run("spec.traffic", "{reversePercent: 101}"), []string{"spec.traffic.reversePercent", "less than or equal to 100"}},
-		"nothing in reverse":          {run("spec.traffic", "{reversePercent: 0}"), []string{"spec.traffic.reversePercent", "greater than or equal to 1"}},
-		"a share of one way":          {run("spec.traffic", "{directions: Forward, reversePercent: 10}"), []string{"spec.traffic.reversePercent", "for directions Both alone"}},
-		"unknown mix":                 {run("spec.traffic", "{imix: [{name: Complete}]}"), []string{"spec.traffic.imix[0].frames", "every other name needs frames"}},
-		"a known mix anew":            {run("spec.traffic", "{imix: [{name: SimpleIMIX, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "SimpleIMIX has its own frames"}},
-		"a mix twice":                 {run("spec.traffic", "{imix: [{name: SimpleIMIX}, {name: SimpleIMIX}]}"), []string{"spec.traffic.imix[1]", "Duplicate value"}},
-		"a mix of one size":           {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.traffic.imix[0].frames", "at least 2 items"}},
-		"a mix without weight":        {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
-		"a mix of tiny IPv6":          {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], imix: [{name: SimpleIMIX}]}"), []string{"spec.traffic.imix", "at least 82 bytes"}},
-		"a packet that fits":          {run("spec.traffic", "{packets: [{payloadBytes: 1000}]}"), []string{"spec.traffic.packets[0].payloadBytes", "greater than or equal to 1024"}},
-		"a packet beyond UDP":         {run("spec.traffic", "{packets: [{payloadBytes: 65508}]}"), []string{"spec.traffic.packets[0].payloadBytes", "less than or equal to 65507"}},
-		"a packet twice":              {run("spec.traffic", "{packets: [{payloadBytes: 4096}, {payloadBytes: 4096}]}"), []string{"spec.traffic.packets[1]", "Duplicate value"}},
-		"packets of many flows":       {run("spec.traffic", "{flows: 2, packets: [{payloadBytes: 4096}]}"), []string{"spec.traffic.packets", "set flows to 1"}},
-		"acceptance of no packet": {run("spec.traffic", "{ipFamily: IPv6, frameBytes: [128], packets: [{payloadBytes: 4096}]}",
-			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 4142, atLeast: 1}]"),
-			[]string{"spec.acceptance", "over IPv6 + 66"}},
-		"no flow":               {run("spec.traffic", "{flows: 0}"), []string{"spec.traffic.flows", "greater than or equal to 1"}},
-		"flows above a million": {run("spec.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.traffic.flows", "less than or equal to 1000000"}},
-		"more flows than ports": {run("spec.traffic", "{flows: 64513}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
-		"more flows than hosts": {run("spec.traffic", "{flows: 32767, flowVariation: [SourceAddress]}"), []string{"spec.traffic.flows", "name a second field in flowVariation"}},
-		"unknown flow field":    {run("spec.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
-		"a flow field twice":    {run("spec.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.traffic.flowVariation[1]", "Duplicate value"}},
-		"unknown flow order":    {run("spec.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.traffic.flowOrder", "Unsupported value", "Random"}},
-		"acceptance of no mix's mean": {run("spec.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
-			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 176, atLeast: 1}]"),
-			[]string{"spec.acceptance", "of a mix, its mean size"}},
-		"soak between two sizes": {run("spec.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
-			"spec.measurements", "{soak: {frameBytes: 100, framesPerSecond: 5}}"),
-			[]string{"spec.measurements.soak.frameBytes", "nor the mean size of a mix"}},
-		"soak of a size within a mix": {run("spec.traffic", "{imix: [{name: SimpleIMIX}]}",
-			"spec.measurements", "{soak: {frameBytes: 594, framesPerSecond: 5}}"),
-			[]string{"spec.measurements.soak.frameBytes", "nor the mean size of a mix"}},
-		"profile above a range's last size": {run("spec.traffic", "{frameRanges: [{from: 64, to: 200, step: 50}]}",
-			"spec.measurements", "{fixedLoad: {profiles: [{name: a, frameBytes: 200, framesPerSecond: 5}]}}"),
-			[]string{"spec.measurements.fixedLoad.profiles", "no size of traffic.frameBytes or frameRanges"}},
-		"profile beside a mix's mean": {run("spec.traffic", "{imix: [{name: SimpleIMIX}]}",
-			"spec.measurements", "{fixedLoad: {profiles: [{name: a, frameBytes: 361, framesPerSecond: 5}]}}"),
-			[]string{"spec.measurements.fixedLoad.profiles", "nor the mean size of a mix"}},
-		"a range above a port's MTU": {run("spec.traffic", "{frameRanges: [{from: 1500, to: 1600, step: 100}]}",
-			"spec.chain", "[{name: r1, function: Router, west: {mtuBytes: 1500}}]"),
-			[]string{"spec.traffic.frameRanges", "lower to in traffic.frameRanges or raise the port's mtuBytes"}},
-		"a mix above a port's MTU": {run("spec.traffic", "{frameBytes: [64], imix: [{name: SimpleIMIX}]}",
-			"spec.chain", "[{name: r1, function: Router, east: {mtuBytes: 1400}}]"),
-			[]string{"spec.traffic.imix", "raise the port's mtuBytes"}},
-		"acceptance between two sizes": {run("spec.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
-			"spec.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 100, atLeast: 1}]"),
-			[]string{"spec.acceptance", "nor frameRanges"}},
+		"no frame":                    {run("spec.experiment.traffic", "{frameBytes: []}"), []string{"spec.experiment.traffic.frameBytes", "name a frame size, a range in frameRanges, a mix in imix, or a packet in packets"}},
+		"a range upside down":         {run("spec.experiment.traffic", "{frameRanges: [{from: 128, to: 64, step: 1}]}"), []string{"spec.experiment.traffic.frameRanges[0].to", "at least from"}},
+		"a range without step":        {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 128, step: 0}]}"), []string{"spec.experiment.traffic.frameRanges[0].step", "greater than or equal to 1"}},
+		"a range of 33 sizes":         {run("spec.experiment.traffic", "{frameBytes: [], frameRanges: [{from: 64, to: 96, step: 1}]}"), []string{"spec.experiment.traffic.frameRanges", "more than 32 sizes"}},
+		"a range and a size too many": {run("spec.experiment.traffic", "{frameBytes: [64], imix: [{name: SimpleIMIX}], frameRanges: [{from: 100, to: 130, step: 1}]}"), []string{"spec.experiment.traffic.frameRanges", "more than 32 sizes"}},
+		"a range of tiny IPv6":        {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [128], frameRanges: [{from: 81, to: 90, step: 1}]}"), []string{"spec.experiment.traffic.frameRanges", "at least 82 bytes"}},
+		"a load in two units":         {run("spec.experiment.measurements", "{latency: {loads: [{name: a, rate: {lineRatePercent: 5, layer1BitsPerSecond: 1000000}}]}}"), []string{"spec.experiment.measurements.latency.loads[0].rate", "exactly one of"}},
+		"a load without unit":         {run("spec.experiment.measurements", "{latency: {loads: [{name: a, rate: {}}]}}"), []string{"spec.experiment.measurements.latency.loads[0].rate", "exactly one of"}},
+		"a load and its rate":         {run("spec.experiment.measurements", "{latency: {loads: [{name: a, framesPerSecond: 5, rate: {lineRatePercent: 5}}]}}"), []string{"spec.experiment.measurements.latency.loads[0]", "either framesPerSecond or goal"}},
+		"above line rate":             {run("spec.experiment.measurements", "{latency: {loads: [{name: a, rate: {lineRatePercent: 101}}]}}"), []string{"lineRatePercent", "less than or equal to 100"}},
+		"two minimum loads":           {run("spec.experiment.measurements", "{throughput: {minimumFramesPerSecond: 5, minimumLoad: {lineRatePercent: 1}}}"), []string{"spec.experiment.measurements.throughput.minimumLoad", "give either"}},
+		"two maximum loads":           {run("spec.experiment.measurements", "{throughput: {maximumFramesPerSecond: 5000, maximumLoad: {lineRatePercent: 1}}}"), []string{"spec.experiment.measurements.throughput.maximumLoad", "give either"}},
+		"more in reverse":             {run("spec.experiment.traffic", "{reversePercent: 101}"), []string{"spec.experiment.traffic.reversePercent", "less than or equal to 100"}},
+		"nothing in reverse":          {run("spec.experiment.traffic", "{reversePercent: 0}"), []string{"spec.experiment.traffic.reversePercent", "greater than or equal to 1"}},
+		"a share of one way":          {run("spec.experiment.traffic", "{directions: Forward, reversePercent: 10}"), []string{"spec.experiment.traffic.reversePercent", "for directions Both alone"}},
+		"unknown mix":                 {run("spec.experiment.traffic", "{imix: [{name: Complete}]}"), []string{"spec.experiment.traffic.imix[0].frames", "every other name needs frames"}},
+		"a known mix anew":            {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].frames", "SimpleIMIX has its own frames"}},
+		"a mix twice":                 {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX}, {name: SimpleIMIX}]}"), []string{"spec.experiment.traffic.imix[1]", "Duplicate value"}},
+		"a mix of one size":           {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].frames", "at least 2 items"}},
+		"a mix without weight":        {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.experiment.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
+		"a mix of tiny IPv6":          {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [128], imix: [{name: SimpleIMIX}]}"), []string{"spec.experiment.traffic.imix", "at least 82 bytes"}},
+		"a packet that fits":          {run("spec.experiment.traffic", "{packets: [{payloadBytes: 1000}]}"), []string{"spec.experiment.traffic.packets[0].payloadBytes", "greater than or equal to 1024"}},
+		"a packet beyond UDP":         {run("spec.experiment.traffic", "{packets: [{payloadBytes: 65508}]}"), []string{"spec.experiment.traffic.packets[0].payloadBytes", "less than or equal to 65507"}},
+		"a packet twice":              {run("spec.experiment.traffic", "{packets: [{payloadBytes: 4096}, {payloadBytes: 4096}]}"), []string{"spec.experiment.traffic.packets[1]", "Duplicate value"}},
+		"packets of many flows":       {run("spec.experiment.traffic", "{flows: 2, packets: [{payloadBytes: 4096}]}"), []string{"spec.experiment.traffic.packets", "set flows to 1"}},
+		"acceptance of no packet": {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [128], packets: [{payloadBytes: 4096}]}",
+			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 4142, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "over IPv6 + 66"}},
+		"no flow":               {run("spec.experiment.traffic", "{flows: 0}"), []string{"spec.experiment.traffic.flows", "greater than or equal to 1"}},
+		"flows above a million": {run("spec.experiment.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.experiment.traffic.flows", "less than or equal to 1000000"}},
+		"more flows than ports": {run("spec.experiment.traffic", "{flows: 64513}"), []string{"spec.experiment.traffic.flows", "name a second field in flowVariation"}},
+		"more flows than hosts": {run("spec.experiment.traffic", "{flows: 32767, flowVariation: [SourceAddress]}"), []string{"spec.experiment.traffic.flows", "name a second field in flowVariation"}},
+		"unknown flow field":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.experiment.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
+		"a flow field twice":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.experiment.traffic.flowVariation[1]", "Duplicate value"}},
+		"unknown flow order":    {run("spec.experiment.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.experiment.traffic.flowOrder", "Unsupported value", "Random"}},
+		"acceptance of no mix's mean": {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 176, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "of a mix, its mean size"}},
+		"soak between two sizes": {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
+			"spec.experiment.measurements", "{soak: {frameBytes: 100, framesPerSecond: 5}}"),
+			[]string{"spec.experiment.measurements.soak.frameBytes", "nor the mean size of a mix"}},
+		"soak of a size within a mix": {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX}]}",
+			"spec.experiment.measurements", "{soak: {frameBytes: 594, framesPerSecond: 5}}"),
+			[]string{"spec.experiment.measurements.soak.frameBytes", "nor the mean size of a mix"}},
+		"profile above a range's last size": {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 200, step: 50}]}",
+			"spec.experiment.measurements", "{fixedLoad: {profiles: [{name: a, frameBytes: 200, framesPerSecond: 5}]}}"),
+			[]string{"spec.experiment.measurements.fixedLoad.profiles", "no size of traffic.frameBytes or frameRanges"}},
+		"profile beside a mix's mean": {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX}]}",
+			"spec.experiment.measurements", "{fixedLoad: {profiles: [{name: a, frameBytes: 361, framesPerSecond: 5}]}}"),
+			[]string{"spec.experiment.measurements.fixedLoad.profiles", "nor the mean size of a mix"}},
+		"a range above a port's MTU": {run("spec.experiment.traffic", "{frameRanges: [{from: 1500, to: 1600, step: 100}]}",
+			"spec.experiment.chain", "[{name: r1, function: Router, west: {mtuBytes: 1500}}]"),
+			[]string{"spec.experiment.traffic.frameRanges", "lower to in traffic.frameRanges or raise the port's mtuBytes"}},
+		"a mix above a port's MTU": {run("spec.experiment.traffic", "{frameBytes: [64], imix: [{name: SimpleIMIX}]}",
+			"spec.experiment.chain", "[{name: r1, function: Router, east: {mtuBytes: 1400}}]"),
+			[]string{"spec.experiment.traffic.imix", "raise the port's mtuBytes"}},
+		"acceptance between two sizes": {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
+			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 100, atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "nor frameRanges"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := create(object(t, goodRun, test.fields))
@@ -99,39 +99,39 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 
 func TestTrafficIsAdmitted(t *testing.T) {
 	for name, fields := range map[string]map[string]string{
-		"beside sizes": {"spec.traffic": "{imix: [{name: SimpleIMIX}]}"},
+		"beside sizes": {"spec.experiment.traffic": "{imix: [{name: SimpleIMIX}]}"},
 		"a packet alone, judged": {
-			"spec.traffic":    "{frameBytes: [], packets: [{payloadBytes: 65507}, {payloadBytes: 4096}]}",
-			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 65553, atLeast: 1}]",
+			"spec.experiment.traffic":    "{frameBytes: [], packets: [{payloadBytes: 65507}, {payloadBytes: 4096}]}",
+			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 65553, atLeast: 1}]",
 		},
-		"alone": {"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
+		"alone": {"spec.experiment.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
 		"a range, judged": {
-			"spec.traffic":    "{frameBytes: [], frameRanges: [{from: 64, to: 1518, step: 50}], imix: [{name: SimpleIMIX}]}",
-			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 114, atLeast: 1}]",
+			"spec.experiment.traffic":    "{frameBytes: [], frameRanges: [{from: 64, to: 1518, step: 50}], imix: [{name: SimpleIMIX}]}",
+			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 114, atLeast: 1}]",
 		},
 		"a soak of a range's size": {
-			"spec.traffic":      "{frameBytes: [], frameRanges: [{from: 64, to: 164, step: 50}]}",
-			"spec.measurements": "{soak: {frameBytes: 114, framesPerSecond: 5}}",
+			"spec.experiment.traffic":      "{frameBytes: [], frameRanges: [{from: 64, to: 164, step: 50}]}",
+			"spec.experiment.measurements": "{soak: {frameBytes: 114, framesPerSecond: 5}}",
 		},
 		"a soak of a mix, judged": {
-			"spec.traffic":      "{frameBytes: [], imix: [{name: SimpleIMIX}]}",
-			"spec.measurements": "{soak: {frameBytes: 362, framesPerSecond: 5}}",
-			"spec.acceptance":   "[{name: a, metric: LossPartsPerMillion, load: soak, frameBytes: 362, atMost: 0}]",
+			"spec.experiment.traffic":      "{frameBytes: [], imix: [{name: SimpleIMIX}]}",
+			"spec.experiment.measurements": "{soak: {frameBytes: 362, framesPerSecond: 5}}",
+			"spec.experiment.acceptance":   "[{name: a, metric: LossPartsPerMillion, load: soak, frameBytes: 362, atMost: 0}]",
 		},
 		"profiles of a range and mixes": {
-			"spec.traffic": "{frameRanges: [{from: 100, to: 199, step: 50}], imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
-			"spec.measurements": "{fixedLoad: {profiles: [{name: a, frameBytes: 150, framesPerSecond: 5}, {name: b, frameBytes: 362, framesPerSecond: 5}, " +
+			"spec.experiment.traffic": "{frameRanges: [{from: 100, to: 199, step: 50}], imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.experiment.measurements": "{fixedLoad: {profiles: [{name: a, frameBytes: 150, framesPerSecond: 5}, {name: b, frameBytes: 362, framesPerSecond: 5}, " +
 				"{name: c, frameBytes: 175, layer2BitsPerSecond: 1000000}, {name: d, frameBytes: 64, framesPerSecond: 5}]}}",
 		},
 		"a range whose last size fits a port": {
-			"spec.traffic": "{frameBytes: [64], frameRanges: [{from: 1418, to: 1600, step: 100}], imix: [{name: SimpleIMIX}]}",
-			"spec.chain":   "[{name: r1, function: Router, west: {mtuBytes: 1500}, east: {mtuBytes: 1500}}]",
+			"spec.experiment.traffic": "{frameBytes: [64], frameRanges: [{from: 1418, to: 1600, step: 100}], imix: [{name: SimpleIMIX}]}",
+			"spec.experiment.chain":   "[{name: r1, function: Router, west: {mtuBytes: 1500}, east: {mtuBytes: 1500}}]",
 		},
-		"loads in every unit": {"spec.measurements": "{throughput: {minimumLoad: {lineRatePercent: 1}, maximumLoad: {layer1BitsPerSecond: 1000000000}}, " +
+		"loads in every unit": {"spec.experiment.measurements": "{throughput: {minimumLoad: {lineRatePercent: 1}, maximumLoad: {layer1BitsPerSecond: 1000000000}}, " +
 			"latency: {loads: [{name: a, rate: {layer2BitsPerSecond: 25000000}}, {name: b, rate: {framesPerSecond: 7}}, {name: c, goal: PDR, percent: 5}]}}"},
 		"judged by their mean": {
-			"spec.traffic":    "{imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
-			"spec.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 175, atLeast: 1}, {name: b, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 362, atLeast: 1}]",
+			"spec.experiment.traffic":    "{imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 175, atLeast: 1}, {name: b, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 362, atLeast: 1}]",
 		},
 	} {
 		if err := create(object(t, goodRun, fields)); err != nil {
@@ -143,7 +143,7 @@ func TestTrafficIsAdmitted(t *testing.T) {
 // TestAnEmptyListOfSizesStays: a client that writes the object back must not
 // bring the default sizes in.
 func TestAnEmptyListOfSizesStays(t *testing.T) {
-	o := object(t, goodRun, map[string]string{"spec.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"})
+	o := object(t, goodRun, map[string]string{"spec.experiment.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"})
 	if err := create(o); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestAnEmptyListOfSizesStays(t *testing.T) {
 	if err := server.Create(context.Background(), run, client.DryRunAll); err != nil {
 		t.Fatal(err)
 	}
-	if got := run.Spec.Traffic.FrameBytes; got == nil || len(got) != 0 {
+	if got := run.Spec.Experiment.Traffic.FrameBytes; got == nil || len(got) != 0 {
 		t.Errorf("frameBytes %v, want none", got)
 	}
 }

@@ -175,7 +175,7 @@ func TestAttachments(t *testing.T) {
 
 func TestNetworks(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Chain[0].East.MTUBytes = new(int32(2000))
+	in.Run.Spec.Experiment.Chain[0].East.MTUBytes = new(int32(2000))
 	p := mustMake(t, in)
 	type config struct {
 		Name    string
@@ -350,7 +350,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("%q does not look for %q", chain.Observer(p).Spec.Containers[0].Command, want)
 	}
 	digest := p.Digest
-	in.Testbed.Spec.DeviceUnderTest.Observer = v1alpha1.ObserverDisabled
+	in.Testbed.Spec.SystemUnderTest.Observer = v1alpha1.ObserverDisabled
 	p = mustMake(t, in)
 	if chain.Observer(p) != nil || len(chain.NetworkPolicies(p)) != 2 {
 		t.Error("a testbed without an observer has one")

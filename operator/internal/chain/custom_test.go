@@ -24,7 +24,7 @@ func TestSeed(t *testing.T) {
 		nil,
 	}
 	for i := range p.Functions {
-		secret, err := chain.Seed(p, &p.Functions[i], in.Run.Spec.Chain[i].Custom)
+		secret, err := chain.Seed(p, &p.Functions[i], in.Run.Spec.Experiment.Chain[i].Custom)
 		if err != nil {
 			t.Fatal(err)
 		}

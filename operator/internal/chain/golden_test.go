@@ -33,9 +33,9 @@ var inputs = map[string]func() plan.Input{
 	},
 	"ipv6": func() plan.Input {
 		in := plantest.Input(1)
-		in.Run.Spec.Traffic.IPFamily = v1alpha1.FamilyIPv6
-		in.Run.Spec.Traffic.FrameBytes = []int32{128, 1518}
-		in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward
+		in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
+		in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128, 1518}
+		in.Run.Spec.Experiment.Traffic.Directions = v1alpha1.DirectionsForward
 		return in
 	},
 	"sriov": func() plan.Input { return plantest.SRIOV(2) },
@@ -44,7 +44,7 @@ var inputs = map[string]func() plan.Input{
 		plantest.Attach(&in, v1alpha1.AttachmentHostDevice)
 		in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
 		in.Testbed.Spec.Ports.East = plantest.HostDevicePort("0000:03:00.1")
-		in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+		in.Testbed.Spec.SystemUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
 			West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 		}
 		return in
@@ -61,7 +61,7 @@ var inputs = map[string]func() plan.Input{
 	// A bridging firewall between two routers, and a routing one behind them.
 	"firewalls": func() plan.Input {
 		in := plantest.Input(4)
-		bridged, routed := &in.Run.Spec.Chain[1], &in.Run.Spec.Chain[3]
+		bridged, routed := &in.Run.Spec.Experiment.Chain[1], &in.Run.Spec.Experiment.Chain[3]
 		bridged.Name, bridged.Function = "bridge", v1alpha1.FunctionFirewall
 		bridged.Firewall = &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged, Mode: v1alpha1.FirewallStateless, Rules: 1000}
 		routed.Name, routed.Function = "filter", v1alpha1.FunctionFirewall
@@ -71,7 +71,7 @@ var inputs = map[string]func() plan.Input{
 	"gateways": gateways,
 	"tcp": func() plan.Input {
 		in := plantest.Input(2)
-		in.Run.Spec.Measurements = v1alpha1.Measurements{
+		in.Run.Spec.Experiment.Measurements = v1alpha1.Measurements{
 			SettleMilliseconds: 100, Repeats: 3,
 			TCP: &v1alpha1.TCP{
 				Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsBoth, DurationSeconds: 10, OmitSeconds: new(int32(2)),
@@ -86,10 +86,10 @@ var inputs = map[string]func() plan.Input{
 		in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("west-net", "west-device")
 		in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("east-net", "")
 		in.Nodes = append(in.Nodes, plantest.Node("node-b"))
-		in.Testbed.Spec.DeviceUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
+		in.Testbed.Spec.SystemUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
 		tolerations := []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 		in.Testbed.Spec.Generator.Tolerations = tolerations
-		in.Testbed.Spec.DeviceUnderTest.Tolerations = tolerations
+		in.Testbed.Spec.SystemUnderTest.Tolerations = tolerations
 		in.Testbed.Spec.Generator.CPU = new(resource.MustParse("2"))
 		in.Defaults.ImagePullSecrets = []string{"registry"}
 		return in
@@ -100,10 +100,10 @@ func init() {
 	inputs["machines"] = func() plan.Input {
 		in := plantest.MachineInput(4)
 		in.Defaults.ImagePullSecrets = []string{"registry"}
-		in.Testbed.Spec.DeviceUnderTest.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
+		in.Testbed.Spec.SystemUnderTest.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 		models := []v1alpha1.Attachment{"", v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139}
 		for i, model := range models {
-			in.Run.Spec.Chain[i].West.Attachment, in.Run.Spec.Chain[i].East.Attachment = model, model
+			in.Run.Spec.Experiment.Chain[i].West.Attachment, in.Run.Spec.Experiment.Chain[i].East.Attachment = model, model
 		}
 		return in
 	}
@@ -115,7 +115,7 @@ func init() {
 		node.Labels["cpumanager"], node.Labels["kubevirt.io/realtime"] = "true", ""
 		node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("8")
 		node.Status.Allocatable["hugepages-1Gi"] = resource.MustParse("4Gi")
-		in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{
+		in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{
 			VCPUs: 2, Memory: new(resource.MustParse("2Gi")), CPUPlacement: v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator,
 			NUMA: v1alpha1.NUMAGuestMappingPassthrough, Hugepages: "1Gi", Realtime: v1alpha1.RealtimeEnabled, Boot: v1alpha1.BootDisk,
 		}
@@ -126,9 +126,9 @@ func init() {
 	inputs["machine-host-devices"] = plantest.MachineHostDevices
 	inputs["machine-beside-pod"] = func() plan.Input {
 		in := plantest.MachineInput(2)
-		in.Run.Spec.Chain[0] = plantest.Router("router-1")
-		in.Run.Spec.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}
-		in.Run.Spec.Chain[1].West.Queues, in.Run.Spec.Chain[1].East.Queues = new(int32(1)), new(int32(1))
+		in.Run.Spec.Experiment.Chain[0] = plantest.Router("router-1")
+		in.Run.Spec.Experiment.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}
+		in.Run.Spec.Experiment.Chain[1].West.Queues, in.Run.Spec.Experiment.Chain[1].East.Queues = new(int32(1)), new(int32(1))
 		return in
 	}
 }
@@ -138,7 +138,7 @@ func init() {
 func custom() plan.Input {
 	in := plantest.MachineInput(3)
 	in.Defaults.ImagePullSecrets = []string{"registry"}
-	in.Run.Spec.Chain = []v1alpha1.NetworkFunction{
+	in.Run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 		plantest.Custom("vyos", v1alpha1.CustomFunction{
 			ContainerDisk: "registry.example/vyos:1", ImagePullSecret: "vendor", ImagePullPolicy: corev1.PullAlways,
 			UserData:  "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address {{ .West.AddressIPv4 }}\n",

@@ -19,8 +19,8 @@ import (
 // gateways is a WireGuard pair and an IPsec pair.
 func gateways() plan.Input {
 	in := plantest.Input(4)
-	for i := range in.Run.Spec.Chain {
-		function := &in.Run.Spec.Chain[i]
+	for i := range in.Run.Spec.Experiment.Chain {
+		function := &in.Run.Spec.Experiment.Chain[i]
 		function.Function = v1alpha1.FunctionEncryptionGateway
 		function.Name = []string{"wg-west", "wg-east", "ipsec-west", "ipsec-east"}[i]
 		if i >= 2 {
@@ -34,9 +34,9 @@ func gateways() plan.Input {
 func gatewayMachines() plan.Input {
 	in := plantest.MachineInput(4)
 	pods := gateways()
-	for i := range in.Run.Spec.Chain {
-		function := &in.Run.Spec.Chain[i]
-		function.Name, function.Function, function.EncryptionGateway = pods.Run.Spec.Chain[i].Name, pods.Run.Spec.Chain[i].Function, pods.Run.Spec.Chain[i].EncryptionGateway
+	for i := range in.Run.Spec.Experiment.Chain {
+		function := &in.Run.Spec.Experiment.Chain[i]
+		function.Name, function.Function, function.EncryptionGateway = pods.Run.Spec.Experiment.Chain[i].Name, pods.Run.Spec.Experiment.Chain[i].Function, pods.Run.Spec.Experiment.Chain[i].EncryptionGateway
 	}
 	return in
 }

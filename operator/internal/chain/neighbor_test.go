@@ -28,11 +28,11 @@ func neighborMachines() plan.Input {
 	in := neighbors()
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
-	for i := range in.Run.Spec.Neighbors {
-		in.Run.Spec.Neighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
+	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
+		in.Run.Spec.Experiment.NoisyNeighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
 	}
-	in.Run.Spec.Neighbors[0].CPU = new(resource.MustParse("1500m"))
-	in.Run.Spec.Neighbors[3].Attachment = v1alpha1.AttachmentE1000
+	in.Run.Spec.Experiment.NoisyNeighbors[0].CPU = new(resource.MustParse("1500m"))
+	in.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
 	return in
 }
 
@@ -40,10 +40,10 @@ func neighborMachines() plan.Input {
 // has a disk where it loads one.
 func TestNeighborMachines(t *testing.T) {
 	in := neighborMachines()
-	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
+	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	p := mustMake(t, in)
 	for i, n := range chain.Neighbors(p) {
-		machine, spec := n.Machine, in.Run.Spec.Neighbors[i]
+		machine, spec := n.Machine, in.Run.Spec.Experiment.NoisyNeighbors[i]
 		if n.Pod != nil || machine == nil || n.Object() != chain.Object(machine) {
 			t.Fatalf("%s: %+v", spec.Name, n)
 		}
@@ -86,8 +86,8 @@ func TestNeighborMachines(t *testing.T) {
 func neighbors() plan.Input {
 	in := plantest.Input(1)
 	in.Nodes[0].Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("8Gi")
-	in.Run.Spec.Measurements.Neighbors = v1alpha1.NeighborsWithAndWithout
-	in.Run.Spec.Neighbors = []v1alpha1.Neighbor{
+	in.Run.Spec.Experiment.Measurements.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
+	in.Run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{
 		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2},
 		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1},
 		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1},
@@ -99,7 +99,7 @@ func neighbors() plan.Input {
 // A neighbour holds no right but the one that its kind needs.
 func TestNeighborRights(t *testing.T) {
 	in := neighbors()
-	in.Run.Name, in.Run.Spec.Neighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
+	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	for i, n := range chain.Neighbors(mustMake(t, in)) {
 		pod := n.Pod
 		if problems := validation.IsDNS1123Label(pod.Name); len(problems) > 0 {
@@ -111,7 +111,7 @@ func TestNeighborRights(t *testing.T) {
 			t.Errorf("%s may do too much: %+v", pod.Name, rights)
 		}
 		wanted := &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
-		if in.Run.Spec.Neighbors[i].Kind == v1alpha1.NeighborNetwork {
+		if in.Run.Spec.Experiment.NoisyNeighbors[i].Kind == v1alpha1.NeighborNetwork {
 			wanted.Add = []corev1.Capability{"NET_RAW"}
 		} else if rights.RunAsNonRoot == nil || !*rights.RunAsNonRoot || *rights.RunAsUser == 0 {
 			t.Errorf("%s runs as root", pod.Name)

@@ -66,7 +66,7 @@ func TestMachineNICs(t *testing.T) {
 func TestMachineQueues(t *testing.T) {
 	for vcpus, queues := range map[int32]int32{1: 1, 2: 2, 4: 1} {
 		in := plantest.MachineInput(1)
-		f := &in.Run.Spec.Chain[0]
+		f := &in.Run.Spec.Experiment.Chain[0]
 		f.Platform = &v1alpha1.Platform{VCPUs: vcpus}
 		f.West.Queues, f.East.Queues = &queues, &queues
 		machine := chain.Functions(mustMake(t, in))[0].Machine

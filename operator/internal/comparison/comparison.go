@@ -30,9 +30,9 @@ var loadMetrics = []v1alpha1.Metric{
 // Of are the figures that one of the sides has, in the order of the results.
 // The side without neighbours says what there is to compare, because it is
 // measured first.
-func Of(without, with Side) []v1alpha1.NeighborDifference {
-	var out []v1alpha1.NeighborDifference
-	add := func(row v1alpha1.NeighborDifference) {
+func Of(without, with Side) []v1alpha1.NoisyNeighborDifference {
+	var out []v1alpha1.NoisyNeighborDifference
+	add := func(row v1alpha1.NoisyNeighborDifference) {
 		row.Without, row.With = without.Figure(row), with.Figure(row)
 		if row.Without == nil && row.With == nil || len(out) >= mostRows {
 			return
@@ -43,7 +43,7 @@ func Of(without, with Side) []v1alpha1.NeighborDifference {
 		out = append(out, row)
 	}
 	for _, frame := range without.Frames {
-		row := v1alpha1.NeighborDifference{FrameBytes: frame.FrameBytes}
+		row := v1alpha1.NoisyNeighborDifference{FrameBytes: frame.FrameBytes}
 		for _, t := range frame.Throughput {
 			row.Metric, row.Goal = v1alpha1.MetricThroughputFramesPerSecond, t.Goal
 			add(row)
@@ -64,14 +64,14 @@ func Of(without, with Side) []v1alpha1.NeighborDifference {
 	if without.TCP != nil {
 		for _, streams := range without.TCP.Streams {
 			for _, metric := range []v1alpha1.Metric{v1alpha1.MetricTCPGoodput, v1alpha1.MetricTCPRetransmits, v1alpha1.MetricTCPRoundTripTimeMean} {
-				add(v1alpha1.NeighborDifference{Streams: streams.Streams, Metric: metric})
+				add(v1alpha1.NoisyNeighborDifference{Streams: streams.Streams, Metric: metric})
 			}
 		}
 	}
 	if without.Connections != nil {
 		for _, load := range without.Connections.Loads {
 			for _, metric := range []v1alpha1.Metric{v1alpha1.MetricConnectionsEstablished, v1alpha1.MetricConnectionsHeld, v1alpha1.MetricConnectionsFailed} {
-				add(v1alpha1.NeighborDifference{Load: load.Name, Metric: metric})
+				add(v1alpha1.NoisyNeighborDifference{Load: load.Name, Metric: metric})
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func loadsOf(frame v1alpha1.FrameResult) []string {
 }
 
 // Figure is the side's, of what the row says, nil where it has none.
-func (s Side) Figure(row v1alpha1.NeighborDifference) *int64 {
+func (s Side) Figure(row v1alpha1.NoisyNeighborDifference) *int64 {
 	criterion := v1alpha1.Criterion{Metric: row.Metric, Goal: row.Goal, Load: row.Load}
 	if row.Metric == v1alpha1.MetricTCPGoodput {
 		// The slower direction is the worse one.

@@ -30,7 +30,7 @@ func side(rate, p99, lost, goodput int64) Side {
 
 func TestOf(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
-	want := []v1alpha1.NeighborDifference{
+	want := []v1alpha1.NoisyNeighborDifference{
 		{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Without: n(400), With: n(300), DifferencePartsPerMillion: n(-250_000)},
 		// Of nothing there is no share.
 		{FrameBytes: 64, Metric: v1alpha1.MetricLoss, Load: "idle", Without: n(0), With: n(9)},
@@ -91,7 +91,7 @@ func TestOfConnections(t *testing.T) {
 			{Name: "web", EstablishedConnectionsPerSecond: n(rate), FailedPartsPerMillion: 10}, {Name: "table", HeldConnections: n(held)},
 		}}}
 	}
-	want := []v1alpha1.NeighborDifference{
+	want := []v1alpha1.NoisyNeighborDifference{
 		{Load: "web", Metric: v1alpha1.MetricConnectionsEstablished, Without: n(1000), With: n(900), DifferencePartsPerMillion: n(-100_000)},
 		{Load: "web", Metric: v1alpha1.MetricConnectionsFailed, Without: n(10), With: n(10), DifferencePartsPerMillion: n(0)},
 		{Load: "table", Metric: v1alpha1.MetricConnectionsHeld, Without: n(50), With: n(50), DifferencePartsPerMillion: n(0)},

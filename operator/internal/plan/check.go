@@ -35,8 +35,8 @@ func fail(reason, remedy, format string, arguments ...any) error {
 }
 
 func checkAttachments(in Input) error {
-	offered := in.Testbed.Spec.DeviceUnderTest.Attachments
-	for _, function := range in.Run.Spec.Chain {
+	offered := in.Testbed.Spec.SystemUnderTest.Attachments
+	for _, function := range in.Run.Spec.Experiment.Chain {
 		for _, port := range []struct {
 			name       string
 			attachment v1alpha1.Attachment
@@ -48,7 +48,7 @@ func checkAttachments(in Input) error {
 				continue
 			}
 			return fail(v1alpha1.ReasonAttachmentNotOffered,
-				fmt.Sprintf("ask for one of these in the run's spec.chain, or add %s to the testbed's spec.deviceUnderTest.attachments if its nodes have it", port.attachment),
+				fmt.Sprintf("ask for one of these in the run's spec.experiment.chain, or add %s to the testbed's spec.systemUnderTest.attachments if its nodes have it", port.attachment),
 				"port %s of function %q asks for attachment %s, but testbed %q offers %v",
 				port.name, function.Name, port.attachment, in.Testbed.Name, offered)
 		}
@@ -60,7 +60,7 @@ func checkFrames(in Input) error {
 	if err := checkMTU("the testbed's spec.ports.mtuBytes", int(in.Testbed.Spec.Ports.MTUBytes)); err != nil {
 		return err
 	}
-	for _, function := range in.Run.Spec.Chain {
+	for _, function := range in.Run.Spec.Experiment.Chain {
 		for _, port := range []struct {
 			name string
 			mtu  *int32
@@ -68,15 +68,15 @@ func checkFrames(in Input) error {
 			if port.mtu == nil {
 				continue
 			}
-			if err := checkMTU(fmt.Sprintf("%s.mtuBytes of function %q in the run's spec.chain", port.name, function.Name), int(*port.mtu)); err != nil {
+			if err := checkMTU(fmt.Sprintf("%s.mtuBytes of function %q in the run's spec.experiment.chain", port.name, function.Name), int(*port.mtu)); err != nil {
 				return err
 			}
 		}
 	}
-	if !measuresFrames(in.Run.Spec.Measurements) {
+	if !measuresFrames(in.Run.Spec.Experiment.Measurements) {
 		return nil
 	}
-	traffic := in.Run.Spec.Traffic
+	traffic := in.Run.Spec.Experiment.Traffic
 	for i, size := range traffic.Sizes() {
 		field := "frameBytes"
 		if i >= len(traffic.FrameBytes) {
@@ -106,25 +106,25 @@ func checkFrame(in Input, field string, size int) error {
 	mtu := int(in.Testbed.Spec.Ports.MTUBytes)
 	if size > mtu+headerBytes {
 		return fail(v1alpha1.ReasonFrameTooLarge,
-			fmt.Sprintf("lower the run's spec.traffic.%s, or raise the testbed's spec.ports.mtuBytes if its ports carry more", field),
+			fmt.Sprintf("lower the run's spec.experiment.traffic.%s, or raise the testbed's spec.ports.mtuBytes if its ports carry more", field),
 			"frames of %d bytes do not fit the ports of testbed %q: with mtuBytes %d they carry frames of at most %d bytes",
 			size, in.Testbed.Name, mtu, mtu+headerBytes)
 	}
-	for _, function := range in.Run.Spec.Chain {
+	for _, function := range in.Run.Spec.Experiment.Chain {
 		for _, port := range []struct {
 			name string
 			mtu  int
 		}{{InterfaceWest, mtuOf(function.West, in.Testbed)}, {InterfaceEast, mtuOf(function.East, in.Testbed)}} {
 			if size > port.mtu+headerBytes {
 				return fail(v1alpha1.ReasonFrameTooLarge,
-					fmt.Sprintf("lower the run's spec.traffic.%s, or raise %s.mtuBytes of function %q in spec.chain", field, port.name, function.Name),
+					fmt.Sprintf("lower the run's spec.experiment.traffic.%s, or raise %s.mtuBytes of function %q in spec.experiment.chain", field, port.name, function.Name),
 					"frames of %d bytes do not fit port %s of function %q: with mtuBytes %d it carries frames of at most %d bytes",
 					size, port.name, function.Name, port.mtu, port.mtu+headerBytes)
 			}
 		}
 	}
 	if most := maximumFrameBytes(in); size > most {
-		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.traffic.%s to at most %d, or send larger packets in fragments with spec.traffic.packets", field, most),
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.experiment.traffic.%s to at most %d, or send larger packets in fragments with spec.experiment.traffic.packets", field, most),
 			"frames of %d bytes are more than the %s driver can send, which is %d", size, in.Testbed.Spec.Generator.Driver, most)
 	}
 	return nil

@@ -84,7 +84,7 @@ func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData st
 		filled, problem := values.Fill(text)
 		if problem != nil {
 			err = fail(v1alpha1.ReasonInvalidPlaceholder,
-				fmt.Sprintf("correct custom.%s of function %q in spec.chain and apply the run under a new name", field, f.Name),
+				fmt.Sprintf("correct custom.%s of function %q in spec.experiment.chain and apply the run under a new name", field, f.Name),
 				"custom.%s of function %q: %w", field, f.Name, problem)
 		}
 		return filled
@@ -99,7 +99,7 @@ func checkSeeds(in Input, functions []Function) error {
 		if !functions[i].IsCustom() {
 			continue
 		}
-		if _, _, err := functions[i].Seed(in.Run.Spec.Chain[i].Custom); err != nil {
+		if _, _, err := functions[i].Seed(in.Run.Spec.Experiment.Chain[i].Custom); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 func customInput(custom v1alpha1.CustomFunction) plan.Input {
 	in := plantest.MachineInput(2)
-	in.Run.Spec.Chain[1] = plantest.Custom("own", custom)
+	in.Run.Spec.Experiment.Chain[1] = plantest.Custom("own", custom)
 	return in
 }
 
@@ -165,7 +165,7 @@ func TestSampleIsFilled(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &sample); err != nil {
 		t.Fatal(err)
 	}
-	custom := sample.Spec.Chain[0].Custom
+	custom := sample.Spec.Experiment.Chain[0].Custom
 	userData, _, err := mustMake(t, customInput(*custom)).Functions[1].Seed(custom)
 	if err != nil || strings.Contains(userData, "{{") || !strings.Contains(userData, "eth1 address '198.18.1.2/24'") {
 		t.Errorf("%v:\n%s", err, userData)

@@ -46,7 +46,7 @@ func wayOfPort(port v1alpha1.TestbedPort) way {
 // checkLinks wants that the two ends of each link can meet, and that the
 // testbed says which NIC a port takes.
 func checkLinks(in Input) error {
-	chain, ports := in.Run.Spec.Chain, in.Testbed.Spec.Ports
+	chain, ports := in.Run.Spec.Experiment.Chain, in.Testbed.Spec.Ports
 	for _, outer := range []struct {
 		side       string
 		port       v1alpha1.TestbedPort
@@ -60,7 +60,7 @@ func checkLinks(in Input) error {
 		theirs, ours := wayOfPort(outer.port), wayOf(outer.attachment)
 		if theirs != wayAny && theirs != ours {
 			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
-				fmt.Sprintf("change %s.attachment of function %q in the run's spec.chain, or the testbed's spec.ports.%s.attachment", outer.side, outer.function, outer.side),
+				fmt.Sprintf("change %s.attachment of function %q in the run's spec.experiment.chain, or the testbed's spec.ports.%s.attachment", outer.side, outer.function, outer.side),
 				"the testbed's port %s is %s and leads to %s, but port %s of function %q is %s and leads to %s",
 				outer.side, outer.port.Attachment, theirs, outer.side, outer.function, outer.attachment, ours)
 		}
@@ -88,11 +88,11 @@ func checkNIC(in Input, side, function string, attachment v1alpha1.Attachment, p
 	switch {
 	case attachment == v1alpha1.AttachmentSRIOV && outerPool(in, side) == "":
 		return fail(v1alpha1.ReasonResourceMissing,
-			fmt.Sprintf("name the pool in the testbed's spec.deviceUnderTest.sriov.%sResourceName", side),
+			fmt.Sprintf("name the pool in the testbed's spec.systemUnderTest.sriov.%sResourceName", side),
 			"port %s of function %q takes a virtual function, but testbed %q does not say of which pool", side, function, in.Testbed.Name)
 	case attachment == v1alpha1.AttachmentHostDevice && outerDevice(in, side).PCIAddress == "":
 		return fail(v1alpha1.ReasonResourceMissing,
-			fmt.Sprintf("name the NIC in the testbed's spec.deviceUnderTest.hostDevices.%s.pciAddress", side),
+			fmt.Sprintf("name the NIC in the testbed's spec.systemUnderTest.hostDevices.%s.pciAddress", side),
 			"port %s of function %q takes a whole NIC, but testbed %q does not say which", side, function, in.Testbed.Name)
 	}
 	return nil
@@ -107,20 +107,20 @@ func checkInnerLink(in Input, west, east v1alpha1.NetworkFunction) error {
 	}{{InterfaceEast, west.Name, ours}, {InterfaceWest, east.Name, theirs}} {
 		if end.attachment == v1alpha1.AttachmentHostDevice {
 			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
-				fmt.Sprintf("use SRIOV or a bridge's attachment for %s of function %q in the run's spec.chain", end.port, end.function),
+				fmt.Sprintf("use SRIOV or a bridge's attachment for %s of function %q in the run's spec.experiment.chain", end.port, end.function),
 				"port %s of function %q is inside of the chain, where a whole NIC leads nowhere", end.port, end.function)
 		}
 	}
 	if wayOf(ours) != wayOf(theirs) {
 		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
-			fmt.Sprintf("give east of function %q and west of function %q in the run's spec.chain attachments that meet", west.Name, east.Name),
+			fmt.Sprintf("give east of function %q and west of function %q in the run's spec.experiment.chain attachments that meet", west.Name, east.Name),
 			"port east of function %q is %s and leads to %s, but port west of function %q is %s and leads to %s",
 			west.Name, ours, wayOf(ours), east.Name, theirs, wayOf(theirs))
 	}
-	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
+	sriov := in.Testbed.Spec.SystemUnderTest.SRIOV
 	if ours == v1alpha1.AttachmentSRIOV && (sriov == nil || sriov.InnerResourceName == "") {
 		return fail(v1alpha1.ReasonResourceMissing,
-			"name the pool in the testbed's spec.deviceUnderTest.sriov.innerResourceName",
+			"name the pool in the testbed's spec.systemUnderTest.sriov.innerResourceName",
 			"functions %q and %q are joined by virtual functions, but testbed %q does not say of which pool", west.Name, east.Name, in.Testbed.Name)
 	}
 	return nil
@@ -129,7 +129,7 @@ func checkInnerLink(in Input, west, east v1alpha1.NetworkFunction) error {
 // outerPool is the pool of the chain's first or last port; empty where there is none.
 func outerPool(in Input, side string) string {
 	port, named := in.Testbed.Spec.Ports.West, ""
-	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
+	sriov := in.Testbed.Spec.SystemUnderTest.SRIOV
 	if side == InterfaceEast {
 		port = in.Testbed.Spec.Ports.East
 	}
@@ -148,7 +148,7 @@ func outerPool(in Input, side string) string {
 // outerDevice is the NIC of the chain's first or last port; the empty one where
 // the testbed names none.
 func outerDevice(in Input, side string) v1alpha1.DeviceHostDevice {
-	devices := in.Testbed.Spec.DeviceUnderTest.HostDevices
+	devices := in.Testbed.Spec.SystemUnderTest.HostDevices
 	if devices == nil {
 		return v1alpha1.DeviceHostDevice{}
 	}
@@ -165,7 +165,7 @@ func outerDevice(in Input, side string) v1alpha1.DeviceHostDevice {
 // joinDevices gives the ends of a segment their NICs in place of a bridge,
 // where they have some. checkLinks has looked at them before.
 func joinDevices(in Input, index int, segment *Segment) {
-	chain, ports := in.Run.Spec.Chain, in.Testbed.Spec.Ports
+	chain, ports := in.Run.Spec.Experiment.Chain, in.Testbed.Spec.Ports
 	last := len(chain)
 	if index == 0 {
 		joinGenerator(segment, &segment.West, ports.West)
@@ -178,7 +178,7 @@ func joinDevices(in Input, index int, segment *Segment) {
 	if index == 0 || index == last || chain[index-1].EffectiveAttachment(chain[index-1].East) != v1alpha1.AttachmentSRIOV {
 		return
 	}
-	sriov := in.Testbed.Spec.DeviceUnderTest.SRIOV
+	sriov := in.Testbed.Spec.SystemUnderTest.SRIOV
 	first := defaultFirstInnerVLAN
 	if sriov.FirstInnerVLAN != nil {
 		first = int(*sriov.FirstInnerVLAN)

@@ -73,7 +73,7 @@ func TestWholeNICs(t *testing.T) {
 	plantest.Attach(&in, v1alpha1.AttachmentHostDevice)
 	in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
 	in.Testbed.Spec.Ports.East = plantest.HostDevicePort("0000:03:00.1")
-	in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+	in.Testbed.Spec.SystemUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
 		West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 	}
 	got, bridges := nicsOf(mustMake(t, in))
@@ -115,49 +115,49 @@ func TestLinksThatCannotBe(t *testing.T) {
 			remedy:  "spec.ports.west.attachment",
 		},
 		"a virtual function and a veth": {
-			change:  func(in *plan.Input) { in.Run.Spec.Chain[1].East.Attachment = v1alpha1.AttachmentVeth },
+			change:  func(in *plan.Input) { in.Run.Spec.Experiment.Chain[1].East.Attachment = v1alpha1.AttachmentVeth },
 			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
 			message: []string{"port east is SRIOV", `port east of function "router-2" is Veth`},
 			remedy:  "spec.ports.east.attachment",
 		},
 		"inside": {
-			change:  func(in *plan.Input) { in.Run.Spec.Chain[0].East.Attachment = v1alpha1.AttachmentVeth },
+			change:  func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].East.Attachment = v1alpha1.AttachmentVeth },
 			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
 			message: []string{`port east of function "router-1" is Veth`, `port west of function "router-2" is SRIOV`},
 			remedy:  "attachments that meet",
 		},
 		"a whole NIC inside": {
 			change: func(in *plan.Input) {
-				in.Testbed.Spec.DeviceUnderTest.Attachments = append(in.Testbed.Spec.DeviceUnderTest.Attachments, v1alpha1.AttachmentHostDevice)
-				in.Run.Spec.Chain[1].West.Attachment = v1alpha1.AttachmentHostDevice
+				in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, v1alpha1.AttachmentHostDevice)
+				in.Run.Spec.Experiment.Chain[1].West.Attachment = v1alpha1.AttachmentHostDevice
 			},
 			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
 			message: []string{`port west of function "router-2"`, "leads nowhere"},
 			remedy:  "use SRIOV",
 		},
 		"no inner pool": {
-			change:  func(in *plan.Input) { in.Testbed.Spec.DeviceUnderTest.SRIOV.InnerResourceName = "" },
+			change:  func(in *plan.Input) { in.Testbed.Spec.SystemUnderTest.SRIOV.InnerResourceName = "" },
 			reason:  v1alpha1.ReasonResourceMissing,
 			message: []string{`"router-1" and "router-2"`, "of which pool"},
-			remedy:  "spec.deviceUnderTest.sriov.innerResourceName",
+			remedy:  "spec.systemUnderTest.sriov.innerResourceName",
 		},
 		"no outer pool": {
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.Ports.West = plantest.HostDevicePort("0000:03:00.0")
-				in.Testbed.Spec.DeviceUnderTest.SRIOV.WestResourceName = ""
+				in.Testbed.Spec.SystemUnderTest.SRIOV.WestResourceName = ""
 			},
 			reason:  v1alpha1.ReasonResourceMissing,
 			message: []string{`port west of function "router-1"`, "of which pool"},
-			remedy:  "spec.deviceUnderTest.sriov.westResourceName",
+			remedy:  "spec.systemUnderTest.sriov.westResourceName",
 		},
 		"no NIC": {
 			change: func(in *plan.Input) {
-				in.Testbed.Spec.DeviceUnderTest.Attachments = append(in.Testbed.Spec.DeviceUnderTest.Attachments, v1alpha1.AttachmentHostDevice)
-				in.Run.Spec.Chain[1].East.Attachment = v1alpha1.AttachmentHostDevice
+				in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, v1alpha1.AttachmentHostDevice)
+				in.Run.Spec.Experiment.Chain[1].East.Attachment = v1alpha1.AttachmentHostDevice
 			},
 			reason:  v1alpha1.ReasonResourceMissing,
 			message: []string{`port east of function "router-2"`, "does not say which"},
-			remedy:  "spec.deviceUnderTest.hostDevices.east",
+			remedy:  "spec.systemUnderTest.hostDevices.east",
 		},
 		"a pool that is too small": {
 			change:  func(in *plan.Input) { plantest.Offer(&in.Nodes[0], "openshift.io/dut_inner", 1) },

@@ -24,12 +24,12 @@ func TestDigest(t *testing.T) {
 		"another run":         func(in *plan.Input) { in.Run.Name, in.Run.UID = "other", "other" },
 		"the testbed anew":    func(in *plan.Input) { in.Testbed.Name, in.Testbed.UID = "other", "other" },
 		"another namespace":   func(in *plan.Input) { in.Run.Namespace, in.Testbed.Namespace = "other", "other" },
-		"another deadline":    func(in *plan.Input) { in.Run.Spec.DeadlineSeconds = 60 },
-		"acceptance":          func(in *plan.Input) { in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
+		"another deadline":    func(in *plan.Input) { in.Run.Spec.Experiment.DeadlineSeconds = 60 },
+		"acceptance":          func(in *plan.Input) { in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
 		"a node that is idle": func(in *plan.Input) { in.Nodes = append(in.Nodes, plantest.Node("node-z")) },
 		"pull secrets":        func(in *plan.Input) { in.Defaults.ImagePullSecrets = []string{"x"} },
-		"a seed for one flow": func(in *plan.Input) { in.Run.Spec.Traffic.FlowSeed = 7 },
-		"names of functions":  func(in *plan.Input) { in.Run.Spec.Chain[0].Name = "other" },
+		"a seed for one flow": func(in *plan.Input) { in.Run.Spec.Experiment.Traffic.FlowSeed = 7 },
+		"names of functions":  func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].Name = "other" },
 	}
 	for name, change := range equal {
 		t.Run("equal/"+name, func(t *testing.T) {
@@ -41,32 +41,34 @@ func TestDigest(t *testing.T) {
 		})
 	}
 	different := map[string]func(*plan.Input){
-		"frames": func(in *plan.Input) { in.Run.Spec.Traffic.FrameBytes = []int32{64} },
+		"frames": func(in *plan.Input) { in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{64} },
 		"family": func(in *plan.Input) {
-			in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Traffic.FrameBytes = v1alpha1.FamilyIPv6, []int32{128}
+			in.Run.Spec.Experiment.Traffic.IPFamily, in.Run.Spec.Experiment.Traffic.FrameBytes = v1alpha1.FamilyIPv6, []int32{128}
 		},
-		"directions": func(in *plan.Input) { in.Run.Spec.Traffic.Directions = v1alpha1.DirectionsForward },
-		"flows":      func(in *plan.Input) { in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts },
+		"directions": func(in *plan.Input) { in.Run.Spec.Experiment.Traffic.Directions = v1alpha1.DirectionsForward },
+		"flows": func(in *plan.Input) {
+			in.Run.Spec.Experiment.Traffic.Flows, in.Run.Spec.Experiment.Traffic.FlowVariation = 5, sourcePorts
+		},
 		"a mix": func(in *plan.Input) {
-			in.Run.Spec.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
+			in.Run.Spec.Experiment.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
 		},
-		"less in reverse": func(in *plan.Input) { in.Run.Spec.Traffic.ReversePercent = 10 },
+		"less in reverse": func(in *plan.Input) { in.Run.Spec.Experiment.Traffic.ReversePercent = 10 },
 		"random flows": func(in *plan.Input) {
-			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts
-			in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 1
+			in.Run.Spec.Experiment.Traffic.Flows, in.Run.Spec.Experiment.Traffic.FlowVariation = 5, sourcePorts
+			in.Run.Spec.Experiment.Traffic.FlowOrder, in.Run.Spec.Experiment.Traffic.FlowSeed = v1alpha1.FlowsRandom, 1
 		},
 		"another seed": func(in *plan.Input) {
-			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, sourcePorts
-			in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 2
+			in.Run.Spec.Experiment.Traffic.Flows, in.Run.Spec.Experiment.Traffic.FlowVariation = 5, sourcePorts
+			in.Run.Spec.Experiment.Traffic.FlowOrder, in.Run.Spec.Experiment.Traffic.FlowSeed = v1alpha1.FlowsRandom, 2
 		},
 		"flows by address": func(in *plan.Input) {
-			in.Run.Spec.Traffic.Flows, in.Run.Spec.Traffic.FlowVariation = 5, []v1alpha1.FlowField{v1alpha1.FlowSourceAddress}
+			in.Run.Spec.Experiment.Traffic.Flows, in.Run.Spec.Experiment.Traffic.FlowVariation = 5, []v1alpha1.FlowField{v1alpha1.FlowSourceAddress}
 		},
-		"a goal":              func(in *plan.Input) { in.Run.Spec.Measurements.Throughput.Goals[0].ExceedPercent = 50 },
-		"a shorter chain":     func(in *plan.Input) { in.Run.Spec.Chain = in.Run.Spec.Chain[:1] },
-		"a port's MTU":        func(in *plan.Input) { in.Run.Spec.Chain[0].East.MTUBytes = new(int32(3000)) },
+		"a goal":              func(in *plan.Input) { in.Run.Spec.Experiment.Measurements.Throughput.Goals[0].ExceedPercent = 50 },
+		"a shorter chain":     func(in *plan.Input) { in.Run.Spec.Experiment.Chain = in.Run.Spec.Experiment.Chain[:1] },
+		"a port's MTU":        func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].East.MTUBytes = new(int32(3000)) },
 		"the testbed's MTU":   func(in *plan.Input) { in.Testbed.Spec.Ports.MTUBytes = 3000 },
-		"a function's CPU":    func(in *plan.Input) { in.Run.Spec.Chain[0].CPU = new(resource.MustParse("1")) },
+		"a function's CPU":    func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].CPU = new(resource.MustParse("1")) },
 		"a function's image":  func(in *plan.Input) { in.Defaults.FunctionImage = "other" },
 		"the traffic image":   func(in *plan.Input) { in.Defaults.TrafficImage = "other" },
 		"the generator's CPU": func(in *plan.Input) { in.Testbed.Spec.Generator.CPU = new(resource.MustParse("1")) },

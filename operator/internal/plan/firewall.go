@@ -21,7 +21,7 @@ func (firewall) bridges(function v1alpha1.NetworkFunction) bool {
 }
 
 func (firewall) configure(in Input, index int, _ []Segment, config *vnf.Config) {
-	config.Firewall = firewallOf(in.Run.Spec.Chain[index], in.Run.Spec)
+	config.Firewall = firewallOf(in.Run.Spec.Experiment.Chain[index], in.Run.Spec.Experiment)
 }
 
 func (firewall) memoryBytes(function Function) int64 {
@@ -30,7 +30,7 @@ func (firewall) memoryBytes(function Function) int64 {
 
 // firewallOf returns what a firewall filters. Absent settings are the API's
 // defaults, which the API server fills in only where the object is there.
-func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.BenchmarkRunSpec) *vnf.Firewall {
+func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf.Firewall {
 	spec := v1alpha1.Firewall{}
 	if function.Firewall != nil {
 		spec = *function.Firewall

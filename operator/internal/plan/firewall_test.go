@@ -13,7 +13,7 @@ import (
 )
 
 func withFirewall(in plan.Input, index int, settings *v1alpha1.Firewall) plan.Input {
-	function := &in.Run.Spec.Chain[index]
+	function := &in.Run.Spec.Experiment.Chain[index]
 	function.Function, function.Firewall = v1alpha1.FunctionFirewall, settings
 	return in
 }
@@ -50,7 +50,7 @@ func TestFirewallCoversTheFlows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withFirewall(plantest.Input(1), 0, &v1alpha1.Firewall{MatchBy: v1alpha1.RuleMatchPort, Rules: 10})
-			tc.change(&in.Run.Spec.Traffic)
+			tc.change(&in.Run.Spec.Experiment.Traffic)
 			firewall := mustMake(t, in).Functions[0].Config.Firewall
 			if firewall.TrafficPorts != tc.ports || firewall.TrackedFlows != tc.flows {
 				t.Errorf("ports %+v and %d flows, want %+v and %d", firewall.TrafficPorts, firewall.TrackedFlows, tc.ports, tc.flows)

@@ -16,9 +16,9 @@ func TestEveryFlowArrives(t *testing.T) {
 	for _, family := range []v1alpha1.IPFamily{v1alpha1.FamilyIPv4, v1alpha1.FamilyIPv6} {
 		t.Run(string(family), func(t *testing.T) {
 			in := plantest.Input(3)
-			in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Traffic.FrameBytes = family, []int32{128}
-			in.Run.Spec.Traffic.Flows = measure.MaximumFlows
-			in.Run.Spec.Traffic.FlowVariation = []v1alpha1.FlowField{
+			in.Run.Spec.Experiment.Traffic.IPFamily, in.Run.Spec.Experiment.Traffic.FrameBytes = family, []int32{128}
+			in.Run.Spec.Experiment.Traffic.Flows = measure.MaximumFlows
+			in.Run.Spec.Experiment.Traffic.FlowVariation = []v1alpha1.FlowField{
 				v1alpha1.FlowSourceAddress, v1alpha1.FlowDestinationAddress, v1alpha1.FlowSourcePort, v1alpha1.FlowDestinationPort,
 			}
 			p := mustMake(t, in)
@@ -55,8 +55,8 @@ func countUp(t *testing.T, address netip.Addr, n int) netip.Addr {
 
 func TestOneFlowHasNoFlows(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Traffic.FlowVariation = []v1alpha1.FlowField{v1alpha1.FlowSourceAddress}
-	in.Run.Spec.Traffic.FlowOrder, in.Run.Spec.Traffic.FlowSeed = v1alpha1.FlowsRandom, 9
+	in.Run.Spec.Experiment.Traffic.FlowVariation = []v1alpha1.FlowField{v1alpha1.FlowSourceAddress}
+	in.Run.Spec.Experiment.Traffic.FlowOrder, in.Run.Spec.Experiment.Traffic.FlowSeed = v1alpha1.FlowsRandom, 9
 	for _, stream := range mustMake(t, in).Instructions.Chain.Streams {
 		got := fmt.Sprint(stream.Flows, stream.SourcePort, stream.DestinationPort)
 		if want := "<nil> 49184 7"; got != want {

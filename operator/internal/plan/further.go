@@ -99,7 +99,7 @@ func checkSize(instructions measure.Instructions) error {
 		return nil
 	}
 	return fail(v1alpha1.ReasonResultsTooLarge,
-		"lower the run's spec.traffic.frameBytes, or what spec.measurements asks for of each, and make more runs",
+		"lower the run's spec.experiment.traffic.frameBytes, or what spec.experiment.measurements asks for of each, and make more runs",
 		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
 		len(instructions.FrameBytes), expected>>10, measure.MaximumResultsBytes>>10)
 }

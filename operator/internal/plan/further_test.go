@@ -125,8 +125,8 @@ func TestLoadsAboveLineRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Run: &v1alpha1.BenchmarkRun{}, Testbed: &v1alpha1.Testbed{}}
-			in.Run.Spec.Traffic.FrameBytes = []int32{64, 1518}
-			in.Run.Spec.Measurements = test.measurements
+			in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{64, 1518}
+			in.Run.Spec.Experiment.Measurements = test.measurements
 			in.Testbed.Spec.Ports.LinkBitsPerSecond = 10_000_000_000
 			if got := measure.ReasonOf(checkLoads(in)); got != test.reason {
 				t.Errorf("got %q, want %q", got, test.reason)

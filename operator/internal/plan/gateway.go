@@ -60,7 +60,7 @@ type gateway struct{ router }
 // needs, where the run does not name one, so that a frame that fits the testbed's
 // ports passes the tunnel in one piece; a frame that does not is refused.
 func (gateway) layOut(in Input, index int, segments []Segment) error {
-	chain := in.Run.Spec.Chain
+	chain := in.Run.Spec.Experiment.Chain
 	if !hasTunnel(chain, index) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (gateway) layOut(in Input, index int, segments []Segment) error {
 }
 
 func (gateway) configure(in Input, index int, segments []Segment, config *vnf.Config) {
-	config.Gateway = tunnelOf(in.Run.Spec.Chain, index, segments)
+	config.Gateway = tunnelOf(in.Run.Spec.Experiment.Chain, index, segments)
 	withoutRoutes(config)
 }
 
@@ -116,21 +116,21 @@ func tunnelMTU(segment Segment, protocol v1alpha1.EncryptionProtocol) int {
 // checkTunnel checks that every frame passes the tunnel before the function at an
 // index in one piece, and that IPv6 passes at all.
 func checkTunnel(in Input, index int, segments []Segment) error {
-	chain := in.Run.Spec.Chain
+	chain := in.Run.Spec.Experiment.Chain
 	west, east, protocol := chain[index-1].Name, chain[index].Name, gatewayOf(chain[index]).Protocol
 	mtu, overhead := tunnelMTU(segments[index], protocol), vnf.TunnelOverheadBytes(string(protocol))
-	fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.chain", west, east)
+	fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.experiment.chain", west, east)
 	if mtu < minimumMTUBytes {
 		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minimumMTUBytes+overhead),
 			"between the gateways %q and %q packets of %d bytes fit into %s, but IPv6 asks every link for %d bytes (RFC 8200 section 5)",
 			west, east, mtu, protocol, minimumMTUBytes)
 	}
-	for _, size := range frameSizes(in.Run.Spec.Traffic) {
+	for _, size := range frameSizes(in.Run.Spec.Experiment.Traffic) {
 		if size <= mtu+headerBytes {
 			continue
 		}
 		return fail(v1alpha1.ReasonFrameTooLarge,
-			fmt.Sprintf("lower the size in the run's spec.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
+			fmt.Sprintf("lower the size in the run's spec.experiment.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
 			"frames of %d bytes do not fit the %s tunnel between %q and %q, which adds up to %d bytes to a packet: frames of at most %d bytes pass",
 			size, protocol, west, east, overhead, mtu+headerBytes)
 	}

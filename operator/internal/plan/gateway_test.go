@@ -14,7 +14,7 @@ import (
 // withGateways makes a pair of the functions at an index and behind it.
 func withGateways(in plan.Input, index int, settings *v1alpha1.EncryptionGateway) plan.Input {
 	for i := range 2 {
-		function := &in.Run.Spec.Chain[index+i]
+		function := &in.Run.Spec.Experiment.Chain[index+i]
 		function.Function, function.EncryptionGateway = v1alpha1.FunctionEncryptionGateway, settings
 	}
 	return in
@@ -81,8 +81,8 @@ func TestTunnelTooNarrow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := withGateways(plantest.Input(2), 0, nil)
-			in.Run.Spec.Traffic.FrameBytes = tc.frames
-			in.Run.Spec.Chain[0].East.MTUBytes = &tc.mtu
+			in.Run.Spec.Experiment.Traffic.FrameBytes = tc.frames
+			in.Run.Spec.Experiment.Chain[0].East.MTUBytes = &tc.mtu
 			if tc.want == nil {
 				mustMake(t, in)
 				return

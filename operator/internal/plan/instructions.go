@@ -14,7 +14,7 @@ const (
 
 // instruct fills the measurer's instructions from the spec, but for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
-	spec, testbed := in.Run.Spec, in.Testbed.Spec
+	spec, testbed := in.Run.Spec.Experiment, in.Testbed.Spec
 	first, last := p.Segments[0], p.Segments[len(p.Segments)-1]
 	instructions := measure.Instructions{
 		Run:               in.Run.Namespace + "/" + in.Run.Name,

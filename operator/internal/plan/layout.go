@@ -12,7 +12,7 @@ import (
 // layOut joins the machines: the generator's western port, the functions, the
 // generator's eastern port.
 func layOut(in Input) (segments []Segment, calibration *Segment) {
-	last := len(in.Run.Spec.Chain)
+	last := len(in.Run.Spec.Experiment.Chain)
 	for i := range last + 1 {
 		segment := Segment{
 			Bridge: bridgeName(in.Testbed.UID, fmt.Sprint(i)),
@@ -44,7 +44,7 @@ func eastOf(in Input, i int) End {
 	if i == 0 {
 		return generatorEnd(in, InterfaceWest, placeGenerator, hostWest)
 	}
-	function := in.Run.Spec.Chain[i-1]
+	function := in.Run.Spec.Experiment.Chain[i-1]
 	return End{
 		Function:  function.Name,
 		Interface: InterfaceEast,
@@ -56,10 +56,10 @@ func eastOf(in Input, i int) End {
 // westOf is the port of machine i that looks west; behind the last function it
 // is the generator's.
 func westOf(in Input, i int) End {
-	if i > len(in.Run.Spec.Chain) {
+	if i > len(in.Run.Spec.Experiment.Chain) {
 		return generatorEnd(in, InterfaceEast, placeGenerator, hostEast)
 	}
-	function := in.Run.Spec.Chain[i-1]
+	function := in.Run.Spec.Experiment.Chain[i-1]
 	return End{
 		Function:  function.Name,
 		Interface: InterfaceWest,
@@ -110,9 +110,9 @@ func calibrationOf(in Input) *Segment {
 
 // configure makes the configuration of the function at an index.
 func configure(in Input, index int, segments []Segment) vnf.Config {
-	function := in.Run.Spec.Chain[index]
+	function := in.Run.Spec.Experiment.Chain[index]
 	config := vnf.Config{Function: string(function.Function), Name: function.Name}
-	forward(in.Run.Spec.Chain, index, segments, &config)
+	forward(in.Run.Spec.Experiment.Chain, index, segments, &config)
 	plannerOf(function.Function).configure(in, index, segments, &config)
 	return config
 }

@@ -28,21 +28,21 @@ func loadOf(load *v1alpha1.Load) *measure.Load {
 // checkLoads compares every load that the spec gives as a rate with the line
 // rate of every size and mix, in whatever unit it is given.
 func checkLoads(in Input) error {
-	traffic := in.Run.Spec.Traffic
+	traffic := in.Run.Spec.Experiment.Traffic
 	instructions := measure.Instructions{
 		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
 		Mixes:             mixesOf(traffic),
 		Packets:           packetsOf(in),
-		Throughput:        instructThroughput(in.Run.Spec.Measurements.Throughput),
-		Latency:           instructLatency(in.Run.Spec.Measurements.Latency),
+		Throughput:        instructThroughput(in.Run.Spec.Experiment.Measurements.Throughput),
+		Latency:           instructLatency(in.Run.Spec.Experiment.Measurements.Latency),
 	}
 	for _, size := range traffic.MeasuredFrameBytes() {
 		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
 	}
 	for _, size := range instructions.FrameBytes {
 		loads := loadsOf(instructions, size)
-		for _, l := range furtherLoads(in.Run.Spec.Measurements) {
+		for _, l := range furtherLoads(in.Run.Spec.Experiment.Measurements) {
 			if l.frameBytes == 0 || int(l.frameBytes) == size {
 				loads = append(loads, rate{l.field, uint64(l.framesPerSecond)})
 			}
@@ -52,14 +52,14 @@ func checkLoads(in Input) error {
 				return err
 			}
 			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
-				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.%s or spec.traffic.reversePercent", load.field),
+				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
 					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(instructions, size))
 			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
 			if most > 0 && least >= most {
-				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.measurements.throughput, or raise its maximum",
+				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
 					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(instructions, size), most)
 			}
 		}
@@ -121,12 +121,12 @@ func checkLoad(instructions measure.Instructions, size int, load rate) error {
 	lineRate := instructions.LineRateFramesPerSecond(size)
 	if load.framesPerSecond > lineRate {
 		return fail(v1alpha1.ReasonLoadAboveLineRate,
-			fmt.Sprintf("lower the run's spec.%s, leave %s out of spec.traffic.%s, or correct the testbed's spec.ports.linkBitsPerSecond", load.field, entry, field),
+			fmt.Sprintf("lower the run's spec.experiment.%s, leave %s out of spec.experiment.traffic.%s, or correct the testbed's spec.ports.linkBitsPerSecond", load.field, entry, field),
 			"%s is %d, but a link of %d bit/s carries at most %d frames/s of %s",
 			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(instructions, size))
 	}
 	if load.framesPerSecond == 0 {
-		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.%s", load.field),
+		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
 			"%s is less than one frame/s of %s", load.field, named(instructions, size))
 	}
 	return nil

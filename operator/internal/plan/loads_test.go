@@ -14,8 +14,8 @@ import (
 
 func TestRangesAreSizes(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Traffic.FrameBytes = []int32{1518, 128}
-	in.Run.Spec.Traffic.FrameRanges = []v1alpha1.FrameRange{{From: 64, To: 200, Step: 64}, {From: 300, To: 300, Step: 1}}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{1518, 128}
+	in.Run.Spec.Experiment.Traffic.FrameRanges = []v1alpha1.FrameRange{{From: 64, To: 200, Step: 64}, {From: 300, To: 300, Step: 1}}
 	instructions := mustMake(t, in).Instructions
 	if diff := cmp.Diff([]int{1518, 128, 64, 192, 300}, instructions.FrameBytes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -24,9 +24,9 @@ func TestRangesAreSizes(t *testing.T) {
 
 func TestLoadsInOtherUnits(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Measurements.Throughput.MinimumLoad = &v1alpha1.Load{LineRatePercent: new(int32(1))}
-	in.Run.Spec.Measurements.Throughput.MaximumLoad = &v1alpha1.Load{Layer1BitsPerSecond: new(int64(2_000_000_000))}
-	in.Run.Spec.Measurements.Latency.Loads = []v1alpha1.LatencyLoad{
+	in.Run.Spec.Experiment.Measurements.Throughput.MinimumLoad = &v1alpha1.Load{LineRatePercent: new(int32(1))}
+	in.Run.Spec.Experiment.Measurements.Throughput.MaximumLoad = &v1alpha1.Load{Layer1BitsPerSecond: new(int64(2_000_000_000))}
+	in.Run.Spec.Experiment.Measurements.Latency.Loads = []v1alpha1.LatencyLoad{
 		{Name: "branch", Rate: &v1alpha1.Load{Layer2BitsPerSecond: new(int64(25_000_000))}},
 		{Name: "few", Rate: &v1alpha1.Load{FramesPerSecond: new(int64(10))}},
 	}
@@ -48,7 +48,7 @@ func TestLoadsInOtherUnits(t *testing.T) {
 func TestShareOfTheReverseDirection(t *testing.T) {
 	for percent, want := range map[int32]int{100: 0, 10: 10} {
 		in := plantest.Input(1)
-		in.Run.Spec.Traffic.ReversePercent = percent
+		in.Run.Spec.Experiment.Traffic.ReversePercent = percent
 		p := mustMake(t, in)
 		for _, path := range []measure.Path{p.Instructions.Chain, *p.Instructions.Calibration} {
 			if forward, reverse := path.Streams[0].LoadPercent, path.Streams[1].LoadPercent; forward != 0 || reverse != want {
@@ -57,9 +57,9 @@ func TestShareOfTheReverseDirection(t *testing.T) {
 		}
 	}
 	in := plantest.Input(1)
-	in.Run.Spec.Traffic.ReversePercent = 1
-	in.Run.Spec.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(50))
-	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), "spec.traffic.reversePercent") {
+	in.Run.Spec.Experiment.Traffic.ReversePercent = 1
+	in.Run.Spec.Experiment.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(50))
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), "spec.experiment.traffic.reversePercent") {
 		t.Errorf("1 %% of 50 frames/s: %v", err)
 	}
 }
@@ -86,12 +86,12 @@ func TestLoadsRefused(t *testing.T) {
 			func(m *v1alpha1.Measurements) {
 				m.Throughput.MaximumLoad = &v1alpha1.Load{Layer2BitsPerSecond: new(int64(10_000_000))}
 			},
-			v1alpha1.ReasonLoadsContradict, []string{"the minimum load is 1000 frames/s of 1518 bytes and the maximum load 823", "spec.measurements.throughput"},
+			v1alpha1.ReasonLoadsContradict, []string{"the minimum load is 1000 frames/s of 1518 bytes and the maximum load 823", "spec.experiment.measurements.throughput"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := plantest.Input(1)
-			c.change(&in.Run.Spec.Measurements)
+			c.change(&in.Run.Spec.Experiment.Measurements)
 			_, err := plan.Make(in)
 			if measure.ReasonOf(err) != c.reason {
 				t.Fatalf("%v, want reason %s", err, c.reason)

@@ -39,7 +39,7 @@ func Make(in Input) (*Plan, error) {
 		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
 		Testbed:          Reference{Namespace: testbed.Namespace, Name: testbed.Name, UID: testbed.UID},
 		Generator:        generatorOf(in),
-		DeadlineSeconds:  int64(run.Spec.DeadlineSeconds),
+		DeadlineSeconds:  int64(run.Spec.Experiment.DeadlineSeconds),
 		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
 		ImagePullSecrets: in.Defaults.ImagePullSecrets,
 		APIServerPorts:   in.Defaults.APIServerPorts,
@@ -52,12 +52,12 @@ func Make(in Input) (*Plan, error) {
 	if err := checkTRexPorts(in, p.Segments); err != nil {
 		return nil, err
 	}
-	for i := range run.Spec.Chain {
-		if err := plannerOf(run.Spec.Chain[i].Function).layOut(in, i, p.Segments); err != nil {
+	for i := range run.Spec.Experiment.Chain {
+		if err := plannerOf(run.Spec.Experiment.Chain[i].Function).layOut(in, i, p.Segments); err != nil {
 			return nil, err
 		}
 	}
-	for i := range run.Spec.Chain {
+	for i := range run.Spec.Experiment.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
 	}
 	addEndpoints(in, p)
@@ -117,7 +117,7 @@ func generatorOf(in Input) Generator {
 // observerOf is the pod beside the chain. Its image is the operator's own also
 // where functions have others.
 func observerOf(in Input) *Observer {
-	device := in.Testbed.Spec.DeviceUnderTest
+	device := in.Testbed.Spec.SystemUnderTest
 	if device.Observer == v1alpha1.ObserverDisabled {
 		return nil
 	}
@@ -129,7 +129,7 @@ func observerOf(in Input) *Observer {
 }
 
 func functionOf(in Input, index int, segments []Segment) Function {
-	spec := in.Run.Spec.Chain[index]
+	spec := in.Run.Spec.Experiment.Chain[index]
 	function := Function{
 		Name:           spec.Name,
 		Runtime:        spec.Runtime,
@@ -137,7 +137,7 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		EastAttachment: spec.EffectiveAttachment(spec.East),
 		Image:          cmp.Or(spec.Image, in.Defaults.FunctionImage),
 		Resources:      resourcesOf(spec.CPU, defaultFunctionMilliCPU, spec.Memory, defaultFunctionMemory),
-		Tolerations:    in.Testbed.Spec.DeviceUnderTest.Tolerations,
+		Tolerations:    in.Testbed.Spec.SystemUnderTest.Tolerations,
 		Config:         configure(in, index, segments),
 	}
 	function.Resources.MemoryBytes += plannerOf(spec.Function).memoryBytes(function)

@@ -63,7 +63,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestInstructions(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(int64(500_000))
+	in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(int64(500_000))
 	in.Testbed.Spec.Generator.XDP.Threads = 2
 	p := mustMake(t, in)
 	got := p.Instructions
@@ -131,7 +131,7 @@ func TestLossVerification(t *testing.T) {
 			&measure.LossVerificationInstructions{MaximumRepeats: 3, LossThresholdFrames: new(uint64(0))}},
 	} {
 		in := plantest.Input(1)
-		throughput := in.Run.Spec.Measurements.Throughput
+		throughput := in.Run.Spec.Experiment.Measurements.Throughput
 		throughput.Method, throughput.LossVerification = test.method, test.given
 		got := mustMake(t, in).Instructions.Throughput
 		if diff := cmp.Diff(test.want, got.LossVerification); diff != "" || got.Method != string(test.method) {
@@ -146,7 +146,7 @@ func TestRepeats(t *testing.T) {
 	digests := map[string]int32{}
 	for repeats, want := range map[int32]int{0: 0, 1: 0, 5: 5} {
 		in := plantest.Input(1)
-		in.Run.Spec.Measurements.Repeats = repeats
+		in.Run.Spec.Experiment.Measurements.Repeats = repeats
 		p := mustMake(t, in)
 		if p.Instructions.Repeats != want {
 			t.Errorf("%d repeats: got %d", repeats, p.Instructions.Repeats)
@@ -160,7 +160,7 @@ func TestRepeats(t *testing.T) {
 
 func TestWarmUpLeftOut(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Measurements.WarmUpMilliseconds = new(int32(0))
+	in.Run.Spec.Experiment.Measurements.WarmUpMilliseconds = new(int32(0))
 	if got := mustMake(t, in).Instructions.WarmUpNanoseconds; got != 0 {
 		t.Errorf("warm-up of %d ns, want none", got)
 	}
@@ -174,7 +174,7 @@ func TestDirections(t *testing.T) {
 	} {
 		t.Run(string(directions), func(t *testing.T) {
 			in := plantest.Input(1)
-			in.Run.Spec.Traffic.Directions = directions
+			in.Run.Spec.Experiment.Traffic.Directions = directions
 			p := mustMake(t, in)
 			for _, path := range []measure.Path{p.Instructions.Chain, *p.Instructions.Calibration} {
 				var got []measure.Direction
@@ -191,7 +191,7 @@ func TestDirections(t *testing.T) {
 
 func TestResources(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Chain[0].Memory, in.Testbed.Spec.Generator.Memory = nil, nil
+	in.Run.Spec.Experiment.Chain[0].Memory, in.Testbed.Spec.Generator.Memory = nil, nil
 	p := mustMake(t, in)
 	if want := (plan.Resources{RequestMilliCPU: 1000, MemoryBytes: 256 << 20}); p.Generator.Resources != want {
 		t.Errorf("the generator's are %+v, want %+v", p.Generator.Resources, want)
@@ -199,7 +199,7 @@ func TestResources(t *testing.T) {
 	if want := (plan.Resources{RequestMilliCPU: 100, MemoryBytes: 64 << 20}); p.Functions[0].Resources != want {
 		t.Errorf("the function's are %+v, want %+v", p.Functions[0].Resources, want)
 	}
-	in.Run.Spec.Chain[0].CPU = new(resource.MustParse("2"))
+	in.Run.Spec.Experiment.Chain[0].CPU = new(resource.MustParse("2"))
 	p = mustMake(t, in)
 	if want := (plan.Resources{RequestMilliCPU: 2000, LimitMilliCPU: 2000, MemoryBytes: 64 << 20}); p.Functions[0].Resources != want {
 		t.Errorf("with a CPU of 2 the function's are %+v, want %+v", p.Functions[0].Resources, want)
@@ -209,7 +209,7 @@ func TestResources(t *testing.T) {
 func TestImages(t *testing.T) {
 	in := plantest.Input(2)
 	in.Testbed.Spec.Generator.Image = "mine/traffic"
-	in.Run.Spec.Chain[1].Image = "mine/router"
+	in.Run.Spec.Experiment.Chain[1].Image = "mine/router"
 	p := mustMake(t, in)
 	got := []string{p.Generator.Image, p.Functions[0].Image, p.Functions[1].Image}
 	if want := []string{"mine/traffic", "registry.example/vnf:v1", "mine/router"}; !slices.Equal(got, want) {
@@ -261,7 +261,7 @@ func TestMixedPorts(t *testing.T) {
 	in.Networks = map[string]bool{"east-net": true}
 	in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("east-net", "")
 	in.Nodes = []corev1.Node{plantest.Node("node-b"), plantest.Node("node-a")}
-	in.Testbed.Spec.DeviceUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
+	in.Testbed.Spec.SystemUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
 	p := mustMake(t, in)
 	if p.GeneratorNode != "node-b" || p.DeviceNode != "node-b" {
 		t.Errorf("generator on %q, device on %q, want both on node-b", p.GeneratorNode, p.DeviceNode)
@@ -290,19 +290,19 @@ func TestFailures(t *testing.T) {
 		remedy  string
 	}{
 		"attachment not offered": {
-			change:  func(in input) { in.Run.Spec.Chain[1].East.Attachment = v1alpha1.AttachmentE1000 },
+			change:  func(in input) { in.Run.Spec.Experiment.Chain[1].East.Attachment = v1alpha1.AttachmentE1000 },
 			reason:  v1alpha1.ReasonAttachmentNotOffered,
 			message: []string{"port east", `"router-2"`, "E1000", "[Veth]"},
-			remedy:  "spec.deviceUnderTest.attachments",
+			remedy:  "spec.systemUnderTest.attachments",
 		},
 		"frame beyond the testbed": {
-			change:  func(in input) { in.Run.Spec.Traffic.FrameBytes = []int32{64, 1519} },
+			change:  func(in input) { in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{64, 1519} },
 			reason:  v1alpha1.ReasonFrameTooLarge,
 			message: []string{"1519", `"lab"`, "mtuBytes 1500", "1518"},
 			remedy:  "spec.ports.mtuBytes",
 		},
 		"frame beyond a function's port": {
-			change:  func(in input) { in.Run.Spec.Chain[0].West.MTUBytes = new(int32(1400)) },
+			change:  func(in input) { in.Run.Spec.Experiment.Chain[0].West.MTUBytes = new(int32(1400)) },
 			reason:  v1alpha1.ReasonFrameTooLarge,
 			message: []string{"1518", "port west", `"router-1"`, "1400", "1418"},
 			remedy:  "west.mtuBytes",
@@ -310,11 +310,11 @@ func TestFailures(t *testing.T) {
 		"frame beyond the driver": {
 			change: func(in input) {
 				in.Testbed.Spec.Ports.MTUBytes = 9000
-				in.Run.Spec.Traffic.FrameBytes = []int32{9018}
+				in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{9018}
 			},
 			reason:  v1alpha1.ReasonFrameTooLarge,
 			message: []string{"9018", "XDP"},
-			remedy:  "spec.traffic.frameBytes",
+			remedy:  "spec.experiment.traffic.frameBytes",
 		},
 		"MTU below that of IPv6, testbed": {
 			change:  func(in input) { in.Testbed.Spec.Ports.MTUBytes = 1279 },
@@ -323,22 +323,22 @@ func TestFailures(t *testing.T) {
 			remedy:  "spec.ports.mtuBytes",
 		},
 		"MTU below that of IPv6, function": {
-			change:  func(in input) { in.Run.Spec.Chain[0].East.MTUBytes = new(int32(576)) },
+			change:  func(in input) { in.Run.Spec.Experiment.Chain[0].East.MTUBytes = new(int32(576)) },
 			reason:  v1alpha1.ReasonFrameTooLarge,
 			message: []string{"576", "1280"},
 			remedy:  `east.mtuBytes of function "router-1"`,
 		},
 		"latency load above line rate": {
 			change: func(in input) {
-				in.Run.Spec.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(812_744))
+				in.Run.Spec.Experiment.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(812_744))
 			},
 			reason:  v1alpha1.ReasonLoadAboveLineRate,
 			message: []string{"measurements.latency.loads[idle].framesPerSecond is 812744", "at most 812743 frames/s of 1518 bytes"},
-			remedy:  "spec.traffic.frameBytes",
+			remedy:  "spec.experiment.traffic.frameBytes",
 		},
 		"maximum above line rate": {
 			change: func(in input) {
-				in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(int64(15_000_000))
+				in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(int64(15_000_000))
 			},
 			reason:  v1alpha1.ReasonLoadAboveLineRate,
 			message: []string{"measurements.throughput.maximumFramesPerSecond is 15000000", "14880952 frames/s of 64 bytes"},
@@ -348,7 +348,7 @@ func TestFailures(t *testing.T) {
 			change:  func(in input) { in.Testbed.Spec.Ports.LinkBitsPerSecond = 1_000_000 },
 			reason:  v1alpha1.ReasonLoadAboveLineRate,
 			message: []string{"measurements.throughput.minimumFramesPerSecond is 1000", "512 bytes"},
-			remedy:  "lower the run's spec.measurements.throughput.minimumFramesPerSecond",
+			remedy:  "lower the run's spec.experiment.measurements.throughput.minimumFramesPerSecond",
 		},
 		"no Multus": {
 			change:  func(in input) { in.Networks = nil },
@@ -400,9 +400,9 @@ func expectFailure(t *testing.T, failure *measure.Failure, reason string, messag
 // TestLineRateIsAllowed: the bounds themselves are no failures.
 func TestLineRateIsAllowed(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes}
 	in.Testbed.Spec.Ports.MTUBytes = plan.XDPMaximumFrameBytes - 18
 	lineRate := measure.LineRateFramesPerSecond(1e10, plan.XDPMaximumFrameBytes)
-	in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(int64(lineRate))
+	in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(int64(lineRate))
 	mustMake(t, in)
 }

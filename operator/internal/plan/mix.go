@@ -23,22 +23,22 @@ func mixesOf(traffic v1alpha1.Traffic) []measure.Mix {
 // their frameBytes alone.
 func checkMixes(in Input) error {
 	taken := map[int]string{}
-	for _, size := range in.Run.Spec.Traffic.Sizes() {
-		taken[int(size)] = "a size of spec.traffic.frameBytes or frameRanges"
+	for _, size := range in.Run.Spec.Experiment.Traffic.Sizes() {
+		taken[int(size)] = "a size of spec.experiment.traffic.frameBytes or frameRanges"
 	}
-	for _, mix := range mixesOf(in.Run.Spec.Traffic) {
+	for _, mix := range mixesOf(in.Run.Spec.Experiment.Traffic) {
 		for _, frame := range mix.Frames {
 			if err := checkFrame(in, fmt.Sprintf("imix[%s]", mix.Name), frame.FrameBytes); err != nil {
 				return err
 			}
 		}
 		if err := mix.Check(); err != nil {
-			return fail(v1alpha1.ReasonFramesAlike, "correct the run's spec.traffic.imix", "%w", err)
+			return fail(v1alpha1.ReasonFramesAlike, "correct the run's spec.experiment.traffic.imix", "%w", err)
 		}
 		mean := mix.MeanFrameBytes()
 		if other := taken[mean]; other != "" {
 			return fail(v1alpha1.ReasonFramesAlike,
-				fmt.Sprintf("change a weight or size of mix %q in the run's spec.traffic.imix, or leave one of them out", mix.Name),
+				fmt.Sprintf("change a weight or size of mix %q in the run's spec.experiment.traffic.imix, or leave one of them out", mix.Name),
 				"mix %q has %d bytes in the mean, which is %s too: results go by that number", mix.Name, mean, other)
 		}
 		taken[mean] = fmt.Sprintf("the mean of mix %q", mix.Name)

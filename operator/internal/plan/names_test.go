@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := plantest.Input(1)
 			in.Run.Name = run
-			in.Run.Spec.Chain[0].Name = longest
+			in.Run.Spec.Experiment.Chain[0].Name = longest
 			p := mustMake(t, in)
 			names := plan.NamesOf(in.Run)
 			if names != p.Names() {
@@ -77,7 +77,7 @@ func TestBridges(t *testing.T) {
 		t.Errorf("%d names, want those of 9 segments, the calibration and 8 neighbours", len(listed))
 	}
 	for i := range 8 {
-		in.Run.Spec.Neighbors = append(in.Run.Spec.Neighbors, v1alpha1.Neighbor{Name: fmt.Sprint("n", i), Kind: v1alpha1.NeighborNetwork, FramesPerSecond: new(int64(1))})
+		in.Run.Spec.Experiment.NoisyNeighbors = append(in.Run.Spec.Experiment.NoisyNeighbors, v1alpha1.NoisyNeighbor{Name: fmt.Sprint("n", i), Kind: v1alpha1.NeighborNetwork, FramesPerSecond: new(int64(1))})
 	}
 	in.Nodes[0].Status.Allocatable["memory"], in.Nodes[0].Status.Allocatable["cpu"] = resource.MustParse("8Gi"), resource.MustParse("8")
 	p := mustMake(t, in)

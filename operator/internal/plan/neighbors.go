@@ -64,19 +64,19 @@ func (n *Neighbor) IsMachine() bool { return n.Machine != nil }
 // neighborsOf are the run's, in its order.
 func neighborsOf(in Input) []Neighbor {
 	var out []Neighbor
-	for i := range in.Run.Spec.Neighbors {
+	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
 		out = append(out, neighborOf(in, i))
 	}
 	return out
 }
 
 func neighborOf(in Input, index int) Neighbor {
-	spec := in.Run.Spec.Neighbors[index]
+	spec := in.Run.Spec.Experiment.NoisyNeighbors[index]
 	workers := max(1, spec.Workers)
 	neighbor := Neighbor{
 		Load:        measure.NeighborLoad{Name: spec.Name, Kind: string(spec.Kind), Workers: int(workers)},
 		Image:       in.Defaults.NeighborImage,
-		Tolerations: in.Testbed.Spec.DeviceUnderTest.Tolerations,
+		Tolerations: in.Testbed.Spec.SystemUnderTest.Tolerations,
 		Resources: Resources{
 			RequestMilliCPU: defaultNeighborMilliCPU,
 			MemoryBytes:     agentMemoryBytes + int64(workers)*workerMemoryBytes,
@@ -130,7 +130,7 @@ func neighborOf(in Input, index int) Neighbor {
 
 // neighborInMachine makes a neighbour a virtual machine, with a vCPU for each of
 // its threads. It shares the node's cores, as a tenant's does.
-func neighborInMachine(n *Neighbor, spec v1alpha1.Neighbor, threads int32, defaults Defaults) {
+func neighborInMachine(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, defaults Defaults) {
 	memory := n.Resources.MemoryBytes - agentMemoryBytes + guestMemoryBytes
 	if spec.Kind == v1alpha1.NeighborMemory {
 		memory += n.Load.Bytes / guestShare
@@ -184,10 +184,10 @@ func neighborSegment(index int) string { return fmt.Sprintf("n%d", index) }
 
 // checkNeighbors refuses a load of no frames.
 func checkNeighbors(in Input) error {
-	for i, spec := range in.Run.Spec.Neighbors {
+	for i, spec := range in.Run.Spec.Experiment.NoisyNeighbors {
 		if load := neighborOf(in, i).Load; spec.Kind == v1alpha1.NeighborNetwork && load.FramesPerSecond < 1 {
 			return fail(v1alpha1.ReasonLoadsContradict, "raise bitsPerSecond, or lower frameBytes",
-				"bitsPerSecond of neighbour %q in the run's spec.neighbors is less than one frame of %d bytes each second", spec.Name, load.FrameBytes)
+				"bitsPerSecond of neighbour %q in the run's spec.experiment.noisyNeighbors is less than one frame of %d bytes each second", spec.Name, load.FrameBytes)
 		}
 	}
 	return nil
@@ -195,7 +195,7 @@ func checkNeighbors(in Input) error {
 
 // orNeighbors names a further way out where the nodes have too little.
 func orNeighbors(remedy, field string) string {
-	return remedy + fmt.Sprintf(", or lower %s in the run's spec.neighbors", field)
+	return remedy + fmt.Sprintf(", or lower %s in the run's spec.experiment.noisyNeighbors", field)
 }
 
 // instructNeighbors tells the measurer what they do.
@@ -203,5 +203,5 @@ func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
 	for _, neighbor := range p.Neighbors {
 		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)
 	}
-	instructions.NeighborsCompared = len(p.Neighbors) > 0 && in.Run.Spec.Measurements.Neighbors == v1alpha1.NeighborsWithAndWithout
+	instructions.NeighborsCompared = len(p.Neighbors) > 0 && in.Run.Spec.Experiment.Measurements.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
 }

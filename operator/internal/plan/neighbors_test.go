@@ -15,7 +15,7 @@ import (
 
 func neighborInput() plan.Input {
 	in := plantest.Input(1)
-	in.Run.Spec.Neighbors = []v1alpha1.Neighbor{
+	in.Run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{
 		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2, LoadPercent: new(int32(80))},
 		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1, Memory: new(resource.MustParse("1Gi"))},
 		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1, CPU: new(resource.MustParse("50m"))},
@@ -69,10 +69,10 @@ func neighborMachines() plan.Input {
 	in := neighborInput()
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
-	for i := range in.Run.Spec.Neighbors {
-		in.Run.Spec.Neighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
+	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
+		in.Run.Spec.Experiment.NoisyNeighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
 	}
-	in.Run.Spec.Neighbors[4].Attachment = v1alpha1.AttachmentE1000e
+	in.Run.Spec.Experiment.NoisyNeighbors[4].Attachment = v1alpha1.AttachmentE1000e
 	return in
 }
 
@@ -113,7 +113,7 @@ func TestNeighborMachines(t *testing.T) {
 func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
 	in := neighborMachines()
 	in.KubeVirt = false
-	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonKubeVirtNotInstalled || !strings.Contains(err.Error(), `neighbour "cpu" is a virtual machine`) || !strings.Contains(err.Error(), "spec.neighbors") {
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonKubeVirtNotInstalled || !strings.Contains(err.Error(), `neighbour "cpu" is a virtual machine`) || !strings.Contains(err.Error(), "spec.experiment.noisyNeighbors") {
 		t.Errorf("got %v", err)
 	}
 	in = neighborMachines()
@@ -126,7 +126,7 @@ func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
 // Ports of neighbours have MAC addresses and bridges of their own.
 func TestNeighborsPorts(t *testing.T) {
 	in := neighborInput()
-	in.Run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, DurationSeconds: 1}
+	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, DurationSeconds: 1}
 	p := mustMake(t, in)
 	segments := append(append([]plan.Segment{}, p.Segments...), *p.Calibration)
 	for _, n := range p.Neighbors {
@@ -155,11 +155,11 @@ func TestNeighborsAreInTheDigest(t *testing.T) {
 	again := neighborInput()
 	again.Run.Name, again.Run.UID = "other", "other"
 	compared, image := neighborInput(), neighborInput()
-	compared.Run.Spec.Measurements.Neighbors = v1alpha1.NeighborsWithAndWithout
+	compared.Run.Spec.Experiment.Measurements.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
 	image.Defaults.NeighborImage = "registry.example/neighbor:v2"
 	guest, card := neighborMachines(), neighborMachines()
 	guest.Defaults.NeighborGuestImage = "registry.example/neighbor-guest:v2"
-	card.Run.Spec.Neighbors[3].Attachment = v1alpha1.AttachmentE1000
+	card.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
 	machines := mustMake(t, neighborMachines()).Digest
 	if mustMake(t, guest).Digest == machines || mustMake(t, card).Digest == machines {
 		t.Error("the digest does not depend on a machine's image or card")
@@ -181,7 +181,7 @@ func TestNeighborsTakePlace(t *testing.T) {
 	in := neighborInput()
 	in.Nodes[0].Status.Allocatable["memory"] = resource.MustParse("1Gi")
 	_, err := plan.Make(in)
-	if measure.ReasonOf(err) != v1alpha1.ReasonInsufficientMemory || !strings.Contains(err.Error(), "and the neighbours") || !strings.Contains(err.Error(), "lower memory in the run's spec.neighbors") {
+	if measure.ReasonOf(err) != v1alpha1.ReasonInsufficientMemory || !strings.Contains(err.Error(), "and the neighbours") || !strings.Contains(err.Error(), "lower memory in the run's spec.experiment.noisyNeighbors") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestNeighborsTakePlace(t *testing.T) {
 func TestNeighborsWithoutAFrame(t *testing.T) {
 	in := neighborInput()
 	// The least that the API takes, in frames that are larger than it lets them be.
-	in.Run.Spec.Neighbors[3].BitsPerSecond, in.Run.Spec.Neighbors[3].FrameBytes = new(int64(1000)), new(int32(9018))
+	in.Run.Spec.Experiment.NoisyNeighbors[3].BitsPerSecond, in.Run.Spec.Experiment.NoisyNeighbors[3].FrameBytes = new(int64(1000)), new(int32(9018))
 	_, err := plan.Make(in)
 	if measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), `bitsPerSecond of neighbour "frames"`) {
 		t.Errorf("got %v", err)

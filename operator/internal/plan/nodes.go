@@ -93,7 +93,7 @@ func endsToo(p *Plan) string {
 func podNeed(field, unit, reason string, generator int64, allocatable func(*corev1.Node) int64, functions []Function) need {
 	return need{
 		resource: field, unit: unit, generator: generator, allocatable: allocatable, reason: reason,
-		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.chain, or let the testbed's node selectors match a larger node", field, field, ofMachines(functions, field)),
+		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.experiment.chain, or let the testbed's node selectors match a larger node", field, field, ofMachines(functions, field)),
 	}
 }
 
@@ -172,9 +172,9 @@ func matchingNodes(in Input) (candidates, error) {
 	if len(generators) == 0 {
 		return candidates{}, noNode("generator", len(in.Nodes), whyNot)
 	}
-	devices, whyNot := matching(in.Nodes, spec.DeviceUnderTest.NodeSelector, spec.DeviceUnderTest.Tolerations)
+	devices, whyNot := matching(in.Nodes, spec.SystemUnderTest.NodeSelector, spec.SystemUnderTest.Tolerations)
 	if len(devices) == 0 {
-		return candidates{}, noNode("deviceUnderTest", len(in.Nodes), whyNot)
+		return candidates{}, noNode("systemUnderTest", len(in.Nodes), whyNot)
 	}
 	if !isBridge(spec.Ports.West) && !isBridge(spec.Ports.East) {
 		return candidates{generators: generators, devices: devices}, nil
@@ -182,7 +182,7 @@ func matchingNodes(in Input) (candidates, error) {
 	both := slices.DeleteFunc(slices.Clone(generators), func(n *corev1.Node) bool { return !slices.Contains(devices, n) })
 	if len(both) == 0 {
 		return candidates{}, fail(v1alpha1.ReasonNoMatchingNode,
-			"let the testbed's spec.generator.nodeSelector and spec.deviceUnderTest.nodeSelector match a common node, or give spec.ports networks that reach from node to node",
+			"let the testbed's spec.generator.nodeSelector and spec.systemUnderTest.nodeSelector match a common node, or give spec.ports networks that reach from node to node",
 			"a port with attachment Bridge needs generator and device on one node, but none of %d nodes matches both: %d can take the generator, %d the device",
 			len(in.Nodes), len(generators), len(devices))
 	}

@@ -66,7 +66,7 @@ func TestNodes(t *testing.T) {
 				in.Nodes = nodes(tainted, nil)
 				toleration := []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "lab"}}
 				in.Testbed.Spec.Generator.Tolerations = toleration
-				in.Testbed.Spec.DeviceUnderTest.Tolerations = toleration
+				in.Testbed.Spec.SystemUnderTest.Tolerations = toleration
 			},
 			generator: "a", device: "a",
 		},
@@ -94,7 +94,7 @@ func TestNodes(t *testing.T) {
 				withExistingNetworks(in)
 				in.Nodes = nodes(nil, nil, nil)
 				in.Testbed.Spec.Generator.NodeSelector = onNode("c")
-				in.Testbed.Spec.DeviceUnderTest.NodeSelector = onNode("b")
+				in.Testbed.Spec.SystemUnderTest.NodeSelector = onNode("b")
 			},
 			generator: "c", device: "b",
 		},
@@ -146,14 +146,14 @@ func TestNoNode(t *testing.T) {
 				in.Testbed.Spec.Generator.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 			},
 			reason:  v1alpha1.ReasonNoMatchingNode,
-			message: []string{"none of 1 nodes", "spec.deviceUnderTest.nodeSelector", "taint"},
-			remedy:  "spec.deviceUnderTest.tolerations",
+			message: []string{"none of 1 nodes", "spec.systemUnderTest.nodeSelector", "taint"},
+			remedy:  "spec.systemUnderTest.tolerations",
 		},
 		"a bridge between two nodes": {
 			change: func(in *plan.Input) {
 				in.Nodes = nodes(nil, nil)
 				in.Testbed.Spec.Generator.NodeSelector = onNode("a")
-				in.Testbed.Spec.DeviceUnderTest.NodeSelector = onNode("b")
+				in.Testbed.Spec.SystemUnderTest.NodeSelector = onNode("b")
 			},
 			reason:  v1alpha1.ReasonNoMatchingNode,
 			message: []string{"Bridge", "none of 2 nodes"},
@@ -175,13 +175,13 @@ func TestNoNode(t *testing.T) {
 			change:  func(in *plan.Input) { in.Nodes = nodes(has("4", "1Mi"), has("1", "8Gi")) },
 			reason:  v1alpha1.ReasonInsufficientMemory,
 			message: []string{`"a"`, "1048576 bytes"},
-			remedy:  "spec.chain",
+			remedy:  "spec.experiment.chain",
 		},
 		"too little CPU on either of two nodes": {
 			change: func(in *plan.Input) {
 				withExistingNetworks(in)
 				in.Nodes = nodes(has("100m", "8Gi"), has("900m", "8Gi"))
-				in.Testbed.Spec.DeviceUnderTest.NodeSelector = onNode("a")
+				in.Testbed.Spec.SystemUnderTest.NodeSelector = onNode("a")
 			},
 			reason:  v1alpha1.ReasonInsufficientCPU,
 			message: []string{`"b", has 900m`, `"a", 100m`},

@@ -42,7 +42,7 @@ func testbedNeeds(testbed *v1alpha1.Testbed) []need {
 			functions[pool]++
 		}
 	}
-	if sriov := spec.DeviceUnderTest.SRIOV; sriov != nil && sriov.InnerResourceName != "" {
+	if sriov := spec.SystemUnderTest.SRIOV; sriov != nil && sriov.InnerResourceName != "" {
 		functions[sriov.InnerResourceName] += 2
 	}
 	return resourceNeeds(generator, functions, nil)

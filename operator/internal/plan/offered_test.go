@@ -38,7 +38,7 @@ func TestMissingResource(t *testing.T) {
 	pools := map[corev1.ResourceName]string{"x.io/west": "2", "x.io/east": "2"}
 	for name, test := range map[string]struct {
 		west, east v1alpha1.TestbedPort
-		device     v1alpha1.DeviceUnderTest
+		device     v1alpha1.SystemUnderTest
 		nodes      []corev1.Node
 		want       string
 	}{
@@ -58,29 +58,29 @@ func TestMissingResource(t *testing.T) {
 		},
 		"the functions' own pools": {
 			west: sriov("x.io/west"), east: sriov("x.io/east"), nodes: []corev1.Node{offering("a", pools)},
-			device: v1alpha1.DeviceUnderTest{SRIOV: &v1alpha1.DeviceSRIOV{EastResourceName: "x.io/device"}},
+			device: v1alpha1.SystemUnderTest{SRIOV: &v1alpha1.DeviceSRIOV{EastResourceName: "x.io/device"}},
 			want:   "take 0 of x.io/device for the generator and 1 for the functions",
 		},
 		"a link has two ends": {
 			west: bridge, east: bridge, nodes: []corev1.Node{offering("a", map[corev1.ResourceName]string{"x.io/inner": "1"})},
-			device: v1alpha1.DeviceUnderTest{SRIOV: &v1alpha1.DeviceSRIOV{InnerResourceName: "x.io/inner"}},
+			device: v1alpha1.SystemUnderTest{SRIOV: &v1alpha1.DeviceSRIOV{InnerResourceName: "x.io/inner"}},
 			want:   "0 of x.io/inner for the generator and 2 for the functions, but the largest node for both",
 		},
 		"a whole NIC in place of one": {
-			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.DeviceUnderTest{HostDevices: whole("both")},
+			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.SystemUnderTest{HostDevices: whole("both")},
 			nodes: []corev1.Node{offering("a", map[corev1.ResourceName]string{"x.io/west": "1", "x.io/east": "1"})},
 		},
 		"a whole NIC at one side": {
-			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.DeviceUnderTest{HostDevices: whole("west")},
+			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.SystemUnderTest{HostDevices: whole("west")},
 			nodes: []corev1.Node{offering("a", map[corev1.ResourceName]string{"x.io/west": "1", "x.io/east": "1"})}, want: "x.io/east",
 		},
 		"only on a node that is not selected": {
-			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.DeviceUnderTest{NodeSelector: map[string]string{"name": "b"}},
+			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.SystemUnderTest{NodeSelector: map[string]string{"name": "b"}},
 			nodes: []corev1.Node{offering("a", pools), offering("b", nil)}, want: "x.io/east",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testbed := &v1alpha1.Testbed{Spec: v1alpha1.TestbedSpec{Ports: v1alpha1.TestbedPorts{West: test.west, East: test.east}, DeviceUnderTest: test.device}}
+			testbed := &v1alpha1.Testbed{Spec: v1alpha1.TestbedSpec{Ports: v1alpha1.TestbedPorts{West: test.west, East: test.east}, SystemUnderTest: test.device}}
 			failure := plan.MissingResource(testbed, test.nodes)
 			switch {
 			case failure == nil:

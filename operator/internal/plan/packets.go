@@ -11,15 +11,15 @@ import (
 // and the driver carry: no device on it has to make fragments of its own.
 func packetsOf(in Input) []measure.Packet {
 	version := 4
-	if in.Run.Spec.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
+	if in.Run.Spec.Experiment.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
 		version = 6
 	}
 	mtu := min(int(in.Testbed.Spec.Ports.MTUBytes), XDPMaximumFrameBytes-headerBytes)
-	for _, function := range in.Run.Spec.Chain {
+	for _, function := range in.Run.Spec.Experiment.Chain {
 		mtu = min(mtu, mtuOf(function.West, in.Testbed), mtuOf(function.East, in.Testbed))
 	}
 	var packets []measure.Packet
-	for _, packet := range in.Run.Spec.Traffic.Packets {
+	for _, packet := range in.Run.Spec.Experiment.Traffic.Packets {
 		packets = append(packets, measure.Packet{PayloadBytes: int(packet.PayloadBytes), IPVersion: version, MTUBytes: mtu})
 	}
 	return packets
@@ -29,12 +29,12 @@ func checkPackets(in Input) error {
 	for _, packet := range packetsOf(in) {
 		if side := taggedPort(in); side != "" {
 			return fail(v1alpha1.ReasonPacketNotFragmented,
-				fmt.Sprintf("leave the run's spec.traffic.packets out, or the testbed's spec.ports.%s.vlan", side),
+				fmt.Sprintf("leave the run's spec.experiment.traffic.packets out, or the testbed's spec.ports.%s.vlan", side),
 				"the XDP driver sends no packets in fragments on a path with VLAN tags, and port %s of testbed %q has one", side, in.Testbed.Name)
 		}
 		if err := packet.Check(); err != nil {
 			return fail(v1alpha1.ReasonPacketNotFragmented,
-				fmt.Sprintf("correct the run's spec.traffic.packets; what fits a frame belongs to spec.traffic.frameBytes, here as %d", packet.FrameBytes()),
+				fmt.Sprintf("correct the run's spec.experiment.traffic.packets; what fits a frame belongs to spec.experiment.traffic.frameBytes, here as %d", packet.FrameBytes()),
 				"%w", err)
 		}
 	}

@@ -18,11 +18,11 @@ func TestPacketsInInstructions(t *testing.T) {
 		v1alpha1.FamilyIPv6: {{PayloadBytes: 4096, IPVersion: 6, MTUBytes: 1400}, {PayloadBytes: 65507, IPVersion: 6, MTUBytes: 1400}},
 	} {
 		in := plantest.Input(1)
-		traffic := &in.Run.Spec.Traffic
+		traffic := &in.Run.Spec.Experiment.Traffic
 		traffic.IPFamily, traffic.FrameBytes = family, []int32{512}
 		traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}, {PayloadBytes: 65507}}
 		// The narrowest port sets the fragments' size.
-		in.Run.Spec.Chain[0].East.MTUBytes = new(int32(1400))
+		in.Run.Spec.Experiment.Chain[0].East.MTUBytes = new(int32(1400))
 		instructions := mustMake(t, in).Instructions
 		if diff := cmp.Diff(want, instructions.Packets); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", family, diff)
@@ -38,7 +38,7 @@ func TestPacketsInInstructions(t *testing.T) {
 func TestPacketsOnJumboPorts(t *testing.T) {
 	in := plantest.Input(1)
 	in.Testbed.Spec.Ports.MTUBytes = 9000
-	in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 8192}}
+	in.Run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 8192}}
 	got := mustMake(t, in).Instructions.Packets[0]
 	for _, size := range got.FragmentFrameBytes() {
 		if size > plan.XDPMaximumFrameBytes {
@@ -54,14 +54,14 @@ func TestPacketsOnJumboPorts(t *testing.T) {
 func TestJumboFramesBeyondTheDriver(t *testing.T) {
 	in := plantest.Input(1)
 	in.Testbed.Spec.Ports.MTUBytes = 9000
-	in.Run.Spec.Traffic.FrameBytes = []int32{3412}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{3412}
 	mustMake(t, in)
-	in.Run.Spec.Traffic.FrameBytes = []int32{3413}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{3413}
 	_, err := plan.Make(in)
 	if measure.ReasonOf(err) != v1alpha1.ReasonFrameTooLarge {
 		t.Fatalf("%v", err)
 	}
-	for _, want := range []string{"3412", "spec.traffic.frameBytes", "spec.traffic.packets"} {
+	for _, want := range []string{"3412", "spec.experiment.traffic.frameBytes", "spec.experiment.traffic.packets"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("does not say %q: %v", want, err)
 		}
@@ -76,13 +76,13 @@ func TestPacketsRefused(t *testing.T) {
 		want    string
 	}{
 		"fits a frame":    {payload: 1472, reason: v1alpha1.ReasonPacketNotFragmented, want: "here as 1518"},
-		"above line rate": {payload: 65507, load: 30_000, reason: v1alpha1.ReasonLoadAboveLineRate, want: "leave 65507 out of spec.traffic.packets"},
+		"above line rate": {payload: 65507, load: 30_000, reason: v1alpha1.ReasonLoadAboveLineRate, want: "leave 65507 out of spec.experiment.traffic.packets"},
 	} {
 		in := plantest.Input(1)
-		in.Run.Spec.Traffic.FrameBytes = []int32{512}
-		in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: c.payload}}
+		in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{512}
+		in.Run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: c.payload}}
 		if c.load > 0 {
-			in.Run.Spec.Measurements.Latency.Loads[0].FramesPerSecond = &c.load
+			in.Run.Spec.Experiment.Measurements.Latency.Loads[0].FramesPerSecond = &c.load
 		}
 		_, err := plan.Make(in)
 		if measure.ReasonOf(err) != c.reason || !strings.Contains(err.Error(), c.want) {

@@ -35,11 +35,11 @@ func checkMachineNIC(in Input, side, function string, attachment v1alpha1.Attach
 		return checkExistingPool(in, side, function, *port.NetworkAttachmentDefinition)
 	case attachment == v1alpha1.AttachmentHostDevice && existing:
 		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
-			fmt.Sprintf("use attachment SRIOV for %s of function %q in the run's spec.chain, or SRIOV or HostDevice for the testbed's spec.ports.%s", side, function, side),
+			fmt.Sprintf("use attachment SRIOV for %s of function %q in the run's spec.experiment.chain, or SRIOV or HostDevice for the testbed's spec.ports.%s", side, function, side),
 			"the testbed's port %s is a network that exists already, but port %s of function %q is a whole NIC of a virtual machine, which joins no network", side, side, function)
 	case attachment == v1alpha1.AttachmentHostDevice && outerDevice(in, side).ResourceName == "":
 		return fail(v1alpha1.ReasonResourceMissing,
-			fmt.Sprintf("name KubeVirt's resource and the NIC's MAC address in the testbed's spec.deviceUnderTest.hostDevices.%s", side),
+			fmt.Sprintf("name KubeVirt's resource and the NIC's MAC address in the testbed's spec.systemUnderTest.hostDevices.%s", side),
 			"port %s of function %q takes a whole NIC for a virtual machine, but testbed %q does not say of which resource", side, function, in.Testbed.Name)
 	}
 	if attachment == v1alpha1.AttachmentHostDevice {
@@ -85,7 +85,7 @@ func checkPools(p *Plan) error {
 		for _, end := range p.PortsOf(f.Name) {
 			if other, shared := pods[end.ResourceName]; shared {
 				return fail(v1alpha1.ReasonResourceMissing,
-					"make a pool of deviceType vfio-pci for virtual machines, and name it in the testbed's spec.deviceUnderTest.sriov",
+					"make a pool of deviceType vfio-pci for virtual machines, and name it in the testbed's spec.systemUnderTest.sriov",
 					"%s and port %s of function %q in a virtual machine both take from %s, whose devices have one driver: the kernel's for pods, or vfio-pci for virtual machines",
 					other, end.Interface, f.Name, end.ResourceName)
 			}

@@ -95,16 +95,16 @@ func TestMachinesDevicesThatCannotBe(t *testing.T) {
 		"the generator's pool": {
 			in: plantest.MachineSRIOV(1),
 			change: func(in *plan.Input) {
-				in.Testbed.Spec.DeviceUnderTest.SRIOV.WestResourceName = ""
+				in.Testbed.Spec.SystemUnderTest.SRIOV.WestResourceName = ""
 				plantest.Offer(&in.Nodes[1], "openshift.io/gen_west", 2)
 			},
 			reason: v1alpha1.ReasonResourceMissing, message: []string{"the traffic pod and port west of function \"router-1\"", "openshift.io/gen_west", "vfio-pci"},
-			remedy: "spec.deviceUnderTest.sriov",
+			remedy: "spec.systemUnderTest.sriov",
 		},
 		"a pod's pool": {
 			in: plantest.MachineSRIOV(2),
 			change: func(in *plan.Input) {
-				in.Run.Spec.Chain[0].Runtime = v1alpha1.RuntimePod
+				in.Run.Spec.Experiment.Chain[0].Runtime = v1alpha1.RuntimePod
 			},
 			reason: v1alpha1.ReasonResourceMissing, message: []string{`function "router-1" in a pod`, `port west of function "router-2"`, "dut_inner"},
 			remedy: "deviceType vfio-pci",
@@ -117,13 +117,13 @@ func TestMachinesDevicesThatCannotBe(t *testing.T) {
 		"a NIC by its address alone": {
 			in: plantest.MachineHostDevices(),
 			change: func(in *plan.Input) {
-				in.Testbed.Spec.DeviceUnderTest.HostDevices.East = &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"}
+				in.Testbed.Spec.SystemUnderTest.HostDevices.East = &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"}
 			},
-			reason: v1alpha1.ReasonResourceMissing, message: []string{`port east of function "router-1"`, "for a virtual machine"}, remedy: "spec.deviceUnderTest.hostDevices.east",
+			reason: v1alpha1.ReasonResourceMissing, message: []string{`port east of function "router-1"`, "for a virtual machine"}, remedy: "spec.systemUnderTest.hostDevices.east",
 		},
 		"a pod's NIC by its resource alone": {
 			in:     plantest.MachineHostDevices(),
-			change: func(in *plan.Input) { in.Run.Spec.Chain[0].Runtime = v1alpha1.RuntimePod },
+			change: func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].Runtime = v1alpha1.RuntimePod },
 			reason: v1alpha1.ReasonResourceMissing, message: []string{`port west of function "router-1"`, "does not say which"}, remedy: "hostDevices.west.pciAddress",
 		},
 		"not permitted": {

@@ -28,7 +28,7 @@ func usesTRex(in Input) bool {
 
 // makesConnections says that the generator itself makes TCP connections in this run.
 func makesConnections(in Input) bool {
-	measurements := in.Run.Spec.Measurements
+	measurements := in.Run.Spec.Experiment.Measurements
 	return usesTRex(in) && (measurements.TCP != nil || measurements.Connections != nil)
 }
 
@@ -39,7 +39,7 @@ func statefulOf(in Input, segments []Segment) *measure.Stateful {
 	if !makesConnections(in) {
 		return nil
 	}
-	family, chain := in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Chain
+	family, chain := in.Run.Spec.Experiment.Traffic.IPFamily, in.Run.Spec.Experiment.Chain
 	first, last := segments[0], segments[len(segments)-1]
 	both := v1alpha1.Traffic{IPFamily: family, Directions: v1alpha1.DirectionsBoth}
 	return &measure.Stateful{
@@ -53,7 +53,7 @@ func statefulOf(in Input, segments []Segment) *measure.Stateful {
 // segmentBytes is the largest segment that fits the testbed's MTU.
 func segmentBytes(in Input) int {
 	header := ipv4HeaderBytes
-	if in.Run.Spec.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
+	if in.Run.Spec.Experiment.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
 		header = ipv6HeaderBytes
 	}
 	return int(in.Testbed.Spec.Ports.MTUBytes) - header - tcpHeaderBytes
@@ -61,9 +61,9 @@ func segmentBytes(in Input) int {
 
 // checkStateful wants of TRex's TCP what it has.
 func checkStateful(in Input) error {
-	if in.Run.Spec.Measurements.Connections != nil && !usesTRex(in) {
+	if in.Run.Spec.Experiment.Measurements.Connections != nil && !usesTRex(in) {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
-			"name a testbed with driver TRex in the run's spec.testbedRef, or leave measurements.connections out",
+			"name a testbed with driver TRex in the run's spec.experiment.testbedRef, or leave measurements.connections out",
 			"measurements.connections needs a generator with a TCP of its own, and testbed %q has driver %s", in.Testbed.Name, in.Testbed.Spec.Generator.Driver)
 	}
 	if !makesConnections(in) {
@@ -74,7 +74,7 @@ func checkStateful(in Input) error {
 			fmt.Sprintf("leave measurements.tcp and measurements.connections out, or the testbed's spec.ports.%s.vlan", side),
 			"TRex's TCP sends no VLAN tags here, and port %s of testbed %q has one", side, in.Testbed.Name)
 	}
-	tcp := in.Run.Spec.Measurements.TCP
+	tcp := in.Run.Spec.Experiment.Measurements.TCP
 	if tcp == nil {
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestTCPOnTRex(t *testing.T) {
 		t.Errorf("TCP is %+v", tcp)
 	}
 	without := onTRex(2)
-	without.Run.Spec.Measurements.TCP = nil
+	without.Run.Spec.Experiment.Measurements.TCP = nil
 	q := mustMake(t, without)
 	if diff := cmp.Diff(q.Functions, p.Functions, compare, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Errorf("functions differ: %s", diff)
@@ -58,7 +58,7 @@ func TestTCPOnTRex(t *testing.T) {
 	if q.Instructions.Stateful != nil {
 		t.Error("a run of frames alone has clients and servers")
 	}
-	in.Run.Spec.Traffic.IPFamily, in.Run.Spec.Traffic.Directions = v1alpha1.FamilyIPv6, v1alpha1.DirectionsForward
+	in.Run.Spec.Experiment.Traffic.IPFamily, in.Run.Spec.Experiment.Traffic.Directions = v1alpha1.FamilyIPv6, v1alpha1.DirectionsForward
 	if p := mustMake(t, in); p.Instructions.TCP.MSSBytes != 1440 || p.Instructions.Stateful.Clients.First != address("2001:2:0:8000::1") || len(p.Instructions.Stateful.Path.Streams) != 2 {
 		t.Errorf("IPv6: %+v, %+v", p.Instructions.TCP, p.Instructions.Stateful)
 	}
@@ -78,7 +78,7 @@ func TestTCPOnTRexRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := onTRex(1)
-			test.change(in.Run.Spec.Measurements.TCP, in.Testbed)
+			test.change(in.Run.Spec.Experiment.Measurements.TCP, in.Testbed)
 			failure := failureOf(t, in)
 			if failure.Reason != test.reason || !strings.Contains(failure.Remedy, test.remedy) {
 				t.Errorf("got %v", failure)
@@ -96,7 +96,7 @@ func connectionLoads() *v1alpha1.Connections {
 
 func TestConnections(t *testing.T) {
 	in := onTRex(1)
-	in.Run.Spec.Measurements.TCP, in.Run.Spec.Measurements.Connections = nil, connectionLoads()
+	in.Run.Spec.Experiment.Measurements.TCP, in.Run.Spec.Experiment.Measurements.Connections = nil, connectionLoads()
 	p := mustMake(t, in)
 	want := &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{
 		{Name: "web", DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024}},
@@ -113,7 +113,7 @@ func TestConnections(t *testing.T) {
 // A generator without a TCP of its own makes no connections.
 func TestConnectionsNeedTRex(t *testing.T) {
 	in := withTCP(1)
-	in.Run.Spec.Measurements.TCP, in.Run.Spec.Measurements.Connections = nil, connectionLoads()
+	in.Run.Spec.Experiment.Measurements.TCP, in.Run.Spec.Experiment.Measurements.Connections = nil, connectionLoads()
 	failure := failureOf(t, in)
 	if failure.Reason != v1alpha1.ReasonNotOfferedByDriver || !strings.Contains(failure.Remedy, "a testbed with driver TRex") || !strings.Contains(failure.Error(), "driver XDP") {
 		t.Errorf("got %v", failure)
@@ -124,10 +124,10 @@ func TestConnectionsNeedTRex(t *testing.T) {
 // whose node holds less does not start, and its drops are nobody's riddle.
 func TestTrackedConnections(t *testing.T) {
 	in := onTRex(1)
-	in.Run.Spec.Measurements.TCP, in.Run.Spec.Measurements.Connections = nil, connectionLoads()
-	in.Run.Spec.Chain[0].Function = v1alpha1.FunctionFirewall
+	in.Run.Spec.Experiment.Measurements.TCP, in.Run.Spec.Experiment.Measurements.Connections = nil, connectionLoads()
+	in.Run.Spec.Experiment.Chain[0].Function = v1alpha1.FunctionFirewall
 	for repeats, want := range map[int32]int{0: 31_000, 2: 62_000, 10: 140_000} {
-		in.Run.Spec.Measurements.Repeats = repeats
+		in.Run.Spec.Experiment.Measurements.Repeats = repeats
 		if got := mustMake(t, in).Functions[0].Config.Firewall.TrackedFlows; got != want {
 			t.Errorf("%d repeats: %d flows are tracked, want %d", repeats, got, want)
 		}

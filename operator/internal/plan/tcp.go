@@ -56,10 +56,10 @@ type Endpoint struct {
 // functions the way to them. Without measurements.tcp, and where the generator
 // makes the connections itself, there are none, and the plan is the same as ever.
 func addEndpoints(in Input, p *Plan) {
-	if in.Run.Spec.Measurements.TCP == nil || usesTRex(in) {
+	if in.Run.Spec.Experiment.Measurements.TCP == nil || usesTRex(in) {
 		return
 	}
-	chain, last := in.Run.Spec.Chain, len(p.Segments)-1
+	chain, last := in.Run.Spec.Experiment.Chain, len(p.Segments)-1
 	first, final := outermostRouting(chain)
 	west := endpointOf(in, measure.EndWest, p.Segments[0].West, p.Segments[0])
 	east := endpointOf(in, measure.EndEast, p.Segments[last].East, p.Segments[last])
@@ -88,20 +88,20 @@ func outermostRouting(chain []v1alpha1.NetworkFunction) (first, last int) {
 // checkTCP wants room for the ends beside the generator, and a function that
 // routes between their networks.
 func checkTCP(in Input) error {
-	if in.Run.Spec.Measurements.TCP == nil || usesTRex(in) {
+	if in.Run.Spec.Experiment.Measurements.TCP == nil || usesTRex(in) {
 		return nil
 	}
-	if first, _ := outermostRouting(in.Run.Spec.Chain); first < 0 {
+	if first, _ := outermostRouting(in.Run.Spec.Experiment.Chain); first < 0 {
 		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
-			"put a function that routes into the run's spec.chain, or leave measurements.tcp out",
+			"put a function that routes into the run's spec.experiment.chain, or leave measurements.tcp out",
 			"measurements.tcp runs between two networks, and every function of the chain is a bridge")
 	}
-	first, last := outermostRouting(in.Run.Spec.Chain)
+	first, last := outermostRouting(in.Run.Spec.Experiment.Chain)
 	for _, i := range []int{first, last} {
-		if f := in.Run.Spec.Chain[i]; f.Function == v1alpha1.FunctionCustom {
+		if f := in.Run.Spec.Experiment.Chain[i]; f.Function == v1alpha1.FunctionCustom {
 			// Its placeholders name one next machine for each port, and the ends are a second.
 			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
-				"put a function Router at both ends of the run's spec.chain, or leave measurements.tcp out",
+				"put a function Router at both ends of the run's spec.experiment.chain, or leave measurements.tcp out",
 				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)
 		}
 	}
@@ -161,7 +161,7 @@ func connect(e *Endpoint, next *vnf.Config, port string, gateway, own, other, li
 }
 
 func instructTCP(in Input) *measure.TCPInstructions {
-	spec := in.Run.Spec
+	spec := in.Run.Spec.Experiment
 	tcp := spec.Measurements.TCP
 	if tcp == nil {
 		return nil

@@ -14,7 +14,7 @@ func bridging(f *v1alpha1.NetworkFunction) {
 }
 
 func measureTCP(in *plan.Input) {
-	in.Run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, Directions: v1alpha1.DirectionsForward, DurationSeconds: 10}
+	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, Directions: v1alpha1.DirectionsForward, DurationSeconds: 10}
 }
 
 // TestTCPThroughABridge: the ends' next machine is the one that routes, behind
@@ -22,8 +22,8 @@ func measureTCP(in *plan.Input) {
 func TestTCPThroughABridge(t *testing.T) {
 	in := plantest.Input(3)
 	measureTCP(&in)
-	bridging(&in.Run.Spec.Chain[0])
-	bridging(&in.Run.Spec.Chain[2])
+	bridging(&in.Run.Spec.Experiment.Chain[0])
+	bridging(&in.Run.Spec.Experiment.Chain[2])
 	p := mustMake(t, in)
 	west, east := p.Endpoints[0], p.Endpoints[1]
 	if west.Config.GatewayMAC != p.Segments[1].East.MAC || east.Config.GatewayMAC != p.Segments[2].West.MAC {
@@ -57,7 +57,7 @@ func TestTCPThroughABridge(t *testing.T) {
 func TestTCPThatCannotBe(t *testing.T) {
 	in := plantest.Input(1)
 	measureTCP(&in)
-	bridging(&in.Run.Spec.Chain[0])
+	bridging(&in.Run.Spec.Experiment.Chain[0])
 	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{"every function of the chain is a bridge"}, "a function that routes")
 	in = plantest.Input(1)
 	measureTCP(&in)

@@ -20,7 +20,7 @@ import (
 
 func withTCP(routers int) plan.Input {
 	in := plantest.Input(routers)
-	in.Run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsForward, DurationSeconds: 10, OmitSeconds: new(int32(2))}
+	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsForward, DurationSeconds: 10, OmitSeconds: new(int32(2))}
 	return in
 }
 
@@ -94,8 +94,8 @@ func own(t *testing.T, config endpoint.Config, bits int) netip.Addr {
 // No frame of the generator is sent to an end, however many flows there are.
 func TestEndsAreNoDestination(t *testing.T) {
 	in := withTCP(1)
-	in.Run.Spec.Traffic.Flows = measure.MaximumFlows
-	in.Run.Spec.Traffic.FlowVariation = []v1alpha1.FlowField{v1alpha1.FlowDestinationAddress, v1alpha1.FlowSourcePort}
+	in.Run.Spec.Experiment.Traffic.Flows = measure.MaximumFlows
+	in.Run.Spec.Experiment.Traffic.FlowVariation = []v1alpha1.FlowField{v1alpha1.FlowDestinationAddress, v1alpha1.FlowSourcePort}
 	p := mustMake(t, in)
 	for _, stream := range p.Instructions.Chain.Streams {
 		first := stream.DestinationAddress.As4()
@@ -140,7 +140,7 @@ func TestTCPPlan(t *testing.T) {
 // TCP alone measures no frames, whatever the default of traffic.frameBytes is.
 func TestTCPAlonePlan(t *testing.T) {
 	in := withTCP(1)
-	in.Run.Spec.Measurements.Throughput, in.Run.Spec.Measurements.Latency = nil, nil
+	in.Run.Spec.Experiment.Measurements.Throughput, in.Run.Spec.Experiment.Measurements.Latency = nil, nil
 	in.Testbed.Spec.Ports.MTUBytes = 1280 // too small for the default frame of 1518 bytes
 	p := mustMake(t, in)
 	if len(p.Instructions.FrameBytes) != 0 {
@@ -159,7 +159,7 @@ func TestTCPDigest(t *testing.T) {
 		t.Error("TCP makes no difference")
 	}
 	in := withTCP(1)
-	in.Run.Spec.Measurements.TCP.MSSBytes = new(int32(1000))
+	in.Run.Spec.Experiment.Measurements.TCP.MSSBytes = new(int32(1000))
 	other := withTCP(1)
 	other.Defaults.EndpointImage = "registry.example/endpoint:v2"
 	for name, changed := range map[string]plan.Input{"MSS": in, "image": other} {
@@ -184,8 +184,8 @@ func TestTCPOnExistingNetworks(t *testing.T) {
 
 func TestIPv6TCP(t *testing.T) {
 	in := withTCP(1)
-	in.Run.Spec.Traffic.IPFamily = v1alpha1.FamilyIPv6
-	in.Run.Spec.Traffic.FrameBytes = []int32{128}
+	in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128}
 	tcp := mustMake(t, in).Instructions.TCP
 	if tcp.West != netip.MustParseAddr("2001:2:0:8000::ffff") || tcp.East != netip.MustParseAddr("2001:2:0:9000::ffff") {
 		t.Errorf("the ends are %s and %s", tcp.West, tcp.East)
@@ -194,11 +194,11 @@ func TestIPv6TCP(t *testing.T) {
 
 // TestTCPBesideCustom: a user's own machine cannot be given the ends' routes.
 func TestTCPBesideCustom(t *testing.T) {
-	tcp := withTCP(1).Run.Spec.Measurements.TCP
+	tcp := withTCP(1).Run.Spec.Experiment.Measurements.TCP
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
-	in.Run.Spec.Measurements.TCP = tcp
+	in.Run.Spec.Experiment.Measurements.TCP = tcp
 	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{`function "own" is Custom`}, "put a function Router at both ends")
-	in.Run.Spec.Chain = append(in.Run.Spec.Chain, plantest.Machine("behind"))
+	in.Run.Spec.Experiment.Chain = append(in.Run.Spec.Experiment.Chain, plantest.Machine("behind"))
 	p := mustMake(t, in)
 	if want, got := "198.19.128.0/17", placeholder.Of(p.Functions[1].Config)["East.NetworkIPv4"]; got != want {
 		t.Errorf("the network beyond east is %s, want %s", got, want)

@@ -28,17 +28,17 @@ var notOfferedByTRex = []struct {
 	// field of the run's spec, and what to do with it.
 	field, remedy string
 	// asks is what the field asks for; empty where it asks for nothing of the kind.
-	asks func(run v1alpha1.BenchmarkRunSpec) string
+	asks func(run v1alpha1.Experiment) string
 }{
 	// Its streams are whole packets.
-	{"traffic.packets", "leave it out", func(run v1alpha1.BenchmarkRunSpec) string {
+	{"traffic.packets", "leave it out", func(run v1alpha1.Experiment) string {
 		if len(run.Traffic.Packets) == 0 {
 			return ""
 		}
 		return "packets in fragments"
 	}},
 	// Each field takes a random value of its own, so pairs of values are no flows.
-	{"traffic.flows", "lower it, or use flowOrder Sequential", func(run v1alpha1.BenchmarkRunSpec) string {
+	{"traffic.flows", "lower it, or use flowOrder Sequential", func(run v1alpha1.Experiment) string {
 		flows := flowsOf(run.Traffic)
 		if flows == nil || !flows.Random {
 			return ""
@@ -51,7 +51,7 @@ var notOfferedByTRex = []struct {
 		return ""
 	}},
 	// It keeps RFC 3550's jitter, and no difference of one frame and the next.
-	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(run v1alpha1.BenchmarkRunSpec) string {
+	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(run v1alpha1.Experiment) string {
 		for _, criterion := range run.Acceptance {
 			if criterion.Metric == v1alpha1.MetricDelayVariationP99 {
 				return fmt.Sprintf("a verdict on %s (%q)", criterion.Metric, criterion.Name)
@@ -108,10 +108,10 @@ func checkTRex(in Input) error {
 		return failure
 	}
 	for _, lack := range notOfferedByTRex {
-		if asks := lack.asks(in.Run.Spec); asks != "" {
+		if asks := lack.asks(in.Run.Spec.Experiment); asks != "" {
 			return fail(v1alpha1.ReasonNotOfferedByDriver,
-				fmt.Sprintf("in the run's spec.%s, %s; or use a testbed with driver XDP", lack.field, lack.remedy),
-				"spec.%s asks for %s, which driver TRex of testbed %q does not offer", lack.field, asks, in.Testbed.Name)
+				fmt.Sprintf("in the run's spec.experiment.%s, %s; or use a testbed with driver XDP", lack.field, lack.remedy),
+				"spec.experiment.%s asks for %s, which driver TRex of testbed %q does not offer", lack.field, asks, in.Testbed.Name)
 		}
 	}
 	return nil

@@ -102,18 +102,18 @@ func TestTRexIsRefused(t *testing.T) {
 			v1alpha1.ReasonImageMissing, []string{`testbed "lab"`, "ships no image"}, "spec.generator.image",
 		},
 		"packets in fragments": {
-			plantest.TRexAFPacket(), func(in *plan.Input) { in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}} },
-			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.traffic.packets", "packets in fragments", "driver TRex"}, "driver XDP",
+			plantest.TRexAFPacket(), func(in *plan.Input) { in.Run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}} },
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.traffic.packets", "packets in fragments", "driver TRex"}, "driver XDP",
 		},
 		"many flows in random order": {
 			plantest.TRexAFPacket(), randomFlows(32_767, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
-			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.traffic.flows", "32767 flows in random order", "SourceAddress tells 32766 apart"}, "flowOrder Sequential",
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.traffic.flows", "32767 flows in random order", "SourceAddress tells 32766 apart"}, "flowOrder Sequential",
 		},
 		"a verdict on IPDV": {
 			plantest.TRexAFPacket(), func(in *plan.Input) {
-				in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricDelayVariationP99}}
+				in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricDelayVariationP99}}
 			},
-			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.acceptance", `DelayVariationP99Nanoseconds ("steady")`}, "JitterNanoseconds",
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.acceptance", `DelayVariationP99Nanoseconds ("steady")`}, "JitterNanoseconds",
 		},
 		"other ports for the server": {
 			plantest.TRexAFPacket(), extra(`{"zmq_rpc_port":5555}`),
@@ -169,7 +169,7 @@ func TestTRexIsRefused(t *testing.T) {
 
 func randomFlows(count int32, fields ...v1alpha1.FlowField) func(*plan.Input) {
 	return func(in *plan.Input) {
-		traffic := &in.Run.Spec.Traffic
+		traffic := &in.Run.Spec.Experiment.Traffic
 		traffic.Flows, traffic.FlowVariation, traffic.FlowOrder, traffic.FlowSeed = count, fields, v1alpha1.FlowsRandom, 1
 	}
 }
@@ -180,12 +180,14 @@ func TestTRexIsOffered(t *testing.T) {
 		"random flows that one field tells apart": randomFlows(32_766, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
 		"a million flows in sequence": func(in *plan.Input) {
 			randomFlows(1_000_000, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort)(in)
-			in.Run.Spec.Traffic.FlowOrder = v1alpha1.FlowsSequential
+			in.Run.Spec.Experiment.Traffic.FlowOrder = v1alpha1.FlowsSequential
 		},
 		"a tag": func(in *plan.Input) { in.Testbed.Spec.Ports.West.VLAN = new(int32(7)) },
-		"a mix": func(in *plan.Input) { in.Run.Spec.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}} },
+		"a mix": func(in *plan.Input) {
+			in.Run.Spec.Experiment.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
+		},
 		"a verdict on jitter": func(in *plan.Input) {
-			in.Run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricJitter}}
+			in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricJitter}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +230,7 @@ func TestHugepagesAreShared(t *testing.T) {
 	shared := func(allocatable string) plan.Input {
 		in := plantest.TRexDPDK()
 		plantest.InMachines(&in)
-		in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("2Gi")), Hugepages: "1Gi"}
+		in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("2Gi")), Hugepages: "1Gi"}
 		node := plantest.Node("one")
 		node.Labels["kubevirt.io/schedulable"] = "true"
 		node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("32")
@@ -247,7 +249,7 @@ func TestHugepagesAreShared(t *testing.T) {
 // TRex sends what fits the ports, also where driver XDP would not.
 func TestTRexSendsJumboFrames(t *testing.T) {
 	in := plantest.TRexDPDK()
-	in.Testbed.Spec.Ports.MTUBytes, in.Run.Spec.Traffic.FrameBytes = 9000, []int32{9018}
+	in.Testbed.Spec.Ports.MTUBytes, in.Run.Spec.Experiment.Traffic.FrameBytes = 9000, []int32{9018}
 	mustMake(t, in)
 	in.Testbed.Spec.Generator = plantest.Testbed().Spec.Generator
 	expectFailure(t, failureOf(t, in), v1alpha1.ReasonFrameTooLarge, []string{"9018", "XDP driver"}, "3412")

@@ -14,7 +14,7 @@ func tagSegment(in Input, index int, segment *Segment) {
 	if index == 0 {
 		tagPort(ports.West, &segment.West, &segment.East)
 	}
-	if index == len(in.Run.Spec.Chain) {
+	if index == len(in.Run.Spec.Experiment.Chain) {
 		tagPort(ports.East, &segment.East, &segment.West)
 	}
 }

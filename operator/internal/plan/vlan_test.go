@@ -61,9 +61,9 @@ func TestTags(t *testing.T) {
 		"whole NICs": {func(in *plan.Input) {
 			hostDevices(in)
 			plantest.Attach(in, v1alpha1.AttachmentHostDevice)
-			in.Run.Spec.Chain[0].East.Attachment, in.Run.Spec.Chain[1].West.Attachment = v1alpha1.AttachmentVeth, v1alpha1.AttachmentVeth
-			in.Testbed.Spec.DeviceUnderTest.Attachments = append(in.Testbed.Spec.DeviceUnderTest.Attachments, v1alpha1.AttachmentVeth)
-			in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+			in.Run.Spec.Experiment.Chain[0].East.Attachment, in.Run.Spec.Experiment.Chain[1].West.Attachment = v1alpha1.AttachmentVeth, v1alpha1.AttachmentVeth
+			in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, v1alpha1.AttachmentVeth)
+			in.Testbed.Spec.SystemUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
 				West: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.0"}, East: &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"},
 			}
 		}, tags{Ends: []int{100, 100, 0, 0, 0, 0}, NICs: []int{0, 0, 0, 0, 0, 0}}},
@@ -143,30 +143,30 @@ func TestWhatTagsForbid(t *testing.T) {
 		return in
 	}
 	in := tagged()
-	in.Run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}}
+	in.Run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}}
 	_, err := plan.Make(in)
 	checkFailure(t, err, v1alpha1.ReasonPacketNotFragmented, "spec.ports.east.vlan")
 
 	in = tagged()
 	in.Testbed.Spec.Ports.MTUBytes = 9000
-	in.Run.Spec.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes - measure.VLANTagBytes}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes - measure.VLANTagBytes}
 	mustMake(t, in)
-	in.Run.Spec.Traffic.FrameBytes[0]++
+	in.Run.Spec.Experiment.Traffic.FrameBytes[0]++
 	_, err = plan.Make(in)
 	checkFailure(t, err, v1alpha1.ReasonFrameTooLarge, "to at most 3408")
 
 	// A load at line rate without the tag is above that with it.
 	in = tagged()
-	in.Run.Spec.Traffic.FrameBytes = []int32{64}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
 	lineRate := int64(measure.LineRateFramesPerSecond(1e10, 64+measure.VLANTagBytes))
-	in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(lineRate)
+	in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(lineRate)
 	mustMake(t, in)
-	in.Run.Spec.Measurements.Throughput.MaximumFramesPerSecond = new(lineRate + 1)
+	in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(lineRate + 1)
 	_, err = plan.Make(in)
 	checkFailure(t, err, v1alpha1.ReasonLoadAboveLineRate, "14204545 frames/s of 64 bytes")
 
 	// An ordinary frame has room on ordinary ports: the MTU is without the tag.
 	in = tagged()
-	in.Run.Spec.Traffic.FrameBytes = []int32{1518}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{1518}
 	mustMake(t, in)
 }

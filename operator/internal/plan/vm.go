@@ -162,14 +162,14 @@ func checkKubeVirt(in Input) error {
 			fmt.Sprintf("install KubeVirt on the cluster and apply the run under a new name, or set the %s's runtime to Pod in the run's %s", what, field),
 			"%s %q is a virtual machine, but the cluster does not know the kind VirtualMachineInstance of kubevirt.io/v1", what, name)
 	}
-	for _, function := range in.Run.Spec.Chain {
+	for _, function := range in.Run.Spec.Experiment.Chain {
 		if function.Runtime == v1alpha1.RuntimeVirtualMachine {
-			return lacking("function", function.Name, "spec.chain")
+			return lacking("function", function.Name, "spec.experiment.chain")
 		}
 	}
-	for _, neighbor := range in.Run.Spec.Neighbors {
+	for _, neighbor := range in.Run.Spec.Experiment.NoisyNeighbors {
 		if neighbor.Runtime == v1alpha1.RuntimeVirtualMachine {
-			return lacking("neighbour", neighbor.Name, "spec.neighbors")
+			return lacking("neighbour", neighbor.Name, "spec.experiment.noisyNeighbors")
 		}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (c candidates) forMachines(machines []*Machine) (candidates, error) {
 		c = c.keepDevices(func(n *corev1.Node) bool { return wanted.matches(n) })
 		if len(c.devices) == 0 {
 			return c, fail(v1alpha1.ReasonNoMatchingNode, wanted.remedy,
-				"the run has a virtual machine, but no node that spec.deviceUnderTest.nodeSelector of the testbed matches has the label %s", wanted)
+				"the run has a virtual machine, but no node that spec.systemUnderTest.nodeSelector of the testbed matches has the label %s", wanted)
 		}
 	}
 	pages := map[corev1.ResourceName]int64{}
@@ -224,7 +224,7 @@ func (c candidates) forMachines(machines []*Machine) (candidates, error) {
 		})
 		if len(c.devices) == 0 {
 			return c, fail(v1alpha1.ReasonInsufficientHugepages,
-				"set aside more pages of this size on a node and restart its kubelet, or lower platform.memory or leave out platform.hugepages in the run's spec.chain",
+				"set aside more pages of this size on a node and restart its kubelet, or lower platform.memory or leave out platform.hugepages in the run's spec.experiment.chain",
 				"the chain's virtual machines ask for %s of %s, but no node that matches has that much allocatable",
 				resource.NewQuantity(wanted, resource.BinarySI), name)
 		}
@@ -272,10 +272,10 @@ func machineLabels(machines []*Machine) []nodeLabel {
 	}
 	labels := []nodeLabel{{[]string{kubevirtv1.NodeSchedulable}, "true", "KubeVirt's virt-handler sets it where it runs: look at its pods, and at the placement in the KubeVirt resource"}}
 	if dedicated {
-		labels = append(labels, nodeLabel{[]string{kubevirtv1.DeprecatedCPUManager, kubevirtv1.CPUManager}, "true", "dedicated CPUs need the kubelet's static CPU manager and KubeVirt's feature gate CPUManager; or set platform.cpuPlacement Shared in the run's spec.chain"})
+		labels = append(labels, nodeLabel{[]string{kubevirtv1.DeprecatedCPUManager, kubevirtv1.CPUManager}, "true", "dedicated CPUs need the kubelet's static CPU manager and KubeVirt's feature gate CPUManager; or set platform.cpuPlacement Shared in the run's spec.experiment.chain"})
 	}
 	if realtime {
-		labels = append(labels, nodeLabel{[]string{kubevirtv1.RealtimeLabel}, "", "KubeVirt sets it where kernel.sched_rt_runtime_us is -1; or set platform.realtime Disabled in the run's spec.chain"})
+		labels = append(labels, nodeLabel{[]string{kubevirtv1.RealtimeLabel}, "", "KubeVirt sets it where kernel.sched_rt_runtime_us is -1; or set platform.realtime Disabled in the run's spec.experiment.chain"})
 	}
 	return labels
 }

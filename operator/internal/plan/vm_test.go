@@ -74,7 +74,7 @@ func TestMachineRequests(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := tuned(plantest.MachineInput(1))
-			in.Run.Spec.Chain[0].Platform = test.platform
+			in.Run.Spec.Experiment.Chain[0].Platform = test.platform
 			if diff := cmp.Diff(test.want, mustMake(t, in).Functions[0].Resources); diff != "" {
 				t.Error(diff)
 			}
@@ -94,11 +94,11 @@ func tuned(in plan.Input) plan.Input {
 
 func TestMachineQueues(t *testing.T) {
 	in := plantest.MachineInput(3)
-	for i := range in.Run.Spec.Chain {
-		in.Run.Spec.Chain[i].Platform = &v1alpha1.Platform{VCPUs: 2}
+	for i := range in.Run.Spec.Experiment.Chain {
+		in.Run.Spec.Experiment.Chain[i].Platform = &v1alpha1.Platform{VCPUs: 2}
 	}
-	in.Run.Spec.Chain[1].West.Queues, in.Run.Spec.Chain[1].East.Queues = new(int32(1)), new(int32(1))
-	in.Run.Spec.Chain[2].West.Attachment, in.Run.Spec.Chain[2].East.Queues = v1alpha1.AttachmentE1000, new(int32(2))
+	in.Run.Spec.Experiment.Chain[1].West.Queues, in.Run.Spec.Experiment.Chain[1].East.Queues = new(int32(1)), new(int32(1))
+	in.Run.Spec.Experiment.Chain[2].West.Attachment, in.Run.Spec.Experiment.Chain[2].East.Queues = v1alpha1.AttachmentE1000, new(int32(2))
 	var got []int32
 	for _, f := range mustMake(t, in).Functions {
 		got = append(got, f.Machine.Queues)
@@ -111,7 +111,7 @@ func TestMachineQueues(t *testing.T) {
 func TestMachineDigest(t *testing.T) {
 	digest := func(change func(*v1alpha1.NetworkFunction)) string {
 		in := tuned(plantest.MachineInput(1))
-		change(&in.Run.Spec.Chain[0])
+		change(&in.Run.Spec.Experiment.Chain[0])
 		return mustMake(t, in).Digest
 	}
 	plain := digest(func(*v1alpha1.NetworkFunction) {})
@@ -155,7 +155,7 @@ func TestMachineFailures(t *testing.T) {
 		},
 		"not offered": {
 			change: func(in *plan.Input) {
-				in.Testbed.Spec.DeviceUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentVeth}
+				in.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentVeth}
 			},
 			reason: v1alpha1.ReasonAttachmentNotOffered, message: []string{"attachment Virtio"}, remedy: "add Virtio to the testbed's",
 		},
@@ -165,28 +165,28 @@ func TestMachineFailures(t *testing.T) {
 		},
 		"no CPU manager": {
 			change: func(in *plan.Input) {
-				in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{CPUPlacement: v1alpha1.CPUPlacementDedicated}
+				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{CPUPlacement: v1alpha1.CPUPlacementDedicated}
 			},
 			reason: v1alpha1.ReasonNoMatchingNode, message: []string{"cpumanager=true"}, remedy: "cpuPlacement Shared",
 		},
 		"no real time": {
 			change: func(in *plan.Input) {
-				in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{Realtime: v1alpha1.RealtimeEnabled}
+				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Realtime: v1alpha1.RealtimeEnabled}
 			},
 			reason: v1alpha1.ReasonNoMatchingNode, message: []string{"label kubevirt.io/realtime"}, remedy: "sched_rt_runtime_us",
 		},
 		"too few hugepages": {
 			change: func(in *plan.Input) {
 				in.Nodes[0].Status.Allocatable["hugepages-2Mi"] = resource.MustParse("512Mi")
-				for i := range in.Run.Spec.Chain {
-					in.Run.Spec.Chain[i].Platform = &v1alpha1.Platform{Hugepages: "2Mi"}
+				for i := range in.Run.Spec.Experiment.Chain {
+					in.Run.Spec.Experiment.Chain[i].Platform = &v1alpha1.Platform{Hugepages: "2Mi"}
 				}
 			},
 			reason: v1alpha1.ReasonInsufficientHugepages, message: []string{"ask for 1Gi of hugepages-2Mi"}, remedy: "set aside more pages",
 		},
 		"too little memory": {
 			change: func(in *plan.Input) {
-				in.Run.Spec.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("8Gi"))}
+				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("8Gi"))}
 			},
 			reason: v1alpha1.ReasonInsufficientMemory, message: []string{"the largest node"}, remedy: "platform.memory",
 		},
@@ -206,7 +206,7 @@ func TestMachinesNode(t *testing.T) {
 	for name, want := range map[string]string{"pods": "node-a", "machines": "node-b"} {
 		in := plantest.MachineInput(1)
 		if name == "pods" {
-			in.Run.Spec.Chain[0] = plantest.Router("router-1")
+			in.Run.Spec.Experiment.Chain[0] = plantest.Router("router-1")
 		}
 		delete(in.Nodes[0].Labels, "kubevirt.io/schedulable")
 		other := plantest.Node("node-b")
@@ -254,8 +254,8 @@ func TestMachineMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := plantest.MachineInput(2)
 			in.Nodes[0].Status.Allocatable["hugepages-2Mi"] = resource.MustParse("4Gi")
-			for i := range in.Run.Spec.Chain {
-				tc.change(&in.Run.Spec.Chain[i])
+			for i := range in.Run.Spec.Experiment.Chain {
+				tc.change(&in.Run.Spec.Experiment.Chain[i])
 			}
 			f := mustMake(t, in).Functions[0]
 			if f.Machine.MemoryBytes != tc.bytes {

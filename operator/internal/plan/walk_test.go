@@ -103,8 +103,8 @@ func TestPacketsArrive(t *testing.T) {
 		for _, family := range []v1alpha1.IPFamily{v1alpha1.FamilyIPv4, v1alpha1.FamilyIPv6} {
 			t.Run(fmt.Sprintf("%d functions, %s", functions, family), func(t *testing.T) {
 				in := plantest.Input(functions)
-				in.Run.Spec.Traffic.IPFamily = family
-				in.Run.Spec.Traffic.FrameBytes = []int32{128}
+				in.Run.Spec.Experiment.Traffic.IPFamily = family
+				in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128}
 				p := mustMake(t, in)
 				for _, stream := range p.Instructions.Chain.Streams {
 					checkStream(t, p, stream, family)

@@ -87,12 +87,12 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	}
 	if !instr.Compares() {
 		out := results(instr, records)
-		out.Neighbors = &v1alpha1.NeighborsReport{Loads: loads(instr, records)}
+		out.Neighbors = &v1alpha1.NoisyNeighborsReport{Loads: loads(instr, records)}
 		out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
 		return out
 	}
 	without, out := results(instr, of(sideWithout, records)), results(instr, of(sideWith, records))
-	out.Neighbors = &v1alpha1.NeighborsReport{
+	out.Neighbors = &v1alpha1.NoisyNeighborsReport{
 		Loads: loads(instr, records),
 		Comparison: comparison.Of(
 			comparison.Side{Frames: without.Frames, TCP: without.TCP, Connections: without.Connections},
@@ -149,10 +149,10 @@ func accompanied(instr measure.Instructions, records []measure.Record) []company
 // each is a sum in each second, of so many milliseconds.
 func (c company) each(sum int64) int64 { return sum * 1000 / c.milliseconds }
 
-func loads(instr measure.Instructions, records []measure.Record) []v1alpha1.NeighborReport {
-	var out []v1alpha1.NeighborReport
+func loads(instr measure.Instructions, records []measure.Record) []v1alpha1.NoisyNeighborReport {
+	var out []v1alpha1.NoisyNeighborReport
 	for _, c := range accompanied(instr, records) {
-		report := v1alpha1.NeighborReport{Name: c.load.Name, Kind: v1alpha1.NeighborKind(c.load.Kind), Trials: int32(c.known)}
+		report := v1alpha1.NoisyNeighborReport{Name: c.load.Name, Kind: v1alpha1.NoisyNeighborKind(c.load.Kind), Trials: int32(c.known)}
 		if intended := c.load.IntendedMilliCPU(); intended > 0 {
 			report.IntendedMilliCPU = &intended
 		}

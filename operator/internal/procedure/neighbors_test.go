@@ -153,7 +153,7 @@ func TestWhatNeighborsDid(t *testing.T) {
 	}
 	got := loads(instr, []measure.Record{trial(nil, 1900, 2000), trial(nil, 1700, 1000)})
 	n := func(v int64) *int64 { return &v }
-	want := []v1alpha1.NeighborReport{
+	want := []v1alpha1.NoisyNeighborReport{
 		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Trials: 2, IntendedMilliCPU: n(2000), MilliCPU: n(1800)},
 		{Name: "frames", Kind: v1alpha1.NeighborNetwork, Trials: 2, MilliCPU: n(0), IntendedFramesPerSecond: n(2000), SentFramesPerSecond: n(2000), ReceivedFramesPerSecond: n(1500)},
 	}

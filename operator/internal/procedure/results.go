@@ -1,8 +1,10 @@
 package procedure
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -25,7 +27,7 @@ type Figures struct {
 	// Warnings stand in the order of the instructions, those of the whole run first.
 	Warnings []v1alpha1.Warning
 	// Neighbors is nil without neighbours, and before something is known of them.
-	Neighbors *v1alpha1.NeighborsReport `json:",omitempty"`
+	Neighbors *v1alpha1.NoisyNeighborsReport `json:",omitempty"`
 }
 
 // results is Results of one side.
@@ -34,6 +36,7 @@ func results(instr measure.Instructions, records []measure.Record) Figures {
 	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult(), Connections: w.connectionsResult()}
 	for _, frameBytes := range instr.FrameBytes {
 		frame := v1alpha1.FrameResult{
+			Size:       sizeName(instr, frameBytes),
 			FrameBytes: int32(frameBytes),
 			Mix:        mixName(instr, frameBytes),
 			Packet:     packetResult(instr, frameBytes),
@@ -48,6 +51,17 @@ func results(instr measure.Instructions, records []measure.Record) Figures {
 	w.addCPU(out.Frames)
 	out.Summary = summary(instr, out.Frames)
 	return out
+}
+
+// sizeName names a measured size as the API does.
+func sizeName(instr measure.Instructions, frameBytes int) string {
+	if packet := instr.PacketOf(frameBytes); packet != nil {
+		return fmt.Sprintf("udp-%d", packet.PayloadBytes)
+	}
+	if mix := instr.MixOf(frameBytes); mix != nil {
+		return mix.Name
+	}
+	return strconv.Itoa(frameBytes)
 }
 
 func mixName(instr measure.Instructions, frameBytes int) string {

@@ -22,33 +22,33 @@ import (
 // Trouble says, for people, why a run cannot be compared with the earlier one,
 // with the remedy; "" where it can. The earlier one is nil where there is none.
 func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
-	name := run.Spec.Baseline.Run
+	name := run.Spec.Experiment.Baseline.Run
 	switch {
 	case earlier == nil:
-		return fmt.Sprintf("spec.baseline.run %q: this namespace has no such BenchmarkRun: name one that was measured, or leave the baseline out", name)
+		return fmt.Sprintf("spec.experiment.baseline.run %q: this namespace has no such BenchmarkRun: name one that was measured, or leave the baseline out", name)
 	case !meta.IsStatusConditionTrue(earlier.Status.Conditions, v1alpha1.ConditionMeasured):
-		return fmt.Sprintf("spec.baseline.run %q was not measured to its end: name a run whose condition Measured is True, or apply this one again when it is", name)
+		return fmt.Sprintf("spec.experiment.baseline.run %q was not measured to its end: name a run whose condition Measured is True, or apply this one again when it is", name)
 	}
 	var differ []string
 	for _, part := range []struct {
 		field string
 		same  bool
 	}{
-		{"testbedRef", run.Spec.TestbedRef == earlier.Spec.TestbedRef},
-		{"traffic", equality.Semantic.DeepEqual(run.Spec.Traffic, earlier.Spec.Traffic)},
-		{"measurements", equality.Semantic.DeepEqual(run.Spec.Measurements, earlier.Spec.Measurements)},
+		{"testbedRef", run.Spec.Experiment.TestbedRef == earlier.Spec.Experiment.TestbedRef},
+		{"traffic", equality.Semantic.DeepEqual(run.Spec.Experiment.Traffic, earlier.Spec.Experiment.Traffic)},
+		{"measurements", equality.Semantic.DeepEqual(run.Spec.Experiment.Measurements, earlier.Spec.Experiment.Measurements)},
 	} {
 		if !part.same {
-			differ = append(differ, "spec."+part.field)
+			differ = append(differ, "spec.experiment."+part.field)
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Sprintf("spec.baseline.run %q measured something else, %s: name a run that is the same there, or make it the same here",
+		return fmt.Sprintf("spec.experiment.baseline.run %q measured something else, %s: name a run that is the same there, or make it the same here",
 			name, strings.Join(differ, " and ")+map[bool]string{true: " differs", false: " differ"}[len(differ) == 1])
 	}
-	if len(Criteria(run.Spec.Baseline, Figures(earlier))) == 0 {
-		return fmt.Sprintf("spec.baseline.run %q has no figure of spec.baseline.metrics (%s): name metrics that both measure",
-			name, strings.Join(names(run.Spec.Baseline.Metrics), ", "))
+	if len(Criteria(run.Spec.Experiment.Baseline, Figures(earlier))) == 0 {
+		return fmt.Sprintf("spec.experiment.baseline.run %q has no figure of spec.experiment.baseline.metrics (%s): name metrics that both measure",
+			name, strings.Join(names(run.Spec.Experiment.Baseline.Metrics), ", "))
 	}
 	return ""
 }
@@ -81,7 +81,7 @@ func Measured(figures []v1alpha1.BaselineFigure, measured comparison.Side) []v1a
 	out := slices.Clone(figures)
 	for i := range out {
 		f := &out[i]
-		f.Measured = measured.Figure(v1alpha1.NeighborDifference{
+		f.Measured = measured.Figure(v1alpha1.NoisyNeighborDifference{
 			FrameBytes: f.FrameBytes, Streams: f.Streams, Metric: f.Metric, Goal: f.Goal, Load: f.Load,
 		})
 		f.DifferencePartsPerMillion = nil

@@ -21,9 +21,9 @@ var rates = []v1alpha1.Metric{
 // runOf was measured: NDR at a rate, and at load idle a p99 and a loss.
 func runOf(framesPerSecond, p99, loss int64) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "then"}}
-	run.Spec.TestbedRef.Name = "lab"
-	run.Spec.Traffic.FrameBytes = []int32{64}
-	run.Spec.Measurements.SettleMilliseconds = 100
+	run.Spec.Experiment.TestbedRef.Name = "lab"
+	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
+	run.Spec.Experiment.Measurements.SettleMilliseconds = 100
 	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionMeasured, Status: metav1.ConditionTrue}}
 	run.Status.Results = framesOf(framesPerSecond, p99, loss)
 	return run
@@ -45,7 +45,7 @@ func framesOf(framesPerSecond, p99, loss int64) []v1alpha1.FrameResult {
 func nowOf(percent int32, metrics ...v1alpha1.Metric) *v1alpha1.BenchmarkRun {
 	run := runOf(0, 0, 0)
 	run.Name, run.Status = "now", v1alpha1.BenchmarkRunStatus{}
-	run.Spec.Baseline = &v1alpha1.Baseline{Run: "then", MaximumRegressionPercent: &percent, Metrics: metrics}
+	run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "then", MaximumRegressionPercent: &percent, Metrics: metrics}
 	return run
 }
 
@@ -71,8 +71,8 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := nowOf(test.percent, test.metrics...)
-			verdicts := Verdicts(run.Spec.Baseline, Figures(test.then), comparison.Side{Frames: framesOf(test.rate, test.p99, test.loss)})
-			if len(verdicts) != len(Criteria(run.Spec.Baseline, Figures(test.then))) || len(verdicts) == 0 {
+			verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(test.then), comparison.Side{Frames: framesOf(test.rate, test.p99, test.loss)})
+			if len(verdicts) != len(Criteria(run.Spec.Experiment.Baseline, Figures(test.then))) || len(verdicts) == 0 {
 				t.Fatalf("verdicts %+v", verdicts)
 			}
 			var failed []string
@@ -99,7 +99,7 @@ func TestVerdicts(t *testing.T) {
 // What the baseline has and this run has not is a failure, and no pass.
 func TestAFigureThatIsMissingFails(t *testing.T) {
 	run := nowOf(5, rates...)
-	verdicts := Verdicts(run.Spec.Baseline, Figures(runOf(1000, 0, 0)), comparison.Side{})
+	verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(runOf(1000, 0, 0)), comparison.Side{})
 	if len(verdicts) != 1 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("verdicts %+v", verdicts)
 	}
@@ -113,7 +113,7 @@ func TestTCP(t *testing.T) {
 	then.Status.Results, then.Status.TCP = nil, tcp(1e9)
 	run := nowOf(5, rates...)
 	for bitsPerSecond, want := range map[int64]v1alpha1.VerdictResult{951e6: v1alpha1.VerdictPassed, 949e6: v1alpha1.VerdictFailed} {
-		verdicts := Verdicts(run.Spec.Baseline, Figures(then), comparison.Side{TCP: tcp(bitsPerSecond)})
+		verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(then), comparison.Side{TCP: tcp(bitsPerSecond)})
 		if len(verdicts) != 1 || verdicts[0].Result != want || verdicts[0].Streams != 4 {
 			t.Errorf("%d: %+v, want %s", bitsPerSecond, verdicts, want)
 		}
@@ -140,7 +140,7 @@ func TestConnections(t *testing.T) {
 		{949, 1, []v1alpha1.VerdictResult{v1alpha1.VerdictFailed, v1alpha1.VerdictFailed}},
 	} {
 		var got []v1alpha1.VerdictResult
-		for _, v := range Verdicts(run.Spec.Baseline, Figures(then), comparison.Side{Connections: of(test.perSecond, test.failed)}) {
+		for _, v := range Verdicts(run.Spec.Experiment.Baseline, Figures(then), comparison.Side{Connections: of(test.perSecond, test.failed)}) {
 			if v.Load != "rate" || v.FrameBytes != 0 {
 				t.Errorf("verdict %+v", v)
 			}
@@ -180,23 +180,23 @@ func TestTrouble(t *testing.T) {
 	}{
 		"none": {func(*v1alpha1.BenchmarkRun, *v1alpha1.BenchmarkRun) {}, nil},
 		"another chain": {func(run, _ *v1alpha1.BenchmarkRun) {
-			run.Spec.Chain = []v1alpha1.NetworkFunction{{Name: "other"}}
+			run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "other"}}
 		}, nil},
 		"measured and not accepted": {func(_, then *v1alpha1.BenchmarkRun) {
 			then.Status.Conditions = append(then.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse})
 		}, nil},
 		"not measured": {func(_, then *v1alpha1.BenchmarkRun) {
 			then.Status.Conditions[0].Status = metav1.ConditionUnknown
-		}, []string{`spec.baseline.run "then"`, "condition Measured is True"}},
+		}, []string{`spec.experiment.baseline.run "then"`, "condition Measured is True"}},
 		"other traffic": {func(run, _ *v1alpha1.BenchmarkRun) {
-			run.Spec.Traffic.FrameBytes = []int32{128}
-		}, []string{"spec.traffic differs", "make it the same here"}},
+			run.Spec.Experiment.Traffic.FrameBytes = []int32{128}
+		}, []string{"spec.experiment.traffic differs", "make it the same here"}},
 		"another testbed, other measurements": {func(run, _ *v1alpha1.BenchmarkRun) {
-			run.Spec.TestbedRef.Name, run.Spec.Measurements.Repeats = "other", 3
-		}, []string{"spec.testbedRef and spec.measurements differ"}},
+			run.Spec.Experiment.TestbedRef.Name, run.Spec.Experiment.Measurements.Repeats = "other", 3
+		}, []string{"spec.experiment.testbedRef and spec.experiment.measurements differ"}},
 		"no such figure": {func(run, _ *v1alpha1.BenchmarkRun) {
-			run.Spec.Baseline.Metrics = []v1alpha1.Metric{v1alpha1.MetricTCPGoodput}
-		}, []string{"spec.baseline.metrics (TCPGoodputBitsPerSecond)", "name metrics that both measure"}},
+			run.Spec.Experiment.Baseline.Metrics = []v1alpha1.Metric{v1alpha1.MetricTCPGoodput}
+		}, []string{"spec.experiment.baseline.metrics (TCPGoodputBitsPerSecond)", "name metrics that both measure"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, then := nowOf(5, rates...), runOf(1000, 0, 0)

@@ -68,7 +68,7 @@ func baselineRow(doc Document, f v1alpha1.BaselineFigure) row {
 // in all while they are not known.
 func baselineCases(doc Document) []junitCase {
 	const notYet = "there is no verdict yet, because the run was not measured"
-	if doc.Spec.Baseline == nil {
+	if doc.Experiment.Baseline == nil {
 		return nil
 	}
 	if doc.Baseline == nil {
@@ -84,7 +84,7 @@ func baselineCases(doc Document) []junitCase {
 	}
 	// Verdicts stand in the order of the criteria that they are on.
 	var cases []junitCase
-	for i, criterion := range regression.Criteria(doc.Spec.Baseline, doc.Baseline.Figures) {
+	for i, criterion := range regression.Criteria(doc.Experiment.Baseline, doc.Baseline.Figures) {
 		about := v1alpha1.Verdict{FrameBytes: ptr.Deref(criterion.FrameBytes, 0), Streams: ptr.Deref(criterion.Streams, 0)}
 		if acceptance.AboutConnections(criterion) {
 			about.Load = criterion.Load

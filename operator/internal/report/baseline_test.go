@@ -57,7 +57,7 @@ func TestBaselineInJUnit(t *testing.T) {
 	} {
 		t.Run(state, func(t *testing.T) {
 			run, records := fixture(t)
-			run.Spec.Baseline = &v1alpha1.Baseline{Run: "router-last-week", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
+			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "router-last-week", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
 			run.Status.Baseline = baselineReport()
 			test.change(run)
 			doc, err := Build(run, records, now)

@@ -170,7 +170,7 @@ func (c *Comparison) group() {
 func comparedRun(doc Document) ComparedRun {
 	r := ComparedRun{
 		Namespace: doc.Run.Namespace, Name: doc.Run.Name, Testbed: doc.Run.Testbed, Completeness: doc.Completeness,
-		Succeeded: doc.Succeeded, Chain: doc.Spec.Chain, Functions: orEmpty(doc.Chain), Plan: doc.Plan, Device: doc.Device, Warnings: []string{},
+		Succeeded: doc.Succeeded, Chain: doc.Experiment.Chain, Functions: orEmpty(doc.Chain), Plan: doc.Plan, Device: doc.Device, Warnings: []string{},
 	}
 	for _, w := range doc.Warnings {
 		if !slices.Contains(r.Warnings, w.Code) {
@@ -223,9 +223,11 @@ func comparisonNotes(docs []Document) []string {
 	differs("platform of the chain", func(a, b Document) bool {
 		return fingerprintDigest(a) == "" || fingerprintDigest(b) == "" || fingerprintDigest(a) == fingerprintDigest(b)
 	})
-	differs("traffic", func(a, b Document) bool { return equality.Semantic.DeepEqual(a.Spec.Traffic, b.Spec.Traffic) })
+	differs("traffic", func(a, b Document) bool {
+		return equality.Semantic.DeepEqual(a.Experiment.Traffic, b.Experiment.Traffic)
+	})
 	differs("measurements", func(a, b Document) bool {
-		return equality.Semantic.DeepEqual(a.Spec.Measurements, b.Spec.Measurements)
+		return equality.Semantic.DeepEqual(a.Experiment.Measurements, b.Experiment.Measurements)
 	})
 	return notes
 }

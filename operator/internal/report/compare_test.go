@@ -37,7 +37,7 @@ func asPod(t *testing.T) Document {
 func asMachine(t *testing.T) Document {
 	run, records := fixture(t)
 	run.Name = "as-e1000"
-	function := &run.Spec.Chain[0]
+	function := &run.Spec.Experiment.Chain[0]
 	function.Runtime = v1alpha1.RuntimeVirtualMachine
 	function.West.Attachment, function.East.Attachment = v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000
 	run.Status.Chain = []v1alpha1.FunctionReport{{
@@ -192,8 +192,8 @@ func TestComparisonNotes(t *testing.T) {
 		"testbed":      {pod(func(d *Document) { d.Run.Testbed = "other" }), "Not the same testbed as as-pod: as-pod."},
 		"nodes":        {pod(func(d *Document) { d.Plan.DeviceNode = "other" }), "Not the same nodes"},
 		"platform":     {pod(func(d *Document) { d.Device.Fingerprint.Digest = "sha256:other" }), "Not the same platform"},
-		"traffic":      {pod(func(d *Document) { d.Spec.Traffic.Flows = 7 }), "Not the same traffic"},
-		"measurements": {pod(func(d *Document) { d.Spec.Measurements.Repeats = 7 }), "Not the same measurements"},
+		"traffic":      {pod(func(d *Document) { d.Experiment.Traffic.Flows = 7 }), "Not the same traffic"},
+		"measurements": {pod(func(d *Document) { d.Experiment.Measurements.Repeats = 7 }), "Not the same measurements"},
 	} {
 		c := mustCompare(t, known(asPod(t)), tc.other)
 		if got := strings.Join(c.Notes, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) || len(c.Notes) > 1 {
@@ -232,13 +232,13 @@ func TestComparisonOfDifferences(t *testing.T) {
 	of := func(run string, metrics []v1alpha1.Metric, neighbors ...string) Document {
 		doc := asPod(t)
 		doc.Run.Name, doc.Baseline = run, &v1alpha1.BaselineReport{Run: "before"}
-		doc.Neighbors = &v1alpha1.NeighborsReport{}
+		doc.NoisyNeighbors = &v1alpha1.NoisyNeighborsReport{}
 		for i, metric := range metrics {
 			doc.Baseline.Figures = append(doc.Baseline.Figures, v1alpha1.BaselineFigure{Metric: metric, FrameBytes: 64, Load: "idle", Baseline: int64(i + 1)})
-			doc.Neighbors.Comparison = append(doc.Neighbors.Comparison, v1alpha1.NeighborDifference{Metric: metric, FrameBytes: 64, Load: "idle", Without: new(int64(i + 1))})
+			doc.NoisyNeighbors.Comparison = append(doc.NoisyNeighbors.Comparison, v1alpha1.NoisyNeighborDifference{Metric: metric, FrameBytes: 64, Load: "idle", Without: new(int64(i + 1))})
 		}
 		for i, name := range neighbors {
-			doc.Neighbors.Loads = append(doc.Neighbors.Loads, v1alpha1.NeighborReport{Name: name, MilliCPU: new(int64(1000 * (i + 1)))})
+			doc.NoisyNeighbors.Loads = append(doc.NoisyNeighbors.Loads, v1alpha1.NoisyNeighborReport{Name: name, MilliCPU: new(int64(1000 * (i + 1)))})
 		}
 		return doc
 	}

@@ -14,21 +14,21 @@ import (
 // connections is a run of connections alone, in two repeats.
 func connections(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, _ := fixture(t)
-	run.Spec.Measurements = v1alpha1.Measurements{
+	run.Spec.Experiment.Measurements = v1alpha1.Measurements{
 		SettleMilliseconds: 100, Repeats: 2,
 		Connections: &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{
 			{Name: "web", ConnectionsPerSecond: 5000, RequestBytes: 128, ResponseBytes: 1024, DurationSeconds: 10},
 			{Name: "table", ConnectionsPerSecond: 2000, ConcurrentConnections: new(int64(100_000)), RequestBytes: 64, ResponseBytes: 64, DurationSeconds: 30},
 		}},
 	}
-	run.Spec.Acceptance = []v1alpha1.Criterion{
+	run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
 		{Name: "rate", Metric: v1alpha1.MetricConnectionsEstablished, Load: "web", AtLeast: new(int64(4900))},
 		{Name: "table", Metric: v1alpha1.MetricConnectionsHeld, Load: "table", AtLeast: new(int64(100_000))},
 		{Name: "whole", Metric: v1alpha1.MetricConnectionsFailed, Load: "web", AtMost: new(int64(10))},
 	}
 	run.Status.Results, run.Status.Summary, run.Status.Generator = nil, nil, nil
 	run.Status.Connections = connectionsResults()
-	run.Status.Acceptance = acceptance.EvaluateConnections(run.Spec.Acceptance, run.Status.Connections)
+	run.Status.Acceptance = acceptance.EvaluateConnections(run.Spec.Experiment.Acceptance, run.Status.Connections)
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
 	run.Status.Warnings = []v1alpha1.Warning{{Code: v1alpha1.WarningLoadNotReached, Message: "The generator began less."}}
 	return run, connectionsRecords()

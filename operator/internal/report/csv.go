@@ -215,7 +215,7 @@ func trialRows(doc Document) []row {
 		r["valid"], r["doubts"] = strconv.FormatBool(record.Outcome.Valid()), doubtCodes(record.Outcome)
 		r.set("trial", int64(record.Index))
 		r.set("repeat", int64(record.Repeat))
-		if doc.Neighbors != nil {
+		if doc.NoisyNeighbors != nil {
 			r["neighbors"] = strconv.FormatBool(record.Neighbors)
 		}
 		r.set("frameBytes", int64(record.Trial.FrameBytes))

@@ -18,7 +18,7 @@ const (
 
 // deviations says where the run's trials are not those of RFC 2544. A field
 // that is 0 was not defaulted by the API server and says nothing.
-func deviations(spec v1alpha1.BenchmarkRunSpec, results []v1alpha1.FrameResult) []string {
+func deviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []string {
 	var found []string
 	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 

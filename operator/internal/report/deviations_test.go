@@ -11,7 +11,7 @@ import (
 // and a shortened one says each thing.
 func TestDeviationsOfTaggedFrames(t *testing.T) {
 	of := func(tagged v1alpha1.TaggedFrame) []string {
-		var spec v1alpha1.BenchmarkRunSpec
+		var spec v1alpha1.Experiment
 		spec.Measurements.Latency = &v1alpha1.Latency{TrialMilliseconds: 5000, TaggedFrame: &tagged}
 		return deviations(spec, nil)
 	}
@@ -32,7 +32,7 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 		v1alpha1.MethodMLRsearch: "RFC 9971", v1alpha1.MethodRFC2544: "",
 		v1alpha1.MethodTST009: "method is TST009,", v1alpha1.MethodTST009WithLossVerification: "repeats trials with loss",
 	} {
-		var spec v1alpha1.BenchmarkRunSpec
+		var spec v1alpha1.Experiment
 		spec.Measurements.Throughput = &v1alpha1.Throughput{Method: method}
 		got := strings.Join(deviations(spec, nil), "\n")
 		if (got == "") != (want == "") || !strings.Contains(got, want) {

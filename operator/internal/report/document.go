@@ -43,7 +43,7 @@ type RateScope string
 const EachDirection RateScope = "EachDirection"
 
 // ForwardDirection means that every rate is that of the forward direction, and
-// the reverse one carried spec.traffic.reversePercent of it.
+// the reverse one carried spec.experiment.traffic.reversePercent of it.
 const ForwardDirection RateScope = "ForwardDirection"
 
 // Document is everything that is known about a run's result.
@@ -71,9 +71,9 @@ type Document struct {
 	Generator *v1alpha1.GeneratorReport `json:"generator,omitempty"`
 	// Device says what the chain ran on.
 	Device *v1alpha1.DeviceReport `json:"device,omitempty"`
-	// Neighbors says what the neighbours did, and what they changed.
-	Neighbors *v1alpha1.NeighborsReport `json:"neighbors,omitempty"`
-	Results   []v1alpha1.FrameResult    `json:"results"`
+	// NoisyNeighbors says what the neighbours did, and what they changed.
+	NoisyNeighbors *v1alpha1.NoisyNeighborsReport `json:"noisyNeighbors,omitempty"`
+	Results        []v1alpha1.FrameResult         `json:"results"`
 	// Baseline has an earlier run's figures beside this run's.
 	Baseline *v1alpha1.BaselineReport `json:"baseline,omitempty"`
 	// TCP is absent where no TCP connections were measured.
@@ -89,8 +89,8 @@ type Document struct {
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
 	TrialSummary TrialSummary `json:"trialSummary"`
-	// Spec is the whole experiment as it was asked for.
-	Spec v1alpha1.BenchmarkRunSpec `json:"spec"`
+	// Experiment is what was asked for.
+	Experiment v1alpha1.Experiment `json:"experiment"`
 	// Trials are the records themselves; absent unless asked for.
 	Trials []measure.Record `json:"trials,omitempty"`
 }
@@ -138,32 +138,32 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 	}
 	status := run.Status.DeepCopy()
 	doc := Document{
-		APIVersion:    APIVersion,
-		Kind:          Kind,
-		GeneratedAt:   now.UTC(),
-		Completeness:  Partial,
-		Rates:         rateScope(run.Spec.Traffic),
-		Run:           identify(run),
-		Succeeded:     outcome(status.Conditions, v1alpha1.ConditionSucceeded),
-		Measured:      outcome(status.Conditions, v1alpha1.ConditionMeasured),
-		Accepted:      outcome(status.Conditions, v1alpha1.ConditionAccepted),
-		QueuePosition: status.QueuePosition,
-		Plan:          status.Plan,
-		Chain:         status.Chain,
-		Generator:     status.Generator,
-		Device:        status.Device,
-		Neighbors:     status.Neighbors,
-		Baseline:      status.Baseline,
-		Results:       orEmpty(status.Results),
-		TCP:           status.TCP,
-		Scaling:       tcpScaling(status.TCP),
-		Connections:   status.Connections,
-		Acceptance:    orEmpty(status.Acceptance),
-		Warnings:      orEmpty(status.Warnings),
-		Deviations:    orEmpty(deviations(run.Spec, status.Results)),
-		TrialSummary:  sum(trials),
-		Spec:          *run.Spec.DeepCopy(),
-		Trials:        trials,
+		APIVersion:     APIVersion,
+		Kind:           Kind,
+		GeneratedAt:    now.UTC(),
+		Completeness:   Partial,
+		Rates:          rateScope(run.Spec.Experiment.Traffic),
+		Run:            identify(run),
+		Succeeded:      outcome(status.Conditions, v1alpha1.ConditionSucceeded),
+		Measured:       outcome(status.Conditions, v1alpha1.ConditionMeasured),
+		Accepted:       outcome(status.Conditions, v1alpha1.ConditionAccepted),
+		QueuePosition:  status.QueuePosition,
+		Plan:           status.Plan,
+		Chain:          status.Chain,
+		Generator:      status.Generator,
+		Device:         status.Device,
+		NoisyNeighbors: status.NoisyNeighbors,
+		Baseline:       status.Baseline,
+		Results:        orEmpty(status.Results),
+		TCP:            status.TCP,
+		Scaling:        tcpScaling(status.TCP),
+		Connections:    status.Connections,
+		Acceptance:     orEmpty(status.Acceptance),
+		Warnings:       orEmpty(status.Warnings),
+		Deviations:     orEmpty(deviations(run.Spec.Experiment, status.Results)),
+		TrialSummary:   sum(trials),
+		Experiment:     *run.Spec.Experiment.DeepCopy(),
+		Trials:         trials,
 	}
 	if doc.Measured.Status == metav1.ConditionTrue {
 		doc.Completeness = Complete
@@ -182,7 +182,7 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 		Namespace:      run.Namespace,
 		Name:           run.Name,
 		UID:            string(run.UID),
-		Testbed:        run.Spec.TestbedRef.Name,
+		Testbed:        run.Spec.Experiment.TestbedRef.Name,
 		CreationTime:   run.CreationTimestamp,
 		StartTime:      run.Status.StartTime.DeepCopy(),
 		CompletionTime: run.Status.CompletionTime.DeepCopy(),

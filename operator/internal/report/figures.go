@@ -13,7 +13,7 @@ func throughputSection(doc Document, l letters) section {
 		number("Lower kfps"), number("Upper kfps"), number("Loss ppm"), number("Trials"), left("Search"), left("Why not higher"),
 	}}
 	allowed := map[string]int32{}
-	if t := doc.Spec.Measurements.Throughput; t != nil {
+	if t := doc.Experiment.Measurements.Throughput; t != nil {
 		for _, goal := range t.Goals {
 			allowed[goal.Name] = goal.LossPartsPerMillion
 		}

@@ -10,8 +10,8 @@ import (
 // further is a run of every measurement beside throughput and latency.
 func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
-	run.Spec.Measurements = furtherMeasurements()
-	run.Spec.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
+	run.Spec.Experiment.Measurements = furtherMeasurements()
+	run.Spec.Experiment.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
 	run.Status.Results = furtherResults()
 	return run, records
 }

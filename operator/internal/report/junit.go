@@ -150,7 +150,7 @@ func criterionCases(doc Document) []junitCase {
 		verdicts[figure{verdict.Criterion, acceptance.Subject(verdict)}] = verdict
 	}
 	var cases []junitCase
-	for _, criterion := range doc.Spec.Acceptance {
+	for _, criterion := range doc.Experiment.Acceptance {
 		for _, about := range subjects(doc, criterion) {
 			c := newCase(doc, fmt.Sprintf("%s, %s", criterion.Name, about))
 			verdict, judged := verdicts[figure{criterion.Name, about}]
@@ -173,7 +173,7 @@ func criterionCases(doc Document) []junitCase {
 func subjects(doc Document, criterion v1alpha1.Criterion) []string {
 	var out []string
 	if acceptance.AboutTCP(criterion) {
-		for _, streams := range acceptance.Streams(criterion, doc.Spec.Measurements.TCP) {
+		for _, streams := range acceptance.Streams(criterion, doc.Experiment.Measurements.TCP) {
 			out = append(out, acceptance.Subject(v1alpha1.Verdict{Streams: streams}))
 		}
 		return out
@@ -181,7 +181,7 @@ func subjects(doc Document, criterion v1alpha1.Criterion) []string {
 	if acceptance.AboutConnections(criterion) {
 		return []string{acceptance.Subject(v1alpha1.Verdict{Load: criterion.Load})}
 	}
-	for _, size := range acceptance.FrameSizes(criterion, doc.Spec.Traffic.MeasuredFrameBytes()) {
+	for _, size := range acceptance.FrameSizes(criterion, doc.Experiment.Traffic.MeasuredFrameBytes()) {
 		out = append(out, acceptance.Subject(v1alpha1.Verdict{FrameBytes: size}))
 	}
 	return out

@@ -9,14 +9,14 @@ import (
 
 // neighborSection says what the neighbours did.
 func neighborSection(doc Document) section {
-	if doc.Neighbors == nil {
+	if doc.NoisyNeighbors == nil {
 		return section{}
 	}
 	s := section{title: "Neighbours: what they did beside the trials", columns: []column{
 		left("Neighbour"), left("Kind"), left("Runtime"), number("Trials"), number("CPU asked"), number("CPU taken"),
 		number("kfps asked"), number("kfps sent"), number("kfps received"), left("stress-ng, operations/s"),
 	}}
-	for _, n := range doc.Neighbors.Loads {
+	for _, n := range doc.NoisyNeighbors.Loads {
 		var stressors []string
 		for _, stressor := range n.Stressors {
 			stressors = append(stressors, fmt.Sprintf("%s %d", stressor.Name, stressor.OperationsPerSecond))
@@ -32,13 +32,13 @@ func neighborSection(doc Document) section {
 
 // differenceSection has the figures without and with the neighbours.
 func differenceSection(doc Document) section {
-	if doc.Neighbors == nil {
+	if doc.NoisyNeighbors == nil {
 		return section{}
 	}
 	s := section{title: "Without and with the neighbours", columns: []column{
 		left("Of"), left("Figure"), left("At"), number("Without"), number("With"), number("Difference %"),
 	}}
-	for _, d := range doc.Neighbors.Comparison {
+	for _, d := range doc.NoisyNeighbors.Comparison {
 		of := fmt.Sprintf("%d bytes", d.FrameBytes)
 		if d.Streams > 0 {
 			of = fmt.Sprintf("%d TCP streams", d.Streams)
@@ -80,11 +80,11 @@ var neighborHead = []string{
 // neighborRows are a line for each neighbour, each of its stressors, and each
 // figure that is compared.
 func neighborRows(doc Document) []row {
-	if doc.Neighbors == nil {
+	if doc.NoisyNeighbors == nil {
 		return nil
 	}
 	var rows []row
-	for _, n := range doc.Neighbors.Loads {
+	for _, n := range doc.NoisyNeighbors.Loads {
 		r := neighborRow(doc, "neighbor", n)
 		r.set("trials", int64(n.Trials))
 		r.setKnown("neighborIntendedMilliCPU", n.IntendedMilliCPU)
@@ -101,7 +101,7 @@ func neighborRows(doc Document) []row {
 			rows = append(rows, r)
 		}
 	}
-	for _, d := range doc.Neighbors.Comparison {
+	for _, d := range doc.NoisyNeighbors.Comparison {
 		r := origin(doc)
 		r["figure"], r["metric"], r["goal"], r["load"] = "neighborDifference", string(d.Metric), d.Goal, d.Load
 		if d.FrameBytes > 0 {
@@ -118,7 +118,7 @@ func neighborRows(doc Document) []row {
 	return rows
 }
 
-func neighborRow(doc Document, figure string, n v1alpha1.NeighborReport) row {
+func neighborRow(doc Document, figure string, n v1alpha1.NoisyNeighborReport) row {
 	r := origin(doc)
 	r["figure"], r["neighbor"], r["neighborKind"], r["neighborRuntime"] = figure, n.Name, string(n.Kind), string(n.Runtime)
 	return r

@@ -10,16 +10,16 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-func neighborsReport() *v1alpha1.NeighborsReport {
-	return &v1alpha1.NeighborsReport{
-		Loads: []v1alpha1.NeighborReport{
+func neighborsReport() *v1alpha1.NoisyNeighborsReport {
+	return &v1alpha1.NoisyNeighborsReport{
+		Loads: []v1alpha1.NoisyNeighborReport{
 			{Name: "cpu", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimePod, Trials: 9, IntendedMilliCPU: new(int64(2000)), MilliCPU: new(int64(1987)),
 				Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 123456, OperationsPerSecond: 4321}}},
 			{Name: "frames", Kind: v1alpha1.NeighborNetwork, Runtime: v1alpha1.RuntimeVirtualMachine, Trials: 9, MilliCPU: new(int64(300)), IntendedFramesPerSecond: new(int64(48828)),
 				SentFramesPerSecond: new(int64(48800)), ReceivedFramesPerSecond: new(int64(48799))},
 			{Name: "unknown", Kind: v1alpha1.NeighborDisk},
 		},
-		Comparison: []v1alpha1.NeighborDifference{
+		Comparison: []v1alpha1.NoisyNeighborDifference{
 			{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Without: new(int64(400000)), With: new(int64(300000)), DifferencePartsPerMillion: new(int64(-250000))},
 			{FrameBytes: 64, Metric: v1alpha1.MetricLatencyP99, Load: "idle", Without: new(int64(10000)), With: new(int64(14500)), DifferencePartsPerMillion: new(int64(450000))},
 			{Streams: 4, Metric: v1alpha1.MetricTCPRetransmits, Without: new(int64(0)), With: new(int64(7))},
@@ -33,7 +33,7 @@ func TestNeighbors(t *testing.T) {
 	for i := range records {
 		records[i].Neighbors = i > len(records)/2
 	}
-	run.Status.Neighbors = neighborsReport()
+	run.Status.NoisyNeighbors = neighborsReport()
 	doc, err := Build(run, records, now)
 	if err != nil {
 		t.Fatal(err)

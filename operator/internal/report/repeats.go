@@ -112,7 +112,7 @@ func latencyRepeats(doc Document, l letters) section {
 
 // withRepeats gives the table of trials their repeat, where there is more than one.
 func withRepeats(s section, doc Document) section {
-	if doc.Spec.Measurements.Repeats < 2 {
+	if doc.Experiment.Measurements.Repeats < 2 {
 		return s
 	}
 	const behind = 3 // trial, stage and load

@@ -18,11 +18,11 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	t.Helper()
 	const calibration, repeats = 2, 3
 	run, all := fixture(t)
-	run.Spec.Traffic.FrameBytes, run.Spec.Measurements.Repeats, run.Spec.Acceptance = []int32{64}, repeats, nil
+	run.Spec.Experiment.Traffic.FrameBytes, run.Spec.Experiment.Measurements.Repeats, run.Spec.Experiment.Acceptance = []int32{64}, repeats, nil
 	instr := measure.Instructions{FrameBytes: []int{64}, LinkBitsPerSecond: 10_000_000_000, Repeats: repeats, Calibration: &measure.Path{}}
 	instr.WarmUpNanoseconds = 1
 	instr.Latency = &measure.LatencyInstructions{TrialNanoseconds: 5e9}
-	for _, l := range run.Spec.Measurements.Latency.Loads {
+	for _, l := range run.Spec.Experiment.Measurements.Latency.Loads {
 		load := measure.LoadInstruction{Name: l.Name}
 		for _, r := range all {
 			if r.Load == l.Name && r.Trial.FrameBytes == 64 {

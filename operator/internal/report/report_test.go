@@ -184,7 +184,7 @@ func wellFormed(t *testing.T, format Format, opts Options, data []byte) {
 // The fixture's verdicts are those of the project's own judgement.
 func TestFixtureIsConsistent(t *testing.T) {
 	run, records := fixture(t)
-	verdicts := acceptance.Evaluate(run.Spec.Acceptance, run.Spec.Traffic.FrameBytes, run.Status.Results)
+	verdicts := acceptance.Evaluate(run.Spec.Experiment.Acceptance, run.Spec.Experiment.Traffic.FrameBytes, run.Status.Results)
 	if diff := cmp.Diff(verdicts, run.Status.Acceptance); diff != "" {
 		t.Errorf("verdicts (-judged +fixture):\n%s", diff)
 	}
@@ -217,7 +217,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	doc.Results = append(doc.Results, furtherResults()...)
 	plain, _ := fixture(t)
 	doc.Results = append(doc.Results, plain.Status.Results...)
-	doc.Neighbors, doc.Baseline = neighborsReport(), baselineReport()
+	doc.NoisyNeighbors, doc.Baseline = neighborsReport(), baselineReport()
 	doc.TCP = tcpResults()
 	doc.Scaling, doc.Trials = tcpScaling(doc.TCP), append(doc.Trials, tcpRecords()...)
 	doc.Connections, doc.Trials = connectionsResults(), append(doc.Trials, connectionsRecords()...)

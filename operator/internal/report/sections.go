@@ -73,8 +73,8 @@ func headSection(doc Document) section {
 		add("Nodes", fmt.Sprintf("generator %s, device %s", doc.Plan.GeneratorNode, doc.Plan.DeviceNode))
 		add("Plan", doc.Plan.Digest)
 	}
-	add("Chain", chain(doc.Spec.Chain))
-	s.facts = append(s.facts, trafficFacts(doc.Spec.Traffic)...)
+	add("Chain", chain(doc.Experiment.Chain))
+	s.facts = append(s.facts, trafficFacts(doc.Experiment.Traffic)...)
 	if doc.Run.StartTime != nil {
 		add("Started", doc.Run.StartTime.UTC().Format(time.RFC3339))
 	}
@@ -85,8 +85,8 @@ func headSection(doc Document) section {
 		add("Trials", fmt.Sprintf("%d in %s, %d of them marked invalid by the generator",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
-	add("Rates", ratesInWords(doc.Spec.Traffic))
-	if repeats := doc.Spec.Measurements.Repeats; repeats > 1 {
+	add("Rates", ratesInWords(doc.Experiment.Traffic))
+	if repeats := doc.Experiment.Measurements.Repeats; repeats > 1 {
 		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
 	}
 	return s

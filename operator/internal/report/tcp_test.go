@@ -16,17 +16,17 @@ import (
 // tcp is a run of TCP alone, in two repeats.
 func tcp(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, _ := fixture(t)
-	run.Spec.Measurements = v1alpha1.Measurements{
+	run.Spec.Experiment.Measurements = v1alpha1.Measurements{
 		SettleMilliseconds: 100, Repeats: 2,
 		TCP: &v1alpha1.TCP{Streams: []int32{1, 4}, Directions: v1alpha1.DirectionsBoth, DurationSeconds: 10, OmitSeconds: new(int32(2))},
 	}
-	run.Spec.Acceptance = []v1alpha1.Criterion{
+	run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
 		{Name: "fast", Metric: v1alpha1.MetricTCPGoodput, AtLeast: new(int64(1_000_000_000))},
 		{Name: "clean", Metric: v1alpha1.MetricTCPRetransmits, Streams: new(int32(4)), AtMost: new(int64(10))},
 	}
 	run.Status.Results, run.Status.Summary = nil, nil
 	run.Status.TCP = tcpResults()
-	run.Status.Acceptance = acceptance.EvaluateTCP(run.Spec.Acceptance, run.Spec.Measurements.TCP, run.Status.TCP)
+	run.Status.Acceptance = acceptance.EvaluateTCP(run.Spec.Experiment.Acceptance, run.Spec.Experiment.Measurements.TCP, run.Status.TCP)
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
 	run.Status.Generator, run.Status.Warnings = nil, []v1alpha1.Warning{{Code: v1alpha1.WarningEndpointCeiling, Message: "An end may be the limit."}}
 	return run, tcpRecords()

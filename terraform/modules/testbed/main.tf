@@ -89,7 +89,7 @@ locals {
         { linkBitsPerSecond = var.link_bits_per_second, mtuBytes = var.mtu_bytes },
         { for side, port in local.ports : side => port if length(port) > 0 },
       )
-      deviceUnderTest = local.device
+      systemUnderTest = local.device
     }
   }
 

@@ -106,7 +106,7 @@ func (r *Reconciler) launchChain(ctx context.Context, s *scope) error {
 // withoutIt names the way to do without an object, where there is one.
 func withoutIt(object client.Object) string {
 	if object.GetLabels()[v1alpha1.LabelComponent] == chain.ComponentObserver {
-		return ", which a testbed with spec.deviceUnderTest.observer Disabled does without"
+		return ", which a testbed with spec.systemUnderTest.observer Disabled does without"
 	}
 	return ""
 }

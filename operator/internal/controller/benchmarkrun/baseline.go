@@ -16,17 +16,17 @@ import (
 // wantsBaseline says that the earlier run's figures are to be read: once, when
 // the run has its testbed. A run that waited has the earlier one measured by then.
 func (s *scope) wantsBaseline() bool {
-	return s.run.Spec.Baseline != nil && s.run.Status.Baseline == nil && s.holds() && queue.Wants(s.run)
+	return s.run.Spec.Experiment.Baseline != nil && s.run.Status.Baseline == nil && s.holds() && queue.Wants(s.run)
 }
 
-// readBaseline reads the run that spec.baseline names, past the cache: it may
+// readBaseline reads the run that spec.experiment.baseline names, past the cache: it may
 // have ended a moment ago.
 func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
 	if !s.wantsBaseline() {
 		return nil
 	}
 	earlier := &v1alpha1.BenchmarkRun{}
-	key := client.ObjectKey{Namespace: s.run.Namespace, Name: s.run.Spec.Baseline.Run}
+	key := client.ObjectKey{Namespace: s.run.Namespace, Name: s.run.Spec.Experiment.Baseline.Run}
 	if err := r.Reader.Get(ctx, key, earlier); apierrors.IsNotFound(err) {
 		return nil
 	} else if err != nil {
@@ -69,8 +69,8 @@ func (s *scope) measured() comparison.Side {
 // baselineVerdicts judge the figures by those of the baseline.
 func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	report := s.baselineReport()
-	if s.run.Spec.Baseline == nil || report == nil {
+	if s.run.Spec.Experiment.Baseline == nil || report == nil {
 		return nil
 	}
-	return regression.Verdicts(s.run.Spec.Baseline, report.Figures, s.measured())
+	return regression.Verdicts(s.run.Spec.Experiment.Baseline, report.Figures, s.measured())
 }

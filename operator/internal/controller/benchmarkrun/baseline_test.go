@@ -13,9 +13,9 @@ import (
 // withBaseline names an earlier run, of which NDR was a rate; 0: it was not measured.
 func withBaseline(framesPerSecond int64) with {
 	return func(s *scope) {
-		s.run.Spec.Baseline = &v1alpha1.Baseline{Run: "then", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
+		s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "then", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
 		s.baseline = s.run.DeepCopy()
-		s.baseline.Name, s.baseline.UID, s.baseline.Spec.Baseline = "then", "then-uid", nil
+		s.baseline.Name, s.baseline.UID, s.baseline.Spec.Experiment.Baseline = "then", "then-uid", nil
 		s.baseline.Status = v1alpha1.BenchmarkRunStatus{Plan: &v1alpha1.PlanSummary{Digest: "sha256:then"}}
 		if framesPerSecond > 0 {
 			s.baseline.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionMeasured, Status: metav1.ConditionTrue}}
@@ -37,7 +37,7 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 		"usable":         {newScope(admitted, withBaseline(1000)), actPlan, ""},
 		"no such run":    {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline = nil }), actFinish, "no such BenchmarkRun"},
 		"not measured":   {newScope(admitted, withBaseline(0)), actFinish, "was not measured to its end"},
-		"something else": {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline.Spec.Traffic.FrameBytes = []int32{128} }), actFinish, "spec.traffic differs"},
+		"something else": {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline.Spec.Experiment.Traffic.FrameBytes = []int32{128} }), actFinish, "spec.experiment.traffic differs"},
 		"not yet held":   {newScope(withBaseline(0)), actWait, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

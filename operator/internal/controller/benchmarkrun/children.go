@@ -37,7 +37,7 @@ func measurerObjects(p *plan.Plan) []client.Object {
 func functionObjects(s *scope) ([]client.Object, error) {
 	var objects []client.Object
 	for i, function := range chain.Functions(s.plan) {
-		spec := &s.run.Spec.Chain[i]
+		spec := &s.run.Spec.Experiment.Chain[i]
 		if s.exists(spec) {
 			continue
 		}
@@ -123,7 +123,7 @@ func leftovers(s *scope) []client.Object {
 	for _, function := range gateways(s) {
 		objects = append(objects, &corev1.Secret{ObjectMeta: named(s.names.Keys(function.Name))})
 	}
-	for _, function := range s.run.Spec.Chain {
+	for _, function := range s.run.Spec.Experiment.Chain {
 		if function.Runtime == v1alpha1.RuntimeVirtualMachine {
 			objects = append(objects, &corev1.Secret{ObjectMeta: named(s.names.Function(function.Name))})
 			continue

@@ -213,6 +213,6 @@ func logDecision(ctx context.Context, s *scope, d decision) {
 	case d.action == actWait:
 		log.V(1).Info("Waiting", "after", d.after.Round(time.Second))
 	default:
-		log.Info("Acting", "action", d.action, "Testbed", klog.KRef(s.run.Namespace, s.run.Spec.TestbedRef.Name))
+		log.Info("Acting", "action", d.action, "Testbed", klog.KRef(s.run.Namespace, s.run.Spec.Experiment.TestbedRef.Name))
 	}
 }

@@ -110,12 +110,12 @@ func tearDownThen(s *scope, next decision) decision {
 
 // whyNotAdmitted is nil when the run holds its testbed.
 func whyNotAdmitted(s *scope) *finding {
-	name := s.run.Spec.TestbedRef.Name
+	name := s.run.Spec.Experiment.TestbedRef.Name
 	switch {
 	case s.run.Spec.Suspend:
 		return found(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to go on")
 	case s.testbed == nil || !s.testbed.DeletionTimestamp.IsZero() && !queue.Holds(s.testbed, s.run):
-		return found(v1alpha1.ReasonTestbedNotFound, "spec.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
+		return found(v1alpha1.ReasonTestbedNotFound, "spec.experiment.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
 	case queue.Holds(s.testbed, s.run):
 		return nil
 	case s.testbedTrouble() != "":

@@ -18,7 +18,7 @@ import (
 
 // criterion that no figures meet.
 func criterion(s *scope) {
-	s.run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: ptr.To[int64](1)}}
+	s.run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: ptr.To[int64](1)}}
 }
 
 func notReady(s *scope) {
@@ -159,7 +159,7 @@ func TestDecideNamesWhatIsMissing(t *testing.T) {
 		scope *scope
 		want  string
 	}{
-		"testbed":    {newScope(noTestbed), `spec.testbedRef.name "bench": this namespace has no such Testbed: create it, or delete the run and name another`},
+		"testbed":    {newScope(noTestbed), `spec.experiment.testbedRef.name "bench": this namespace has no such Testbed: create it, or delete the run and name another`},
 		"one before": {newScope(func(s *scope) { s.before = 1 }), `1 run before it on Testbed "bench"`},
 		"two before": {newScope(func(s *scope) { s.before = 2 }), `2 runs before it on Testbed "bench"`},
 	}

@@ -22,8 +22,8 @@ import (
 // KubeVirt reports them when all is well.
 func machineScope(changes ...machineChange) *scope {
 	s := newScope(launched, withRecords(calibrated))
-	for i := range s.run.Spec.Chain {
-		f := &s.run.Spec.Chain[i]
+	for i := range s.run.Spec.Experiment.Chain {
+		f := &s.run.Spec.Experiment.Chain[i]
 		f.Runtime = v1alpha1.RuntimeVirtualMachine
 		s.plan.Functions = append(s.plan.Functions, plan.Function{
 			Name: f.Name, Runtime: f.Runtime, Image: "guest:1", WestAttachment: v1alpha1.AttachmentVirtio, EastAttachment: v1alpha1.AttachmentE1000,

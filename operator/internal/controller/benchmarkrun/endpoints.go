@@ -18,7 +18,7 @@ import (
 // endpoints are the ends of TCP connections that the run has, by name: none where
 // the generator makes the connections itself.
 func (s *scope) endpoints() []string {
-	if s.run.Spec.Measurements.TCP == nil || s.plan != nil && s.plan.Instructions.Stateful != nil {
+	if s.run.Spec.Experiment.Measurements.TCP == nil || s.plan != nil && s.plan.Instructions.Stateful != nil {
 		return nil
 	}
 	return []string{measure.EndWest, measure.EndEast}

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-func tcpAsked(s *scope) { s.run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}} }
+func tcpAsked(s *scope) { s.run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}} }
 
 // byGenerator has the generator make the connections itself.
 func byGenerator(s *scope) {
@@ -21,7 +21,7 @@ func byGenerator(s *scope) {
 // chainPods are the names of all pods that must be ready before the chain is.
 func chainPods(s *scope) []string {
 	var names []string
-	for _, f := range s.run.Spec.Chain {
+	for _, f := range s.run.Spec.Experiment.Chain {
 		names = append(names, s.names.Function(f.Name))
 	}
 	for _, end := range s.endpoints() {

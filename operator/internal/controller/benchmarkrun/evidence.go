@@ -38,7 +38,7 @@ func (s *scope) observerTrouble() *trouble {
 	}
 	t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady)
 	if t != nil {
-		t.message = sentence("%s; a testbed with spec.deviceUnderTest.observer Disabled does without this pod", bounded(t.message, messageLimit-100))
+		t.message = sentence("%s; a testbed with spec.systemUnderTest.observer Disabled does without this pod", bounded(t.message, messageLimit-100))
 	}
 	return t
 }

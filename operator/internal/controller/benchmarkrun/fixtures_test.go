@@ -25,11 +25,11 @@ func newScope(changes ...with) *scope {
 		Namespace: "lab", Name: "run", UID: "run-uid", Generation: 3,
 		CreationTimestamp: metav1.NewTime(epoch), Finalizers: []string{v1alpha1.Finalizer},
 	}}
-	run.Spec.TestbedRef.Name = "bench"
-	run.Spec.StartupSeconds = 300
-	run.Spec.DeadlineSeconds = 900
-	run.Spec.Traffic.FrameBytes = []int32{64}
-	run.Spec.Chain = []v1alpha1.NetworkFunction{{Name: "one"}, {Name: "two"}}
+	run.Spec.Experiment.TestbedRef.Name = "bench"
+	run.Spec.Experiment.StartupSeconds = 300
+	run.Spec.Experiment.DeadlineSeconds = 900
+	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
+	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "one"}, {Name: "two"}}
 	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "bench", UID: "bench-uid"}}
 	s := &scope{
 		now: clocktesting.NewFakePassiveClock(epoch).Now(),

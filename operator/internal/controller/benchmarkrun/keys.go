@@ -60,7 +60,7 @@ func (r *Reconciler) deleteKeys(ctx context.Context, s *scope) error {
 
 func gateways(s *scope) []v1alpha1.NetworkFunction {
 	var found []v1alpha1.NetworkFunction
-	for _, function := range s.run.Spec.Chain {
+	for _, function := range s.run.Spec.Experiment.Chain {
 		if function.Function == v1alpha1.FunctionEncryptionGateway {
 			found = append(found, function)
 		}

@@ -32,7 +32,7 @@ var (
 	functionInside = inside{"function", v1alpha1.ReasonMachineNotStarted, v1alpha1.ReasonChainNotReady,
 		"fewer platform.vcpus", "less platform.memory"}
 	neighborInside = inside{"neighbour", v1alpha1.ReasonNeighborNotStarted, v1alpha1.ReasonNeighborNotStarted,
-		"fewer workers or less cpu in spec.neighbors", "less memory in spec.neighbors"}
+		"fewer workers or less cpu in spec.experiment.noisyNeighbors", "less memory in spec.experiment.noisyNeighbors"}
 )
 
 // diagnoseMachineStart says why a virtual machine is not ready yet, or nil when

@@ -238,8 +238,8 @@ func TestSchedulingRemedy(t *testing.T) {
 	}{
 		{"cpu", functionInside, "; fewer platform.vcpus, or another node"},
 		{"memory", functionInside, "; less platform.memory, or another node"},
-		{"cpu", neighborInside, "; fewer workers or less cpu in spec.neighbors, or another node"},
-		{"memory", neighborInside, "; less memory in spec.neighbors, or another node"},
+		{"cpu", neighborInside, "; fewer workers or less cpu in spec.experiment.noisyNeighbors, or another node"},
+		{"memory", neighborInside, "; less memory in spec.experiment.noisyNeighbors, or another node"},
 		{"example.com/other", neighborInside, ""},
 	} {
 		if got := schedulingRemedy("0/1 nodes are available: 1 Insufficient "+test.lacking+".", test.of); got != test.want {
@@ -250,7 +250,7 @@ func TestSchedulingRemedy(t *testing.T) {
 
 func TestSilentMachine(t *testing.T) {
 	own := func(s *scope) {
-		s.run.Spec.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
+		s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
 			Custom: &v1alpha1.CustomFunction{ContainerDisk: "x"}}
 		machine := testMachine(s.names.Function("two"), serves)
 		s.machines = []kubevirtv1.VirtualMachineInstance{*machine}

@@ -77,12 +77,12 @@ func (m *Machines) reader() (client.Reader, error) {
 
 // usesMachines says that a function of the chain or a neighbour is a virtual machine.
 func (s *scope) usesMachines() bool {
-	for i := range s.run.Spec.Chain {
-		if s.run.Spec.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
+	for i := range s.run.Spec.Experiment.Chain {
+		if s.run.Spec.Experiment.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.run.Spec.Neighbors, func(n v1alpha1.Neighbor) bool { return n.Runtime == v1alpha1.RuntimeVirtualMachine })
+	return slices.ContainsFunc(s.run.Spec.Experiment.NoisyNeighbors, func(n v1alpha1.NoisyNeighbor) bool { return n.Runtime == v1alpha1.RuntimeVirtualMachine })
 }
 
 // readMachines reads the run's virtual machines, where it has any.
@@ -177,8 +177,8 @@ func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
 		name := s.silentMachine(failure.Reason)
 		return name, s.machine(name)
 	}
-	for i := range s.run.Spec.Chain {
-		f := &s.run.Spec.Chain[i]
+	for i := range s.run.Spec.Experiment.Chain {
+		f := &s.run.Spec.Experiment.Chain[i]
 		if f.Runtime != v1alpha1.RuntimeVirtualMachine || s.machine(f.Name) == nil {
 			continue
 		}
@@ -190,7 +190,7 @@ func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
 			return f.Name, s.machine(f.Name)
 		}
 	}
-	for _, n := range s.run.Spec.Neighbors {
+	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
 		name := s.names.Neighbor(n.Name)
 		if t, _ := s.neighborStart(name); t != nil && t.over(s.now) && !s.records.chainOpen {
 			return name, s.machineNamed(name)
@@ -205,8 +205,8 @@ func (s *scope) silentMachine(reason string) string {
 	if reason != v1alpha1.ReasonNoPathThroughChain {
 		return ""
 	}
-	for i := range s.run.Spec.Chain {
-		if f := &s.run.Spec.Chain[i]; f.Function == v1alpha1.FunctionCustom {
+	for i := range s.run.Spec.Experiment.Chain {
+		if f := &s.run.Spec.Experiment.Chain[i]; f.Function == v1alpha1.FunctionCustom {
 			return f.Name
 		}
 	}

@@ -45,7 +45,7 @@ func neighborObjects(s *scope) []client.Object {
 func (s *scope) neighborTrouble() (*trouble, client.Object) {
 	var first *trouble
 	var of client.Object
-	for _, n := range s.run.Spec.Neighbors {
+	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
 		t, object := s.neighborStart(s.names.Neighbor(n.Name))
 		if t != nil && (first == nil || t.at.Before(first.at)) {
 			first, of = t, object
@@ -80,14 +80,14 @@ func (s *scope) neighborSources() []measure.NeighborSource {
 
 // neighborLeftovers are what the neighbours' pods needed.
 func neighborLeftovers(s *scope) []client.Object {
-	if len(s.run.Spec.Neighbors) == 0 {
+	if len(s.run.Spec.Experiment.NoisyNeighbors) == 0 {
 		return nil
 	}
 	return []client.Object{&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: s.names.NeighborsPolicy}}}
 }
 
 // neighbors are what the figures say of them, with their own account beside it.
-func (w *writer) neighbors() *v1alpha1.NeighborsReport {
+func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 	if w.figures.Neighbors == nil {
 		return nil
 	}

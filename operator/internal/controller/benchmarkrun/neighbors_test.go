@@ -19,7 +19,7 @@ import (
 // neighbors gives the run a neighbour, and it a pod where change is not nil.
 func neighbors(change func(*corev1.Pod)) with {
 	return func(s *scope) {
-		s.run.Spec.Neighbors = []v1alpha1.Neighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU}}
+		s.run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU}}
 		s.plan.Neighbors = []plan.Neighbor{{Load: measure.NeighborLoad{Name: "noisy", Kind: measure.NeighborCPU}}}
 		if change != nil {
 			s.functions = append(s.functions, pod(s.names.Neighbor("noisy"), change))
@@ -32,7 +32,7 @@ func neighbors(change func(*corev1.Pod)) with {
 func neighborMachine(changes ...machineChange) with {
 	return func(s *scope) {
 		neighbors(nil)(s)
-		s.run.Spec.Neighbors[0].Runtime = v1alpha1.RuntimeVirtualMachine
+		s.run.Spec.Experiment.NoisyNeighbors[0].Runtime = v1alpha1.RuntimeVirtualMachine
 		s.plan.Neighbors[0].Machine = &plan.Machine{VCPUs: 1}
 		if changes == nil {
 			return
@@ -105,8 +105,8 @@ func TestNeighborMachineInStatus(t *testing.T) {
 	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.8:8080"}}, s.sources().Neighbors); diff != "" {
 		t.Error(diff)
 	}
-	s.figures = procedure.Figures{Neighbors: &v1alpha1.NeighborsReport{Loads: []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
-	if loads := summarize(s, decide(s)).Neighbors.Loads; loads[0].Runtime != v1alpha1.RuntimeVirtualMachine {
+	s.figures = procedure.Figures{Neighbors: &v1alpha1.NoisyNeighborsReport{Loads: []v1alpha1.NoisyNeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
+	if loads := summarize(s, decide(s)).NoisyNeighbors.Loads; loads[0].Runtime != v1alpha1.RuntimeVirtualMachine {
 		t.Errorf("%+v", loads)
 	}
 	s = newScope(launched, withRecords(calibrated), functions(ready, ready), neighborMachine(phase(kubevirtv1.Failed)))
@@ -125,18 +125,18 @@ func TestNeighborsInStatus(t *testing.T) {
 	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.7:8080"}}, s.sources().Neighbors); diff != "" {
 		t.Error(diff)
 	}
-	s.figures = procedure.Figures{Neighbors: &v1alpha1.NeighborsReport{Loads: []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
+	s.figures = procedure.Figures{Neighbors: &v1alpha1.NoisyNeighborsReport{Loads: []v1alpha1.NoisyNeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Trials: 3}}}}
 	s.records.neighbors = []measure.NeighborState{{Name: "noisy", Problem: "stress-ng ended: exit status 2", Stressors: []measure.Stressor{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
 	status := summarize(s, decide(s))
-	want := []v1alpha1.NeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimePod, Trials: 3, Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
-	if diff := cmp.Diff(want, status.Neighbors.Loads); diff != "" {
+	want := []v1alpha1.NoisyNeighborReport{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimePod, Trials: 3, Stressors: []v1alpha1.StressorReport{{Name: "cpu", Operations: 9, OperationsPerSecond: 3}}}}
+	if diff := cmp.Diff(want, status.NoisyNeighbors.Loads); diff != "" {
 		t.Error(diff)
 	}
 	if len(status.Warnings) != 1 || status.Warnings[0].Code != v1alpha1.WarningNeighborStopped {
 		t.Errorf("%+v", status.Warnings)
 	}
 	// The figures are computed anew each time, and not added to.
-	if again := summarize(s, decide(s)); len(again.Neighbors.Loads[0].Stressors) != 1 {
-		t.Errorf("%+v", again.Neighbors)
+	if again := summarize(s, decide(s)); len(again.NoisyNeighbors.Loads[0].Stressors) != 1 {
+		t.Errorf("%+v", again.NoisyNeighbors)
 	}
 }

@@ -92,7 +92,7 @@ func (r *Reconciler) readTestbed(ctx context.Context, s *scope) error {
 
 func getTestbed(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun) (*v1alpha1.Testbed, error) {
 	testbed := &v1alpha1.Testbed{}
-	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.TestbedRef.Name}
+	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Experiment.TestbedRef.Name}
 	if err := reader.Get(ctx, key, testbed); apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {

@@ -42,7 +42,7 @@ func TestTestbedIsNotGivenBackOnTheCachesWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			given := newScope(admitted, test.change)
 			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(given.testbed, given.run).
-				WithIndex(&v1alpha1.BenchmarkRun{}, "spec.testbedRef.name", func(client.Object) []string { return []string{"bench"} }).Build()
+				WithIndex(&v1alpha1.BenchmarkRun{}, "spec.experiment.testbedRef.name", func(client.Object) []string { return []string{"bench"} }).Build()
 			real := fake.NewClientBuilder().WithScheme(scheme).WithObjects(given.testbed)
 			if test.real != nil {
 				real = real.WithObjects(test.real(given))

@@ -34,7 +34,7 @@ type scope struct {
 	// plan is nil before it is stored; planErr says that it cannot be read.
 	plan    *plan.Plan
 	planErr error
-	// baseline is the run that spec.baseline names, read until its figures are
+	// baseline is the run that spec.experiment.baseline names, read until its figures are
 	// kept in the status; nil where there is none.
 	baseline *v1alpha1.BenchmarkRun
 	// input is what a plan is made from; read only while there is none.
@@ -93,7 +93,7 @@ func (s *scope) testbedTrouble() string {
 
 // startup is how long pods may take.
 func (s *scope) startup() time.Duration {
-	return time.Duration(s.run.Spec.StartupSeconds) * time.Second
+	return time.Duration(s.run.Spec.Experiment.StartupSeconds) * time.Second
 }
 
 // function is the newest pod of a function, or nil.
@@ -151,8 +151,8 @@ func (s *scope) readyTrouble(f *v1alpha1.NetworkFunction) *trouble {
 // machine, and the ends of TCP connections that have no pod.
 func (s *scope) missingFunctions() []string {
 	var missing []string
-	for i := range s.run.Spec.Chain {
-		f := &s.run.Spec.Chain[i]
+	for i := range s.run.Spec.Experiment.Chain {
+		f := &s.run.Spec.Experiment.Chain[i]
 		if !s.exists(f) {
 			missing = append(missing, f.Name)
 		}
@@ -168,8 +168,8 @@ func (s *scope) missingFunctions() []string {
 // brokenFunction says which function of a chain that was ready no longer
 // forwards, and why, or nil.
 func (s *scope) brokenFunction() *trouble {
-	for i := range s.run.Spec.Chain {
-		if t := s.readyTrouble(&s.run.Spec.Chain[i]); t != nil {
+	for i := range s.run.Spec.Experiment.Chain {
+		if t := s.readyTrouble(&s.run.Spec.Experiment.Chain[i]); t != nil {
 			return t
 		}
 	}
@@ -180,8 +180,8 @@ func (s *scope) brokenFunction() *trouble {
 // observer and their neighbours, that are not ready, or nil.
 func (s *scope) functionTrouble() *trouble {
 	var first *trouble
-	for i := range s.run.Spec.Chain {
-		f := &s.run.Spec.Chain[i]
+	for i := range s.run.Spec.Experiment.Chain {
+		f := &s.run.Spec.Experiment.Chain[i]
 		if !s.exists(f) {
 			continue
 		}
@@ -234,7 +234,7 @@ func (s *scope) jobEnd() *finding {
 		}
 		switch {
 		case c.Type == batchv1.JobFailed && c.Reason == batchv1.JobReasonDeadlineExceeded:
-			return found(v1alpha1.ReasonDeadlineExceeded, "the measurer took longer than spec.deadlineSeconds, %d: raise it, or measure less", s.run.Spec.DeadlineSeconds)
+			return found(v1alpha1.ReasonDeadlineExceeded, "the measurer took longer than spec.experiment.deadlineSeconds, %d: raise it, or measure less", s.run.Spec.Experiment.DeadlineSeconds)
 		case c.Type == batchv1.JobFailed:
 			reason, message := diagnoseMeasurer(s.measurers)
 			return &finding{reason, message}
@@ -263,8 +263,8 @@ func (s *scope) stuck() client.Object {
 		}
 		return &s.measurers[0]
 	}
-	for i := range s.run.Spec.Chain {
-		if f := &s.run.Spec.Chain[i]; s.exists(f) && !s.records.chainOpen {
+	for i := range s.run.Spec.Experiment.Chain {
+		if f := &s.run.Spec.Experiment.Chain[i]; s.exists(f) && !s.records.chainOpen {
 			if t := s.startTrouble(f); t != nil && t.over(s.now) {
 				return s.objectOf(f)
 			}
@@ -302,9 +302,9 @@ func (s *scope) objectOfMachine(machine *kubevirtv1.VirtualMachineInstance) clie
 
 // verdicts judge the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
-	verdicts := acceptance.Evaluate(s.run.Spec.Acceptance, s.run.Spec.Traffic.MeasuredFrameBytes(), s.figures.Frames)
-	verdicts = append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Acceptance, s.run.Spec.Measurements.TCP, s.figures.TCP)...)
-	verdicts = append(verdicts, acceptance.EvaluateConnections(s.run.Spec.Acceptance, s.figures.Connections)...)
+	verdicts := acceptance.Evaluate(s.run.Spec.Experiment.Acceptance, s.run.Spec.Experiment.Traffic.MeasuredFrameBytes(), s.figures.Frames)
+	verdicts = append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Experiment.Acceptance, s.run.Spec.Experiment.Measurements.TCP, s.figures.TCP)...)
+	verdicts = append(verdicts, acceptance.EvaluateConnections(s.run.Spec.Experiment.Acceptance, s.figures.Connections)...)
 	return append(verdicts, s.baselineVerdicts()...)
 }
 

@@ -61,7 +61,7 @@ func (w *writer) failed() bool {
 }
 
 func (w *writer) admitted() {
-	name := w.run.Spec.TestbedRef.Name
+	name := w.run.Spec.Experiment.TestbedRef.Name
 	holds := w.action == actAdmit || queue.Occupies(w.run) && w.action != actRelease
 	switch {
 	case holds && (w.action == actStopPods || w.wait != nil):
@@ -114,7 +114,7 @@ func (w *writer) facts() {
 		w.status.Connections = w.figures.Connections
 	}
 	if report := w.neighbors(); report != nil {
-		w.status.Neighbors = report
+		w.status.NoisyNeighbors = report
 	}
 	if report := w.baselineReport(); report != nil {
 		w.status.Baseline = report

@@ -43,7 +43,7 @@ func (s statefulEnds) Measure(ctx context.Context, trial measure.Trial) (measure
 // connectionsAlone asks for nothing but TCP and connections.
 func connectionsAlone(run *v1alpha1.BenchmarkRun) {
 	tcpAlone(run)
-	run.Spec.Measurements.Connections = &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{
+	run.Spec.Experiment.Measurements.Connections = &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{
 		{Name: "rate", ConnectionsPerSecond: 1000}, {Name: "table", ConnectionsPerSecond: 100, ConcurrentConnections: ptr.To[int64](100)},
 	}}
 }
@@ -54,7 +54,7 @@ func TestConnectionsRun(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed(byTRex(trexImage))
 	run := l.run("connections", connectionsAlone, func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Acceptance = []v1alpha1.Criterion{
+		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
 			{Name: "rate", Metric: v1alpha1.MetricConnectionsEstablished, Load: "rate", AtLeast: ptr.To[int64](1000)},
 			{Name: "table", Metric: v1alpha1.MetricConnectionsHeld, Load: "table", AtLeast: ptr.To[int64](100)},
 		}

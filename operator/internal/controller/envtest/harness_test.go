@@ -129,12 +129,12 @@ func (l *lab) testbed(changes ...func(*v1alpha1.Testbed)) *v1alpha1.Testbed {
 // run makes a run with a chain of one router, 64 bytes and a quick search.
 func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
-	run.Spec.TestbedRef.Name = "bench"
-	run.Spec.StartupSeconds = startupSeconds
-	run.Spec.Chain = []v1alpha1.NetworkFunction{{Name: "router", Function: v1alpha1.FunctionRouter}}
-	run.Spec.Traffic.FrameBytes = []int32{64}
-	run.Spec.Measurements.Throughput = &v1alpha1.Throughput{Goals: []v1alpha1.Goal{{Name: "NDR", WidthPartsPerMillion: 50_000}}}
-	run.Spec.Measurements.Latency = &v1alpha1.Latency{Loads: []v1alpha1.LatencyLoad{{Name: "idle", FramesPerSecond: ptr.To[int64](1000)}}}
+	run.Spec.Experiment.TestbedRef.Name = "bench"
+	run.Spec.Experiment.StartupSeconds = startupSeconds
+	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "router", Function: v1alpha1.FunctionRouter}}
+	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
+	run.Spec.Experiment.Measurements.Throughput = &v1alpha1.Throughput{Goals: []v1alpha1.Goal{{Name: "NDR", WidthPartsPerMillion: 50_000}}}
+	run.Spec.Experiment.Measurements.Latency = &v1alpha1.Latency{Loads: []v1alpha1.LatencyLoad{{Name: "idle", FramesPerSecond: ptr.To[int64](1000)}}}
 	for _, change := range changes {
 		change(run)
 	}
@@ -269,7 +269,7 @@ func (l *lab) events(object client.Object) func() []string {
 
 func acceptance(atLeast int64) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: &atLeast}}
+		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: &atLeast}}
 	}
 }
 

@@ -23,7 +23,7 @@ func TestGatewayKeys(t *testing.T) {
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
 	l.testbed()
 	run := l.run("gateways", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Chain = []v1alpha1.NetworkFunction{
+		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
 		}
 	})
@@ -64,7 +64,7 @@ func TestInterruptedKeys(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
 	run := l.run("interrupted", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Chain = []v1alpha1.NetworkFunction{
+		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
 		}
 	})

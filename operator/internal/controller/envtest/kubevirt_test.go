@@ -116,21 +116,21 @@ func machineFailed(machine *kubevirtv1.VirtualMachineInstance) {
 
 // machines offers virtual machines on the testbed.
 func machines(testbed *v1alpha1.Testbed) {
-	testbed.Spec.DeviceUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentE1000}
+	testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentE1000}
 }
 
 func inMachine(changes ...func(*v1alpha1.NetworkFunction)) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Chain[0].Runtime = v1alpha1.RuntimeVirtualMachine
+		run.Spec.Experiment.Chain[0].Runtime = v1alpha1.RuntimeVirtualMachine
 		for _, change := range changes {
-			change(&run.Spec.Chain[0])
+			change(&run.Spec.Experiment.Chain[0])
 		}
 	}
 }
 
 // noisyMachine puts a neighbour in a virtual machine beside the router's pod.
 func noisyMachine(run *v1alpha1.BenchmarkRun) {
-	run.Spec.Neighbors = []v1alpha1.Neighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimeVirtualMachine}}
+	run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimeVirtualMachine}}
 }
 
 // theMachine waits for the run's virtual machine.

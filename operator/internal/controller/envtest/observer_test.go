@@ -71,7 +71,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	l.node.set(starts(chain.ComponentFunction, readyAt("127.0.0.11")))
 	l.testbed()
 	run := l.run("told", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Chain = []v1alpha1.NetworkFunction{
+		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway},
 			{Name: "east", Function: v1alpha1.FunctionEncryptionGateway, EncryptionGateway: &v1alpha1.EncryptionGateway{Implementation: v1alpha1.EncryptionUserspace}},
 		}
@@ -95,7 +95,7 @@ func TestObserverDoesNotStart(t *testing.T) {
 	l.testbed()
 	run := l.run("blind")
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/"+v1alpha1.ReasonImageUnavailable)
-	l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring("spec.deviceUnderTest.observer Disabled"))
+	l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring("spec.systemUnderTest.observer Disabled"))
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
 	for _, object := range l.objects() {
 		l.Expect(object).To(HavePrefix("v1.ConfigMap/"))

@@ -120,7 +120,7 @@ func TestResumeBeforeAllIsGone(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
 	l.testbed()
-	run := l.run("run", func(run *v1alpha1.BenchmarkRun) { run.Spec.StartupSeconds = 5 })
+	run := l.run("run", func(run *v1alpha1.BenchmarkRun) { run.Spec.Experiment.StartupSeconds = 5 })
 	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
 	time.Sleep(6 * time.Second)
 	l.node.set(func(n *node) { n.holding = true })

@@ -67,7 +67,7 @@ func TestTestbedComesLater(t *testing.T) {
 	run := l.run("early")
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotFound")
 	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
-	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(`spec.testbedRef.name "bench"`))
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(`spec.experiment.testbedRef.name "bench"`))
 	l.testbed()
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
@@ -94,8 +94,8 @@ func TestCordonedNodeIsWaitedFor(t *testing.T) {
 	cordon(true)
 	testbed := l.testbed(func(t *v1alpha1.Testbed) {
 		tolerations := []corev1.Toleration{{Key: "own", Operator: corev1.TolerationOpExists}}
-		t.Spec.Generator.NodeSelector, t.Spec.DeviceUnderTest.NodeSelector = own, own
-		t.Spec.Generator.Tolerations, t.Spec.DeviceUnderTest.Tolerations = tolerations, tolerations
+		t.Spec.Generator.NodeSelector, t.Spec.SystemUnderTest.NodeSelector = own, own
+		t.Spec.Generator.Tolerations, t.Spec.SystemUnderTest.Tolerations = tolerations, tolerations
 	})
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/NodesNotReady"))
 	run := l.run("run")

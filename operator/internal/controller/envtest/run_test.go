@@ -51,7 +51,7 @@ func TestRunHasABaseline(t *testing.T) {
 	l.expect(earlier, v1alpha1.ConditionAdmitted, "False/Released")
 	against := func(name string, percent int32) func(*v1alpha1.BenchmarkRun) {
 		return func(run *v1alpha1.BenchmarkRun) {
-			run.Spec.Baseline = &v1alpha1.Baseline{Run: name, MaximumRegressionPercent: &percent}
+			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: name, MaximumRegressionPercent: &percent}
 		}
 	}
 	run := l.run("as-good", against("earlier", 50))

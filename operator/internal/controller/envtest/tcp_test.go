@@ -44,8 +44,8 @@ func (tcpEnds) Close() error                     { return nil }
 
 // tcpAlone asks for nothing but TCP.
 func tcpAlone(run *v1alpha1.BenchmarkRun) {
-	run.Spec.Measurements.Throughput, run.Spec.Measurements.Latency = nil, nil
-	run.Spec.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}}
+	run.Spec.Experiment.Measurements.Throughput, run.Spec.Experiment.Measurements.Latency = nil, nil
+	run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}}
 }
 
 func (l *lab) pods(component string) []corev1.Pod {
@@ -64,7 +64,7 @@ func TestTCPRun(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed()
 	run := l.run("tcp", tcpAlone, func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Acceptance = []v1alpha1.Criterion{
+		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
 			{Name: "good", Metric: v1alpha1.MetricTCPGoodput, AtLeast: ptr.To[int64](1_000_000_000)},
 		}
 	})

@@ -65,10 +65,10 @@ func TestTRexMakesNoFragments(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed(byTRex(trexImage))
 	run := l.run("packets", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}}
+		run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 4096}}
 	})
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/NotOfferedByDriver")
-	l.Expect(l.message(run, v1alpha1.ConditionPlanned)).To(ContainSubstring("spec.traffic.packets"))
+	l.Expect(l.message(run, v1alpha1.ConditionPlanned)).To(ContainSubstring("spec.experiment.traffic.packets"))
 }
 
 // The API server takes the pod with hugepages and devices. What no node has is
@@ -101,8 +101,8 @@ func TestTRexOnVirtualFunctions(t *testing.T) {
 			TRex: &v1alpha1.TRexGenerator{Hugepages: &v1alpha1.TRexHugepages{Memory: ptr.To(resource.MustParse("2Gi"))}},
 		}
 		testbed.Spec.Ports = v1alpha1.TestbedPorts{West: port(west), East: port(east)}
-		testbed.Spec.DeviceUnderTest.NodeSelector, testbed.Spec.DeviceUnderTest.Tolerations = here, tolerations
-		testbed.Spec.DeviceUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentSRIOV}
+		testbed.Spec.SystemUnderTest.NodeSelector, testbed.Spec.SystemUnderTest.Tolerations = here, tolerations
+		testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentSRIOV}
 	})
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/InsufficientHugepages"))
 	offer(map[corev1.ResourceName]string{"hugepages-1Gi": "2Gi"})
@@ -110,7 +110,7 @@ func TestTRexOnVirtualFunctions(t *testing.T) {
 	l.Expect(l.testbedState(testbed, v1alpha1.ConditionCalibrated)()).To(Equal("False/NotCalibrated"))
 
 	l.run("dpdk", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Chain[0].West.Attachment, run.Spec.Chain[0].East.Attachment = v1alpha1.AttachmentSRIOV, v1alpha1.AttachmentSRIOV
+		run.Spec.Experiment.Chain[0].West.Attachment, run.Spec.Experiment.Chain[0].East.Attachment = v1alpha1.AttachmentSRIOV, v1alpha1.AttachmentSRIOV
 	})
 	pod := l.trafficPod()
 	limits := pod.Spec.Containers[0].Resources.Limits

@@ -72,9 +72,9 @@ func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, run *v1al
 }
 
 // IndexTestbed is the cache's index of runs by the testbed that they name.
-const IndexTestbed = "spec.testbedRef.name"
+const IndexTestbed = "spec.experiment.testbedRef.name"
 
 // TestbedOf is the index's value for a run.
 func TestbedOf(object client.Object) []string {
-	return []string{object.(*v1alpha1.BenchmarkRun).Spec.TestbedRef.Name}
+	return []string{object.(*v1alpha1.BenchmarkRun).Spec.Experiment.TestbedRef.Name}
 }

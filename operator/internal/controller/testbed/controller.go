@@ -67,7 +67,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
-	key := client.ObjectKey{Namespace: run.GetNamespace(), Name: run.(*v1alpha1.BenchmarkRun).Spec.TestbedRef.Name}
+	key := client.ObjectKey{Namespace: run.GetNamespace(), Name: run.(*v1alpha1.BenchmarkRun).Spec.Experiment.TestbedRef.Name}
 	return []reconcile.Request{{NamespacedName: key}}
 }
 

@@ -43,7 +43,7 @@ func (s *scope) nodesBy(fits func(*corev1.Node, map[string]string, []corev1.Tole
 	for i := range s.nodes {
 		n, spec := &s.nodes[i], &s.testbed.Spec
 		generator := fits(n, spec.Generator.NodeSelector, spec.Generator.Tolerations)
-		device := fits(n, spec.DeviceUnderTest.NodeSelector, spec.DeviceUnderTest.Tolerations)
+		device := fits(n, spec.SystemUnderTest.NodeSelector, spec.SystemUnderTest.Tolerations)
 		generators, devices = generators+count(generator), devices+count(device)
 		both += count(generator && device)
 		if generator && device || (generator || device) && !s.hasBridges() {
@@ -55,7 +55,7 @@ func (s *scope) nodesBy(fits func(*corev1.Node, map[string]string, []corev1.Tole
 	case generators == 0:
 		return nil, fmt.Sprintf("none of %d nodes matches spec.generator.nodeSelector with its tolerations: label or untaint one, or change the selector", len(s.nodes))
 	case devices == 0:
-		return nil, fmt.Sprintf("none of %d nodes matches spec.deviceUnderTest.nodeSelector with its tolerations: label or untaint one, or change the selector", len(s.nodes))
+		return nil, fmt.Sprintf("none of %d nodes matches spec.systemUnderTest.nodeSelector with its tolerations: label or untaint one, or change the selector", len(s.nodes))
 	case both == 0 && s.hasBridges():
 		return nil, fmt.Sprintf("a Bridge port needs generator and device on one node, and none of %d nodes matches both selectors: let them overlap, or use networks that reach from node to node", len(s.nodes))
 	}

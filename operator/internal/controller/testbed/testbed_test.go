@@ -179,7 +179,7 @@ func TestReady(t *testing.T) {
 	selects := func(generator, device string) with {
 		return func(s *scope) {
 			s.testbed.Spec.Generator.NodeSelector = map[string]string{"name": generator}
-			s.testbed.Spec.DeviceUnderTest.NodeSelector = map[string]string{"name": device}
+			s.testbed.Spec.SystemUnderTest.NodeSelector = map[string]string{"name": device}
 		}
 	}
 	two := func(s *scope) { s.nodes = []corev1.Node{node("b"), node("a")} }
@@ -192,7 +192,7 @@ func TestReady(t *testing.T) {
 	}
 	tolerant := func(s *scope) {
 		tolerations := []corev1.Toleration{{Key: "lab", Operator: corev1.TolerationOpExists}}
-		s.testbed.Spec.Generator.Tolerations, s.testbed.Spec.DeviceUnderTest.Tolerations = tolerations, tolerations
+		s.testbed.Spec.Generator.Tolerations, s.testbed.Spec.SystemUnderTest.Tolerations = tolerations, tolerations
 	}
 	pools := func(pools ...corev1.ResourceName) with {
 		return func(s *scope) {

@@ -39,7 +39,7 @@ func Input(routers int) plan.Input {
 func Run(routers int) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "routers", UID: "11111111-2222-3333-4444-555555555555"},
-		Spec: v1alpha1.BenchmarkRunSpec{
+		Spec: v1alpha1.BenchmarkRunSpec{Experiment: v1alpha1.Experiment{
 			TestbedRef:      v1alpha1.TestbedReference{Name: "lab"},
 			StartupSeconds:  300,
 			DeadlineSeconds: 86400,
@@ -53,10 +53,10 @@ func Run(routers int) *v1alpha1.BenchmarkRun {
 				WarmUpMilliseconds: new(int32(1000)),
 				SettleMilliseconds: 100,
 			},
-		},
+		}},
 	}
 	for i := range routers {
-		run.Spec.Chain = append(run.Spec.Chain, Router(fmt.Sprintf("router-%d", i+1)))
+		run.Spec.Experiment.Chain = append(run.Spec.Experiment.Chain, Router(fmt.Sprintf("router-%d", i+1)))
 	}
 	return run
 }
@@ -77,11 +77,11 @@ func MachineInput(routers int) plan.Input {
 	in := Input(routers)
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
-	in.Testbed.Spec.DeviceUnderTest.Attachments = []v1alpha1.Attachment{
+	in.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{
 		v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139,
 	}
 	for i := range routers {
-		in.Run.Spec.Chain[i] = Machine(in.Run.Spec.Chain[i].Name)
+		in.Run.Spec.Experiment.Chain[i] = Machine(in.Run.Spec.Experiment.Chain[i].Name)
 	}
 	return in
 }
@@ -141,7 +141,7 @@ func Testbed() *v1alpha1.Testbed {
 				West:              v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge},
 				East:              v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge},
 			},
-			DeviceUnderTest: v1alpha1.DeviceUnderTest{Attachments: []v1alpha1.Attachment{v1alpha1.AttachmentVeth}},
+			SystemUnderTest: v1alpha1.SystemUnderTest{Attachments: []v1alpha1.Attachment{v1alpha1.AttachmentVeth}},
 		},
 	}
 }
@@ -172,9 +172,9 @@ func HostDevicePort(pciAddress string) v1alpha1.TestbedPort {
 
 // Attach gives every function's ports an attachment, and lets the testbed offer it.
 func Attach(in *plan.Input, attachment v1alpha1.Attachment) {
-	in.Testbed.Spec.DeviceUnderTest.Attachments = append(in.Testbed.Spec.DeviceUnderTest.Attachments, attachment)
-	for i := range in.Run.Spec.Chain {
-		in.Run.Spec.Chain[i].West.Attachment, in.Run.Spec.Chain[i].East.Attachment = attachment, attachment
+	in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, attachment)
+	for i := range in.Run.Spec.Experiment.Chain {
+		in.Run.Spec.Experiment.Chain[i].West.Attachment, in.Run.Spec.Experiment.Chain[i].East.Attachment = attachment, attachment
 	}
 }
 
@@ -192,7 +192,7 @@ func SRIOV(routers int) plan.Input {
 	Attach(&in, v1alpha1.AttachmentSRIOV)
 	in.Testbed.Spec.Ports.West = SRIOVPort("openshift.io/gen_west", 11)
 	in.Testbed.Spec.Ports.East = SRIOVPort("openshift.io/gen_east", 12)
-	in.Testbed.Spec.DeviceUnderTest.SRIOV = &v1alpha1.DeviceSRIOV{
+	in.Testbed.Spec.SystemUnderTest.SRIOV = &v1alpha1.DeviceSRIOV{
 		WestResourceName: "openshift.io/dut_west", EastResourceName: "openshift.io/dut_east", InnerResourceName: "openshift.io/dut_inner",
 	}
 	generator, device := Node("generator"), Node("device")
@@ -219,7 +219,7 @@ func MachineHostDevices() plan.Input {
 	Attach(&in, v1alpha1.AttachmentHostDevice)
 	in.Testbed.Spec.Ports.West = HostDevicePort("0000:03:00.0")
 	in.Testbed.Spec.Ports.East = HostDevicePort("0000:03:00.1")
-	in.Testbed.Spec.DeviceUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
+	in.Testbed.Spec.SystemUnderTest.HostDevices = &v1alpha1.DeviceHostDevices{
 		West: &v1alpha1.DeviceHostDevice{ResourceName: "vnfbench.io/dut-nic", MACAddress: "3C:FD:FE:00:00:01"},
 		East: &v1alpha1.DeviceHostDevice{ResourceName: "vnfbench.io/dut-nic", MACAddress: "3c:fd:fe:00:00:02"},
 	}
@@ -237,10 +237,10 @@ func InMachines(in *plan.Input) {
 	for i := range in.Nodes {
 		in.Nodes[i].Labels["kubevirt.io/schedulable"] = "true"
 	}
-	for i := range in.Run.Spec.Chain {
-		pod := in.Run.Spec.Chain[i]
-		in.Run.Spec.Chain[i] = Machine(pod.Name)
-		in.Run.Spec.Chain[i].West, in.Run.Spec.Chain[i].East = pod.West, pod.East
+	for i := range in.Run.Spec.Experiment.Chain {
+		pod := in.Run.Spec.Experiment.Chain[i]
+		in.Run.Spec.Experiment.Chain[i] = Machine(pod.Name)
+		in.Run.Spec.Experiment.Chain[i].West, in.Run.Spec.Experiment.Chain[i].East = pod.West, pod.East
 	}
 }
 

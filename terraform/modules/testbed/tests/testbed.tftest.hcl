@@ -23,7 +23,7 @@ run "sriov" {
     error_message = "the generator has a node of its own"
   }
   assert {
-    condition     = !can(yamldecode(split("---\n", output.manifest)[1]).spec.deviceUnderTest.sriov.innerResourceName)
+    condition     = !can(yamldecode(split("---\n", output.manifest)[1]).spec.systemUnderTest.sriov.innerResourceName)
     error_message = "what was not chosen is left out"
   }
 }
@@ -71,7 +71,7 @@ run "host_devices" {
     error_message = "the driver is set"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.deviceUnderTest.attachments == ["HostDevice"]
+    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.systemUnderTest.attachments == ["HostDevice"]
     error_message = "functions have what the ports are"
   }
 }

@@ -2,32 +2,32 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// NeighborComparison says whether neighbours are measured alone or against
+// NoisyNeighborComparison says whether neighbours are measured alone or against
 // their absence.
 // +kubebuilder:validation:Enum=With;WithAndWithout
-type NeighborComparison string
+type NoisyNeighborComparison string
 
 const (
 	// NeighborsWith has everything measured beside the neighbours.
-	NeighborsWith NeighborComparison = "With"
+	NeighborsWith NoisyNeighborComparison = "With"
 	// NeighborsWithAndWithout has everything measured twice, without them first.
-	NeighborsWithAndWithout NeighborComparison = "WithAndWithout"
+	NeighborsWithAndWithout NoisyNeighborComparison = "WithAndWithout"
 )
 
-// NeighborKind is what a neighbour loads.
+// NoisyNeighborKind is what a neighbour loads.
 // +kubebuilder:validation:Enum=CPU;Memory;Disk;Network
-type NeighborKind string
+type NoisyNeighborKind string
 
 // The kinds of neighbours.
 const (
 	// NeighborCPU computes, by stress-ng's stressor cpu.
-	NeighborCPU NeighborKind = "CPU"
+	NeighborCPU NoisyNeighborKind = "CPU"
 	// NeighborMemory writes and reads memory, by stress-ng's stressor vm.
-	NeighborMemory NeighborKind = "Memory"
+	NeighborMemory NoisyNeighborKind = "Memory"
 	// NeighborDisk writes and reads files and has them flushed, by stress-ng's stressor hdd.
-	NeighborDisk NeighborKind = "Disk"
+	NeighborDisk NoisyNeighborKind = "Disk"
 	// NeighborNetwork sends frames over a bridge of its own.
-	NeighborNetwork NeighborKind = "Network"
+	NeighborNetwork NoisyNeighborKind = "Network"
 )
 
 // Defaults of a neighbour's fields that belong to some kinds alone.
@@ -36,7 +36,7 @@ const (
 	DefaultNeighborFrameBytes  = 512
 )
 
-// Neighbor is a load on the device's node beside the chain.
+// NoisyNeighbor is a load on the device's node beside the chain.
 // +kubebuilder:validation:XValidation:rule="!has(self.attachment) || (has(self.runtime) && self.runtime == 'VirtualMachine' ? self.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139'] : self.attachment == 'Veth')",message="a neighbour's ports are on a bridge of their own: Veth with runtime Pod, Virtio, E1000, E1000e or RTL8139 with runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".attachment"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'CPU' || !has(self.loadPercent)",message="loadPercent is for kind CPU alone: leave it out",fieldPath=".loadPercent"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'Memory' || !has(self.memory)",message="memory is for kind Memory alone: leave it out",fieldPath=".memory"
@@ -48,7 +48,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.cpu) || quantity(string(self.cpu)).compareTo(quantity('1m')) >= 0",message="cpu must be at least 1m: leave it out for 100m",fieldPath=".cpu"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || quantity(string(self.memory)).compareTo(quantity('4Mi')) >= 0",message="memory must be at least 4Mi",fieldPath=".memory"
 // +kubebuilder:validation:XValidation:rule="!has(self.disk) || quantity(string(self.disk)).compareTo(quantity('4Mi')) >= 0",message="disk must be at least 4Mi",fieldPath=".disk"
-type Neighbor struct {
+type NoisyNeighbor struct {
 	// name of the neighbour, unique in the run.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -58,7 +58,7 @@ type Neighbor struct {
 
 	// kind is CPU, Memory, Disk or Network.
 	// +required
-	Kind NeighborKind `json:"kind,omitempty"`
+	Kind NoisyNeighborKind `json:"kind,omitempty"`
 
 	// runtime is Pod or VirtualMachine. Default Pod. A virtual machine boots the
 	// neighbours' own guest under KubeVirt.
@@ -130,26 +130,26 @@ type Neighbor struct {
 	Attachment Attachment `json:"attachment,omitempty"`
 }
 
-// NeighborsReport says what the neighbours did, and what they changed.
-type NeighborsReport struct {
+// NoisyNeighborsReport says what the neighbours did, and what they changed.
+type NoisyNeighborsReport struct {
 	// loads are what the neighbours did beside the trials that count.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
-	Loads []NeighborReport `json:"loads,omitempty"`
+	Loads []NoisyNeighborReport `json:"loads,omitempty"`
 
 	// comparison has the figures without and with the neighbours side by side,
-	// with measurements.neighbors WithAndWithout.
+	// with measurements.noisyNeighbors WithAndWithout.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
-	Comparison []NeighborDifference `json:"comparison,omitempty"`
+	Comparison []NoisyNeighborDifference `json:"comparison,omitempty"`
 }
 
-// NeighborReport is what one neighbour did beside the trials that count and of
+// NoisyNeighborReport is what one neighbour did beside the trials that count and of
 // which that is known.
-type NeighborReport struct {
+type NoisyNeighborReport struct {
 	// name of the neighbour.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
@@ -157,7 +157,7 @@ type NeighborReport struct {
 
 	// kind is CPU, Memory, Disk or Network.
 	// +required
-	Kind NeighborKind `json:"kind,omitempty"`
+	Kind NoisyNeighborKind `json:"kind,omitempty"`
 
 	// runtime that the neighbour had. Absent where an operator before it knew pods alone.
 	// +optional
@@ -216,8 +216,8 @@ type StressorReport struct {
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
 }
 
-// NeighborDifference is one figure without and with the neighbours.
-type NeighborDifference struct {
+// NoisyNeighborDifference is one figure without and with the neighbours.
+type NoisyNeighborDifference struct {
 	// frameBytes is the frame size. Absent for TCP and connections.
 	// +optional
 	FrameBytes int32 `json:"frameBytes,omitempty"`
