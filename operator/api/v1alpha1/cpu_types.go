@@ -105,8 +105,8 @@ type FunctionCPU struct {
 	DroppedFrames *int64 `json:"droppedFrames,omitempty"`
 
 	// sentFrames that the generator sent in the trials whose counters are known, both
-	// directions, each fragment for itself. Absent with TCP, whose frames nobody
-	// counts, and without counters.
+	// directions, each fragment for itself. Absent with TCP, whose frames are
+	// not counted, and without counters.
 	// +optional
 	SentFrames *int64 `json:"sentFrames,omitempty"`
 

@@ -136,7 +136,7 @@ type Firewall struct {
 // FirewallReport is what holds a firewall's rules.
 type FirewallReport struct {
 	// implementation is the part of the kernel that holds the rules: nf_tables,
-	// x_tables, or none with mode None. Absent: not told.
+	// x_tables, or none with mode None. Absent: not reported.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Implementation string `json:"implementation,omitempty"`

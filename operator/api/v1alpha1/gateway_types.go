@@ -54,12 +54,12 @@ type EncryptionGateway struct {
 
 // EncryptionGatewayReport is what encrypts.
 type EncryptionGatewayReport struct {
-	// protocol is WireGuard or IPsec. Absent: not told.
+	// protocol is WireGuard or IPsec. Absent: not reported.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Protocol string `json:"protocol,omitempty"`
 
-	// implementation is Kernel or Userspace. Absent: not told.
+	// implementation is Kernel or Userspace. Absent: not reported.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Implementation string `json:"implementation,omitempty"`

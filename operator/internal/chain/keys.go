@@ -80,7 +80,7 @@ func readBytes(random io.Reader, number int) ([]byte, error) {
 	return bytes, err
 }
 
-// addNeeds mounts into a function's pod what it needs beside its configuration:
+// addNeeds mounts into a function's pod what it needs in addition to its configuration:
 // its own keys, and the node's TUN device.
 func addNeeds(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
 	needs := function.Config.Needs()

@@ -12,10 +12,10 @@ import (
 
 // digest names the experiment: "sha256:" and hexadecimal digits over everything in
 // the plan that a figure can depend on. A field is part of it unless its tag is
-// digest:"-", so that a field that nobody thought of makes two experiments
-// different, and never equal. Left out is what tells one run or testbed from
-// another, such as names, UIDs, bridges and MAC addresses, and what does not touch
-// a figure, such as the deadline, tolerations and pull secrets.
+// digest:"-", so that a field that was forgotten makes two experiments different,
+// and never equal. Left out is what distinguishes runs and testbeds, such as names,
+// UIDs, bridges and MAC addresses, and what does not touch a figure, such as the
+// deadline, tolerations and pull secrets.
 func digest(p *Plan) string {
 	data, err := json.Marshal(digested(reflect.ValueOf(withoutOwnNetworks(*p))))
 	if err != nil {

@@ -30,7 +30,7 @@ type planner interface {
 	layOut(in Input, index int, segments []Segment) error
 	// configure adds the function's settings to a configuration that forwards.
 	configure(in Input, index int, segments []Segment, config *vnf.Config)
-	// memoryBytes is what the configuration needs beside the memory of any function.
+	// memoryBytes is what the configuration needs in addition to the memory of any function.
 	memoryBytes(function Function) int64
 	// doubt returns why figures are doubtful with what the function reported.
 	doubt(function *Function, state v1alpha1.FunctionState) (Doubt, bool)

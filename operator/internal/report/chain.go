@@ -14,8 +14,8 @@ func chainSection(doc Document) section {
 	s := section{title: "Chain", columns: []column{
 		left("Function"), left("Runtime"), left("Node"), left("Machine"), left("West"), left("East"), left("Image"),
 	}}
-	told := slices.ContainsFunc(doc.Chain, func(f v1alpha1.FunctionReport) bool { return f.Summary() != "" })
-	if told {
+	reported := slices.ContainsFunc(doc.Chain, func(f v1alpha1.FunctionReport) bool { return f.Summary() != "" })
+	if reported {
 		s.columns = slices.Insert(s.columns, 3, left("Runs"))
 	}
 	for _, f := range doc.Chain {
@@ -25,7 +25,7 @@ func chainSection(doc Document) section {
 			west, east = virtualPort(vm.Ports, "west"), virtualPort(vm.Ports, "east")
 		}
 		row := []string{f.Name, string(f.Runtime), f.Node, machine, west, east, f.ImageID}
-		if told {
+		if reported {
 			row = slices.Insert(row, 3, f.Summary())
 		}
 		s.rows = append(s.rows, row)

@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// counterSection shows what each function's own counters rose by beside the frames
-// that were sent. It knows no function: the counters' names say what they count.
+// counterSection shows what each function's own counters rose by, with the
+// frames that were sent. It knows no function: the counters' names say what they count.
 func counterSection(doc Document) section {
 	s := section{title: "Counted by each function", columns: []column{
 		number("Frame bytes"), left("At"), left("Function"), number("Frames sent"),

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Settings has one member for each function with settings of its own; a
+// Settings has one member for each function that has settings; a
 // configuration has the one of its function.
 type Settings struct {
 	// Firewall is what function Firewall filters.
@@ -48,8 +48,8 @@ type settings interface {
 	needs() Needs
 }
 
-// Needs is what a function needs of the machine that it runs in, beside ports,
-// addresses and routes.
+// Needs is what a function needs of the machine that it runs in, in addition
+// to ports, addresses and routes.
 type Needs struct {
 	// Bridge joins the ports on layer 2; they have no addresses and routes then.
 	Bridge bool

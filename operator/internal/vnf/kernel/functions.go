@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
-// parts is the registry of what each function does in the kernel beside
-// forwarding, by the API's names. A router has no part. Key files are in the
+// parts is the registry of what each function does in the kernel in
+// addition to forwarding, by the API's names. A router has no part. Key files are in the
 // folder keys.
 var parts = map[string]func(config *vnf.Config, keys string, log *slog.Logger) Part{
 	vnf.FunctionFirewall: func(config *vnf.Config, _ string, log *slog.Logger) Part { return filter.New(config.Firewall, log) },
@@ -20,8 +20,8 @@ var parts = map[string]func(config *vnf.Config, keys string, log *slog.Logger) P
 	},
 }
 
-// Part is what a function does in the kernel beside forwarding. Making one
-// touches nothing.
+// Part is what a function does in the kernel in addition to forwarding.
+// Making one touches nothing.
 type Part interface {
 	// Prepare is called before the ports are up, so that nothing passes unfiltered
 	// or in the clear; Apply is called when they are up. Both may be called again.
