@@ -220,7 +220,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, test.note)
 			}
 			for _, n := range got.Notes {
-				if len(n) > longestNote || strings.Contains(n, "\n") {
+				if len(n) > maxNoteBytes || strings.Contains(n, "\n") {
 					t.Errorf("%q", n)
 				}
 			}
@@ -357,7 +357,7 @@ func TestDeviceFunctions(t *testing.T) {
 		{
 			Name: "gw",
 			State: vnf.State{
-				Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 32), LoadMilliseconds: 40},
+				Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 29) + "...", LoadMilliseconds: 40},
 				EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500},
 			},
 		},

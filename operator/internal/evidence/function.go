@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/cpu"
@@ -31,9 +31,7 @@ func boundState(state reflect.Value) {
 			boundState(state.Field(i))
 		}
 	case reflect.String:
-		if text := state.String(); len(text) > maxStateBytes {
-			state.SetString(strings.ToValidUTF8(text[:maxStateBytes], ""))
-		}
+		state.SetString(excerpt.Line(state.String(), maxStateBytes))
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		state.SetInt(max(0, state.Int()))
 	}
