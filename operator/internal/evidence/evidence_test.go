@@ -17,7 +17,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/observer"
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/cpu"
 )
 
 var started = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
@@ -84,12 +83,12 @@ func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int6
 			State:    vnf.State{Firewall: &vnf.FirewallState{Implementation: "nf_tables", Rules: 25, LoadMilliseconds: 40}},
 			Counters: map[string]int64{vnf.CounterMatchedPackets: matches, vnf.CounterUnmatchedPackets: 3},
 		},
-		CPU: &cpu.Usage{
+		CPU: &vnf.CPUUsage{
 			ElapsedNanoseconds: int64(elapsed),
-			Container:          &cpu.Container{UserNanoseconds: softirq * millisecond, SystemNanoseconds: 3 * millisecond},
-			Node: []cpu.Processor{
-				{Processor: 0, Times: cpu.Times{SoftirqNanoseconds: softirq * millisecond, StealNanoseconds: 20 * millisecond}},
-				{Processor: 1, Times: cpu.Times{SoftirqNanoseconds: softirq * millisecond, UserNanoseconds: softirq * millisecond}},
+			Container:          &vnf.ContainerTime{UserNanoseconds: softirq * millisecond, SystemNanoseconds: 3 * millisecond},
+			Node: []vnf.ProcessorTime{
+				{Processor: 0, CPUTimes: vnf.CPUTimes{SoftirqNanoseconds: softirq * millisecond, StealNanoseconds: 20 * millisecond}},
+				{Processor: 1, CPUTimes: vnf.CPUTimes{SoftirqNanoseconds: softirq * millisecond, UserNanoseconds: softirq * millisecond}},
 			},
 		},
 	}

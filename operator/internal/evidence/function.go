@@ -11,7 +11,6 @@ import (
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/cpu"
 )
 
 // counterName is what a function's counter may be called, so that a function of
@@ -97,7 +96,7 @@ func portDelta(name string, before, after vnf.PortCounters) measure.PortEvidence
 	}
 }
 
-func containerTime(usage *cpu.Usage) measure.CPUTime {
+func containerTime(usage *vnf.CPUUsage) measure.CPUTime {
 	return measure.CPUTime{
 		UserMilliseconds:   milliseconds(usage.Container.UserNanoseconds),
 		SystemMilliseconds: milliseconds(usage.Container.SystemNanoseconds),
@@ -105,7 +104,7 @@ func containerTime(usage *cpu.Usage) measure.CPUTime {
 }
 
 // guestTime adds up the time of all processors of a guest.
-func guestTime(usage *cpu.Usage) measure.CPUTime {
+func guestTime(usage *vnf.CPUUsage) measure.CPUTime {
 	var out measure.CPUTime
 	for _, p := range usage.Node {
 		out.UserMilliseconds += milliseconds(p.UserNanoseconds)

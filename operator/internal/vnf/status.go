@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"vnfbench.io/operator/internal/vnf/cpu"
 )
 
 const (
@@ -31,8 +29,8 @@ type Status struct {
 	Ports   []PortStatus `json:"ports"`
 	FunctionStatus
 	// CPU counts from StartedAt: a restarted container counts from 0 again.
-	CPU        *cpu.Usage `json:"cpu,omitempty"`
-	CPUProblem string     `json:"cpuProblem,omitempty"`
+	CPU        *CPUUsage `json:"cpu,omitempty"`
+	CPUProblem string    `json:"cpuProblem,omitempty"`
 }
 
 // FunctionStatus is what a function adds to the status of a router.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/cpu"
 )
 
 // errNotConfigured is the reason until Configured is called.
@@ -33,7 +32,7 @@ type Machine interface {
 
 // Meter is what the agent asks about processor time.
 type Meter interface {
-	Read() (cpu.Usage, error)
+	Read() (vnf.CPUUsage, error)
 }
 
 // Agent answers for one function.

@@ -17,7 +17,6 @@ import (
 
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
-	"vnfbench.io/operator/internal/vnf/cpu"
 )
 
 type machine struct{ problem error }
@@ -34,7 +33,7 @@ func (m *machine) Ports() []vnf.PortStatus {
 
 type meter struct{ problem error }
 
-func (m meter) Read() (cpu.Usage, error) { return cpu.Usage{ElapsedNanoseconds: 5}, m.problem }
+func (m meter) Read() (vnf.CPUUsage, error) { return vnf.CPUUsage{ElapsedNanoseconds: 5}, m.problem }
 
 func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	t.Helper()
@@ -100,7 +99,7 @@ func TestStatus(t *testing.T) {
 		Function: "Router", Name: "router-0", ConfigurationDigest: config.Digest(), StartedAt: started,
 		Reasons: []string{"one", "two"},
 		Ports:   m.Ports(), FunctionStatus: m.Status(),
-		CPU: &cpu.Usage{ElapsedNanoseconds: 5},
+		CPU: &vnf.CPUUsage{ElapsedNanoseconds: 5},
 	}
 	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
