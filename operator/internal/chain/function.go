@@ -52,7 +52,7 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 			}},
 		},
 	}
-	addGateway(p, function, &pod.Spec)
+	addNeeds(p, function, &pod.Spec)
 	return pod
 }
 

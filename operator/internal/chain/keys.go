@@ -80,22 +80,20 @@ func readBytes(random io.Reader, number int) ([]byte, error) {
 	return bytes, err
 }
 
-// addGateway mounts into a gateway's pod what it needs besides its
-// configuration: its own keys, and for WireGuard in user space the node's TUN
-// device.
-func addGateway(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
-	gateway := function.Config.Gateway
-	if gateway == nil {
-		return
-	}
+// addNeeds mounts into a function's pod what it needs in addition to its configuration:
+// its own keys, and the node's TUN device.
+func addNeeds(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
+	needs := function.Config.Needs()
 	const tun, tunDevice = "tun", "/dev/net/tun"
 	container := &pod.Containers[0]
-	mode := int32(0o400)
-	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volumeKeys, VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), DefaultMode: &mode},
-	}})
-	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volumeKeys, MountPath: vnf.DefaultKeys, ReadOnly: true})
-	if gateway.Implementation == vnf.ImplementationKernel {
+	if needs.Keys {
+		mode := int32(0o400)
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volumeKeys, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), DefaultMode: &mode},
+		}})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volumeKeys, MountPath: vnf.DefaultKeys, ReadOnly: true})
+	}
+	if !needs.TUN {
 		return
 	}
 	// The kernel's TUN device is the same file for every process; which interface

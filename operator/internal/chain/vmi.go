@@ -82,7 +82,7 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
 	}}}
 	boot(p, function, &spec)
-	if function.Config.Gateway != nil {
+	if function.Config.Needs().Keys {
 		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, virtioDisk(volumeKeys))
 		spec.Volumes = append(spec.Volumes, kubevirtv1.Volume{Name: volumeKeys, VolumeSource: kubevirtv1.VolumeSource{
 			Secret: &kubevirtv1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), VolumeLabel: labelKeys},

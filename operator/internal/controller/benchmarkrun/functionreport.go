@@ -12,7 +12,6 @@ import (
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // reports returns what the chain's functions turned out to be. One that is gone
@@ -34,32 +33,21 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 		}
 		if report != nil {
 			report = report.DeepCopy()
-			s.mergeSelfReport(report)
+			s.addState(report)
 			reports = append(reports, *report)
 		}
 	}
 	return reports
 }
 
-// mergeSelfReport adds what the function itself reported to the measurer.
-func (s *scope) mergeSelfReport(report *v1alpha1.FunctionReport) {
+// addState adds what the function itself reported to the measurer.
+func (s *scope) addState(report *v1alpha1.FunctionReport) {
 	if s.records == nil || s.records.device == nil {
 		return
 	}
 	for _, state := range s.records.device.Functions {
-		if state.Name != report.Name {
-			continue
-		}
-		if f := state.Firewall; f != nil {
-			report.Firewall = &v1alpha1.FirewallReport{
-				Implementation: excerpt.Line(f.Implementation, maxKeywordBytes), Rules: int32(max(f.Rules, 0)), LoadMilliseconds: max(f.LoadMilliseconds, 0),
-			}
-		}
-		if g := state.EncryptionGateway; g != nil {
-			report.EncryptionGateway = &v1alpha1.EncryptionGatewayReport{
-				Protocol: excerpt.Line(g.Protocol, maxKeywordBytes), Implementation: excerpt.Line(g.Implementation, maxKeywordBytes),
-				Threads: int32(max(g.Threads, 0)), TunnelMTUBytes: int32(max(g.TunnelMTUBytes, 0)),
-			}
+		if state.Name == report.Name {
+			report.FunctionState = plan.FunctionStateOf(state.State)
 		}
 	}
 }
@@ -185,26 +173,28 @@ func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1
 	return warnings
 }
 
-// gatewayWarnings name the gateways that were to use the kernel's WireGuard
-// where it has one, and did not find it.
-func gatewayWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
-	var found []string
+// functionWarnings are the doubts that follow from what functions reported, each
+// with the names of all functions that it is about.
+func functionWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
+	var doubts []plan.Doubt
+	names := map[plan.Doubt][]string{}
 	for i := range p.Functions {
-		f := &p.Functions[i]
-		report := reportOf(reports, f.Name)
-		if g := f.Config.Gateway; g == nil || g.Implementation != vnf.ImplementationAuto || report == nil {
+		report := reportOf(reports, p.Functions[i].Name)
+		if report == nil {
 			continue
 		}
-		if g := report.EncryptionGateway; g != nil && g.Implementation == vnf.ImplementationUserspace {
-			found = append(found, fmt.Sprintf("%q", f.Name))
+		if doubt, found := plan.DoubtAbout(&p.Functions[i], report.FunctionState); found {
+			if names[doubt] == nil {
+				doubts = append(doubts, doubt)
+			}
+			names[doubt] = append(names[doubt], fmt.Sprintf("%q", report.Name))
 		}
 	}
-	if len(found) == 0 {
-		return nil
+	var warnings []v1alpha1.Warning
+	for _, doubt := range doubts {
+		warnings = append(warnings, v1alpha1.Warning{Code: doubt.Code, Message: sentence(doubt.Sentence, strings.Join(names[doubt], ", "))})
 	}
-	return []v1alpha1.Warning{{Code: v1alpha1.WarningUserspaceEncryption, Message: sentence(
-		"The kernel under %s has no WireGuard, so a program encrypted in user space, which is slower.",
-		strings.Join(found, ", "))}}
+	return warnings
 }
 
 func differsSentence(name string, found []string) string {

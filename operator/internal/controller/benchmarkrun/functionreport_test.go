@@ -157,20 +157,24 @@ func TestDecideMachines(t *testing.T) {
 	}
 }
 
+func gatewayConfig(implementation string) vnf.Config {
+	return vnf.Config{Function: vnf.FunctionEncryptionGateway, Settings: vnf.Settings{Gateway: &vnf.Gateway{Implementation: implementation}}}
+}
+
 // What a function says of itself stands in its report, also after it is gone.
 func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready))
 	s.plan.Functions = []plan.Function{
-		{Name: "one", Runtime: v1alpha1.RuntimePod, Config: vnf.Config{Gateway: &vnf.Gateway{Implementation: vnf.ImplementationAuto}}},
-		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: vnf.Config{Gateway: &vnf.Gateway{Implementation: vnf.ImplementationUserspace}}},
+		{Name: "one", Runtime: v1alpha1.RuntimePod, Config: gatewayConfig(vnf.ImplementationAuto)},
+		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: gatewayConfig(vnf.ImplementationUserspace)},
 	}
-	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || gatewayWarnings(s.plan, reports) != nil {
+	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || functionWarnings(s.plan, reports) != nil {
 		t.Errorf("before anybody was asked: %+v", reports)
 	}
-	gateway := &measure.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
+	gateway := &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
 	s.records.device = &measure.DeviceState{Functions: []measure.FunctionState{
-		{Name: "one", EncryptionGateway: gateway},
-		{Name: "two", EncryptionGateway: gateway, Firewall: &measure.FirewallState{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}},
+		{Name: "one", State: vnf.State{EncryptionGateway: gateway}},
+		{Name: "two", State: vnf.State{EncryptionGateway: gateway, Firewall: &vnf.FirewallState{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}}},
 	}}
 	status := summarize(s, decide(s))
 	want := &v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
@@ -190,7 +194,7 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 		t.Errorf("without the pods:\n%s", diff)
 	}
 	gateway.Implementation = "Kernel"
-	if warnings := gatewayWarnings(s.plan, s.reports()); warnings != nil {
+	if warnings := functionWarnings(s.plan, s.reports()); warnings != nil {
 		t.Errorf("the kernel encrypts: %+v", warnings)
 	}
 }
