@@ -133,18 +133,6 @@ func measurerFailurePolicy() *batchv1.PodFailurePolicy {
 	}}
 }
 
-// measurerCapabilities returns what the driver needs. BPF loads its programs.
-// NET_ADMIN attaches them to the ports, runs them with live frames and makes the
-// inner veth pair, all in the pod's own network namespace. SYS_NICE, where the
-// testbed asks for it, makes the threads that send real-time threads.
-func measurerCapabilities(p *plan.Plan) []corev1.Capability {
-	capabilities := []corev1.Capability{"BPF", "NET_ADMIN"}
-	if p.Instructions.Driver.Scheduling == string(v1alpha1.SchedulingRealTime) {
-		capabilities = append(capabilities, "SYS_NICE")
-	}
-	return capabilities
-}
-
 func measurerPod(p *plan.Plan) corev1.PodSpec {
 	const instructions, token = "instructions", "token"
 	pod := corev1.PodSpec{
@@ -175,7 +163,6 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 				{Name: instructions, MountPath: instructionsDirectory, ReadOnly: true},
 				{Name: token, MountPath: tokenDirectory, ReadOnly: true},
 			},
-			SecurityContext:          restrictedSecurityContext(measurerCapabilities(p)...),
 			TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 			TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		}},
@@ -187,7 +174,7 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 			{Name: token, VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}},
 		},
 	}
-	configureTRexPod(p, &pod)
+	addGenerator(p, &pod)
 	return pod
 }
 

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -146,7 +145,7 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 }
 
 // plugins make one port. A virtual function that the kernel has let go of has no
-// interface in the pod that could be tuned: its guest or TRex sets the MTU.
+// interface in the pod that could be tuned: its guest or the generator sets the MTU.
 func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) []any {
 	mac := map[string]bool{"mac": true}
 	tuning := tuningPlugin{Type: "tuning", Sysctl: sysctls}
@@ -164,13 +163,12 @@ func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) 
 }
 
 // withoutInterface reports whether the pod of a port has no interface of the kernel for
-// it: a virtual machine's, or the generator's in mode DPDK.
+// it: a virtual machine's, or that of a generator that drives its ports itself.
 func withoutInterface(p *plan.Plan, end plan.End) bool {
 	if end.Function != "" {
 		return ofMachine(p, end.Function)
 	}
-	trex := p.Instructions.Driver.TRex
-	return trex != nil && trex.Mode == measure.TRexDPDK
+	return p.Generator.OwnsPorts
 }
 
 // ofMachine reports whether a function is a virtual machine.

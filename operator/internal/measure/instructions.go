@@ -59,20 +59,6 @@ type Instructions struct {
 	NeighborsCompared bool `json:"neighborsCompared,omitempty"`
 }
 
-// DriverSettings choose and set the traffic driver.
-type DriverSettings struct {
-	// Name is "XDP" or "TRex".
-	Name string `json:"name"`
-	// Threads is how many cores send; 0 lets the driver choose.
-	Threads int `json:"threads"`
-	// TransmitPath is "Auto", "Direct" or "InnerVeth".
-	TransmitPath string `json:"transmitPath"`
-	// Scheduling is "Fair" or "RealTime"; empty lets the driver choose.
-	Scheduling string `json:"scheduling,omitempty"`
-	// TRex is nil with every other driver.
-	TRex *TRexSettings `json:"trex,omitempty"`
-}
-
 // ThroughputInstructions set the search.
 type ThroughputInstructions struct {
 	// Method of the search, by the API's names; empty means MLRsearch.

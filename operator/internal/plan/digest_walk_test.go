@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,6 +60,9 @@ type walker struct {
 // set gives a value and everything in it the content number n.
 func (w *walker) set(v reflect.Value, n int) {
 	switch value := v.Addr().Interface().(type) {
+	case *json.RawMessage:
+		*value = json.RawMessage(strconv.Itoa(n))
+		return
 	case *netip.Addr:
 		*value = netip.AddrFrom4([4]byte{198, 18, 0, byte(n)})
 		return

@@ -18,16 +18,15 @@ const (
 )
 
 var (
-	defaultGeneratorMemory = resource.MustParse("256Mi")
-	defaultFunctionMemory  = resource.MustParse("64Mi")
-	observerMemory         = resource.MustParse("32Mi")
-	defaultAPIServerPorts  = []int32{443, 6443}
+	defaultFunctionMemory = resource.MustParse("64Mi")
+	observerMemory        = resource.MustParse("32Mi")
+	defaultAPIServerPorts = []int32{443, 6443}
 )
 
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
-	for _, check := range []func(Input) error{checkTRex, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
+	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -38,7 +37,7 @@ func Make(in Input) (*Plan, error) {
 		Protocol:         in.Defaults.Protocol,
 		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
 		Testbed:          Reference{Namespace: testbed.Namespace, Name: testbed.Name, UID: testbed.UID},
-		Generator:        generatorOf(in),
+		Generator:        trafficPod(in),
 		DeadlineSeconds:  int64(run.Spec.Experiment.DeadlineSeconds),
 		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
 		ImagePullSecrets: in.Defaults.ImagePullSecrets,
@@ -49,7 +48,8 @@ func Make(in Input) (*Plan, error) {
 	}
 	p.Observer = observerOf(in)
 	p.Segments, p.Calibration = layOut(in)
-	if err := checkTRexPorts(in, p.Segments); err != nil {
+	driver, err := driverOf(in, p.Segments)
+	if err != nil {
 		return nil, err
 	}
 	for i := range run.Spec.Experiment.Chain {
@@ -75,9 +75,7 @@ func Make(in Input) (*Plan, error) {
 	p.GeneratorNode, p.DeviceNode = generator.Name, device.Name
 	p.Platform = Platform{Generator: describe(generator), Device: describe(device)}
 	p.Instructions = instruct(in, p)
-	if p.Instructions.Driver, err = driverOf(in, p.Segments); err != nil {
-		return nil, err
-	}
+	p.Instructions.Driver = driver
 	if err := checkSize(p.Instructions); err != nil {
 		return nil, err
 	}
@@ -98,20 +96,6 @@ func Make(in Input) (*Plan, error) {
 		}
 	}
 	return p, nil
-}
-
-func generatorOf(in Input) Generator {
-	spec := in.Testbed.Spec.Generator
-	image, memory := in.Defaults.TrafficImage, defaultGeneratorMemory
-	if spec.Driver == v1alpha1.DriverTRex {
-		image, memory = in.Defaults.TRexImage, defaultTRexMemory
-	}
-	return Generator{
-		Image:       cmp.Or(spec.Image, image),
-		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, memory),
-		Hugepages:   hugepagesOfGenerator(in.Testbed),
-		Tolerations: spec.Tolerations,
-	}
 }
 
 // observerOf is the pod beside the chain. Its image is the operator's own also

@@ -23,7 +23,7 @@ import (
 // Version is the layout of the stored plan. A plan of another layout is not read.
 // It is raised when an operator of the new layout would read an older plan
 // differently from how it was meant; a field that may be absent does not.
-const Version = 1
+const Version = 2
 
 // ErrVersion says that a stored plan is of another layout.
 var ErrVersion = errors.New("the plan is of another version of the operator")
@@ -68,11 +68,10 @@ type Input struct {
 type Defaults struct {
 	// TrafficImage runs the measurer, FunctionImage the reference functions,
 	// where the testbed or the run names no other.
-	TrafficImage string
-	// TRexImage runs the measurer of testbeds with driver TRex that name no
-	// other. Empty: there is none.
-	TRexImage     string
-	FunctionImage string
+	TrafficImage, FunctionImage string
+	// GeneratorImages run the measurer of testbeds that name no other, and whose
+	// driver needs an image of its own. One without an entry has none.
+	GeneratorImages map[v1alpha1.GeneratorDriver]string
 	// GuestImage is what the reference functions boot from as virtual machines.
 	GuestImage string
 	// EndpointImage runs the ends of TCP connections.
@@ -163,15 +162,6 @@ type Resources struct {
 	LimitMilliCPU int64 `json:"limitMilliCPU,omitempty"`
 	// MemoryBytes are requested and the limit.
 	MemoryBytes int64 `json:"memoryBytes"`
-}
-
-// Generator is the traffic pod.
-type Generator struct {
-	Image       string              `json:"image"`
-	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
-	// Hugepages are the pod's beside its Resources; nil where it has none.
-	Hugepages *Hugepages `json:"hugepages,omitempty"`
 }
 
 // Observer is the pod that tells what the device's node and its virtual

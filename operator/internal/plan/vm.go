@@ -11,6 +11,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
 )
 
 // Machine is the virtual machine that a function or a neighbour runs in.
@@ -175,11 +176,6 @@ func checkKubeVirt(in Input) error {
 	return nil
 }
 
-// hugepagesOf is the node's resource of a page size.
-func hugepagesOf(size v1alpha1.HugepageSize) corev1.ResourceName {
-	return corev1.ResourceName(corev1.ResourceHugePagesPrefix + string(size))
-}
-
 // machines are those of the chain and of its neighbours.
 func (p *Plan) machines() []*Machine {
 	var found []*Machine
@@ -212,11 +208,11 @@ func (c candidates) forMachines(machines []*Machine) (candidates, error) {
 	pages := map[corev1.ResourceName]int64{}
 	for _, m := range machines {
 		if m.Hugepages != "" {
-			pages[hugepagesOf(m.Hugepages)] += m.MemoryBytes
+			pages[generator.HugepagesResource(m.Hugepages)] += m.MemoryBytes
 		}
 	}
 	for _, size := range []v1alpha1.HugepageSize{"2Mi", "1Gi"} {
-		name := hugepagesOf(size)
+		name := generator.HugepagesResource(size)
 		wanted := pages[name]
 		c = c.keepDevices(func(n *corev1.Node) bool {
 			has := n.Status.Allocatable[name]

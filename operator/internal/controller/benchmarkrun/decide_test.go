@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -159,7 +158,7 @@ func TestDecideNamesTheFirstProblem(t *testing.T) {
 
 // What a user has to build again is said, and what only has to be named.
 func TestDecideNamesTheImage(t *testing.T) {
-	trex := func(s *scope) { s.plan.Instructions.Driver.TRex = &measure.TRexSettings{} }
+	trex := func(s *scope) { s.plan.Instructions.Driver.Name = "TRex" }
 	for words, s := range map[string]*scope{
 		"build the image again from this operator's version, with make trex-image": newScope(launched, heldBy("2"), planned("1"), trex),
 		"use the image of the operator's version":                                  newScope(launched, heldBy("2"), planned("1")),

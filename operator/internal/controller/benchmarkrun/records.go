@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/report"
 )
@@ -84,8 +85,8 @@ func (s *scope) otherMeasurer() *cause {
 		return nil
 	}
 	remedy := "use the image of the operator's version, or leave the testbed's spec.generator.image out"
-	if s.plan.Instructions.Driver.TRex != nil {
-		remedy = "build the image again from this operator's version, with make trex-image"
+	if g := registry.Of(v1alpha1.GeneratorDriver(s.plan.Instructions.Driver.Name)); g != nil && g.OwnImage != nil {
+		remedy = "build the image again from this operator's version, with " + g.OwnImage.Rebuild
 	}
 	return newCause(v1alpha1.ReasonVersionMismatch, "the measurer in image %q is of another version than the operator: %s, and apply the run under a new name", s.plan.Generator.Image, remedy)
 }

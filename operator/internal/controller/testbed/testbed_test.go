@@ -305,7 +305,7 @@ func TestGeneratorWithoutImage(t *testing.T) {
 	if len(status.ActiveRuns) != 1 {
 		t.Errorf("%d runs hold the testbed", len(status.ActiveRuns))
 	}
-	s.defaults.TRexImage = "registry.example/trex:1"
+	s.defaults.GeneratorImages = map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "registry.example/trex:1"}
 	if !meta.IsStatusConditionTrue(summarize(s, decide(s)).Conditions, v1alpha1.ConditionReady) {
 		t.Error("not Ready with the operator's image")
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package opener
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/traffic/trex"
 	"vnfbench.io/operator/internal/traffic/trex/astf"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 )
 
@@ -30,7 +31,7 @@ func (d *diary) note(format string, args ...any) {
 }
 
 type fakeServer struct {
-	trexServer
+	runningServer
 	diary *diary
 	name  string
 	dead  bool
@@ -62,7 +63,7 @@ func (s *fakeServer) Log() []string { return []string{s.name + " says so"} }
 func (s *fakeServer) Close() error { s.diary.note("close server %s", s.name); return nil }
 
 type fakeDriver struct {
-	trexDriver
+	driver
 	diary *diary
 	name  string
 }
@@ -74,20 +75,34 @@ func pathOf(west string) measure.Path {
 	return measure.Path{Ports: [2]measure.Port{{Interface: west}, {Interface: "east"}}}
 }
 
+func settings(t *testing.T) measure.DriverSettings {
+	t.Helper()
+	settings, err := measure.NewDriverSettings("TRex", planning.Settings{Mode: planning.AFPacket, CoresPerPort: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
+}
+
+func frames(t *testing.T, path measure.Path) measure.Opening {
+	t.Helper()
+	return measure.Opening{Driver: settings(t), Path: &path}
+}
+
 func TestOneServerAtATime(t *testing.T) {
 	var d diary
 	var last *fakeServer
 	noWay := errors.New("no way through")
 	ways := []error{nil, noWay, noWay, nil}
 	facts := &measure.Machine{Fingerprint: &measure.Fingerprint{}}
-	paths := &trexPaths{
-		machine: facts,
-		start: func(_ context.Context, c server.Config) (trexServer, error) {
+	paths := &Opener{
+		config: measure.OpenerConfig{Machine: facts},
+		start: func(_ context.Context, c server.Config) (runningServer, error) {
 			last = &fakeServer{diary: &d, name: c.Path.Ports[0].Interface}
 			d.note("start %s", last.name)
 			return last, nil
 		},
-		open: func(_ context.Context, c trex.Config) (trexDriver, error) {
+		open: func(_ context.Context, c trex.Config) (driver, error) {
 			name := c.Path.Ports[0].Interface
 			d.note("open %s with %s", name, strings.Join(c.Notes, ","))
 			way := ways[0]
@@ -98,9 +113,7 @@ func TestOneServerAtATime(t *testing.T) {
 			return &fakeDriver{diary: &d, name: name}, nil
 		},
 	}
-	opener := &drivers{trex: paths}
-	settings := measure.DriverSettings{Name: "TRex", TRex: &measure.TRexSettings{Mode: measure.TRexAFPacket}}
-	calibration, err := opener.Open(t.Context(), pathOf("calibration"), settings)
+	calibration, err := paths.Open(t.Context(), frames(t, pathOf("calibration")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,13 +123,13 @@ func TestOneServerAtATime(t *testing.T) {
 	}
 	// The chain is still starting: the server stays, and is started again where it died.
 	for attempt := range 2 {
-		driver, err := opener.Open(t.Context(), pathOf("chain"), settings)
+		driver, err := paths.Open(t.Context(), frames(t, pathOf("chain")))
 		if driver != nil || !errors.Is(err, noWay) {
 			t.Fatalf("got %v, %v", driver, err)
 		}
 		last.dead = attempt == 1
 	}
-	chain, err := opener.Open(t.Context(), pathOf("chain"), settings)
+	chain, err := paths.Open(t.Context(), frames(t, pathOf("chain")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +139,7 @@ func TestOneServerAtATime(t *testing.T) {
 	if got := facts.Fingerprint.Ports; len(got) != 1 || got[0].Interface != "chain" {
 		t.Errorf("the machine has ports %+v", got)
 	}
-	if err := errors.Join(chain.Close(), paths.close()); err != nil {
+	if err := errors.Join(chain.Close(), paths.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if got := chain.(measure.Logger).Log(); got != nil {
@@ -146,12 +159,12 @@ func TestOneServerAtATime(t *testing.T) {
 func TestStatefulServer(t *testing.T) {
 	var d diary
 	ways := []error{errors.New("no way through"), nil}
-	paths := &trexPaths{
-		start: func(_ context.Context, c server.Config) (trexServer, error) {
+	paths := &Opener{
+		start: func(_ context.Context, c server.Config) (runningServer, error) {
 			d.note("start %s, stateful %t", c.Path.Ports[0].Interface, c.Stateful)
 			return &fakeServer{diary: &d, name: c.Path.Ports[0].Interface}, nil
 		},
-		openStateful: func(_ context.Context, c astf.Config) (trexDriver, error) {
+		openStateful: func(_ context.Context, c astf.Config) (driver, error) {
 			way := ways[0]
 			ways = ways[1:]
 			if way != nil {
@@ -161,13 +174,11 @@ func TestStatefulServer(t *testing.T) {
 			return &fakeDriver{diary: &d, name: "tcp"}, nil
 		},
 	}
-	instructions := measure.Instructions{
-		Driver: measure.DriverSettings{TRex: &measure.TRexSettings{}}, Stateful: &measure.Stateful{Path: pathOf("chain")},
-	}
-	if _, err := paths.OpenStateful(t.Context(), instructions); err == nil {
+	opening := measure.Opening{Driver: settings(t), Stateful: &measure.Stateful{Path: pathOf("chain")}}
+	if _, err := paths.Open(t.Context(), opening); err == nil {
 		t.Error("there was a way")
 	}
-	driver, err := paths.OpenStateful(t.Context(), instructions)
+	driver, err := paths.Open(t.Context(), opening)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +188,7 @@ func TestStatefulServer(t *testing.T) {
 	if want := []string{"start chain, stateful true", "close driver tcp", "close server chain"}; !slices.Equal(d.events, want) {
 		t.Errorf("got %q", d.events)
 	}
-	if _, err := paths.OpenStateful(t.Context(), measure.Instructions{}); err == nil {
+	if _, err := paths.Open(t.Context(), measure.Opening{Driver: settings(t)}); err == nil {
 		t.Error("instructions that say nothing were taken")
 	}
 }
@@ -185,7 +196,7 @@ func TestStatefulServer(t *testing.T) {
 // Another path ends the server of the one before, also where nobody closed it.
 func TestServerOfAnotherPath(t *testing.T) {
 	var d diary
-	paths := &trexPaths{start: func(_ context.Context, c server.Config) (trexServer, error) {
+	paths := &Opener{start: func(_ context.Context, c server.Config) (runningServer, error) {
 		if c.Stateful {
 			return nil, errors.New("no")
 		}
@@ -219,18 +230,16 @@ func TestRealTRex(t *testing.T) {
 		{Direction: measure.Reverse, SourceMAC: "02:00:00:00:00:02", DestinationMAC: "02:00:00:00:00:01",
 			SourceAddress: netip.MustParseAddr("198.19.0.10"), DestinationAddress: netip.MustParseAddr("198.18.0.10"), SourcePort: 1024, DestinationPort: 1},
 	}
-	paths := newTRexPaths(slog.New(slog.NewTextHandler(t.Output(), nil)), nil)
+	paths := New(measure.OpenerConfig{Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	start := paths.start
-	paths.start = func(ctx context.Context, c server.Config) (trexServer, error) {
+	paths.start = func(ctx context.Context, c server.Config) (runningServer, error) {
 		c.Directory, c.StateDirectory = directory, t.TempDir()
 		return start(ctx, c)
 	}
 	pod.Must(t, func() (err error) {
-		driver, err := (&drivers{trex: paths}).Open(t.Context(), path, measure.DriverSettings{
-			Name: "TRex", TRex: &measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1},
-		})
+		driver, err := paths.Open(t.Context(), frames(t, path))
 		if err != nil {
-			return errors.Join(err, paths.close())
+			return errors.Join(err, paths.Close())
 		}
 		defer func() { err = errors.Join(err, driver.Close()) }()
 		if notes := driver.Description().Fallbacks; !slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, "CPU") }) {
@@ -255,8 +264,8 @@ func TestRealTRex(t *testing.T) {
 	}
 	// A few exchanges through the path are a part of the opening.
 	pod.Must(t, func() error {
-		driver, err := paths.OpenStateful(t.Context(), measure.Instructions{
-			Driver: measure.DriverSettings{TRex: &measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}},
+		driver, err := paths.Open(t.Context(), measure.Opening{
+			Driver: settings(t),
 			Stateful: &measure.Stateful{
 				Path:    path,
 				Clients: measure.Hosts{First: netip.MustParseAddr("198.18.0.10"), Count: 1},
@@ -264,7 +273,7 @@ func TestRealTRex(t *testing.T) {
 			},
 		})
 		if err != nil {
-			return errors.Join(err, paths.close())
+			return errors.Join(err, paths.Close())
 		}
 		return driver.Close()
 	})
