@@ -15,6 +15,7 @@ CLEAN = [
     "CONTRIBUTING.md",
     "docs/adr",
     "docs/architecture.md",
+    "docs/methodology",
     "docs/style.md",
 ]
 ENDINGS = {".md", ".go", ".c", ".h", ".py", ".sh", ".tf"}
