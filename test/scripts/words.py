@@ -13,11 +13,11 @@ TOP = Path(__file__).resolve().parents[2]
 # Files and folders without these words. Add a folder when it is clean.
 CLEAN = [
     "CONTRIBUTING.md",
-    "docs/adr",
-    "docs/architecture.md",
-    "docs/methodology",
-    "docs/style.md",
+    "README.md",
+    "docs",
 ]
+# Generated from comments in the code.
+GENERATED = "docs/reference/"
 ENDINGS = {".md", ".go", ".c", ".h", ".py", ".sh", ".tf"}
 # A phrase may continue on the next line, in a comment too.
 GAP = r"\s+(?:(?://|#|\*|>)\s*)?"
@@ -46,7 +46,11 @@ def main():
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *CLEAN],
         cwd=TOP, check=True, capture_output=True, text=True,
     ).stdout.split("\0")
-    files = sorted({TOP / name for name in names if Path(name).suffix in ENDINGS and (TOP / name).exists()})
+    files = sorted(
+        TOP / name
+        for name in set(names)
+        if Path(name).suffix in ENDINGS and not name.startswith(GENERATED) and (TOP / name).exists()
+    )
     missing = [name for name in CLEAN if not (TOP / name).exists()]
     if missing:
         sys.exit(f"words: no such file or folder: {', '.join(missing)}")
