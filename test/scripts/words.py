@@ -15,6 +15,9 @@ CLEAN = [
     "CONTRIBUTING.md",
     "README.md",
     "docs",
+    "terraform/README.md",
+    "test/fixtures/trex/README.md",
+    "test/lab/README.md",
 ]
 # Generated from comments in the code.
 GENERATED = "docs/reference/"
