@@ -114,7 +114,7 @@ func (w *walker) walk(v reflect.Value, path string) {
 		w.compare(path + " is absent")
 		v.Set(before.Addr())
 		w.walk(v.Elem(), path)
-	case v.Kind() == reflect.Slice:
+	case v.Kind() == reflect.Slice && v.Type() != reflect.TypeFor[json.RawMessage]():
 		before := v.Interface()
 		v.SetZero()
 		w.compare(path + " is empty")
