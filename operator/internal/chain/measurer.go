@@ -32,12 +32,12 @@ func PlanConfigMap(p *plan.Plan) *corev1.ConfigMap {
 		Immutable:  new(true),
 		Data: map[string]string{
 			plan.KeyPlan:         string(p.JSON()),
-			plan.KeyInstructions: document(p.Instructions),
+			plan.KeyInstructions: indentedJSON(p.Instructions),
 		},
 	}
 }
 
-// ResultsConfigMap is the measurer's to fill. It names no data, so that
+// ResultsConfigMap returns the ConfigMap that the measurer fills. It names no data, so that
 // applying it again takes nothing away.
 func ResultsConfigMap(p *plan.Plan) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
@@ -46,7 +46,7 @@ func ResultsConfigMap(p *plan.Plan) *corev1.ConfigMap {
 	}
 }
 
-// ServiceAccount is the measurer's.
+// ServiceAccount returns the measurer's account.
 func ServiceAccount(p *plan.Plan) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
@@ -141,7 +141,7 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 		ServiceAccountName:            p.Names().ServiceAccount,
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
-		Affinity:                      onNode(p.GeneratorNode),
+		Affinity:                      nodeAffinity(p.GeneratorNode),
 		Tolerations:                   p.Generator.Tolerations,
 		ImagePullSecrets:              pullSecrets(p.ImagePullSecrets),
 		Containers: []corev1.Container{{
@@ -178,7 +178,7 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 	return pod
 }
 
-// tokenVolume is what the kubelet mounts into pods by itself, with a token
+// tokenVolume returns what the kubelet mounts into pods by itself, with a token
 // that lives shorter.
 func tokenVolume() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{

@@ -23,7 +23,7 @@ const (
 // needs: capabilities, directories to write to, devices and hugepages.
 func addGenerator(p *plan.Plan, pod *corev1.PodSpec) {
 	container := &pod.Containers[0]
-	container.SecurityContext = confined(p.Generator.Capabilities...)
+	container.SecurityContext = restrictedSecurityContext(p.Generator.Capabilities...)
 	mount := func(name, path string, source corev1.VolumeSource) {
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
@@ -47,7 +47,7 @@ func emptyDir(medium corev1.StorageMedium, size *resource.Quantity) corev1.Volum
 	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: size}}
 }
 
-// instructionsWithPorts are the instructions, and beside them what Multus says
+// instructionsWithPorts returns the instructions, and with them what Multus says
 // of the pod's ports: a device that the kernel has let go of has no interface
 // that could be found by its name. One volume holds both, because no mount point
 // could be made inside of a read-only one.

@@ -50,7 +50,7 @@ func TestTRexConfinement(t *testing.T) {
 	}
 }
 
-// mountedAt is what a pod's container sees at a path.
+// mountedAt returns what a pod's container sees at a path.
 func mountedAt(pod corev1.PodSpec, path string) corev1.VolumeSource {
 	for _, mount := range pod.Containers[0].VolumeMounts {
 		for _, volume := range pod.Volumes {
@@ -141,7 +141,7 @@ func TestNobodyReachesTheTrafficPod(t *testing.T) {
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
 		p := mustMake(t, in)
 		found := false
-		for _, policy := range chain.NetworkPolicies(p) {
+		for _, policy := range policiesOf(p) {
 			if policy.Name != p.Names().MeasurerPolicy {
 				continue
 			}

@@ -5,9 +5,9 @@ package measure
 // measurements.
 type Instructions struct {
 	// Run is "namespace/name", for logs alone.
-	Run string `json:"run"`
+	Run string `json:"run" digest:"-"`
 	// Digest of the plan. Trials recorded under another digest are not replayed.
-	Digest string `json:"digest"`
+	Digest string `json:"digest" digest:"-"`
 	// LinkBitsPerSecond is the rate of the link behind each port.
 	LinkBitsPerSecond uint64 `json:"linkBitsPerSecond"`
 	// Driver sets the driver.

@@ -19,7 +19,7 @@ import (
 type Generator struct {
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
 	generator.Pod
 }
 

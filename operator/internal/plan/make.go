@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // What pods request where their spec leaves it out.
@@ -53,9 +52,10 @@ func Make(in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	widenTunnels(in, p.Segments)
-	if err := checkTunnels(in, p.Segments); err != nil {
-		return nil, err
+	for i := range run.Spec.Experiment.Chain {
+		if err := plannerOf(run.Spec.Experiment.Chain[i].Function).layOut(in, i, p.Segments); err != nil {
+			return nil, err
+		}
 	}
 	for i := range run.Spec.Experiment.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
@@ -124,34 +124,11 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		Tolerations:    in.Testbed.Spec.SystemUnderTest.Tolerations,
 		Config:         configure(in, index, segments),
 	}
-	function.Resources.MemoryBytes += moreMemory(function)
+	function.Resources.MemoryBytes += plannerOf(spec.Function).memoryBytes(function)
 	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
 		inMachine(&function, &spec, in.Defaults)
 	}
 	return function
-}
-
-// moreMemory is what a function's configuration needs beside the memory of any
-// function, in bytes.
-func moreMemory(function Function) int64 {
-	var bytes int64
-	if firewall := function.Config.Firewall; firewall != nil {
-		bytes += int64(firewall.Rules) * bytesPerRule
-	}
-	if gateway := function.Config.Gateway; gateway != nil && inUserspace(gateway, function.Runtime) {
-		bytes += userspaceMemoryBytes
-	}
-	return bytes
-}
-
-// inUserspace says that a gateway encrypts outside of the kernel, or may have
-// to: the kernel of a node is not known, that of the reference guest has all
-// that there is.
-func inUserspace(gateway *vnf.Gateway, runtime v1alpha1.Runtime) bool {
-	if runtime == v1alpha1.RuntimeVirtualMachine {
-		return gateway.Implementation == vnf.ImplementationUserspace
-	}
-	return gateway.Implementation != vnf.ImplementationKernel
 }
 
 // resourcesOf gives a pod that names its CPU a limit of the same size, so that

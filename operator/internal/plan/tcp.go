@@ -44,10 +44,10 @@ type Endpoint struct {
 	// Port is on the first or the last segment.
 	Port End `json:"port"`
 	// Bridge on the node; empty where the port joins a network that exists already.
-	Bridge      string              `json:"bridge,omitempty"`
+	Bridge      string              `json:"bridge,omitempty" digest:"-"`
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
 	// Config is what the machine itself reads.
 	Config endpoint.Config `json:"config"`
 }

@@ -28,7 +28,7 @@ type Machine struct {
 	Hugepages      v1alpha1.HugepageSize `json:"hugepages,omitempty"`
 	Realtime       v1alpha1.Realtime     `json:"realtime"`
 	Boot           v1alpha1.Boot         `json:"boot"`
-	OnDifference   v1alpha1.OnDifference `json:"onDifference,omitempty"`
+	OnDifference   v1alpha1.OnDifference `json:"onDifference,omitempty" digest:"-"`
 	// Custom is the user's own machine; nil for a reference function.
 	Custom *Custom `json:"custom,omitempty"`
 }
@@ -81,7 +81,7 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 	platform := spec.EffectivePlatform()
 	f.Machine = &Machine{
 		VCPUs:        platform.VCPUs,
-		MemoryBytes:  platform.Memory.Value() + wholePages(moreMemory(*f), platform.Hugepages),
+		MemoryBytes:  platform.Memory.Value() + wholePages(plannerOf(spec.Function).memoryBytes(*f), platform.Hugepages),
 		Queues:       queuesOf(spec, platform),
 		CPUPlacement: platform.CPUPlacement,
 		NUMA:         platform.NUMA,

@@ -18,10 +18,11 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// machineScope is a calibrated run whose two functions are virtual machines, as
+// machineScope returns a calibrated run whose two functions are virtual machines, as
 // KubeVirt reports them when all is well.
 func machineScope(changes ...machineChange) *scope {
 	s := newScope(launched, withRecords(calibrated))
+	s.plan.Functions = nil
 	for i := range s.run.Spec.Experiment.Chain {
 		f := &s.run.Spec.Experiment.Chain[i]
 		f.Runtime = v1alpha1.RuntimeVirtualMachine
@@ -57,7 +58,7 @@ func TestReportsOfMachines(t *testing.T) {
 	launcher.OwnerReferences = []metav1.OwnerReference{{UID: s.machines[0].UID, Controller: new(true)}}
 	launcher.Spec.Containers = []corev1.Container{{Name: "compute", Image: "launcher:1"}, {Name: "kernel", Image: "guest:1"}}
 	launcher.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kernel", ImageID: "sha256:7"}, {Name: "compute", ImageID: "sha256:8"}}
-	s.functions = []corev1.Pod{launcher}
+	s.chainPods = []corev1.Pod{launcher}
 	want := v1alpha1.FunctionReport{
 		Name: "one", Runtime: v1alpha1.RuntimeVirtualMachine, Node: "b", ImageID: "sha256:7",
 		VirtualMachine: &v1alpha1.VirtualMachineReport{
@@ -143,7 +144,7 @@ func TestDecideMachines(t *testing.T) {
 	}
 	s = machineScope(phase(kubevirtv1.Failed))
 	withRecords(open)(s)
-	s.console = map[string]string{"one": "Kernel panic"}
+	s.console = map[string]string{s.names.Function("one"): "Kernel panic"}
 	if d := decide(s); d.outcome == nil || d.outcome.message != `function "one": its virtual machine ended: phase Failed, and its pod is gone; its console ends: Kernel panic` {
 		t.Errorf("a machine died in the middle: %+v", d.outcome)
 	}
@@ -156,20 +157,24 @@ func TestDecideMachines(t *testing.T) {
 	}
 }
 
+func gatewayConfig(implementation string) vnf.Config {
+	return vnf.Config{Function: vnf.FunctionEncryptionGateway, Settings: vnf.Settings{Gateway: &vnf.Gateway{Implementation: implementation}}}
+}
+
 // What a function says of itself stands in its report, also after it is gone.
 func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready))
 	s.plan.Functions = []plan.Function{
-		{Name: "one", Runtime: v1alpha1.RuntimePod, Config: vnf.Config{Gateway: &vnf.Gateway{Implementation: vnf.ImplementationAuto}}},
-		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: vnf.Config{Gateway: &vnf.Gateway{Implementation: vnf.ImplementationUserspace}}},
+		{Name: "one", Runtime: v1alpha1.RuntimePod, Config: gatewayConfig(vnf.ImplementationAuto)},
+		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: gatewayConfig(vnf.ImplementationUserspace)},
 	}
-	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || gatewayWarnings(s.plan, reports) != nil {
+	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || functionWarnings(s.plan, reports) != nil {
 		t.Errorf("before anybody was asked: %+v", reports)
 	}
-	gateway := &measure.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
+	gateway := &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
 	s.records.device = &measure.DeviceState{Functions: []measure.FunctionState{
-		{Name: "one", EncryptionGateway: gateway},
-		{Name: "two", EncryptionGateway: gateway, Firewall: &measure.FirewallState{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}},
+		{Name: "one", State: vnf.State{EncryptionGateway: gateway}},
+		{Name: "two", State: vnf.State{EncryptionGateway: gateway, Firewall: &vnf.FirewallState{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}}},
 	}}
 	status := summarize(s, decide(s))
 	want := &v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
@@ -184,12 +189,12 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	if named < 0 || !strings.Contains(status.Warnings[named].Message, `under "one" has no WireGuard`) || strings.Contains(status.Warnings[named].Message, "two") {
 		t.Errorf("warnings %+v", status.Warnings)
 	}
-	s.run.Status.Chain, s.functions = status.Chain, nil
+	s.run.Status.Chain, s.chainPods = status.Chain, nil
 	if diff := cmp.Diff(status.Chain, s.reports()); diff != "" {
 		t.Errorf("without the pods:\n%s", diff)
 	}
 	gateway.Implementation = "Kernel"
-	if warnings := gatewayWarnings(s.plan, s.reports()); warnings != nil {
+	if warnings := functionWarnings(s.plan, s.reports()); warnings != nil {
 		t.Errorf("the kernel encrypts: %+v", warnings)
 	}
 }

@@ -1,6 +1,4 @@
-//go:build linux
-
-package function
+package vnf_test
 
 import (
 	"slices"
@@ -9,14 +7,14 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestUnaskedModules: what the kernel does not ask for is loaded for those who
+// TestModules: what the kernel does not ask for is loaded for those who
 // need it, and for nobody else.
-func TestUnaskedModules(t *testing.T) {
+func TestModules(t *testing.T) {
 	firewall := func(backend, mode, forwarding string) *vnf.Config {
-		return &vnf.Config{Function: vnf.FunctionFirewall, Firewall: &vnf.Firewall{Backend: backend, Mode: mode, Forwarding: forwarding}}
+		return &vnf.Config{Function: vnf.FunctionFirewall, Settings: vnf.Settings{Firewall: &vnf.Firewall{Backend: backend, Mode: mode, Forwarding: forwarding}}}
 	}
 	gateway := func(protocol, implementation string) *vnf.Config {
-		return &vnf.Config{Function: vnf.FunctionEncryptionGateway, Gateway: &vnf.Gateway{Protocol: protocol, Implementation: implementation}}
+		return &vnf.Config{Function: vnf.FunctionEncryptionGateway, Settings: vnf.Settings{Gateway: &vnf.Gateway{Protocol: protocol, Implementation: implementation}}}
 	}
 	for name, tc := range map[string]struct {
 		config *vnf.Config
@@ -31,7 +29,7 @@ func TestUnaskedModules(t *testing.T) {
 		"WireGuard":          {gateway(vnf.ProtocolWireGuard, vnf.ImplementationAuto), []string{"tun"}},
 		"kernel's WireGuard": {gateway(vnf.ProtocolWireGuard, vnf.ImplementationKernel), nil},
 	} {
-		if got := unasked(tc.config); !slices.Equal(got, tc.want) {
+		if got := tc.config.Needs().Modules; !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -12,10 +12,9 @@ import (
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/vnf"
 )
 
-// reports are what the chain's functions turned out to be. One that is gone
+// reports returns what the chain's functions turned out to be. One that is gone
 // keeps what was reported before.
 func (s *scope) reports() []v1alpha1.FunctionReport {
 	var reports []v1alpha1.FunctionReport
@@ -34,32 +33,21 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 		}
 		if report != nil {
 			report = report.DeepCopy()
-			s.addOwnWords(report)
+			s.addState(report)
 			reports = append(reports, *report)
 		}
 	}
 	return reports
 }
 
-// addOwnWords adds what the function itself told the measurer.
-func (s *scope) addOwnWords(report *v1alpha1.FunctionReport) {
+// addState adds what the function itself reported to the measurer.
+func (s *scope) addState(report *v1alpha1.FunctionReport) {
 	if s.records == nil || s.records.device == nil {
 		return
 	}
 	for _, state := range s.records.device.Functions {
-		if state.Name != report.Name {
-			continue
-		}
-		if f := state.Firewall; f != nil {
-			report.Firewall = &v1alpha1.FirewallReport{
-				Implementation: excerpt.Line(f.Implementation, maxKeywordBytes), Rules: int32(max(f.Rules, 0)), LoadMilliseconds: max(f.LoadMilliseconds, 0),
-			}
-		}
-		if g := state.EncryptionGateway; g != nil {
-			report.EncryptionGateway = &v1alpha1.EncryptionGatewayReport{
-				Protocol: excerpt.Line(g.Protocol, maxKeywordBytes), Implementation: excerpt.Line(g.Implementation, maxKeywordBytes),
-				Threads: int32(max(g.Threads, 0)), TunnelMTUBytes: int32(max(g.TunnelMTUBytes, 0)),
-			}
+		if state.Name == report.Name {
+			report.FunctionState = plan.FunctionStateOf(state.State)
 		}
 	}
 }
@@ -71,7 +59,7 @@ func reportOf(reports []v1alpha1.FunctionReport, name string) *v1alpha1.Function
 	return nil
 }
 
-// imageOf is the digest of the first container's image, or "".
+// imageOf returns the digest of the first container's image, or "".
 func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	if pod == nil || len(statuses) == 0 {
 		return ""
@@ -79,7 +67,7 @@ func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	return excerpt.Line(statuses[0].ImageID, maxImageIDBytes)
 }
 
-// reportMachine says what KubeVirt reports of a machine.
+// reportMachine returns what KubeVirt reports of a machine.
 func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *v1alpha1.FunctionReport {
 	vm := &v1alpha1.VirtualMachineReport{LauncherImage: excerpt.Line(machine.Status.LauncherContainerImageVersion, maxImageIDBytes)}
 	if machine.Status.Machine != nil {
@@ -107,7 +95,7 @@ func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance,
 	}
 }
 
-// guestImageOf is the digest of the image that the machine booted from, as the
+// guestImageOf returns the digest of the image that the machine booted from, as the
 // launcher's pod has it.
 func guestImageOf(launcher *corev1.Pod, image string) string {
 	if launcher == nil {
@@ -173,7 +161,7 @@ func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport
 	return found
 }
 
-// machineWarnings are the differences of each machine as a doubt about the figures.
+// machineWarnings returns the differences of each machine as a doubt about the figures.
 func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
 	var warnings []v1alpha1.Warning
 	for i := range p.Functions {
@@ -185,34 +173,36 @@ func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1
 	return warnings
 }
 
-// gatewayWarnings name the gateways that were to use the kernel's WireGuard
-// where it has one, and did not find it.
-func gatewayWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
-	var found []string
+// functionWarnings are the doubts that follow from what functions reported, each
+// with the names of all functions that it is about.
+func functionWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
+	var doubts []plan.Doubt
+	names := map[plan.Doubt][]string{}
 	for i := range p.Functions {
-		f := &p.Functions[i]
-		report := reportOf(reports, f.Name)
-		if g := f.Config.Gateway; g == nil || g.Implementation != vnf.ImplementationAuto || report == nil {
+		report := reportOf(reports, p.Functions[i].Name)
+		if report == nil {
 			continue
 		}
-		if g := report.EncryptionGateway; g != nil && g.Implementation == vnf.ImplementationUserspace {
-			found = append(found, fmt.Sprintf("%q", f.Name))
+		if doubt, found := plan.DoubtAbout(&p.Functions[i], report.FunctionState); found {
+			if names[doubt] == nil {
+				doubts = append(doubts, doubt)
+			}
+			names[doubt] = append(names[doubt], fmt.Sprintf("%q", report.Name))
 		}
 	}
-	if len(found) == 0 {
-		return nil
+	var warnings []v1alpha1.Warning
+	for _, doubt := range doubts {
+		warnings = append(warnings, v1alpha1.Warning{Code: doubt.Code, Message: sentence(doubt.Sentence, strings.Join(names[doubt], ", "))})
 	}
-	return []v1alpha1.Warning{{Code: v1alpha1.WarningUserspaceEncryption, Message: sentence(
-		"The kernel under %s has no WireGuard, so a program encrypted in user space, which is slower.",
-		strings.Join(found, ", "))}}
+	return warnings
 }
 
 func differsSentence(name string, found []string) string {
 	return sentence("KubeVirt runs function %q with %s", name, strings.Join(found, ", "))
 }
 
-// unacceptable is the first machine that differs and must not, or nil.
-func (s *scope) unacceptable() *finding {
+// disallowedDifference returns the first machine that differs and must not, or nil.
+func (s *scope) disallowedDifference() *cause {
 	reports := s.reports()
 	for i := range s.plan.Functions {
 		f := &s.plan.Functions[i]
@@ -220,7 +210,7 @@ func (s *scope) unacceptable() *finding {
 			continue
 		}
 		if differing := differences(s.plan, f, reportOf(reports, f.Name)); len(differing) > 0 {
-			return found(v1alpha1.ReasonMachineDiffers, "%s; correct KubeVirt's settings, or set platform.onDifference Warn", differsSentence(f.Name, differing))
+			return newCause(v1alpha1.ReasonMachineDiffers, "%s; correct KubeVirt's settings, or set platform.onDifference Warn", differsSentence(f.Name, differing))
 		}
 	}
 	return nil
