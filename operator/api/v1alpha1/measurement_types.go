@@ -87,6 +87,12 @@ type Measurements struct {
 	Repeats int32 `json:"repeats,omitempty"`
 }
 
+// HaveFrames reports whether something is measured for each size of frames.
+func (m Measurements) HaveFrames() bool {
+	return m.Throughput != nil || m.Latency != nil || m.FixedLoad != nil || m.FrameLossRate != nil ||
+		m.BackToBack != nil || m.ReceiveRate != nil || m.Soak != nil
+}
+
 // SearchMethod names how the throughput is searched.
 // +kubebuilder:validation:Enum=MLRsearch;RFC2544;TST009;TST009WithLossVerification
 type SearchMethod string

@@ -61,7 +61,7 @@ func checkFrames(in Input) error {
 			}
 		}
 	}
-	if !measuresFrames(in.Run.Spec.Experiment.Measurements) {
+	if !in.Run.Spec.Experiment.Measurements.HaveFrames() {
 		return nil
 	}
 	traffic := in.Run.Spec.Experiment.Traffic

@@ -44,7 +44,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	}
 	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
 	instructions.Connections = instructConnections(spec.Measurements.Connections)
-	if !measuresFrames(spec.Measurements) {
+	if !spec.Measurements.HaveFrames() {
 		return instructions
 	}
 	for _, size := range spec.Traffic.MeasuredFrameBytes() {

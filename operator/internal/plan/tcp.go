@@ -209,9 +209,3 @@ func (n networks) family(family v1alpha1.IPFamily) netip.Addr {
 	}
 	return n.ipv4.Addr()
 }
-
-// measuresFrames says that something is measured for each frame size.
-func measuresFrames(m v1alpha1.Measurements) bool {
-	return m.Throughput != nil || m.Latency != nil || m.FixedLoad != nil || m.FrameLossRate != nil ||
-		m.BackToBack != nil || m.ReceiveRate != nil || m.Soak != nil
-}

@@ -23,7 +23,7 @@ func deviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []stri
 	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
 	m := spec.Measurements
-	if !measuresFrames(m) {
+	if !m.HaveFrames() {
 		return nil // RFC 2544 has no TCP
 	}
 	if m.Throughput != nil {

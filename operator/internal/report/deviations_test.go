@@ -40,3 +40,15 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 		}
 	}
 }
+
+// RFC 2544 says nothing of TCP and of connections, whatever else is set.
+func TestDeviationsOfTCPAlone(t *testing.T) {
+	var spec v1alpha1.Experiment
+	spec.Measurements = v1alpha1.Measurements{
+		TCP: &v1alpha1.TCP{Streams: []int32{1}}, SettleMilliseconds: 100, Repeats: 2,
+		NoisyNeighbors: v1alpha1.NeighborsWithAndWithout,
+	}
+	if got := deviations(spec, nil); len(got) != 0 {
+		t.Errorf("got %q, want no deviation", got)
+	}
+}

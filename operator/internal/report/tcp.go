@@ -144,12 +144,6 @@ func eachTCP(doc Document, visit func(streams int32, d v1alpha1.TCPDirectionResu
 	}
 }
 
-// measuresFrames says that something was asked for of frames.
-func measuresFrames(m v1alpha1.Measurements) bool {
-	m.TCP, m.Connections, m.Repeats, m.SettleMilliseconds, m.WarmUpMilliseconds = nil, nil, 0, 0, nil
-	return m != (v1alpha1.Measurements{})
-}
-
 // tcpMetrics are what is repeated of TCP, with their columns.
 var tcpMetrics = map[v1alpha1.Metric]string{
 	v1alpha1.MetricTCPGoodput:     "goodputBitsPerSecond",
