@@ -13,20 +13,20 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	for _, result := range run.Status.Results {
 		if want := len(result.Throughput) + len(result.Latency); len(result.CPU) != want {
-			t.Errorf("%d bytes: %d uses of CPU, want %d", result.FrameBytes, len(result.CPU), want)
+			t.Errorf("size %s: %d uses of CPU, want %d", result.Size, len(result.CPU), want)
 		}
 		for _, c := range result.CPU {
 			if c.Node == nil || c.Node.CPUs == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
-				t.Errorf("%d bytes, %s %s: %+v", result.FrameBytes, c.Figure, c.Name, c)
+				t.Errorf("size %s, %+v: %+v", result.Size, c.FigureKey, c)
 				continue
 			}
 			used := c.Node.UserMilliCPU + c.Node.SystemMilliCPU + c.Node.IRQMilliCPU + c.Node.SoftirqMilliCPU + c.Node.GuestMilliCPU + c.Node.StealMilliCPU
 			// The kernel's counters are up to a tick off for each CPU and kind.
 			if most := int64(c.Node.CPUs)*1000*11/10 + 100; used == 0 || used > most {
-				t.Errorf("%d bytes, %s %s: %d milliCPU of %d CPUs", result.FrameBytes, c.Figure, c.Name, used, c.Node.CPUs)
+				t.Errorf("size %s, %+v: %d milliCPU of %d CPUs", result.Size, c.FigureKey, used, c.Node.CPUs)
 			}
 			if c.Functions[0].ProcessMilliCPU == nil || c.Functions[0].DroppedFrames == nil {
-				t.Errorf("%d bytes, %s %s: function %+v", result.FrameBytes, c.Figure, c.Name, c.Functions[0])
+				t.Errorf("size %s, %+v: function %+v", result.Size, c.FigureKey, c.Functions[0])
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		t.Fatalf("the device is %+v", device)
 	}
 	generator := run.Status.Generator.Fingerprint
-	if generator == nil || generator.Digest != device.Fingerprint.Digest || len(generator.Ports) != 2 {
+	if generator == nil || generator.Digest != device.Fingerprint.Digest || len(generator.Interfaces) != 2 {
 		t.Errorf("the generator's node is %+v, the device's %+v, and both are one", generator, device.Fingerprint)
 	}
 }
@@ -51,7 +51,7 @@ func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool)
 	for _, result := range run.Status.Results {
 		for _, c := range result.CPU {
 			if len(c.Functions) != 1 || len(c.Functions[0].Counters) == 0 || c.Functions[0].SentFrames == nil {
-				t.Errorf("%s %s: no counters of the firewall in %+v", c.Figure, c.Name, c.Functions)
+				t.Errorf("%+v: no counters of the firewall in %+v", c.FigureKey, c.Functions)
 				continue
 			}
 			f := c.Functions[0]
@@ -66,10 +66,10 @@ func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool)
 			}
 			// At most 0.1 % is lost at these figures; the rest is for frames that are still under way.
 			if sent := *f.SentFrames; passed > sent || passed < sent*9/10 {
-				t.Errorf("%s %s: %d of %d frames sent, counters %v", c.Figure, c.Name, passed, sent, counted)
+				t.Errorf("%+v: %d of %d frames sent, counters %v", c.FigureKey, passed, sent, counted)
 			}
 			if walked && (counted["matchedPackets"] != entered || known != 0) || counted["unmatchedPackets"] != 0 {
-				t.Errorf("%s %s: %v", c.Figure, c.Name, counted)
+				t.Errorf("%+v: %v", c.FigureKey, counted)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func checkEncryption(t *testing.T, run *v1alpha1.BenchmarkRun) {
 func checkTCPUse(t *testing.T, run *v1alpha1.BenchmarkRun, repeats int32) {
 	t.Helper()
 	for _, s := range run.Status.TCP.Streams {
-		if c := s.CPU; c == nil || c.Figure != v1alpha1.CPUAtTCP || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
+		if c := s.CPU; c == nil || c.Metric != v1alpha1.MetricTCPGoodput || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
 			t.Errorf("%d connections: the chain used %+v", s.Streams, c)
 		}
 	}

@@ -55,7 +55,7 @@ spec:
 	}
 	found := map[v1alpha1.Metric]bool{}
 	for _, row := range report.Comparison {
-		if row.Without == nil || row.With == nil || row.Load != "idle" || row.FrameBytes != 64 {
+		if row.Without == nil || row.With == nil || row.Load != "idle" || row.Size != "64" {
 			t.Errorf("%+v", row)
 		}
 		found[row.Metric] = true

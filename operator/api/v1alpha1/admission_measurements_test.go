@@ -43,9 +43,9 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 		"no profile":     {"{fixedLoad: {profiles: []}}", "", []string{"spec.experiment.measurements.fixedLoad.profiles", "at least 1 items"}},
 		"eleven repeats": {"{fixedLoad: {repeats: 11, profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}", "", []string{"repeats", "less than or equal to 10"}},
 		"criterion on a profile without its size": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}",
-			"[{name: c, metric: LossPartsPerMillion, load: a, atMost: 0}]", []string{"spec.experiment.acceptance", "needs the profile's frameBytes"}},
+			"[{name: c, metric: LossPartsPerMillion, load: a, atMost: 0}]", []string{"spec.experiment.acceptance", "needs the profile's size"}},
 		"criterion on no profile": {"{fixedLoad: {profiles: [{name: a, frameBytes: 64, framesPerSecond: 5}]}}",
-			"[{name: c, metric: LossPartsPerMillion, load: b, frameBytes: 64, atMost: 0}]", []string{"spec.experiment.acceptance", "name one that is measured"}},
+			"[{name: c, metric: LossPartsPerMillion, load: b, size: '64', atMost: 0}]", []string{"spec.experiment.acceptance", "name one that is measured"}},
 		"steps of 11 percent": {"{frameLossRate: {stepPercent: 11}}", "", []string{"stepPercent", "less than or equal to 10"}},
 		"steps of 1 percent":  {"{frameLossRate: {stepPercent: 1}}", "", []string{"stepPercent", "greater than or equal to 2"}},
 		"bursts without a throughput": {"{backToBack: {}, latency: {loads: [{name: a, framesPerSecond: 5}]}}", "",
@@ -78,11 +78,11 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 		"load named soak": {"{soak: {frameBytes: 64, framesPerSecond: 5}, latency: {loads: [{name: soak, framesPerSecond: 5}]}}", "",
 			[]string{"spec.experiment.measurements.soak", "another"}},
 		"criterion on a soak without its size": {"{soak: {frameBytes: 64, framesPerSecond: 5}}",
-			"[{name: c, metric: LossPartsPerMillion, load: soak, atMost: 0}]", []string{"spec.experiment.acceptance", "needs the soak's frameBytes"}},
+			"[{name: c, metric: LossPartsPerMillion, load: soak, atMost: 0}]", []string{"spec.experiment.acceptance", "needs the soak's size"}},
 		"criterion on a soak's median": {"{soak: {frameBytes: 64, framesPerSecond: 5}}",
-			"[{name: c, metric: LatencyP50Nanoseconds, load: soak, frameBytes: 64, atMost: 0}]", []string{"spec.experiment.acceptance", "one of the metrics"}},
+			"[{name: c, metric: LatencyP50Nanoseconds, load: soak, size: '64', atMost: 0}]", []string{"spec.experiment.acceptance", "one of the metrics"}},
 		"criterion on no soak": {"{throughput: {}}",
-			"[{name: c, metric: LossPartsPerMillion, load: soak, frameBytes: 64, atMost: 0}]", []string{"spec.experiment.acceptance", "name one that is measured"}},
+			"[{name: c, metric: LossPartsPerMillion, load: soak, size: '64', atMost: 0}]", []string{"spec.experiment.acceptance", "name one that is measured"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

@@ -66,30 +66,10 @@ type BaselineReport struct {
 	Figures []BaselineFigure `json:"figures,omitempty"`
 }
 
-// BaselineFigure is one figure of both runs.
+// BaselineFigure is one figure of both runs: the worse direction's, and the worst
+// repeat's of a fixed load.
 type BaselineFigure struct {
-	// frameBytes is the frame size. Absent for TCP and connections.
-	// +optional
-	FrameBytes int32 `json:"frameBytes,omitempty"`
-
-	// streams is the number of TCP connections. Absent for frames.
-	// +optional
-	Streams int32 `json:"streams,omitempty"`
-
-	// metric that is compared; the worse direction's, and the worst repeat's of
-	// a fixed load.
-	// +required
-	Metric Metric `json:"metric,omitempty"`
-
-	// goal that the metric belongs to.
-	// +optional
-	// +kubebuilder:validation:MaxLength=20
-	Goal string `json:"goal,omitempty"`
-
-	// load that the metric belongs to.
-	// +optional
-	// +kubebuilder:validation:MaxLength=20
-	Load string `json:"load,omitempty"`
+	FigureKey `json:",inline"`
 
 	// baseline is the earlier run's value, in the metric's unit.
 	// +required

@@ -265,12 +265,15 @@ const (
 	WarningSegmentationOffload = "SegmentationOffload"
 )
 
-// Labels and the finalizer that the operator puts on objects.
+// Labels of objects, and the finalizer that the operator puts on them.
 const (
 	// LabelRun holds the UID of the run that an object belongs to.
 	LabelRun = "vnfbench.io/run-uid"
 	// LabelTestbed holds the UID of the testbed that an object belongs to.
 	LabelTestbed = "vnfbench.io/testbed-uid"
+	// LabelExperiment can be set on a run. It names what is measured, the same for all
+	// runs of it; JUnit reports name their cases by it.
+	LabelExperiment = "vnfbench.io/experiment"
 	// LabelComponent holds what an object is to its run: "measurer", "function", "endpoint", "neighbor", "observer", "cleanup".
 	LabelComponent = "vnfbench.io/component"
 	// AnnotationRun holds the name of the run that an object belongs to.

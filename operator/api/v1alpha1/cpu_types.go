@@ -1,33 +1,12 @@
 package v1alpha1
 
-// CPUFigure says which kind of figure a CPU use stands beside.
-// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak;TCP;Connections
-type CPUFigure string
-
-// What a CPU use stands beside.
-const (
-	CPUAtThroughput  CPUFigure = "Throughput"
-	CPUAtLatency     CPUFigure = "Latency"
-	CPUAtFixedLoad   CPUFigure = "FixedLoad"
-	CPUAtReceiveRate CPUFigure = "ReceiveRate"
-	CPUAtSoak        CPUFigure = "Soak"
-	CPUAtTCP         CPUFigure = "TCP"
-	CPUAtConnections CPUFigure = "Connections"
-)
-
 // CPUResult is what the device's node and the functions used at one reported
 // figure, in thousandths of a core: processor time over the time between a look
-// right before the trial and one right behind its last frame. Of several trials
-// it is that of all of them together.
+// right before the trial and one right after its last frame. Of several trials
+// it is that of all of them together. At a load, whose trials make many figures,
+// its metric is LatencyMeanNanoseconds.
 type CPUResult struct {
-	// figure is Throughput, Latency, FixedLoad, ReceiveRate, Soak, TCP or Connections.
-	// +required
-	Figure CPUFigure `json:"figure,omitempty"`
-
-	// name of the goal, load or profile. Absent with ReceiveRate, Soak and TCP.
-	// +optional
-	// +kubebuilder:validation:MaxLength=20
-	Name string `json:"name,omitempty"`
+	FigureKey `json:",inline"`
 
 	// trials whose counters are known. Of a throughput, those at its lower bound.
 	// +required

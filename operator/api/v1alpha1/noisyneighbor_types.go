@@ -216,30 +216,10 @@ type StressorReport struct {
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
 }
 
-// NoisyNeighborDifference is one figure without and with the neighbours.
+// NoisyNeighborDifference is one figure without and with the neighbours: the worse
+// direction's, and the worst repeat's of a fixed load.
 type NoisyNeighborDifference struct {
-	// frameBytes is the frame size. Absent for TCP and connections.
-	// +optional
-	FrameBytes int32 `json:"frameBytes,omitempty"`
-
-	// streams is the number of TCP connections. Absent for frames and for loads of connections.
-	// +optional
-	Streams int32 `json:"streams,omitempty"`
-
-	// metric that is compared; the worse direction's, and the worst
-	// repeat's of a fixed load.
-	// +required
-	Metric Metric `json:"metric,omitempty"`
-
-	// goal that the metric belongs to.
-	// +optional
-	// +kubebuilder:validation:MaxLength=20
-	Goal string `json:"goal,omitempty"`
-
-	// load that the metric belongs to.
-	// +optional
-	// +kubebuilder:validation:MaxLength=20
-	Load string `json:"load,omitempty"`
+	FigureKey `json:",inline"`
 
 	// without the neighbours, in the metric's unit. Absent: there is no such figure.
 	// +optional

@@ -46,11 +46,12 @@ type Progress struct {
 	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
 }
 
-// ResultSummary is the first frame size's figures.
+// ResultSummary is the first size's figures.
 type ResultSummary struct {
-	// frameBytes is the frame size.
+	// size names what was sent.
 	// +required
-	FrameBytes int32 `json:"frameBytes,omitempty"`
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
 
 	// goal whose throughput is given: the first of the run's goals.
 	// +optional
@@ -175,8 +176,9 @@ const (
 	Irregular Regularity = "Irregular"
 )
 
-// UpperBoundCause says why the throughput is not higher.
-// +kubebuilder:validation:Enum=DeviceLoss;GeneratorCeiling;MaximumLoad
+// UpperBoundCause says why the throughput is not higher. The set is open: a later
+// version may know further causes.
+// +kubebuilder:validation:MaxLength=40
 type UpperBoundCause string
 
 const (
@@ -416,9 +418,10 @@ type Warning struct {
 	// +kubebuilder:validation:MaxLength=40
 	Code string `json:"code,omitempty"`
 
-	// frameBytes is the frame size it is about. Absent: the whole run.
+	// size that it is about. Absent: the whole run.
 	// +optional
-	FrameBytes *int32 `json:"frameBytes,omitempty"`
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
 
 	// message is one sentence.
 	// +required

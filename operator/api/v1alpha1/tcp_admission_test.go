@@ -34,7 +34,7 @@ func TestBadTCPIsRefused(t *testing.T) {
 		"a tiny segment":      {"{tcp: {mssBytes: 100}}", "", []string{"mssBytes", "greater than or equal to 536"}},
 		"another number":      {"{tcp: {}}", "[{name: a, metric: TCPGoodputBitsPerSecond, streams: 4, atLeast: 1}]", []string{"spec.experiment.acceptance", "needs measurements.tcp, and one of its streams"}},
 		"not measured":        {"{throughput: {}}", "[{name: a, metric: TCPRetransmits, atMost: 1}]", []string{"spec.experiment.acceptance", "needs measurements.tcp"}},
-		"with a frame size":   {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, frameBytes: 64, atMost: 1}]", []string{"frameBytes", "no meaning for a TCP metric"}},
+		"with a frame size":   {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, size: '64', atMost: 1}]", []string{"size", "no meaning for a TCP or Connections metric"}},
 		"with a load":         {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, load: idle, atMost: 1}]", []string{"load", "forbidden with those"}},
 		"streams of frames":   {"{throughput: {}, tcp: {}}", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, streams: 1, atLeast: 1}]", []string{"streams goes with the TCP metrics alone"}},
 		"a limit of the time": {"{repeats: 2, tcp: {}}", "[{name: a, metric: TCPRoundTripTimeMeanNanoseconds, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "TCPGoodputBitsPerSecond, TCPRetransmits and ConnectionsEstablishedPerSecond alone"}},

@@ -381,21 +381,21 @@ type Calibration struct {
 	// +kubebuilder:validation:MaxLength=253
 	Run string `json:"run,omitempty"`
 
-	// frames holds one entry for each frame size.
+	// frames holds one entry for each size.
 	// +optional
 	// +listType=map
-	// +listMapKey=frameBytes
+	// +listMapKey=size
 	// +kubebuilder:validation:MaxItems=32
 	Frames []CalibrationFrame `json:"frames,omitempty"`
 }
 
-// CalibrationFrame is the calibration for one frame size.
+// CalibrationFrame is the calibration for one size.
 type CalibrationFrame struct {
-	// frameBytes is the frame's size with its check sequence, of a mix its mean.
+	// size names what was sent, as a run's results do: "64", a mix's name, "udp-4096".
 	// +required
-	// +kubebuilder:validation:Minimum=64
-	// +kubebuilder:validation:Maximum=65573
-	FrameBytes int32 `json:"frameBytes,omitempty"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
 
 	// maximumFramesPerSecond is the highest rate that arrived, for each direction, both at once.
 	// +required

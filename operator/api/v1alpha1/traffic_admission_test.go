@@ -44,13 +44,15 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"a mix of one size":           {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].frames", "at least 2 items"}},
 		"a mix without weight":        {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.experiment.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
 		"a mix of tiny IPv6":          {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [128], imix: [{name: SimpleIMIX}]}"), []string{"spec.experiment.traffic.imix", "at least 82 bytes"}},
+		"a mix named as a size":       {run("spec.experiment.traffic", "{imix: [{name: '64', frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].name", "give the mix another name"}},
+		"a mix named as a packet":     {run("spec.experiment.traffic", "{imix: [{name: udp-4096, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].name", "give the mix another name"}},
 		"a packet that fits":          {run("spec.experiment.traffic", "{packets: [{payloadBytes: 1000}]}"), []string{"spec.experiment.traffic.packets[0].payloadBytes", "greater than or equal to 1024"}},
 		"a packet beyond UDP":         {run("spec.experiment.traffic", "{packets: [{payloadBytes: 65508}]}"), []string{"spec.experiment.traffic.packets[0].payloadBytes", "less than or equal to 65507"}},
 		"a packet twice":              {run("spec.experiment.traffic", "{packets: [{payloadBytes: 4096}, {payloadBytes: 4096}]}"), []string{"spec.experiment.traffic.packets[1]", "Duplicate value"}},
 		"packets of many flows":       {run("spec.experiment.traffic", "{flows: 2, packets: [{payloadBytes: 4096}]}"), []string{"spec.experiment.traffic.packets", "set flows to 1"}},
 		"acceptance of no packet": {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [128], packets: [{payloadBytes: 4096}]}",
-			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 4142, atLeast: 1}]"),
-			[]string{"spec.experiment.acceptance", "over IPv6 + 66"}},
+			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: '4162', atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "a packet of packets by udp- and its payloadBytes"}},
 		"no flow":               {run("spec.experiment.traffic", "{flows: 0}"), []string{"spec.experiment.traffic.flows", "greater than or equal to 1"}},
 		"flows above a million": {run("spec.experiment.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.experiment.traffic.flows", "less than or equal to 1000000"}},
 		"more flows than ports": {run("spec.experiment.traffic", "{flows: 64513}"), []string{"spec.experiment.traffic.flows", "name a second field in flowVariation"}},
@@ -58,9 +60,9 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"unknown flow field":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.experiment.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
 		"a flow field twice":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.experiment.traffic.flowVariation[1]", "Duplicate value"}},
 		"unknown flow order":    {run("spec.experiment.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.experiment.traffic.flowOrder", "Unsupported value", "Random"}},
-		"acceptance of no mix's mean": {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
-			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 176, atLeast: 1}]"),
-			[]string{"spec.experiment.acceptance", "of a mix, its mean size"}},
+		"acceptance by a mix's mean": {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
+			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: '175', atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "a mix of imix by its name"}},
 		"soak between two sizes": {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
 			"spec.experiment.measurements", "{soak: {frameBytes: 100, framesPerSecond: 5}}"),
 			[]string{"spec.experiment.measurements.soak.frameBytes", "nor the mean size of a mix"}},
@@ -80,8 +82,8 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 			"spec.experiment.chain", "[{name: r1, function: Router, east: {mtuBytes: 1400}}]"),
 			[]string{"spec.experiment.traffic.imix", "raise the port's mtuBytes"}},
 		"acceptance between two sizes": {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 164, step: 50}]}",
-			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 100, atLeast: 1}]"),
-			[]string{"spec.experiment.acceptance", "nor frameRanges"}},
+			"spec.experiment.acceptance", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: '100', atLeast: 1}]"),
+			[]string{"spec.experiment.acceptance", "a size that traffic does not have"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := create(object(t, goodRun, test.fields))
@@ -102,12 +104,12 @@ func TestTrafficIsAdmitted(t *testing.T) {
 		"beside sizes": {"spec.experiment.traffic": "{imix: [{name: SimpleIMIX}]}"},
 		"a packet alone, judged": {
 			"spec.experiment.traffic":    "{frameBytes: [], packets: [{payloadBytes: 65507}, {payloadBytes: 4096}]}",
-			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 65553, atLeast: 1}]",
+			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: udp-65507, atLeast: 1}]",
 		},
 		"alone": {"spec.experiment.traffic": "{frameBytes: [], imix: [{name: SimpleIMIX}]}"},
 		"a range, judged": {
 			"spec.experiment.traffic":    "{frameBytes: [], frameRanges: [{from: 64, to: 1518, step: 50}], imix: [{name: SimpleIMIX}]}",
-			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 114, atLeast: 1}]",
+			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: '114', atLeast: 1}]",
 		},
 		"a soak of a range's size": {
 			"spec.experiment.traffic":      "{frameBytes: [], frameRanges: [{from: 64, to: 164, step: 50}]}",
@@ -116,7 +118,7 @@ func TestTrafficIsAdmitted(t *testing.T) {
 		"a soak of a mix, judged": {
 			"spec.experiment.traffic":      "{frameBytes: [], imix: [{name: SimpleIMIX}]}",
 			"spec.experiment.measurements": "{soak: {frameBytes: 362, framesPerSecond: 5}}",
-			"spec.experiment.acceptance":   "[{name: a, metric: LossPartsPerMillion, load: soak, frameBytes: 362, atMost: 0}]",
+			"spec.experiment.acceptance":   "[{name: a, metric: LossPartsPerMillion, load: soak, size: SimpleIMIX, atMost: 0}]",
 		},
 		"profiles of a range and mixes": {
 			"spec.experiment.traffic": "{frameRanges: [{from: 100, to: 199, step: 50}], imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
@@ -129,9 +131,9 @@ func TestTrafficIsAdmitted(t *testing.T) {
 		},
 		"loads in every unit": {"spec.experiment.measurements": "{throughput: {minimumLoad: {lineRatePercent: 1}, maximumLoad: {layer1BitsPerSecond: 1000000000}}, " +
 			"latency: {loads: [{name: a, rate: {layer2BitsPerSecond: 25000000}}, {name: b, rate: {framesPerSecond: 7}}, {name: c, goal: PDR, percent: 5}]}}"},
-		"judged by their mean": {
+		"judged by their names": {
 			"spec.experiment.traffic":    "{imix: [{name: SimpleIMIX}, {name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
-			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 175, atLeast: 1}, {name: b, metric: ThroughputFramesPerSecond, goal: NDR, frameBytes: 362, atLeast: 1}]",
+			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: a, atLeast: 1}, {name: b, metric: ThroughputFramesPerSecond, goal: NDR, size: SimpleIMIX, atLeast: 1}]",
 		},
 	} {
 		if err := create(object(t, goodRun, fields)); err != nil {

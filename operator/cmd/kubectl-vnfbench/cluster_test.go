@@ -268,7 +268,7 @@ func (s *apiServer) checkComparison(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		t.Fatal(err)
 	}
 	for format, text := range map[string]string{
-		"table": "Not everything was measured: router-vm.", "markdown": "| router-vm |", "json": `"kind": "BenchmarkComparison"`, "csv": "metric,router-pod,router-vm",
+		"table": "Not everything was measured: router-vm.", "markdown": "| router-vm |", "json": `"kind": "BenchmarkComparison"`, "csv": "side,router-pod,router-vm",
 	} {
 		if out := s.run(t, exitSucceeded, "compare", "router-pod", "router-vm", "-o", format); !strings.Contains(out, text) {
 			t.Errorf("compare -o %s prints %q", format, out)
@@ -284,7 +284,7 @@ func (s *apiServer) checkComparison(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	if out := s.run(t, exitSucceeded, "compare", "router-pod", "router-vm", "-o", "csv", "--output-file", file); out != "" {
 		t.Errorf("writing a file prints %q", out)
 	}
-	if data, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(data, []byte("figure,frameBytes,")) {
+	if data, err := os.ReadFile(file); err != nil || !bytes.HasPrefix(data, []byte("metric,unit,size,")) {
 		t.Errorf("the file begins with %.40q: %v", data, err)
 	}
 }

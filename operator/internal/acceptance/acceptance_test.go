@@ -9,7 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 )
+
+// evaluate judges results of frames by criteria.
+func evaluate(criteria []v1alpha1.Criterion, sizes []int32, results []v1alpha1.FrameResult) []v1alpha1.Verdict {
+	experiment := v1alpha1.Experiment{Acceptance: criteria, Traffic: v1alpha1.Traffic{FrameBytes: sizes}}
+	return Evaluate(experiment, figure.Results{Frames: results}.Figures())
+}
 
 func ptr[T any](v T) *T { return &v }
 
@@ -40,7 +47,7 @@ func measured() []v1alpha1.FrameResult {
 	silent := direction("Reverse", 100)
 	silent.ReceivedFrames, silent.Latency, silent.DelayVariation, silent.TaggedFrames = 0, v1alpha1.Delays{}, v1alpha1.Delays{}, nil
 	return []v1alpha1.FrameResult{{
-		FrameBytes: 64,
+		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 31, Layer1BitsPerSecond: 32}},
 		Latency: []v1alpha1.LatencyResult{
 			{Load: "idle", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), direction("Reverse", 100)}},
@@ -48,7 +55,7 @@ func measured() []v1alpha1.FrameResult {
 			{Load: "empty"},
 		},
 	}, {
-		FrameBytes: 1518,
+		Size: "1518", FrameBytes: 1518,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 21}},
 	}}
 }
@@ -74,12 +81,14 @@ func TestEveryMetric(t *testing.T) {
 		v1alpha1.MetricLatencyMax:                    {218, 118},
 		v1alpha1.MetricDelayVariationP99:             {221, 121},
 	}
-	if got, want := len(tests), len(throughputFigures)+len(loadFigures); got != want {
-		t.Errorf("%d metrics are tested, %d are known", got, want)
+	for _, m := range figure.Metrics {
+		if _, tested := tests[m.Name]; !tested && m.Is(figure.Judged) && (m.Of == figure.OfGoal || m.Of == figure.OfLoad) {
+			t.Errorf("%s is not tested", m.Name)
+		}
 	}
 	for metric, want := range tests {
 		t.Run(string(metric), func(t *testing.T) {
-			criterion := v1alpha1.Criterion{Name: "c", Metric: metric, FrameBytes: ptr[int32](64)}
+			criterion := v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: metric, Size: "64"}}
 			if strings.HasPrefix(string(metric), "Throughput") {
 				criterion.Goal = "NDR"
 			} else {
@@ -90,7 +99,7 @@ func TestEveryMetric(t *testing.T) {
 			below, above := criterion, criterion
 			below.AtMost, above.AtLeast = ptr(want.forward-1), ptr(want.reverse+1)
 
-			verdicts := Evaluate([]v1alpha1.Criterion{atMost, atLeast, below, above}, []int32{64, 1518}, measured())
+			verdicts := evaluate([]v1alpha1.Criterion{atMost, atLeast, below, above}, []int32{64, 1518}, measured())
 			wantMeasured := []int64{want.forward, want.reverse, want.forward, want.reverse}
 			wantResult := []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictFailed}
 			for i, verdict := range verdicts {
@@ -108,70 +117,75 @@ func TestEvaluate(t *testing.T) {
 		want      []v1alpha1.Verdict
 	}{
 		"every frame size": {
-			criterion: v1alpha1.Criterion{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: ptr[int64](30)},
+			criterion: v1alpha1.Criterion{Name: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: ptr[int64](30)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "fast", FrameBytes: 64, Result: v1alpha1.VerdictPassed, Measured: ptr[int64](31), Message: "ThroughputFramesPerSecond of NDR is 31, at least 30 required"},
-				{Criterion: "fast", FrameBytes: 1518, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](21), Message: "ThroughputFramesPerSecond of NDR is 21, at least 30 required"},
+				{Criterion: "fast", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictPassed, Measured: ptr[int64](31), Message: "ThroughputFramesPerSecond of NDR is 31, at least 30 required"},
+				{Criterion: "fast", FigureKey: v1alpha1.FigureKey{Size: "1518"}, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](21), Message: "ThroughputFramesPerSecond of NDR is 21, at least 30 required"},
 			},
 		},
 		"one frame size": {
-			criterion: v1alpha1.Criterion{Name: "p99", Metric: v1alpha1.MetricLatencyP99, Load: "idle", FrameBytes: ptr[int32](64), AtMost: ptr[int64](200)},
+			criterion: v1alpha1.Criterion{Name: "p99", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "idle", Size: "64"}, AtMost: ptr[int64](200)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "p99", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](215), Message: "LatencyP99Nanoseconds at idle is 215, at most 200 allowed"},
+				{Criterion: "p99", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](215), Message: "LatencyP99Nanoseconds at idle is 215, at most 200 allowed"},
 			},
 		},
 		"the frame size was not measured": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLatencyP99, Load: "idle", FrameBytes: ptr[int32](512), AtMost: ptr[int64](200)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "idle", Size: "512"}, AtMost: ptr[int64](200)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 512, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: 512 bytes were not measured"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "512"}, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: there is no measurement of size 512"},
 			},
 		},
 		"the load was not measured": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLatencyP99, Load: "idle", FrameBytes: ptr[int32](1518), AtMost: ptr[int64](200)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "idle", Size: "1518"}, AtMost: ptr[int64](200)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 1518, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: the load was not measured"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "1518"}, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: load idle was not measured"},
 			},
 		},
 		"the goal was not measured": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "PDR", FrameBytes: ptr[int32](64), AtLeast: ptr[int64](0)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "PDR", Size: "64"}, AtLeast: ptr[int64](0)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "ThroughputFramesPerSecond of PDR has no figure: the goal was not measured"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "ThroughputFramesPerSecond of PDR has no figure: the goal was not measured"},
 			},
 		},
 		"a starved direction": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricJitter, Load: "starved", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitter, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved has no figure: no frames to form it from in direction Reverse"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved has no figure: direction Reverse: there is nothing to form it from"},
 			},
 		},
 		"loss of a starved direction is a figure": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLoss, Load: "starved", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictPassed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at starved is 201, at most 1000 allowed"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictPassed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at starved is 201, at most 1000 allowed"},
 			},
 		},
 		"a load without directions": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLoss, Load: "empty", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Load: "empty", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "LossPartsPerMillion at empty has no figure: the load has no directions"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "LossPartsPerMillion at empty has no figure: load empty has none"},
 			},
 		},
 		"an unknown metric": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: "Beauty", Load: "idle", FrameBytes: ptr[int32](64), AtMost: ptr[int64](1000)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: "Beauty", Load: "idle", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "Beauty at idle has no figure: this version does not know the metric"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "Beauty at idle has no figure: this version does not know the metric"},
 			},
 		},
 		"no threshold": {
-			criterion: v1alpha1.Criterion{Name: "c", Metric: v1alpha1.MetricLoss, Load: "idle", FrameBytes: ptr[int32](64)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Load: "idle", Size: "64"}},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FrameBytes: 64, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at idle is 201, and the criterion has no threshold"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at idle is 201, and the criterion has no threshold"},
 			},
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Evaluate([]v1alpha1.Criterion{tc.criterion}, []int32{64, 1518}, measured())
+			for i := range tc.want {
+				key := tc.criterion.FigureKey
+				key.Size = tc.want[i].Size
+				tc.want[i].FigureKey = key
+			}
+			got := evaluate([]v1alpha1.Criterion{tc.criterion}, []int32{64, 1518}, measured())
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("verdicts (-want +got):\n%s", diff)
 			}
@@ -180,9 +194,9 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestMessage(t *testing.T) {
-	passed := v1alpha1.Verdict{Criterion: "fast", FrameBytes: 64, Result: v1alpha1.VerdictPassed, Message: "m"}
+	passed := v1alpha1.Verdict{Criterion: "fast", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictPassed, Message: "m"}
 	failed := func(name, message string) v1alpha1.Verdict {
-		return v1alpha1.Verdict{Criterion: name, FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: message}
+		return v1alpha1.Verdict{Criterion: name, FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: message}
 	}
 	tests := map[string]struct {
 		verdicts []v1alpha1.Verdict
@@ -192,11 +206,11 @@ func TestMessage(t *testing.T) {
 		"passed": {[]v1alpha1.Verdict{passed, passed}, "all acceptance checks passed (2)"},
 		"one failed": {
 			[]v1alpha1.Verdict{passed, failed("p99", "LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed")},
-			"1 of 2 acceptance checks failed: p99 for 64 bytes: LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed",
+			"1 of 2 acceptance checks failed: p99 for size 64: LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed",
 		},
 		"many failed": {
 			[]v1alpha1.Verdict{failed("a", "A"), failed("b", "B"), failed("c", "C"), failed("d", "D"), failed("e", "E")},
-			"5 of 5 acceptance checks failed: a for 64 bytes: A; b for 64 bytes: B; c for 64 bytes: C; and 2 more",
+			"5 of 5 acceptance checks failed: a for size 64: A; b for size 64: B; c for size 64: C; and 2 more",
 		},
 	}
 	for name, tc := range tests {
@@ -211,9 +225,7 @@ func TestMessage(t *testing.T) {
 func TestMessageIsBounded(t *testing.T) {
 	var verdicts []v1alpha1.Verdict
 	for i := range 512 {
-		verdicts = append(verdicts, v1alpha1.Verdict{
-			Criterion: fmt.Sprint(i), FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: strings.Repeat("µ", 250),
-		})
+		verdicts = append(verdicts, v1alpha1.Verdict{Criterion: fmt.Sprint(i), FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: strings.Repeat("µ", 250)})
 	}
 	got := Message(verdicts)
 	if len(got) > 1024 || !utf8.ValidString(got) || !strings.HasSuffix(got, "...; and 509 more") {

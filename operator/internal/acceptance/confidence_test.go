@@ -10,19 +10,20 @@ func TestConfidenceLimit(t *testing.T) {
 	limits := func(metric v1alpha1.Metric, low, high int64) []v1alpha1.Statistics {
 		return []v1alpha1.Statistics{{Metric: metric, N: 5, Mean: (low + high) / 2, ConfidenceLow: low, ConfidenceHigh: high}}
 	}
+	arrived := v1alpha1.Delays{Samples: 10}
 	results := []v1alpha1.FrameResult{{
-		FrameBytes: 64,
+		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{
 			{Goal: "NDR", FramesPerSecond: 1000, Statistics: limits(v1alpha1.MetricThroughputFramesPerSecond, 900, 1100)},
 			{Goal: "PDR", FramesPerSecond: 1000},
 		},
 		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.DirectionResult{
-			{Direction: "Forward", Statistics: limits(v1alpha1.MetricLatencyP99, 4000, 6000)},
-			{Direction: "Reverse", Statistics: limits(v1alpha1.MetricLatencyP99, 3000, 7000)},
+			{Direction: "Forward", Latency: arrived, Statistics: limits(v1alpha1.MetricLatencyP99, 4000, 6000)},
+			{Direction: "Reverse", Latency: arrived, Statistics: limits(v1alpha1.MetricLatencyP99, 3000, 7000)},
 		}}},
 	}}
 	criterion := func(metric v1alpha1.Metric, goal, load string, atLeast, atMost int64) v1alpha1.Criterion {
-		c := v1alpha1.Criterion{Metric: metric, Goal: goal, Load: load, Statistic: v1alpha1.StatisticConfidenceLimit}
+		c := v1alpha1.Criterion{Statistic: v1alpha1.StatisticConfidenceLimit, FigureKey: v1alpha1.FigureKey{Metric: metric, Goal: goal, Load: load}}
 		if atLeast > 0 {
 			c.AtLeast = &atLeast
 		} else {
@@ -49,7 +50,7 @@ func TestConfidenceLimit(t *testing.T) {
 			"LatencyP50Nanoseconds at half has no figure: direction Forward: there is no confidence interval: it takes two repeats with the figure in each"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Evaluate([]v1alpha1.Criterion{test.criterion}, []int32{64}, results)
+			got := evaluate([]v1alpha1.Criterion{test.criterion}, []int32{64}, results)
 			if len(got) != 1 || got[0].Result != test.want || got[0].Message != test.message {
 				t.Errorf("got %+v", got)
 			}

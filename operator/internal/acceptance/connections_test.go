@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 )
 
 func TestConnections(t *testing.T) {
@@ -18,29 +19,26 @@ func TestConnections(t *testing.T) {
 		want      v1alpha1.VerdictResult
 		words     string
 	}{
-		"a rate":          {v1alpha1.Criterion{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web", AtLeast: new(int64(980))}, v1alpha1.VerdictPassed, "at web is 980, at least 980"},
-		"a limit":         {v1alpha1.Criterion{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web", AtLeast: new(int64(950)), Statistic: v1alpha1.StatisticConfidenceLimit}, v1alpha1.VerdictFailed, "900"},
-		"failed":          {v1alpha1.Criterion{Metric: v1alpha1.MetricConnectionsFailed, Load: "web", AtMost: new(int64(10))}, v1alpha1.VerdictFailed, "at web is 20, at most 10"},
-		"held":            {v1alpha1.Criterion{Metric: v1alpha1.MetricConnectionsHeld, Load: "table", AtLeast: new(int64(5000))}, v1alpha1.VerdictPassed, "at table is 5000"},
-		"held, of a rate": {v1alpha1.Criterion{Metric: v1alpha1.MetricConnectionsHeld, Load: "web", AtLeast: new(int64(1))}, v1alpha1.VerdictFailed, "load web has none"},
-		"an unknown load": {v1alpha1.Criterion{Metric: v1alpha1.MetricConnectionsHeld, Load: "other", AtLeast: new(int64(1))}, v1alpha1.VerdictFailed, "load other was not measured"},
+		"a rate":          {v1alpha1.Criterion{AtLeast: new(int64(980)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}}, v1alpha1.VerdictPassed, "at web is 980, at least 980"},
+		"a limit":         {v1alpha1.Criterion{AtLeast: new(int64(950)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}, Statistic: v1alpha1.StatisticConfidenceLimit}, v1alpha1.VerdictFailed, "900"},
+		"failed":          {v1alpha1.Criterion{AtMost: new(int64(10)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsFailed, Load: "web"}}, v1alpha1.VerdictFailed, "at web is 20, at most 10"},
+		"held":            {v1alpha1.Criterion{AtLeast: new(int64(5000)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "table"}}, v1alpha1.VerdictPassed, "at table is 5000"},
+		"held, of a rate": {v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}, v1alpha1.VerdictFailed, "load web has none"},
+		"an unknown load": {v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "other"}}, v1alpha1.VerdictFailed, "load other was not measured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.criterion.Name = name
-			criteria := []v1alpha1.Criterion{test.criterion, {Name: "of frames", Metric: v1alpha1.MetricLoss, Load: "idle", AtMost: new(int64(0))}}
-			got := EvaluateConnections(criteria, result)
+			criteria := []v1alpha1.Criterion{test.criterion, {Name: "of frames", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Load: "idle"}, AtMost: new(int64(0))}}
+			got := Evaluate(v1alpha1.Experiment{Acceptance: criteria}, figure.Results{Connections: result}.Figures())
 			if len(got) != 1 || got[0].Result != test.want || !strings.Contains(got[0].Message, test.words) || got[0].Load != test.criterion.Load {
 				t.Errorf("got %+v", got)
 			}
-			if Subject(got[0]) != "load "+test.criterion.Load {
-				t.Errorf("it is about %q", Subject(got[0]))
-			}
-			if frames := Evaluate(criteria, []int32{64}, nil); len(frames) != 1 || frames[0].Criterion != "of frames" {
-				t.Errorf("verdicts on frames are %+v", frames)
+			if About(got[0].FigureKey) != "load "+test.criterion.Load {
+				t.Errorf("it is about %q", About(got[0].FigureKey))
 			}
 		})
 	}
-	if got := EvaluateConnections([]v1alpha1.Criterion{{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}, nil); got[0].Result != v1alpha1.VerdictFailed {
+	if got := evaluate([]v1alpha1.Criterion{{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}}, nil, nil); got[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("without a result: %+v", got)
 	}
 }

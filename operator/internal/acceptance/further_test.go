@@ -11,17 +11,17 @@ func TestFixedLoadCriteria(t *testing.T) {
 	direction := func(name string, p99 int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Direction: name, SentFrames: 10, Latency: v1alpha1.Delays{Samples: 10, P99Nanoseconds: p99}}
 	}
-	results := []v1alpha1.FrameResult{{FrameBytes: 64, FixedLoad: []v1alpha1.FixedLoadResult{{
+	results := []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, FixedLoad: []v1alpha1.FixedLoadResult{{
 		Profile: "branch",
 		Repeats: []v1alpha1.RepeatResult{
 			{Repeat: 1, Directions: []v1alpha1.DirectionResult{direction("Forward", 100), direction("Reverse", 300)}},
 			{Repeat: 2, Directions: []v1alpha1.DirectionResult{direction("Forward", 200), direction("Reverse", 150)}},
 		},
 	}}}}
-	most, size := int64(250), int32(64)
-	verdicts := Evaluate([]v1alpha1.Criterion{
-		{Name: "a", Metric: v1alpha1.MetricLatencyP99, Load: "branch", FrameBytes: &size, AtMost: &most},
-		{Name: "b", Metric: v1alpha1.MetricLatencyP99, Load: "other", FrameBytes: &size, AtMost: &most},
+	most := int64(250)
+	verdicts := evaluate([]v1alpha1.Criterion{
+		{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "branch", Size: "64"}, AtMost: &most},
+		{Name: "b", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "other", Size: "64"}, AtMost: &most},
 	}, []int32{64, 128}, results)
 	if len(verdicts) != 2 || verdicts[0].Measured == nil || *verdicts[0].Measured != 300 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("%+v", verdicts)
@@ -41,11 +41,11 @@ func TestTaggedFrameCriteria(t *testing.T) {
 		return []v1alpha1.LatencyResult{{Load: "ndr100", Directions: directions}}
 	}
 	most := int64(250)
-	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricTaggedFrameMean, Load: "ndr100", AtMost: &most}}, []int32{64, 128, 256},
+	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTaggedFrameMean, Load: "ndr100"}, AtMost: &most}}, []int32{64, 128, 256},
 		[]v1alpha1.FrameResult{
-			{FrameBytes: 64, Latency: load(direction("Forward", 20, 100), direction("Reverse", 20, 251))},
-			{FrameBytes: 128, Latency: load(direction("Forward", 20, 100), direction("Reverse", 0, 0))},
-			{FrameBytes: 256, Latency: load(direction("Forward", 20, 100), v1alpha1.DirectionResult{Direction: "Reverse"})},
+			{Size: "64", FrameBytes: 64, Latency: load(direction("Forward", 20, 100), direction("Reverse", 20, 251))},
+			{Size: "128", FrameBytes: 128, Latency: load(direction("Forward", 20, 100), direction("Reverse", 0, 0))},
+			{Size: "256", FrameBytes: 256, Latency: load(direction("Forward", 20, 100), v1alpha1.DirectionResult{Direction: "Reverse"})},
 		})
 	if got := verdicts[0].Measured; got == nil || *got != 251 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("%+v", verdicts[0])
@@ -59,8 +59,8 @@ func TestTaggedFrameCriteria(t *testing.T) {
 
 func TestReceiveRateCriteria(t *testing.T) {
 	least := int64(5000)
-	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricReceiveRate, AtLeast: &least}}, []int32{64, 128},
-		[]v1alpha1.FrameResult{{FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{MeanFramesPerSecond: 4999}}, {FrameBytes: 128}})
+	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, AtLeast: &least}}, []int32{64, 128},
+		[]v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{MeanFramesPerSecond: 4999}}, {Size: "128", FrameBytes: 128}})
 	if len(verdicts) != 2 || verdicts[0].Measured == nil || verdicts[0].Result != v1alpha1.VerdictFailed || verdicts[1].Measured != nil {
 		t.Errorf("%+v", verdicts)
 	}
@@ -68,11 +68,11 @@ func TestReceiveRateCriteria(t *testing.T) {
 
 // Of a soak, the worst interval counts, and only what the result keeps of it.
 func TestSoakCriteria(t *testing.T) {
-	most, size := int64(250), int32(64)
-	verdicts := Evaluate([]v1alpha1.Criterion{
-		{Name: "a", Metric: v1alpha1.MetricLatencyMax, Load: "soak", FrameBytes: &size, AtMost: &most},
-		{Name: "b", Metric: v1alpha1.MetricLatencyP50, Load: "soak", FrameBytes: &size, AtMost: &most},
-	}, []int32{64}, []v1alpha1.FrameResult{{FrameBytes: 64, Soak: &v1alpha1.SoakResult{Worst: v1alpha1.WorstCase{LatencyMaxNanoseconds: 200}}}})
+	most := int64(250)
+	verdicts := evaluate([]v1alpha1.Criterion{
+		{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyMax, Load: "soak", Size: "64"}, AtMost: &most},
+		{Name: "b", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP50, Load: "soak", Size: "64"}, AtMost: &most},
+	}, []int32{64}, []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Soak: &v1alpha1.SoakResult{Worst: v1alpha1.WorstCase{LatencyMaxNanoseconds: 200}}}})
 	if verdicts[0].Result != v1alpha1.VerdictPassed || *verdicts[0].Measured != 200 {
 		t.Errorf("%+v", verdicts[0])
 	}
@@ -84,8 +84,8 @@ func TestSoakCriteria(t *testing.T) {
 // Bursts belong to a frame size alone; a size without them has not passed.
 func TestBackToBackCriteria(t *testing.T) {
 	least := int64(4000)
-	verdicts := Evaluate([]v1alpha1.Criterion{{Name: "a", Metric: v1alpha1.MetricBackToBack, AtLeast: &least}}, []int32{64, 128},
-		[]v1alpha1.FrameResult{{FrameBytes: 64, BackToBack: &v1alpha1.BackToBackResult{MeanFrames: 4100}}, {FrameBytes: 128}})
+	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricBackToBack}, AtLeast: &least}}, []int32{64, 128},
+		[]v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, BackToBack: &v1alpha1.BackToBackResult{MeanFrames: 4100}}, {Size: "128", FrameBytes: 128}})
 	if len(verdicts) != 2 || verdicts[0].Result != v1alpha1.VerdictPassed || verdicts[1].Result != v1alpha1.VerdictFailed {
 		t.Fatalf("%+v", verdicts)
 	}

@@ -28,7 +28,7 @@ func Message(verdicts []v1alpha1.Verdict) string {
 	head := fmt.Sprintf("%d of %d acceptance checks failed: ", len(failed), len(verdicts))
 	var told []string
 	for _, verdict := range failed[:min(len(failed), namedFailures)] {
-		told = append(told, fmt.Sprintf("%s for %s: %s", verdict.Criterion, Subject(verdict), verdict.Message))
+		told = append(told, fmt.Sprintf("%s for %s: %s", verdict.Criterion, About(verdict.FigureKey), verdict.Message))
 	}
 	tail := ""
 	if others := len(failed) - len(told); others > 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 )
 
 func TestTCP(t *testing.T) {
@@ -27,47 +28,48 @@ func TestTCP(t *testing.T) {
 		want      []v1alpha1.Verdict
 	}{
 		"every number, the worse direction": {
-			v1alpha1.Criterion{Metric: v1alpha1.MetricTCPGoodput, AtLeast: new(int64(850))}, result,
+			v1alpha1.Criterion{AtLeast: new(int64(850)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput}}, result,
 			[]v1alpha1.Verdict{
-				{Streams: 1, Result: failed, Measured: new(int64(800)), Message: "TCPGoodputBitsPerSecond is 800, at least 850 required"},
-				{Streams: 4, Result: passed, Measured: new(int64(3000)), Message: "TCPGoodputBitsPerSecond is 3000, at least 850 required"},
+				{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 1}, Measured: new(int64(800)), Message: "TCPGoodputBitsPerSecond is 800, at least 850 required"},
+				{Result: passed, FigureKey: v1alpha1.FigureKey{Streams: 4}, Measured: new(int64(3000)), Message: "TCPGoodputBitsPerSecond is 3000, at least 850 required"},
 			},
 		},
 		"one number, the worse direction": {
-			v1alpha1.Criterion{Metric: v1alpha1.MetricTCPRetransmits, Streams: new(int32(1)), AtMost: new(int64(2))}, result,
-			[]v1alpha1.Verdict{{Streams: 1, Result: failed, Measured: new(int64(3)), Message: "TCPRetransmits is 3, at most 2 allowed"}},
+			v1alpha1.Criterion{AtMost: new(int64(2)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPRetransmits, Streams: 1}}, result,
+			[]v1alpha1.Verdict{{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 1}, Measured: new(int64(3)), Message: "TCPRetransmits is 3, at most 2 allowed"}},
 		},
 		"round trip time": {
-			v1alpha1.Criterion{Metric: v1alpha1.MetricTCPRoundTripTimeMean, AtMost: new(int64(70))}, result,
+			v1alpha1.Criterion{AtMost: new(int64(70)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPRoundTripTimeMean}}, result,
 			[]v1alpha1.Verdict{
-				{Streams: 1, Result: passed, Measured: new(int64(70)), Message: "TCPRoundTripTimeMeanNanoseconds is 70, at most 70 allowed"},
-				{Streams: 4, Result: failed, Message: "TCPRoundTripTimeMeanNanoseconds has no figure: direction Forward: the sender's kernel told none"},
+				{Result: passed, FigureKey: v1alpha1.FigureKey{Streams: 1}, Measured: new(int64(70)), Message: "TCPRoundTripTimeMeanNanoseconds is 70, at most 70 allowed"},
+				{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 4}, Message: "TCPRoundTripTimeMeanNanoseconds has no figure: direction Forward: there is nothing to form it from"},
 			},
 		},
 		"confidence limit": {
-			v1alpha1.Criterion{Metric: v1alpha1.MetricTCPGoodput, Streams: new(int32(4)), Statistic: v1alpha1.StatisticConfidenceLimit, AtLeast: new(int64(2600))}, result,
-			[]v1alpha1.Verdict{{Streams: 4, Result: failed, Measured: new(int64(2500)), Message: "TCPGoodputBitsPerSecond is 2500 at the lower end of its 95 % confidence interval, at least 2600 required"}},
+			v1alpha1.Criterion{Statistic: v1alpha1.StatisticConfidenceLimit, FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: 4}, AtLeast: new(int64(2600))}, result,
+			[]v1alpha1.Verdict{{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 4}, Measured: new(int64(2500)), Message: "TCPGoodputBitsPerSecond is 2500 at the lower end of its 95 % confidence interval, at least 2600 required"}},
 		},
 		"a number that was not measured": {
-			v1alpha1.Criterion{Metric: v1alpha1.MetricTCPGoodput, Streams: new(int32(9)), AtLeast: new(int64(1))}, result,
-			[]v1alpha1.Verdict{{Streams: 9, Result: failed, Message: "TCPGoodputBitsPerSecond has no figure: 9 connections were not measured"}},
+			v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: 9}}, result,
+			[]v1alpha1.Verdict{{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 9}, Message: "TCPGoodputBitsPerSecond has no figure: there is no measurement of 9 TCP connections"}},
 		},
 		"nothing measured": {
-			v1alpha1.Criterion{Metric: v1alpha1.MetricTCPGoodput, Streams: new(int32(1)), AtLeast: new(int64(1))}, nil,
-			[]v1alpha1.Verdict{{Streams: 1, Result: failed, Message: "TCPGoodputBitsPerSecond has no figure: TCP was not measured"}},
+			v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: 1}}, nil,
+			[]v1alpha1.Verdict{{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 1}, Message: "TCPGoodputBitsPerSecond has no figure: there is no measurement of 1 TCP connection"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			criteria := []v1alpha1.Criterion{{Name: "other", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: new(int64(1))}, test.criterion}
-			if diff := cmp.Diff(test.want, EvaluateTCP(criteria, asked, test.result)); diff != "" {
-				t.Errorf("verdicts (-want +got):\n%s", diff)
+			criteria := []v1alpha1.Criterion{{Name: "other", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: new(int64(1))}, test.criterion}
+			for i := range test.want {
+				test.want[i].Metric = test.criterion.Metric
 			}
-			if got := Evaluate(criteria, []int32{64}, nil); len(got) != 1 || got[0].Criterion != "other" {
-				t.Errorf("of frames: %+v", got)
+			experiment := v1alpha1.Experiment{Acceptance: criteria, Measurements: v1alpha1.Measurements{TCP: asked}}
+			if diff := cmp.Diff(test.want, Evaluate(experiment, figure.Results{TCP: test.result}.Figures())); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
 			}
 		})
 	}
-	verdict := v1alpha1.Verdict{Criterion: "fast", Streams: 4, Result: failed, Message: "M"}
+	verdict := v1alpha1.Verdict{Criterion: "fast", FigureKey: v1alpha1.FigureKey{Streams: 4}, Result: failed, Message: "M"}
 	if got, want := Message([]v1alpha1.Verdict{verdict}), "1 of 1 acceptance checks failed: fast for 4 TCP connections: M"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -127,7 +127,7 @@ func TestTRexIsRefused(t *testing.T) {
 		},
 		"a verdict on IPDV": {
 			plantest.TRexAFPacket(), func(in *plan.Input) {
-				in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricDelayVariationP99}}
+				in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricDelayVariationP99}}}
 			},
 			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.acceptance", `DelayVariationP99Nanoseconds ("steady")`}, "JitterNanoseconds",
 		},
@@ -203,7 +203,7 @@ func TestTRexIsOffered(t *testing.T) {
 			in.Run.Spec.Experiment.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
 		},
 		"a verdict on jitter": func(in *plan.Input) {
-			in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", Metric: v1alpha1.MetricJitter}}
+			in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitter}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,10 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 		}
 		result := combineConnections(load, group)
 		if used, found := usedIn(records); found {
-			used.Figure, used.Name = v1alpha1.CPUAtConnections, load.Name
+			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: load.Name}
+			if result.HeldConnections != nil {
+				used.Metric = v1alpha1.MetricConnectionsHeld
+			}
 			result.CPU = &used
 		}
 		out.Loads = append(out.Loads, result)

@@ -24,7 +24,8 @@ func (w *walk) addCPU(frames []v1alpha1.FrameResult) {
 			if !found || len(frames[i].CPU) == mostCPUFigures {
 				continue
 			}
-			result.Figure, result.Name = group.figure, group.name
+			result.FigureKey = group.key
+			result.Size = frames[i].Size
 			if functions += len(result.Functions); functions > mostFunctionFigures {
 				result.Functions = nil
 			}
@@ -35,21 +36,20 @@ func (w *walk) addCPU(frames []v1alpha1.FrameResult) {
 
 // cpuGroup is the trials behind one reported figure, over all repeats.
 type cpuGroup struct {
-	figure  v1alpha1.CPUFigure
-	name    string
+	key     v1alpha1.FigureKey
 	records []measure.Record
 }
 
 func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
 	var groups []cpuGroup
-	add := func(figure v1alpha1.CPUFigure, name string, records []measure.Record) {
+	add := func(key v1alpha1.FigureKey, records []measure.Record) {
 		for i := range groups {
-			if groups[i].figure == figure && groups[i].name == name {
+			if groups[i].key == key {
 				groups[i].records = append(groups[i].records, records...)
 				return
 			}
 		}
-		groups = append(groups, cpuGroup{figure, name, append([]measure.Record(nil), records...)})
+		groups = append(groups, cpuGroup{key, append([]measure.Record(nil), records...)})
 	}
 	for _, p := range w.parts {
 		if p.frameBytes != frameBytes || !p.over || p.skipped {
@@ -58,19 +58,24 @@ func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
 		switch p.stage {
 		case measure.StageThroughput:
 			for _, r := range p.results {
-				add(v1alpha1.CPUAtThroughput, r.Goal, p.atLoad(r.LowerBoundFramesPerSecond))
+				add(v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: r.Goal}, p.atLoad(r.LowerBoundFramesPerSecond))
 			}
 		case measure.StageLatency:
-			add(v1alpha1.CPUAtLatency, p.load.Name, []measure.Record{*p.last()})
+			add(atLoad(p.load.Name), []measure.Record{*p.last()})
 		case measure.StageFixedLoad:
-			add(v1alpha1.CPUAtFixedLoad, p.load.Name, p.counted)
+			add(atLoad(p.load.Name), p.counted)
 		case measure.StageReceiveRate:
-			add(v1alpha1.CPUAtReceiveRate, "", p.counted)
+			add(v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, p.counted)
 		case measure.StageSoak:
-			add(v1alpha1.CPUAtSoak, "", p.counted)
+			add(atLoad(measure.SoakLoad), p.counted)
 		}
 	}
 	return groups
+}
+
+// atLoad names what the CPU is used for at a load, whose trials make many figures.
+func atLoad(load string) v1alpha1.FigureKey {
+	return v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyMean, Load: load}
 }
 
 // atLoad are the trials that count at a load.

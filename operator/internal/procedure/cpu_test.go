@@ -128,7 +128,7 @@ func TestEvidenceBesideFigures(t *testing.T) {
 			if c.Node == nil || c.Node.SoftirqMilliCPU != 900 || len(c.Functions) != 1 || c.Trials < 1 {
 				t.Errorf("%+v", c)
 			}
-			if c.Figure == v1alpha1.CPUAtLatency && c.Trials != 1 {
+			if c.Load != "" && c.Trials != 1 {
 				t.Errorf("%+v", c)
 			}
 		}

@@ -69,7 +69,7 @@ func TestAMixAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Results(instr, records).Summary; got == nil || got.FrameBytes != 96 {
+	if got := Results(instr, records).Summary; got == nil || got.Size != "m" {
 		t.Errorf("summary %+v, want that of the mix", got)
 	}
 	instr.FrameBytes = []int{96, 96}

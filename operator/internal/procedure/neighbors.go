@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -94,10 +94,8 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	}
 	without, out := results(instr, of(sideWithout, records)), results(instr, of(sideWith, records))
 	out.Neighbors = &v1alpha1.NoisyNeighborsReport{
-		Loads: loads(instr, records),
-		Comparison: comparison.Of(
-			comparison.Side{Frames: without.Frames, TCP: without.TCP, Connections: without.Connections},
-			comparison.Side{Frames: out.Frames, TCP: out.TCP, Connections: out.Connections}),
+		Loads:      loads(instr, records),
+		Comparison: differences(without.list(), out.list()),
 	}
 	out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
 	for _, w := range without.Warnings {
@@ -107,6 +105,27 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 		}
 	}
 	return out
+}
+
+// maxDifferences is the API's bound of the comparison.
+const maxDifferences = 512
+
+// differences puts the figures without and with the neighbours side by side.
+func differences(without, with []figure.Figure) []v1alpha1.NoisyNeighborDifference {
+	var out []v1alpha1.NoisyNeighborDifference
+	for _, c := range figure.Join(without, with) {
+		if len(out) < maxDifferences {
+			out = append(out, v1alpha1.NoisyNeighborDifference{
+				FigureKey: c.FigureKey, Without: c.Before, With: c.After, DifferencePartsPerMillion: figure.Difference(c.Before, c.After),
+			})
+		}
+	}
+	return out
+}
+
+// list returns the figures as a list that others can be joined with.
+func (f Figures) list() []figure.Figure {
+	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections}.Figures()
 }
 
 // company is what one neighbour did beside the trials that are used.

@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -159,5 +160,18 @@ func TestWhatNeighborsDid(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The comparison is bounded as the API bounds it.
+func TestDifferencesAreBounded(t *testing.T) {
+	var many Figures
+	for i := range int32(200) {
+		many.Frames = append(many.Frames, v1alpha1.FrameResult{Size: fmt.Sprint(64 + i), Throughput: []v1alpha1.ThroughputResult{
+			{Goal: "a", FramesPerSecond: 1}, {Goal: "b", FramesPerSecond: 1}, {Goal: "c", FramesPerSecond: 1}, {Goal: "d", FramesPerSecond: 1},
+		}})
+	}
+	if got := len(differences(many.list(), many.list())); got != maxDifferences {
+		t.Errorf("%d differences, want %d", got, maxDifferences)
 	}
 }

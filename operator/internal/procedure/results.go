@@ -101,7 +101,7 @@ func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 			bias = max(bias, d.Latency.P50Nanoseconds)
 		}
 		out = append(out, v1alpha1.CalibrationFrame{
-			FrameBytes:             int32(frameBytes),
+			Size:                   sizeName(w.instr, frameBytes),
 			MaximumFramesPerSecond: int64(rate.last().Outcome.ForwardingFramesPerSecond()),
 			LatencyBiasNanoseconds: signed(bias),
 		})
@@ -281,7 +281,7 @@ func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha
 		return nil
 	}
 	first := frames[0]
-	out := &v1alpha1.ResultSummary{FrameBytes: first.FrameBytes}
+	out := &v1alpha1.ResultSummary{Size: first.Size}
 	if len(first.Throughput) > 0 {
 		rate := first.Throughput[0].FramesPerSecond
 		out.Goal, out.FramesPerSecond = first.Throughput[0].Goal, &rate

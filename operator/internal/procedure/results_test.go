@@ -280,7 +280,7 @@ func TestSummaryOfWhatWasLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := int64(0)
-	want := &v1alpha1.ResultSummary{FrameBytes: 64, Goal: "NDR", FramesPerSecond: &zero}
+	want := &v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &zero}
 	if diff := cmp.Diff(want, Results(instr, records).Summary); diff != "" {
 		t.Error(diff)
 	}

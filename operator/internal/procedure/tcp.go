@@ -134,7 +134,7 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 			}
 		}
 		if used, found := usedIn(records); found {
-			used.Figure = v1alpha1.CPUAtTCP
+			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: int32(n)}
 			result.CPU = &used
 		}
 		if len(result.Directions) > 0 {

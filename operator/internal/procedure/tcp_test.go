@@ -234,7 +234,7 @@ func TestTCPUse(t *testing.T) {
 	figures := Results(instr, records)
 	for i, want := range []int64{400, 1300} {
 		got := figures.TCP.Streams[i].CPU
-		if got == nil || got.Figure != v1alpha1.CPUAtTCP || got.Trials != 2 || got.Node.SoftirqMilliCPU != want || len(got.Functions) != 1 {
+		if got == nil || got.Metric != v1alpha1.MetricTCPGoodput || got.Trials != 2 || got.Node.SoftirqMilliCPU != want || len(got.Functions) != 1 {
 			t.Errorf("%d connections: %+v, want %d milli-CPU in softirq", figures.TCP.Streams[i].Streams, got, want)
 		}
 	}
@@ -242,7 +242,7 @@ func TestTCPUse(t *testing.T) {
 	for _, w := range figures.Warnings {
 		if w.Code == v1alpha1.WarningEvidenceMissing {
 			missing++
-			if w.FrameBytes != nil || !strings.Contains(w.Message, "In 1 of 4 trials") {
+			if w.Size != "" || !strings.Contains(w.Message, "In 1 of 4 trials") {
 				t.Errorf("%+v", w)
 			}
 		}

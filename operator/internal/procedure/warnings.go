@@ -28,6 +28,8 @@ const (
 type doubtful struct {
 	list []v1alpha1.Warning
 	seen map[string]bool
+	// instr have the names of sizes.
+	instr measure.Instructions
 }
 
 // add appends a warning; frame size 0 is the whole run.
@@ -40,14 +42,13 @@ func (d *doubtful) add(code string, frameBytes int, format string, args ...any) 
 	d.seen[key] = true
 	warning := v1alpha1.Warning{Code: code, Message: message}
 	if frameBytes > 0 {
-		frame := int32(frameBytes)
-		warning.FrameBytes = &frame
+		warning.Size = sizeName(d.instr, frameBytes)
 	}
 	d.list = append(d.list, warning)
 }
 
 func (w *walk) warnings() []v1alpha1.Warning {
-	d := &doubtful{seen: map[string]bool{}}
+	d := &doubtful{seen: map[string]bool{}, instr: w.instr}
 	if w.instr.Calibration == nil && len(w.instr.FrameBytes) > 0 {
 		d.add(v1alpha1.WarningNotCalibrated, 0,
 			"The testbed's ports are not both bridges, so they allow no trial without a device: the generator's own limit and latency are unknown.")

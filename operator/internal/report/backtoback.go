@@ -12,7 +12,7 @@ const rfc2544Bursts = 50
 func backToBackSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Back-to-back frames (RFC 9004)", columns: []column{
-		number("Frame bytes"), number("Mean frames"), number("Min"), number("Max"), number("Stdev"), number("Searches"), number("Step"),
+		number("Size"), number("Mean frames"), number("Min"), number("Max"), number("Stdev"), number("Searches"), number("Step"),
 		number("Burst kfps"), number("Throughput kfps"), number("Implied buffer" + unit), number("Corrected buffer" + unit),
 	}}
 	for _, frame := range doc.Results {
@@ -25,36 +25,12 @@ func backToBackSection(doc Document, l letters) section {
 			mean = l.atLeast + mean
 		}
 		s.rows = append(s.rows, []string{
-			count(frame.FrameBytes), mean, count(b.MinFrames), count(b.MaxFrames), count(b.StandardDeviationFrames), count(len(b.Bursts)),
+			frameName(frame), mean, count(b.MinFrames), count(b.MaxFrames), count(b.StandardDeviationFrames), count(len(b.Bursts)),
 			count(b.StepFrames), kiloFrames(b.MaximumFramesPerSecond), kiloFrames(b.ThroughputFramesPerSecond),
 			microseconds(b.ImpliedBufferNanoseconds), microseconds(b.CorrectedBufferNanoseconds),
 		})
 	}
 	return s
-}
-
-func backToBackRows(doc Document) []row {
-	var rows []row
-	for _, frame := range doc.Results {
-		b := frame.BackToBack
-		if b == nil {
-			continue
-		}
-		r := origin(doc)
-		r["figure"] = "backToBack"
-		r.set("frameBytes", int64(frame.FrameBytes))
-		r.set("intendedFramesPerSecond", b.MaximumFramesPerSecond)
-		r.set("meanFrames", b.MeanFrames)
-		r.set("minFrames", b.MinFrames)
-		r.set("maxFrames", b.MaxFrames)
-		r.set("standardDeviationFrames", b.StandardDeviationFrames)
-		r.set("repeats", int64(len(b.Bursts)))
-		r.set("stepFrames", b.StepFrames)
-		r.set("impliedBufferNanoseconds", b.ImpliedBufferNanoseconds)
-		r.set("correctedBufferNanoseconds", b.CorrectedBufferNanoseconds)
-		rows = append(rows, r)
-	}
-	return rows
 }
 
 func backToBackDeviations(spec *v1alpha1.BackToBack, results []v1alpha1.FrameResult) []string {
@@ -67,8 +43,8 @@ func backToBackDeviations(spec *v1alpha1.BackToBack, results []v1alpha1.FrameRes
 	}
 	for _, frame := range results {
 		if b := frame.BackToBack; b != nil && b.MaximumOrigin != v1alpha1.MaximumLineRate {
-			found = append(found, fmt.Sprintf("back-to-back frames, %d bytes: bursts have %d frames/s, %s; RFC 9004 means the theoretical rate of the link, also in the buffer times",
-				frame.FrameBytes, b.MaximumFramesPerSecond, maximumOrigin(b.MaximumOrigin)))
+			found = append(found, fmt.Sprintf("back-to-back frames, %s: bursts have %d frames/s, %s; RFC 9004 means the theoretical rate of the link, also in the buffer times",
+				sizeWords(frame), b.MaximumFramesPerSecond, maximumOrigin(b.MaximumOrigin)))
 		}
 	}
 	return found

@@ -10,9 +10,9 @@ import (
 
 func baselineReport() *v1alpha1.BaselineReport {
 	return &v1alpha1.BaselineReport{Run: "router-last-week", UID: "7c1f", PlanDigest: "sha256:1", Figures: []v1alpha1.BaselineFigure{
-		{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Baseline: 250000, Measured: new(int64(231480)), DifferencePartsPerMillion: new(int64(-74080))},
-		{FrameBytes: 64, Metric: v1alpha1.MetricLoss, Load: "idle", Baseline: 0, Measured: new(int64(3))},
-		{Streams: 4, Metric: v1alpha1.MetricTCPGoodput, Baseline: 9_000_000_000},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Baseline: 250000, Measured: new(int64(231480)), DifferencePartsPerMillion: new(int64(-74080))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLoss, Load: "idle"}, Baseline: 0, Measured: new(int64(3))},
+		{FigureKey: v1alpha1.FigureKey{Streams: 4, Metric: v1alpha1.MetricTCPGoodput}, Baseline: 9_000_000_000},
 	}}
 }
 
@@ -24,9 +24,9 @@ func TestBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	for format, wanted := range map[Format][]string{
-		FormatTable: {"AGAINST THE BASELINE ROUTER-LAST-WEEK", "-7.41", "4 TCP streams", "250000"},
+		FormatTable: {"AGAINST THE BASELINE ROUTER-LAST-WEEK", "-7.41", "4 TCP connections", "250000"},
 		FormatJSON:  {`"baseline": 250000`, `"run": "router-last-week"`},
-		FormatCSV:   {"baselineDifference", "router-last-week,250000,231480"},
+		FormatCSV:   {"ThroughputFramesPerSecond,64,NDR,,,,,,,,,,,Baseline,64,250000,frames/s,"},
 	} {
 		var out bytes.Buffer
 		if err := Write(&out, doc, format, Options{}); err != nil {
@@ -42,7 +42,7 @@ func TestBaseline(t *testing.T) {
 
 // A figure has the same case however the run ends.
 func TestBaselineInJUnit(t *testing.T) {
-	const name = `name="baseline, 64 bytes, ThroughputFramesPerSecond NDR"`
+	const name = `name="baseline, size 64, ThroughputFramesPerSecond NDR"`
 	for state, test := range map[string]struct {
 		change func(*v1alpha1.BenchmarkRun)
 		want   []string
@@ -50,9 +50,7 @@ func TestBaselineInJUnit(t *testing.T) {
 		"not read yet":   {func(run *v1alpha1.BenchmarkRun) { run.Status.Baseline = nil }, []string{`name="baseline"`, "no verdict yet"}},
 		"not judged yet": {func(*v1alpha1.BenchmarkRun) {}, []string{name, "no verdict yet"}},
 		"worse": {func(run *v1alpha1.BenchmarkRun) {
-			run.Status.Acceptance = append(run.Status.Acceptance, v1alpha1.Verdict{
-				Criterion: v1alpha1.BaselineCriterion, FrameBytes: 64, Result: v1alpha1.VerdictFailed, Message: "it is 231480, at least 237500 required",
-			})
+			run.Status.Acceptance = append(run.Status.Acceptance, v1alpha1.Verdict{Criterion: v1alpha1.BaselineCriterion, FigureKey: baselineReport().Figures[0].FigureKey, Result: v1alpha1.VerdictFailed, Message: "it is 231480, at least 237500 required"})
 		}, []string{name, `type="NotAccepted" message="it is 231480, at least 237500 required"`}},
 	} {
 		t.Run(state, func(t *testing.T) {

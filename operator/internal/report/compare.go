@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // KindComparison is the kind of a comparison, in the version of the reports.
@@ -46,33 +46,21 @@ type ComparedRun struct {
 	Warnings  []string                   `json:"warnings"`
 }
 
-// ComparedFigure is one figure of each run. About and Metric are what the CSV
-// form of a report calls its columns; a metric's name ends with its unit.
+// ComparedFigure is one figure of each run.
 type ComparedFigure struct {
-	About  map[string]string `json:"about"`
-	Metric string            `json:"metric"`
+	Metric v1alpha1.Metric `json:"metric"`
+	Unit   figure.Unit     `json:"unit"`
+	// About says what the figure is of, by what the CSV form of a report calls its
+	// columns; a column that is empty is absent.
+	About map[string]string `json:"about"`
 	// Values have one entry for each run, null where it has no such figure.
 	Values []*int64 `json:"values"`
 	// Floors say for which runs the device may do better than the value: nobody
 	// tried more, or the generator could not send more. Absent: for none.
 	Floors []bool `json:"floors,omitempty"`
+
+	key figure.Key
 }
-
-// columnCompared is the column "metric" of a report: what a difference is of. Here
-// that word is each figure's own.
-const columnCompared = "comparedMetric"
-
-var (
-	// originColumns tell whose a row is.
-	originColumns = []string{"namespace", "run", "planDigest", "completeness"}
-	// floorMetrics are those of a throughput that may be a floor.
-	floorMetrics = []string{"framesPerSecond", "layer1BitsPerSecond", "lineRatePartsPerMillion", "fragmentsPerSecond"}
-	// aboutColumns tell what a row's figures are of, in the order of their words.
-	aboutColumns = []string{
-		"figure", "frameBytes", "mix", "packetPayloadBytes", "goal", "load", "streams", "percentOfMaximum",
-		"direction", "repeat", "startSeconds", "startMilliseconds", "function", "cpuKind", "counter", "neighbor", "stressor", columnCompared,
-	}
-)
 
 // ComparisonFormats are those in which comparisons are written; JUnit has no
 // place for them.
@@ -86,73 +74,52 @@ func Compare(docs []Document, now time.Time) (Comparison, error) {
 		return Comparison{}, errors.New("comparing: name two runs or more")
 	}
 	c := Comparison{APIVersion: APIVersion, Kind: KindComparison, GeneratedAt: now.UTC(), Notes: orEmpty(comparisonNotes(docs)), Figures: []ComparedFigure{}}
-	found := map[string]int{}
+	found := map[figure.Key]int{}
 	for i, doc := range docs {
 		c.Runs = append(c.Runs, comparedRun(doc))
-		seen := map[string]int{}
-		for _, r := range resultRows(doc) {
-			c.add(r, i, len(docs), found, seen)
+		for _, f := range doc.figures() {
+			at, ok := found[f.Key]
+			if !ok {
+				at = len(c.Figures)
+				found[f.Key] = at
+				c.Figures = append(c.Figures, newComparedFigure(f, len(docs)))
+			}
+			c.Figures[at].Values[i] = &f.Value
+			if f.Bound == figure.AtLeast {
+				if c.Figures[at].Floors == nil {
+					c.Figures[at].Floors = make([]bool, len(docs))
+				}
+				c.Figures[at].Floors[i] = true
+			}
 		}
 	}
 	c.group()
 	return c, nil
 }
 
-// add puts a row's figures in the run's place. Rows of one run about the same
-// thing are told apart by their number.
-func (c *Comparison) add(r row, run, runs int, found, seen map[string]int) {
+func newComparedFigure(f figure.Figure, runs int) ComparedFigure {
 	about := map[string]string{}
-	floor := isFloor(v1alpha1.ThroughputResult{UpperBoundCause: v1alpha1.UpperBoundCause(r["upperBoundCause"])})
-	key := strings.Builder{}
-	for _, name := range aboutColumns {
-		value := r[name]
-		if name == columnCompared {
-			value = r["metric"]
-		}
-		if value != "" {
-			about[name] = value
-		}
-		fmt.Fprintf(&key, "%q ", value)
-	}
-	seen[key.String()]++
-	fmt.Fprint(&key, seen[key.String()], " ")
-	for _, metric := range resultHead {
-		if slices.Contains(originColumns, metric) || slices.Contains(aboutColumns, metric) {
-			continue
-		}
-		value, err := strconv.ParseInt(r[metric], 10, 64)
-		if err != nil {
-			continue // empty, a word such as a search's regularity, or a list of each repeat's values
-		}
-		at, ok := found[key.String()+metric]
-		if !ok {
-			at = len(c.Figures)
-			found[key.String()+metric] = at
-			c.Figures = append(c.Figures, ComparedFigure{About: about, Metric: metric, Values: make([]*int64, runs)})
-		}
-		c.Figures[at].Values[run] = &value
-		if floor && slices.Contains(floorMetrics, metric) {
-			if c.Figures[at].Floors == nil {
-				c.Figures[at].Floors = make([]bool, runs)
-			}
-			c.Figures[at].Floors[run] = true
+	for _, c := range keyColumns {
+		if value := c.of(f.Key); value != "" {
+			about[c.name] = value
 		}
 	}
+	return ComparedFigure{Metric: f.Metric, Unit: f.Unit, About: about, Values: make([]*int64, runs), key: f.Key}
 }
 
-// group puts figures that only later runs have beside those of their kind.
+// group puts figures that only later runs have next to those of their kind.
 func (c *Comparison) group() {
-	kinds, orders := map[string]int{}, make(map[string]int)
-	rank := func(ranks map[string]int, name string) int {
-		if _, ok := ranks[name]; !ok {
-			ranks[name] = len(ranks)
+	type place struct{ title, size, goal, load string }
+	ranks := map[place]int{}
+	rank := func(p place) int {
+		if _, ok := ranks[p]; !ok {
+			ranks[p] = len(ranks)
 		}
-		return ranks[name]
+		return ranks[p]
 	}
 	of := func(f ComparedFigure) (int, int) {
-		return rank(kinds, f.About["figure"]), rank(orders, strings.Join([]string{
-			f.About["figure"], f.About["frameBytes"], f.About["mix"], f.About["goal"], f.About["load"],
-		}, "\x00"))
+		title := comparedTitle(figure.Describe(f.Metric))
+		return rank(place{title: title}), rank(place{title, f.key.Size, f.key.Goal, f.key.Load})
 	}
 	for _, f := range c.Figures {
 		of(f)
@@ -209,10 +176,10 @@ func comparisonNotes(docs []Document) []string {
 		}
 	}
 	floors := slices.ContainsFunc(docs, func(doc Document) bool {
-		return slices.ContainsFunc(doc.Results, func(frame v1alpha1.FrameResult) bool { return slices.ContainsFunc(frame.Throughput, isFloor) })
+		return slices.ContainsFunc(doc.figures(), func(f figure.Figure) bool { return f.Bound == figure.AtLeast })
 	})
 	if floors {
-		notes = append(notes, "Some throughputs are lower limits, because the generator could not send more or nobody asked for more: the device may do better, so no change is told for them.")
+		notes = append(notes, "Some figures are lower limits, because the generator could not send more or no more was tried: the device may do better, so no change is given for them.")
 	}
 	differs("testbed", func(a, b Document) bool {
 		return a.Run.Namespace == b.Run.Namespace && a.Run.Testbed == b.Run.Testbed

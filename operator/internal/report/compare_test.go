@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -110,38 +110,55 @@ func TestComparisonGolden(t *testing.T) {
 	}
 }
 
-// TestComparisonLosesNothing: every number of every run's CSV is there once;
-// words and the lists of each repeat's values are not.
+// TestComparisonLosesNothing: every figure of every run is there once, with its value.
 func TestComparisonLosesNothing(t *testing.T) {
 	run, records := repeated(t)
 	all := mustBuild(t, run, records)
 	all.Results = append(all.Results, furtherResults()...)
-	all.TCP = tcpResults()
+	all.TCP, all.Connections, all.NoisyNeighbors = tcpResults(), connectionsResults(), neighborsReport()
 	docs := []Document{all, asPod(t), asMachine(t)}
 	c := mustCompare(t, docs...)
 	for i, doc := range docs {
-		want, got := 0, 0
-		for _, r := range resultRows(doc) {
-			for name, value := range r {
-				if value == "" || strings.Contains(","+strings.Join(append(aboutColumns, originColumns...), ",")+",", ","+name+",") {
-					continue
-				}
-				if name == "regularity" || name == "upperBoundCause" || name == "congestionControl" || strings.HasSuffix(name, "Values") {
-					continue
-				}
-				if _, err := strconv.ParseInt(value, 10, 64); err != nil {
-					t.Errorf("%s: %q is no number", name, value)
-				}
-				want++
-			}
-		}
+		got := map[figure.Key]int64{}
 		for _, f := range c.Figures {
 			if f.Values[i] != nil {
-				got++
+				got[f.key] = *f.Values[i]
 			}
 		}
-		if got != want || got == 0 {
-			t.Errorf("%s: %d figures, want %d", doc.Run.Name, got, want)
+		figures := doc.figures()
+		if len(got) != len(figures) || len(got) == 0 {
+			t.Errorf("%s: %d figures, want %d", doc.Run.Name, len(got), len(figures))
+		}
+		for _, f := range figures {
+			if value, ok := got[f.Key]; !ok || value != f.Value {
+				t.Errorf("%s: %+v is %d, want %d", doc.Run.Name, f.Key, value, f.Value)
+			}
+		}
+	}
+}
+
+// A mix is another size than frames of its mean size, in every measurement.
+func TestComparisonKeepsMixesApart(t *testing.T) {
+	of := func(frame v1alpha1.FrameResult) Document {
+		doc := asPod(t)
+		frame.FrameBytes, doc.Generator = 362, nil
+		frame.FixedLoad, frame.FrameLossRate, frame.BackToBack, frame.ReceiveRate, frame.Soak = fixedLoadResults(), lossCurve(), bursts(), receiveRate(), soak()
+		doc.Results = []v1alpha1.FrameResult{frame}
+		return doc
+	}
+	c := mustCompare(t, of(v1alpha1.FrameResult{Size: "imix", Mix: "imix"}), of(v1alpha1.FrameResult{Size: "362"}))
+	for _, f := range c.Figures {
+		if f.key.Size != "" && f.Values[0] != nil && f.Values[1] != nil {
+			t.Errorf("%s of a mix is compared with that of plain frames: %v", f.Metric, f.About)
+		}
+	}
+	var out bytes.Buffer
+	if err := Write(&out, of(v1alpha1.FrameResult{Size: "imix", Mix: "imix"}), FormatCSV, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, metric := range []string{"FrameLossRatePartsPerMillion", "BackToBackFrames", "ReceiveRateFramesPerSecond", "LossPartsPerMillion"} {
+		if !strings.Contains(out.String(), metric+",imix,") {
+			t.Errorf("CSV has no %s of imix", metric)
 		}
 	}
 }
@@ -188,7 +205,7 @@ func TestComparisonNotes(t *testing.T) {
 		"the same":     {pod(func(*Document) {}), ""},
 		"emulated":     {known(asMachine(t)), "On an emulated processor (QEMU's TCG): as-e1000."},
 		"partial":      {pod(func(d *Document) { d.Completeness = Partial }), "Not everything was measured: as-pod."},
-		"lower limit":  {asPod(t), "Some throughputs are lower limits"},
+		"lower limit":  {asPod(t), "Some figures are lower limits"},
 		"testbed":      {pod(func(d *Document) { d.Run.Testbed = "other" }), "Not the same testbed as as-pod: as-pod."},
 		"nodes":        {pod(func(d *Document) { d.Plan.DeviceNode = "other" }), "Not the same nodes"},
 		"platform":     {pod(func(d *Document) { d.Device.Fingerprint.Digest = "sha256:other" }), "Not the same platform"},
@@ -234,8 +251,8 @@ func TestComparisonOfDifferences(t *testing.T) {
 		doc.Run.Name, doc.Baseline = run, &v1alpha1.BaselineReport{Run: "before"}
 		doc.NoisyNeighbors = &v1alpha1.NoisyNeighborsReport{}
 		for i, metric := range metrics {
-			doc.Baseline.Figures = append(doc.Baseline.Figures, v1alpha1.BaselineFigure{Metric: metric, FrameBytes: 64, Load: "idle", Baseline: int64(i + 1)})
-			doc.NoisyNeighbors.Comparison = append(doc.NoisyNeighbors.Comparison, v1alpha1.NoisyNeighborDifference{Metric: metric, FrameBytes: 64, Load: "idle", Without: new(int64(i + 1))})
+			doc.Baseline.Figures = append(doc.Baseline.Figures, v1alpha1.BaselineFigure{FigureKey: v1alpha1.FigureKey{Metric: metric, Size: "64", Load: "idle"}, Baseline: int64(i + 1)})
+			doc.NoisyNeighbors.Comparison = append(doc.NoisyNeighbors.Comparison, v1alpha1.NoisyNeighborDifference{FigureKey: v1alpha1.FigureKey{Metric: metric, Size: "64", Load: "idle"}, Without: new(int64(i + 1))})
 		}
 		for i, name := range neighbors {
 			doc.NoisyNeighbors.Loads = append(doc.NoisyNeighbors.Loads, v1alpha1.NoisyNeighborReport{Name: name, MilliCPU: new(int64(1000 * (i + 1)))})
@@ -247,15 +264,15 @@ func TestComparisonOfDifferences(t *testing.T) {
 		of("one", []v1alpha1.Metric{v1alpha1.MetricLatencyP99}, "disk"))
 	got := map[string][]*int64{}
 	for _, f := range c.Figures {
-		if f.Metric == "baseline" || f.Metric == "without" || f.Metric == "neighborMilliCPU" {
-			got[strings.Join([]string{f.About["figure"], f.About["comparedMetric"], f.About["neighbor"]}, " ")] = f.Values
+		if f.About["side"] != "" || f.Metric == "NeighborMilliCPU" {
+			got[strings.Join([]string{f.About["side"], string(f.Metric), f.About["neighbor"]}, " ")] = f.Values
 		}
 	}
 	one, two := new(int64(1)), new(int64(2))
 	want := map[string][]*int64{
-		"baselineDifference LatencyMeanNanoseconds ": {one, nil}, "baselineDifference LatencyP99Nanoseconds ": {two, one},
-		"neighborDifference LatencyMeanNanoseconds ": {one, nil}, "neighborDifference LatencyP99Nanoseconds ": {two, one},
-		"neighbor  cpu": {new(int64(1000)), nil}, "neighbor  disk": {new(int64(2000)), new(int64(1000))},
+		"Baseline LatencyMeanNanoseconds ": {one, nil}, "Baseline LatencyP99Nanoseconds ": {two, one},
+		"WithoutNeighbors LatencyMeanNanoseconds ": {one, nil}, "WithoutNeighbors LatencyP99Nanoseconds ": {two, one},
+		" NeighborMilliCPU cpu": {new(int64(1000)), nil}, " NeighborMilliCPU disk": {new(int64(2000)), new(int64(1000))},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -273,7 +290,7 @@ func TestComparisonOfConnections(t *testing.T) {
 	if err := WriteComparison(&text, mustCompare(t, doc, doc), FormatTable, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, words := range []string{"established/s", "4321", "held", "98765", "failed ppm", "17"} {
+	for _, words := range []string{"established, connections/s", "4321", "held", "98765", "failed, ppm", "17"} {
 		if !strings.Contains(text.String(), words) {
 			t.Errorf("%q is not in\n%s", words, text.String())
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // WriteComparison renders a comparison.
@@ -37,14 +38,14 @@ func WriteComparison(w io.Writer, c Comparison, format Format, opts Options) err
 // writeCSV writes a line for each figure and a column for each run.
 func (c Comparison) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	head := append(slices.Clone(aboutColumns), "metric")
+	head := append([]string{"metric", "unit"}, keyHead()...)
 	for _, run := range c.Runs {
 		head = append(head, run.Name)
 	}
 	// An error stays in the writer until Error is asked.
 	_ = out.Write(head)
 	for _, f := range c.Figures {
-		cells := append(row(f.About).cells(aboutColumns), f.Metric)
+		cells := append([]string{string(f.Metric), string(f.Unit)}, keyCells(f.key)...)
 		for _, value := range f.Values {
 			cell := ""
 			if value != nil {
@@ -58,53 +59,40 @@ func (c Comparison) writeCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// shown are the metrics that people see; the others are in JSON and CSV.
-var shown = map[string]struct {
+// peopleUnits are the units that people read, with how a value is written.
+var peopleUnits = map[figure.Unit]struct {
 	words  string
 	format func(int64) string
 }{
-	"framesPerSecond":         {"kfps", kiloFrames},
-	"layer1BitsPerSecond":     {"Mbit/s layer 1", megabits},
-	"intendedFramesPerSecond": {"intended kfps", kiloFrames},
-	"offeredFramesPerSecond":  {"offered kfps", kiloFrames},
-	"lossPartsPerMillion":     {"loss ppm", count[int64]},
-	"latencyP50Nanoseconds":   {"p50 µs", microseconds},
-	"latencyP99Nanoseconds":   {"p99 µs", microseconds},
-	"latencyMaxNanoseconds":   {"max µs", microseconds},
-	"jitterNanoseconds":       {"jitter µs", microseconds},
-	"meanFrames":              {"mean frames", count[int64]},
-	"milliCPU":                {"cores", cores},
-	"droppedFrames":           {"dropped frames", count[int64]},
-	"counterValue":            {"count", count[int64]},
-	"goodputBitsPerSecond":    {"goodput Mbit/s", megabits},
-	"retransmits":             {"retransmits", count[int64]},
-	// Of connections.
-	"establishedConnectionsPerSecond":  {"established/s", count[int64]},
-	"heldConnections":                  {"held", count[int64]},
-	"failedConnectionsPartsPerMillion": {"failed ppm", count[int64]},
-	"roundTripTimeMeanNanoseconds":     {"mean round trip µs", microseconds},
+	figure.FramesPerSecond:      {", kfps", kiloFrames},
+	figure.BitsPerSecond:        {", Mbit/s", megabits},
+	figure.ConnectionsPerSecond: {", connections/s", count[int64]},
+	figure.Nanoseconds:          {", µs", microseconds},
+	figure.PartsPerMillion:      {", ppm", count[int64]},
+	figure.MilliCPU:             {", cores", cores},
+	figure.Number:               {"", count[int64]},
 }
 
-// figureTitles are the words for the figures of the CSV form; one without is
-// called by its name. Parts of a figure over time are left to CSV and JSON.
-var figureTitles = map[string]string{
-	"throughput": "Throughput", "latency": "One-way latency", "firstFrame": "First frame", "fixedLoad": "Fixed load",
-	"fixedLoadWorst": "Fixed load, the worst of all repeats", "frameLossRate": "Frame loss rate", "backToBack": "Back-to-back frames",
-	"receiveRate": "Maximum receive rate", "soak": "Soak", "soakWorst": "Soak, the worst", "tcp": "TCP", "connections": "Connections",
-	"throughputCPU": "Cores used at throughput", "latencyCPU": "Cores used at latency's loads", "fixedLoadCPU": "Cores used at the fixed load",
-	"receiveRateCPU": "Cores used at the receive rate", "soakCPU": "Cores used during the soak",
-	"throughputCounters": "Counters at throughput", "latencyCounters": "Counters at latency's loads", "fixedLoadCounters": "Counters at the fixed load",
-	"receiveRateCounters": "Counters at the receive rate", "soakCounters": "Counters during the soak",
-}
-
-// cpuKindWords are the words for the kinds of CPU use.
-var cpuKindWords = map[string]string{
-	"nodeUser": "node, user", "nodeSystem": "node, system", "nodeIRQ": "node, interrupts", "nodeSoftirq": "node, softirq",
-	"nodeSoftirqThreads": "node, softirq deferred", "nodeGuest": "node, guests", "nodeSteal": "node, steal", "process": "process",
-	"guestUser": "in the guest, user", "guestSystem": "in the guest, system", "guestIRQ": "in the guest, interrupts",
-	"guestSoftirq": "in the guest, softirq", "guestSteal": "in the guest, steal", "vcpu": "on the node, vCPUs",
-	"vcpuInGuest": "on the node, vCPUs in the guest", "emulator": "on the node, emulator", "ioThread": "on the node, I/O threads",
-	"vhost": "on the node, vhost", "other": "on the node, other",
+// comparedTitle returns the title of the part that a metric is in.
+func comparedTitle(m figure.Metric) string {
+	switch m.Of {
+	case figure.OfGoal:
+		return "Throughput"
+	case figure.OfLoad:
+		return "Delay and loss at each load"
+	case figure.OfSize:
+		return "Loss curve, bursts and receive rate"
+	case figure.OfStreams:
+		return "TCP"
+	case figure.OfConnections:
+		return "Connections"
+	case figure.OfTrials:
+		if m.Unit == figure.MilliCPU {
+			return "Cores used"
+		}
+		return "Counters"
+	}
+	return "Neighbors"
 }
 
 // sections are the comparison for people: what ran, and each kind of figure.
@@ -116,14 +104,11 @@ func (c Comparison) sections(l letters) []section {
 	runs.rows = c.runRows()
 	parts := []section{runs}
 	for _, f := range c.Figures {
-		metric, ok := shown[f.Metric]
-		if !ok || strings.HasSuffix(f.About["figure"], "Interval") {
-			continue
+		metric := figure.Describe(f.Metric)
+		if !metric.Is(figure.Shown) || f.key.Interval > 0 || f.key.Side != "" {
+			continue // left to CSV and JSON
 		}
-		title := f.About["figure"]
-		if words, ok := figureTitles[title]; ok {
-			title = words
-		}
+		title, unit := comparedTitle(metric), peopleUnits[f.Unit]
 		if parts[len(parts)-1].title != title {
 			part := section{title: title, columns: []column{left("Of"), left("Figure")}}
 			for _, run := range c.Runs {
@@ -132,9 +117,9 @@ func (c Comparison) sections(l letters) []section {
 			parts = append(parts, part)
 		}
 		part := &parts[len(parts)-1]
-		cells := []string{aboutWords(f.About), strings.ReplaceAll(metric.words, "µ", l.micro)}
+		cells := []string{aboutWords(f.key), metric.Words + strings.ReplaceAll(unit.words, "µ", l.micro)}
 		for i := range f.Values {
-			cells = append(cells, f.beside(i, metric.format, l))
+			cells = append(cells, f.beside(i, unit.format, l))
 		}
 		part.rows = append(part.rows, cells)
 	}
@@ -167,40 +152,29 @@ func (f ComparedFigure) beside(run int, format func(int64) string, l letters) st
 
 func (f ComparedFigure) isFloor(run int) bool { return f.Floors != nil && f.Floors[run] }
 
-func aboutWords(about map[string]string) string {
+// aboutWords says for people what a figure is of.
+func aboutWords(key figure.Key) string {
 	var words []string
-	for _, name := range aboutColumns {
-		word := about[name]
-		if word == "" || name == "figure" {
+	for i, cell := range keyCells(key) {
+		if cell == "" {
 			continue
 		}
-		switch name {
-		case "frameBytes":
-			if about["mix"] != "" || about["packetPayloadBytes"] != "" {
-				continue
+		switch keyColumns[i].name {
+		case "size":
+			if _, err := strconv.Atoi(cell); err == nil {
+				cell += " bytes"
 			}
-			word += " bytes"
-		case "packetPayloadBytes":
-			word = "packets of " + word + " bytes"
 		case "streams":
-			word += " connections"
-			if about[name] == "1" {
-				word = "1 connection"
+			cell += " connections"
+			if key.Streams == 1 {
+				cell = "1 connection"
 			}
 		case "percentOfMaximum":
-			word += " %"
+			cell += " %"
 		case "repeat":
-			word = "repeat " + word
-		case "startSeconds", "startMilliseconds":
-			word = "from " + word
-		case "counter":
-			word = strings.ToLower(counterWords(word))
-		case "cpuKind":
-			if known, ok := cpuKindWords[word]; ok {
-				word = known
-			}
+			cell = "repeat " + cell
 		}
-		words = append(words, word)
+		words = append(words, cell)
 	}
 	return strings.Join(words, ", ")
 }

@@ -53,21 +53,6 @@ func eachConnections(doc Document, visit func(l v1alpha1.ConnectionsLoadResult))
 	}
 }
 
-// connectionsHead are the columns of connections in the CSV form of the results,
-// beside those that TCP has too.
-func connectionsHead() []string {
-	head := []string{
-		"intendedConnectionsPerSecond", "attemptedConnectionsPerSecond", "establishedConnectionsPerSecond", "intendedConcurrentConnections",
-		"concurrentConnections", "heldConnections", "attemptedConnections", "establishedConnections", "completedConnections",
-		"resetConnections", "timedOutConnections", "unfinishedConnections", "failedConnectionsPartsPerMillion",
-		"forwardBitsPerSecond", "reverseBitsPerSecond", "generatorCPUPartsPerMillion",
-	}
-	for _, name := range statisticColumns {
-		head = append(head, "establishedConnectionsPerSecond"+name)
-	}
-	return head
-}
-
 // connectionsTrialHead are the columns of connections in the CSV form of the trials.
 func connectionsTrialHead() []string {
 	return []string{
@@ -75,37 +60,6 @@ func connectionsTrialHead() []string {
 		"concurrentConnections", "heldConnections", "attemptedConnections", "completedConnections", "resetConnections", "timedOutConnections",
 		"unfinishedConnections", "forwardBitsPerSecond", "reverseBitsPerSecond", "retransmits", "generatorCPUPartsPerMillion",
 	}
-}
-
-// connectionsRows are a line for each load.
-func connectionsRows(doc Document) []row {
-	var rows []row
-	eachConnections(doc, func(l v1alpha1.ConnectionsLoadResult) {
-		r := origin(doc)
-		r["figure"], r["load"] = "connections", l.Name
-		r.set("intendedConnectionsPerSecond", l.IntendedConnectionsPerSecond)
-		r.setKnown("attemptedConnectionsPerSecond", l.AttemptedConnectionsPerSecond)
-		r.setKnown("establishedConnectionsPerSecond", l.EstablishedConnectionsPerSecond)
-		r.setKnown("intendedConcurrentConnections", l.IntendedConcurrentConnections)
-		r.set("concurrentConnections", l.ConcurrentConnections)
-		r.setKnown("heldConnections", l.HeldConnections)
-		r.set("attemptedConnections", l.Attempted)
-		r.set("establishedConnections", l.Established)
-		r.set("completedConnections", l.Completed)
-		r.set("resetConnections", l.Reset)
-		r.set("timedOutConnections", l.TimedOut)
-		r.set("unfinishedConnections", l.Unfinished)
-		r.set("failedConnectionsPartsPerMillion", l.FailedPartsPerMillion)
-		r.set("forwardBitsPerSecond", l.ForwardBitsPerSecond)
-		r.set("reverseBitsPerSecond", l.ReverseBitsPerSecond)
-		r.set("retransmits", l.Retransmits)
-		r.set("generatorCPUPartsPerMillion", l.GeneratorCPUPartsPerMillion)
-		for _, s := range l.Statistics {
-			r.setSpread("establishedConnectionsPerSecond", s)
-		}
-		rows = append(rows, r)
-	})
-	return rows
 }
 
 // setConnections fills a trial's columns.

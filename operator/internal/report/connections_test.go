@@ -8,6 +8,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -22,13 +23,13 @@ func connections(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 		}},
 	}
 	run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
-		{Name: "rate", Metric: v1alpha1.MetricConnectionsEstablished, Load: "web", AtLeast: new(int64(4900))},
-		{Name: "table", Metric: v1alpha1.MetricConnectionsHeld, Load: "table", AtLeast: new(int64(100_000))},
-		{Name: "whole", Metric: v1alpha1.MetricConnectionsFailed, Load: "web", AtMost: new(int64(10))},
+		{Name: "rate", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}, AtLeast: new(int64(4900))},
+		{Name: "table", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "table"}, AtLeast: new(int64(100_000))},
+		{Name: "whole", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsFailed, Load: "web"}, AtMost: new(int64(10))},
 	}
 	run.Status.Results, run.Status.Summary, run.Status.Generator = nil, nil, nil
 	run.Status.Connections = connectionsResults()
-	run.Status.Acceptance = acceptance.EvaluateConnections(run.Spec.Experiment.Acceptance, run.Status.Connections)
+	run.Status.Acceptance = acceptance.Evaluate(run.Spec.Experiment, figure.Of(run.Status))
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
 	run.Status.Warnings = []v1alpha1.Warning{{Code: v1alpha1.WarningLoadNotReached, Message: "The generator began less."}}
 	return run, connectionsRecords()
@@ -42,7 +43,7 @@ func connectionsResults() *v1alpha1.ConnectionsResult {
 				Name: "web", IntendedConnectionsPerSecond: 5000, AttemptedConnectionsPerSecond: new(int64(4998)), EstablishedConnectionsPerSecond: new(int64(4950)),
 				ConcurrentConnections: 61, Attempted: 115_000, Established: 114_000, Completed: 113_000, Reset: 900, TimedOut: 1000, Unfinished: 100,
 				FailedPartsPerMillion: 17_392, ForwardBitsPerSecond: 5_068_800, ReverseBitsPerSecond: 40_550_400, Retransmits: 41, GeneratorCPUPartsPerMillion: 223_000,
-				CPU: &v1alpha1.CPUResult{Figure: v1alpha1.CPUAtConnections, Name: "web", Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, SoftirqMilliCPU: 610}},
+				CPU: &v1alpha1.CPUResult{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, SoftirqMilliCPU: 610}},
 				Statistics: []v1alpha1.Statistics{{
 					Metric: v1alpha1.MetricConnectionsEstablished, N: 2, Mean: 4950, StandardDeviation: 14, CoefficientOfVariationPartsPerMillion: 2857,
 					ConfidenceLow: 4823, ConfidenceHigh: 5077, Minimum: 4940, Maximum: 4960, Values: []int64{4940, 4960},

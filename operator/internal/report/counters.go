@@ -4,15 +4,13 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"vnfbench.io/operator/api/v1alpha1"
 )
 
 // counterSection shows what each function's own counters rose by, with the
 // frames that were sent. It knows no function: the counters' names say what they count.
 func counterSection(doc Document) section {
 	s := section{title: "Counted by each function", columns: []column{
-		number("Frame bytes"), left("At"), left("Function"), number("Frames sent"),
+		number("Size"), left("At"), left("Function"), number("Frames sent"),
 	}}
 	var names []string
 	eachCPU(doc, func(c use) {
@@ -32,7 +30,7 @@ func counterSection(doc Document) section {
 			if len(f.Counters) == 0 {
 				continue
 			}
-			row := []string{c.frames(), figureName(c), f.Name, countIfKnown(f.SentFrames)}
+			row := []string{c.frames, usedFor(c.FigureKey), f.Name, countIfKnown(f.SentFrames)}
 			for _, name := range names {
 				if value, known := f.Counter(name); known {
 					row = append(row, count(value))
@@ -64,19 +62,4 @@ func counterWords(name string) string {
 		}
 	}
 	return words.String()
-}
-
-// counterHead are the columns of a row for one counter of a function.
-var counterHead = []string{"counter", "counterValue"}
-
-// counterRows returns a row for each counter of a function.
-func counterRows(doc Document, c use, f v1alpha1.FunctionCPU) []row {
-	var rows []row
-	for _, counter := range f.Counters {
-		r := cpuRow(doc, c, f.Name, "Counters")
-		r["counter"] = counter.Name
-		r.set("counterValue", counter.Value)
-		rows = append(rows, r)
-	}
-	return rows
 }

@@ -26,69 +26,58 @@ func countIfKnown(n *int64) string {
 	return count(*n)
 }
 
-// figureName is what a CPU use stands beside, for people.
-func figureName(c use) string {
-	words := map[v1alpha1.CPUFigure]string{
-		v1alpha1.CPUAtThroughput: "throughput", v1alpha1.CPUAtLatency: "latency", v1alpha1.CPUAtFixedLoad: "fixed load",
-		v1alpha1.CPUAtReceiveRate: "receive rate", v1alpha1.CPUAtSoak: "soak", v1alpha1.CPUAtTCP: "TCP", v1alpha1.CPUAtConnections: "connections",
-	}
-	name := strings.TrimSpace(words[c.Figure] + " " + c.Name)
+// usedFor says what the CPU was used for, for people.
+func usedFor(key v1alpha1.FigureKey) string {
 	switch {
-	case c.streams == 1:
-		name += ", 1 connection"
-	case c.streams > 1:
-		name += fmt.Sprintf(", %d connections", c.streams)
+	case key.Streams == 1:
+		return "TCP, 1 connection"
+	case key.Streams > 1:
+		return fmt.Sprintf("TCP, %d connections", key.Streams)
+	case key.Size == "":
+		return "connections " + key.Load
+	case key.Goal != "":
+		return "throughput " + key.Goal
+	case key.Load != "":
+		return "load " + key.Load
 	}
-	return name
+	return "receive rate"
 }
 
-// use is a CPU use with what it stands beside.
+// use is a CPU use with the name of its size for people.
 type use struct {
 	v1alpha1.CPUResult
-	// frameBytes and mix are those of the frames; frameBytes is 0 with TCP.
-	frameBytes int32
-	mix        string
-	// streams is the number of TCP connections; 0 without TCP.
-	streams int32
-}
-
-// frames is the size as a cell.
-func (u use) frames() string {
-	if u.frameBytes == 0 {
-		return none
-	}
-	return count(u.frameBytes)
+	frames string
 }
 
 func eachCPU(doc Document, visit func(c use)) {
 	for _, frame := range doc.Results {
 		for _, c := range frame.CPU {
-			visit(use{CPUResult: c, frameBytes: frame.FrameBytes, mix: frame.Mix})
+			visit(use{CPUResult: c, frames: frameName(frame)})
 		}
 	}
 	if doc.TCP != nil {
 		for _, s := range doc.TCP.Streams {
 			if s.CPU != nil {
-				visit(use{CPUResult: *s.CPU, streams: s.Streams})
+				visit(use{*s.CPU, none})
 			}
 		}
 	}
 	eachConnections(doc, func(l v1alpha1.ConnectionsLoadResult) {
 		if l.CPU != nil {
-			visit(use{CPUResult: *l.CPU})
+			visit(use{*l.CPU, none})
 		}
 	})
 }
 
 func nodeCPUSection(doc Document) section {
 	s := section{title: "Cores used on the chain's node, by whomever", columns: []column{
-		number("Frame bytes"), left("At"), number("Trials"), number("CPUs"), number("User"), number("System"), number("Interrupt"),
+		number("Size"), left("At"), number("Trials"), number("CPUs"), number("User"), number("System"), number("Interrupt"),
 		number("Softirq"), number("of it deferred"), number("Guests"), number("Steal"),
 	}}
 	eachCPU(doc, func(c use) {
 		if n := c.Node; n != nil {
 			s.rows = append(s.rows, []string{
-				c.frames(), figureName(c), count(c.Trials), count(n.CPUs), cores(n.UserMilliCPU), cores(n.SystemMilliCPU),
+				c.frames, usedFor(c.FigureKey), count(c.Trials), count(n.CPUs), cores(n.UserMilliCPU), cores(n.SystemMilliCPU),
 				cores(n.IRQMilliCPU), cores(n.SoftirqMilliCPU), coresIfKnown(n.SoftirqThreadsMilliCPU), cores(n.GuestMilliCPU), cores(n.StealMilliCPU),
 			})
 		}
@@ -101,14 +90,14 @@ func nodeCPUSection(doc Document) section {
 
 func functionCPUSection(doc Document) section {
 	s := section{title: "Cores used by each function", columns: []column{
-		number("Frame bytes"), left("At"), left("Function"), number("Process"),
+		number("Size"), left("At"), left("Function"), number("Process"),
 		number("Guest: user"), number("Guest: system"), number("Guest: interrupt"), number("Guest: softirq"), number("Guest: steal"),
 		number("Node: vCPUs"), number("of it in the guest"), number("Node: emulator"), number("Node: I/O threads"), number("Node: vhost"),
 		number("Dropped frames"),
 	}}
 	eachCPU(doc, func(c use) {
 		for _, f := range c.Functions {
-			row := []string{c.frames(), figureName(c), f.Name, coresIfKnown(f.ProcessMilliCPU)}
+			row := []string{c.frames, usedFor(c.FigureKey), f.Name, coresIfKnown(f.ProcessMilliCPU)}
 			if g := f.Guest; g != nil {
 				row = append(row, cores(g.UserMilliCPU), cores(g.SystemMilliCPU), cores(g.IRQMilliCPU), cores(g.SoftirqMilliCPU), cores(g.StealMilliCPU))
 			} else {
@@ -236,85 +225,4 @@ func domainSection(d v1alpha1.DomainReport) section {
 		add("Not known", problem)
 	}
 	return s
-}
-
-// cpuHead are the columns of what was used. A row has one kind of one function,
-// or of the node where function is empty.
-var cpuHead = []string{"function", "cpuKind", "milliCPU", "droppedFrames"}
-
-func cpuRows(doc Document) []row {
-	var rows []row
-	eachCPU(doc, func(c use) {
-		add := func(function, kind string, milliCPU *int64) {
-			if milliCPU == nil {
-				return
-			}
-			r := cpuRow(doc, c, function, "CPU")
-			r["cpuKind"] = kind
-			r.set("milliCPU", *milliCPU)
-			rows = append(rows, r)
-		}
-		if n := c.Node; n != nil {
-			add("", "nodeUser", &n.UserMilliCPU)
-			add("", "nodeSystem", &n.SystemMilliCPU)
-			add("", "nodeIRQ", &n.IRQMilliCPU)
-			add("", "nodeSoftirq", &n.SoftirqMilliCPU)
-			add("", "nodeSoftirqThreads", n.SoftirqThreadsMilliCPU)
-			add("", "nodeGuest", &n.GuestMilliCPU)
-			add("", "nodeSteal", &n.StealMilliCPU)
-		}
-		for _, f := range c.Functions {
-			add(f.Name, "process", f.ProcessMilliCPU)
-			if g := f.Guest; g != nil {
-				add(f.Name, "guestUser", &g.UserMilliCPU)
-				add(f.Name, "guestSystem", &g.SystemMilliCPU)
-				add(f.Name, "guestIRQ", &g.IRQMilliCPU)
-				add(f.Name, "guestSoftirq", &g.SoftirqMilliCPU)
-				add(f.Name, "guestSteal", &g.StealMilliCPU)
-			}
-			if d := f.Domain; d != nil {
-				add(f.Name, "vcpu", d.VCPUMilliCPU)
-				add(f.Name, "vcpuInGuest", d.GuestMilliCPU)
-				add(f.Name, "emulator", d.EmulatorMilliCPU)
-				add(f.Name, "ioThread", d.IOThreadMilliCPU)
-				add(f.Name, "vhost", d.VhostMilliCPU)
-				add(f.Name, "other", d.OtherMilliCPU)
-			}
-			if f.DroppedFrames != nil || f.SentFrames != nil {
-				r := cpuRow(doc, c, f.Name, "Counters")
-				if f.DroppedFrames != nil {
-					r.set("droppedFrames", *f.DroppedFrames)
-				}
-				if f.SentFrames != nil {
-					r.set("sentFrames", *f.SentFrames)
-				}
-				rows = append(rows, r)
-			}
-			rows = append(rows, counterRows(doc, c, f)...)
-		}
-	})
-	return rows
-}
-
-// cpuRow begins a row of a figure such as latencyCPU or throughputCounters.
-func cpuRow(doc Document, c use, function, kind string) row {
-	r := origin(doc)
-	name := string(c.Figure)
-	r["figure"], r["mix"], r["function"] = strings.ToLower(name[:min(1, len(name))])+name[min(1, len(name)):]+kind, c.mix, function
-	r.set("trials", int64(c.Trials))
-	switch c.Figure {
-	case v1alpha1.CPUAtTCP:
-		r["figure"] = "tcp" + kind
-		r.set("streams", int64(c.streams))
-		return r
-	case v1alpha1.CPUAtConnections:
-		r["load"] = c.Name
-		return r
-	case v1alpha1.CPUAtThroughput:
-		r["goal"] = c.Name
-	default:
-		r["load"] = c.Name
-	}
-	r.set("frameBytes", int64(c.frameBytes))
-	return r
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -97,9 +98,12 @@ type Document struct {
 
 // Run names the run.
 type Run struct {
-	Namespace      string       `json:"namespace"`
-	Name           string       `json:"name"`
-	UID            string       `json:"uid"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	// Experiment names what was measured, the same for every run of it: the run's
+	// label vnfbench.io/experiment, or the testbed with the chain's functions.
+	Experiment     string       `json:"experiment"`
 	Testbed        string       `json:"testbed"`
 	CreationTime   metav1.Time  `json:"creationTime"`
 	StartTime      *metav1.Time `json:"startTime,omitempty"`
@@ -182,11 +186,24 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 		Namespace:      run.Namespace,
 		Name:           run.Name,
 		UID:            string(run.UID),
+		Experiment:     experimentName(run),
 		Testbed:        run.Spec.Experiment.TestbedRef.Name,
 		CreationTime:   run.CreationTimestamp,
 		StartTime:      run.Status.StartTime.DeepCopy(),
 		CompletionTime: run.Status.CompletionTime.DeepCopy(),
 	}
+}
+
+// experimentName returns the run's label, or else its testbed with its chain.
+func experimentName(run *v1alpha1.BenchmarkRun) string {
+	if name := run.Labels[v1alpha1.LabelExperiment]; name != "" {
+		return name
+	}
+	parts := []string{run.Spec.Experiment.TestbedRef.Name}
+	for _, f := range run.Spec.Experiment.Chain {
+		parts = append(parts, f.Name)
+	}
+	return strings.Join(parts, "-")
 }
 
 func outcome(conditions []metav1.Condition, kind string) Outcome {

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 )
 
 func throughputSection(doc Document, l letters) section {
 	s := section{title: "Throughput", columns: []column{
-		number("Frame bytes"), left("Goal"), number("kfps"), number("Mbit/s layer 1"), number("% of line"),
+		number("Size"), left("Goal"), number("kfps"), number("Mbit/s layer 1"), number("% of line"),
 		number("Lower kfps"), number("Upper kfps"), number("Loss ppm"), number("Trials"), left("Search"), left("Why not higher"),
 	}}
 	allowed := map[string]int32{}
@@ -21,7 +22,7 @@ func throughputSection(doc Document, l letters) section {
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
 			rate, upper := kiloFrames(t.FramesPerSecond), none
-			if isFloor(t) {
+			if figure.ThroughputBound(t) == figure.AtLeast {
 				rate = l.atLeast + rate
 			}
 			if t.UpperBoundFramesPerSecond != nil {
@@ -35,11 +36,6 @@ func throughputSection(doc Document, l letters) section {
 		}
 	}
 	return s
-}
-
-// isFloor says that the device may do better than the figure.
-func isFloor(t v1alpha1.ThroughputResult) bool {
-	return t.UpperBoundCause == v1alpha1.CauseGeneratorCeiling || t.UpperBoundCause == v1alpha1.CauseMaximumLoad
 }
 
 func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) string {
@@ -60,7 +56,7 @@ func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) str
 // packetSection has the frames on the wire of packets in fragments.
 func packetSection(doc Document) section {
 	s := section{title: "Packets in fragments", columns: []column{
-		number("Frame bytes"), number("UDP payload bytes"), number("Fragments"), left("Of"), left("Direction"), number("k packets/s"), number("k fragments/s"),
+		number("Size"), number("UDP payload bytes"), number("Fragments"), left("Of"), left("Direction"), number("k packets/s"), number("k fragments/s"),
 		number("Packets sent"), number("Packets received"), number("Fragments sent"), number("Fragments received"),
 	}}
 	for _, frame := range doc.Results {
@@ -69,7 +65,7 @@ func packetSection(doc Document) section {
 			continue
 		}
 		row := func(of, direction string, rate int64, counts ...string) {
-			cells := []string{count(frame.FrameBytes), count(p.PayloadBytes), count(p.Fragments), of, direction, kiloFrames(rate), kiloFrames(rate * int64(p.Fragments))}
+			cells := []string{frameName(frame), count(p.PayloadBytes), count(p.Fragments), of, direction, kiloFrames(rate), kiloFrames(rate * int64(p.Fragments))}
 			s.rows = append(s.rows, append(cells, counts...))
 		}
 		for _, t := range frame.Throughput {
@@ -97,7 +93,7 @@ func orNothing(n *int64) string {
 func latencySection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "One-way latency", columns: []column{
-		number("Frame bytes"), left("Load"), number("kfps"), left("Direction"), number("min" + unit), number("mean" + unit),
+		number("Size"), left("Load"), number("kfps"), left("Direction"), number("min" + unit), number("mean" + unit),
 		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit),
 	}}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
@@ -112,7 +108,7 @@ func latencySection(doc Document, l letters) section {
 func taggedSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "One-way latency of tagged frames (RFC 2544 section 26.2)", columns: []column{
-		number("Frame bytes"), left("Load"), left("Direction"), number("Sent"), number("Received"), number("min" + unit), number("mean" + unit),
+		number("Size"), left("Load"), left("Direction"), number("Sent"), number("Received"), number("min" + unit), number("mean" + unit),
 		number("max" + unit), number("Std dev" + unit),
 	}}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
@@ -129,7 +125,7 @@ func taggedSection(doc Document, l letters) section {
 func variationSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Delay variation and loss", columns: []column{
-		number("Frame bytes"), left("Load"), left("Direction"), number("Jitter" + unit), number("IPDV p99" + unit),
+		number("Size"), left("Load"), left("Direction"), number("Jitter" + unit), number("IPDV p99" + unit),
 		number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
 		number("Reordered"), number("Duplicate"),
 	}}
@@ -153,11 +149,11 @@ func variationSection(doc Document, l letters) section {
 func firstFrameSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "First frame", columns: []column{
-		number("Frame bytes"), left("Trial"), left("Direction"), number("First" + unit), number("Median" + unit), number("First / median"),
+		number("Size"), left("Trial"), left("Direction"), number("First" + unit), number("Median" + unit), number("First / median"),
 	}}
 	for _, frame := range doc.Results {
 		for _, first := range frame.FirstFrame {
-			s.rows = append(s.rows, []string{count(frame.FrameBytes), "warm-up", first.Direction,
+			s.rows = append(s.rows, []string{frameName(frame), "warm-up", first.Direction,
 				microseconds(first.DelayNanoseconds), none, none})
 		}
 		for _, load := range frame.Latency {
@@ -165,7 +161,7 @@ func firstFrameSection(doc Document, l letters) section {
 				if d.FirstFrameNanoseconds == nil {
 					continue
 				}
-				s.rows = append(s.rows, []string{count(frame.FrameBytes), load.Load, d.Direction,
+				s.rows = append(s.rows, []string{frameName(frame), load.Load, d.Direction,
 					microseconds(*d.FirstFrameNanoseconds), microseconds(d.Latency.P50Nanoseconds),
 					ratio(*d.FirstFrameNanoseconds, d.Latency.P50Nanoseconds)})
 			}
@@ -211,7 +207,7 @@ func eachDirection(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.Laten
 
 func trialSection(doc Document, l letters) section {
 	s := section{title: "Trials", columns: []column{
-		number("Trial"), left("Stage"), left("Load"), number("Frame bytes"), number("Intended kfps"), number("Offered kfps"),
+		number("Trial"), left("Stage"), left("Load"), number("Size"), number("Intended kfps"), number("Offered kfps"),
 		number("Forwarded kfps"), number("Sending s"), number("Loss ppm"), number("p99 " + l.micro + "s"), left("Valid"), left("Doubts"),
 	}}
 	for _, r := range doc.Trials {

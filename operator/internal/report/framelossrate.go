@@ -8,18 +8,18 @@ import (
 
 func frameLossRateSection(doc Document) section {
 	s := section{title: "Frame loss rate", columns: []column{
-		number("Frame bytes"), number("% of maximum"), number("Intended kfps"), number("Offered kfps"), number("Forwarded kfps"), number("Loss %"),
+		number("Size"), number("% of maximum"), number("Intended kfps"), number("Offered kfps"), number("Forwarded kfps"), number("Loss %"),
 	}}
 	for _, frame := range doc.Results {
 		curve := frame.FrameLossRate
 		if curve == nil {
 			continue
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%d bytes: 100 %% is %s kfps, %s; %s.", frame.FrameBytes,
+		s.notes = append(s.notes, fmt.Sprintf("%s: 100 %% is %s kfps, %s; %s.", sizeWords(frame),
 			kiloFrames(curve.MaximumFramesPerSecond), maximumOrigin(curve.MaximumOrigin), curveEnd(curve.End)))
 		for _, p := range curve.Points {
 			s.rows = append(s.rows, []string{
-				count(frame.FrameBytes), count(p.Percent), kiloFrames(p.IntendedFramesPerSecond), kiloFrames(p.OfferedFramesPerSecond),
+				frameName(frame), count(p.Percent), kiloFrames(p.IntendedFramesPerSecond), kiloFrames(p.OfferedFramesPerSecond),
 				kiloFrames(p.ForwardingFramesPerSecond), percentOfMillion(p.LossPartsPerMillion),
 			})
 		}
@@ -42,27 +42,6 @@ func curveEnd(end v1alpha1.LossCurveEnd) string {
 		return "the last two trials lost nothing"
 	}
 	return "the lowest load was reached before two trials in a row lost nothing"
-}
-
-func frameLossRateRows(doc Document) []row {
-	var rows []row
-	for _, frame := range doc.Results {
-		if frame.FrameLossRate == nil {
-			continue
-		}
-		for _, p := range frame.FrameLossRate.Points {
-			r := origin(doc)
-			r["figure"] = "frameLossRate"
-			r.set("frameBytes", int64(frame.FrameBytes))
-			r.set("percentOfMaximum", int64(p.Percent))
-			r.set("intendedFramesPerSecond", p.IntendedFramesPerSecond)
-			r.set("offeredFramesPerSecond", p.OfferedFramesPerSecond)
-			r.set("framesPerSecond", p.ForwardingFramesPerSecond)
-			r.set("lossPartsPerMillion", p.LossPartsPerMillion)
-			rows = append(rows, r)
-		}
-	}
-	return rows
 }
 
 func frameLossRateDeviations(spec *v1alpha1.FrameLossRate) []string {

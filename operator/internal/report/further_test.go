@@ -29,7 +29,7 @@ func furtherMeasurements() v1alpha1.Measurements {
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{packetResult(), {FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
+	return []v1alpha1.FrameResult{packetResult(), {Size: "256", FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
 }
 
 func packetResult() v1alpha1.FrameResult {
@@ -38,7 +38,7 @@ func packetResult() v1alpha1.FrameResult {
 		directions[i].SentFragments, directions[i].ReceivedFragments = new(3*directions[i].SentFrames), new(3*directions[i].ReceivedFrames+4)
 	}
 	return v1alpha1.FrameResult{
-		FrameBytes: 4142, Packet: &v1alpha1.PacketResult{PayloadBytes: 4096, Fragments: 3},
+		Size: "udp-4096", FrameBytes: 4142, Packet: &v1alpha1.PacketResult{PayloadBytes: 4096, Fragments: 3},
 		Throughput: []v1alpha1.ThroughputResult{{
 			Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: 50_000, FragmentsPerSecond: new(int64(150_000)),
 			Layer1BitsPerSecond: 1_711_200_000, LineRatePartsPerMillion: 171_120, LowerBoundFramesPerSecond: 50_000, Trials: 9,

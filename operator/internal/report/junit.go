@@ -97,6 +97,7 @@ func writeJUnit(w io.Writer, doc Document) error {
 
 func properties(doc Document) []junitProperty {
 	list := []junitProperty{
+		{"run", doc.Run.Name},
 		{"completeness", string(doc.Completeness)},
 		{"testbed", doc.Run.Testbed},
 		{"generatedAt", doc.GeneratedAt.Format(time.RFC3339)},
@@ -108,8 +109,10 @@ func properties(doc Document) []junitProperty {
 	return list
 }
 
+// newCase names the experiment and not the run, so that a CI system keeps the
+// history of a case over all runs.
 func newCase(doc Document, name string) junitCase {
-	return junitCase{ClassName: fmt.Sprintf("vnfbench.%s.%s", doc.Run.Namespace, doc.Run.Name), Name: name, Time: "0"}
+	return junitCase{ClassName: fmt.Sprintf("vnfbench.%s.%s", doc.Run.Namespace, doc.Run.Experiment), Name: name, Time: "0"}
 }
 
 // measuredCase fails unless the run has ended with its figures.
@@ -141,19 +144,12 @@ func failure(conditions ...Outcome) *junitFailure {
 // criterionCases come from the spec, so that a run has the same cases however
 // it ends; those without a verdict are skipped, and "measured" fails instead.
 func criterionCases(doc Document) []junitCase {
-	type figure struct {
-		criterion string
-		about     string
-	}
-	verdicts := map[figure]v1alpha1.Verdict{}
-	for _, verdict := range doc.Acceptance {
-		verdicts[figure{verdict.Criterion, acceptance.Subject(verdict)}] = verdict
-	}
+	verdicts := verdictsByKey(doc)
 	var cases []junitCase
 	for _, criterion := range doc.Experiment.Acceptance {
-		for _, about := range subjects(doc, criterion) {
-			c := newCase(doc, fmt.Sprintf("%s, %s", criterion.Name, about))
-			verdict, judged := verdicts[figure{criterion.Name, about}]
+		for _, key := range acceptance.Keys(criterion, doc.Experiment) {
+			c := newCase(doc, fmt.Sprintf("%s, %s", criterion.Name, acceptance.About(key)))
+			verdict, judged := verdicts[judgedFigure{criterion.Name, key}]
 			switch {
 			case !judged && doc.Measured.Status == metav1.ConditionTrue && doc.Ended():
 				c.Failure = &junitFailure{Type: v1alpha1.ReasonNotMeasured, Message: "the run ended without a verdict on this criterion"}
@@ -168,21 +164,16 @@ func criterionCases(doc Document) []junitCase {
 	return cases
 }
 
-// subjects are what a criterion looks at: frame sizes, numbers of TCP connections,
-// or a load of connections.
-func subjects(doc Document, criterion v1alpha1.Criterion) []string {
-	var out []string
-	if acceptance.AboutTCP(criterion) {
-		for _, streams := range acceptance.Streams(criterion, doc.Experiment.Measurements.TCP) {
-			out = append(out, acceptance.Subject(v1alpha1.Verdict{Streams: streams}))
-		}
-		return out
+// judgedFigure is what a verdict is on.
+type judgedFigure struct {
+	criterion string
+	v1alpha1.FigureKey
+}
+
+func verdictsByKey(doc Document) map[judgedFigure]v1alpha1.Verdict {
+	verdicts := map[judgedFigure]v1alpha1.Verdict{}
+	for _, verdict := range doc.Acceptance {
+		verdicts[judgedFigure{verdict.Criterion, verdict.FigureKey}] = verdict
 	}
-	if acceptance.AboutConnections(criterion) {
-		return []string{acceptance.Subject(v1alpha1.Verdict{Load: criterion.Load})}
-	}
-	for _, size := range acceptance.FrameSizes(criterion, doc.Experiment.Traffic.MeasuredFrameBytes()) {
-		out = append(out, acceptance.Subject(v1alpha1.Verdict{FrameBytes: size}))
-	}
-	return out
+	return verdicts
 }

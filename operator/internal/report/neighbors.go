@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
 )
 
 // neighborSection says what the neighbours did.
@@ -39,18 +40,20 @@ func differenceSection(doc Document) section {
 		left("Of"), left("Figure"), left("At"), number("Without"), number("With"), number("Difference %"),
 	}}
 	for _, d := range doc.NoisyNeighbors.Comparison {
-		of := fmt.Sprintf("%d bytes", d.FrameBytes)
-		if d.Streams > 0 {
-			of = fmt.Sprintf("%d TCP streams", d.Streams)
-		} else if d.FrameBytes == 0 {
-			of = "connections"
-		}
 		s.rows = append(s.rows, []string{
-			of, string(d.Metric), orNone(d.Goal + d.Load), known(d.Without, count[int64]), known(d.With, count[int64]),
+			about(d.FigureKey), string(d.Metric), orNone(d.Goal + d.Load), known(d.Without, count[int64]), known(d.With, count[int64]),
 			known(d.DifferencePartsPerMillion, signedPercent),
 		})
 	}
 	return s
+}
+
+// about says what a figure is of, without its goal or load.
+func about(key v1alpha1.FigureKey) string {
+	if key.Size == "" && key.Streams == 0 {
+		return "connections"
+	}
+	return acceptance.About(key)
 }
 
 func known(value *int64, write func(int64) string) string {
@@ -68,64 +71,4 @@ func signedPercent(partsPerMillion int64) string {
 		return "+" + percent(partsPerMillion)
 	}
 	return percent(partsPerMillion)
-}
-
-// neighborHead are the columns of what neighbours did and changed.
-var neighborHead = []string{
-	"neighbor", "neighborKind", "neighborRuntime", "neighborIntendedMilliCPU", "neighborMilliCPU", "neighborIntendedFramesPerSecond",
-	"neighborSentFramesPerSecond", "neighborReceivedFramesPerSecond", "stressor", "stressorOperations", "stressorOperationsPerSecond",
-	"metric", "without", "with", "differencePartsPerMillion",
-}
-
-// neighborRows are a line for each neighbour, each of its stressors, and each
-// figure that is compared.
-func neighborRows(doc Document) []row {
-	if doc.NoisyNeighbors == nil {
-		return nil
-	}
-	var rows []row
-	for _, n := range doc.NoisyNeighbors.Loads {
-		r := neighborRow(doc, "neighbor", n)
-		r.set("trials", int64(n.Trials))
-		r.setKnown("neighborIntendedMilliCPU", n.IntendedMilliCPU)
-		r.setKnown("neighborMilliCPU", n.MilliCPU)
-		r.setKnown("neighborIntendedFramesPerSecond", n.IntendedFramesPerSecond)
-		r.setKnown("neighborSentFramesPerSecond", n.SentFramesPerSecond)
-		r.setKnown("neighborReceivedFramesPerSecond", n.ReceivedFramesPerSecond)
-		rows = append(rows, r)
-		for _, stressor := range n.Stressors {
-			r := neighborRow(doc, "neighborStressor", n)
-			r["stressor"] = stressor.Name
-			r.set("stressorOperations", stressor.Operations)
-			r.set("stressorOperationsPerSecond", stressor.OperationsPerSecond)
-			rows = append(rows, r)
-		}
-	}
-	for _, d := range doc.NoisyNeighbors.Comparison {
-		r := origin(doc)
-		r["figure"], r["metric"], r["goal"], r["load"] = "neighborDifference", string(d.Metric), d.Goal, d.Load
-		if d.FrameBytes > 0 {
-			r.set("frameBytes", int64(d.FrameBytes))
-		}
-		if d.Streams > 0 {
-			r.set("streams", int64(d.Streams))
-		}
-		r.setKnown("without", d.Without)
-		r.setKnown("with", d.With)
-		r.setKnown("differencePartsPerMillion", d.DifferencePartsPerMillion)
-		rows = append(rows, r)
-	}
-	return rows
-}
-
-func neighborRow(doc Document, figure string, n v1alpha1.NoisyNeighborReport) row {
-	r := origin(doc)
-	r["figure"], r["neighbor"], r["neighborKind"], r["neighborRuntime"] = figure, n.Name, string(n.Kind), string(n.Runtime)
-	return r
-}
-
-func (r row) setKnown(name string, value *int64) {
-	if value != nil {
-		r.set(name, *value)
-	}
 }

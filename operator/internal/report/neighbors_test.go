@@ -20,10 +20,10 @@ func neighborsReport() *v1alpha1.NoisyNeighborsReport {
 			{Name: "unknown", Kind: v1alpha1.NeighborDisk},
 		},
 		Comparison: []v1alpha1.NoisyNeighborDifference{
-			{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Without: new(int64(400000)), With: new(int64(300000)), DifferencePartsPerMillion: new(int64(-250000))},
-			{FrameBytes: 64, Metric: v1alpha1.MetricLatencyP99, Load: "idle", Without: new(int64(10000)), With: new(int64(14500)), DifferencePartsPerMillion: new(int64(450000))},
-			{Streams: 4, Metric: v1alpha1.MetricTCPRetransmits, Without: new(int64(0)), With: new(int64(7))},
-			{FrameBytes: 512, Metric: v1alpha1.MetricLoss, Load: "idle", Without: new(int64(0))},
+			{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Without: new(int64(400000)), With: new(int64(300000)), DifferencePartsPerMillion: new(int64(-250000))},
+			{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyP99, Load: "idle"}, Without: new(int64(10000)), With: new(int64(14500)), DifferencePartsPerMillion: new(int64(450000))},
+			{FigureKey: v1alpha1.FigureKey{Streams: 4, Metric: v1alpha1.MetricTCPRetransmits}, Without: new(int64(0)), With: new(int64(7))},
+			{FigureKey: v1alpha1.FigureKey{Size: "512", Metric: v1alpha1.MetricLoss, Load: "idle"}, Without: new(int64(0))},
 		},
 	}
 }
@@ -39,9 +39,9 @@ func TestNeighbors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for format, wanted := range map[Format][]string{
-		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP streams", "WITHOUT AND WITH THE NEIGHBOURS"},
+		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP connections", "WITHOUT AND WITH THE NEIGHBOURS"},
 		FormatJSON:  {`"differencePartsPerMillion": -250000`, `"operationsPerSecond": 4321`},
-		FormatCSV:   {"neighborDifference", "neighborStressor", ",48828,48800,48799,", ",LatencyP99Nanoseconds,10000,14500,450000"},
+		FormatCSV:   {"StressorOperations,", "NeighborReceivedFramesPerSecond,,,,,,,,,,,frames,,,,48799,frames/s,", "LatencyP99Nanoseconds,64,,idle,,,,,,,,,,WithoutNeighbors,64,10000,ns,"},
 	} {
 		var out bytes.Buffer
 		if err := Write(&out, doc, format, Options{}); err != nil {

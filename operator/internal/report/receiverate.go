@@ -2,7 +2,7 @@ package report
 
 func receiveRateSection(doc Document, l letters) section {
 	s := section{title: "Forwarding rate at maximum load", columns: []column{
-		number("Frame bytes"), number("Intended kfps"), number("Mean kfps"), number("Min kfps"), number("Max kfps"), number("Stdev kfps"),
+		number("Size"), number("Intended kfps"), number("Mean kfps"), number("Min kfps"), number("Max kfps"), number("Stdev kfps"),
 		number("Trials"), number("Loss ppm"),
 	}}
 	for _, frame := range doc.Results {
@@ -22,7 +22,7 @@ func receiveRateSection(doc Document, l letters) section {
 			mean = l.atLeast + mean
 		}
 		s.rows = append(s.rows, []string{
-			count(frame.FrameBytes), intended, mean, kiloFrames(r.MinFramesPerSecond), kiloFrames(r.MaxFramesPerSecond),
+			frameName(frame), intended, mean, kiloFrames(r.MinFramesPerSecond), kiloFrames(r.MaxFramesPerSecond),
 			kiloFrames(r.StandardDeviationFramesPerSecond), count(len(r.Trials)), count(loss),
 		})
 	}
@@ -30,25 +30,4 @@ func receiveRateSection(doc Document, l letters) section {
 		s.notes = []string{"The loss is that of the worst trial."}
 	}
 	return s
-}
-
-func receiveRateRows(doc Document) []row {
-	var rows []row
-	for _, frame := range doc.Results {
-		if frame.ReceiveRate == nil {
-			continue
-		}
-		for _, t := range frame.ReceiveRate.Trials {
-			r := origin(doc)
-			r["figure"] = "receiveRate"
-			r.set("frameBytes", int64(frame.FrameBytes))
-			r.set("repeat", int64(t.Trial))
-			r.set("intendedFramesPerSecond", frame.ReceiveRate.IntendedFramesPerSecond)
-			r.set("offeredFramesPerSecond", t.OfferedFramesPerSecond)
-			r.set("framesPerSecond", t.ForwardingFramesPerSecond)
-			r.set("lossPartsPerMillion", t.LossPartsPerMillion)
-			rows = append(rows, r)
-		}
-	}
-	return rows
 }

@@ -8,54 +8,6 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// What is repeated, in the order of its CSV columns.
-var repeatedMetrics = []struct {
-	metric v1alpha1.Metric
-	column string
-}{
-	{v1alpha1.MetricThroughputFramesPerSecond, "framesPerSecond"},
-	{v1alpha1.MetricLatencyP50, "latencyP50Nanoseconds"},
-	{v1alpha1.MetricLatencyP99, "latencyP99Nanoseconds"},
-}
-
-// statisticColumns follow the name of the figure's own column.
-var statisticColumns = []string{
-	"StandardDeviation", "CoefficientOfVariationPartsPerMillion", "ConfidenceLow", "ConfidenceHigh", "Minimum", "Maximum", "Values",
-}
-
-func statisticHead() []string {
-	head := []string{"repeats"}
-	for _, m := range repeatedMetrics {
-		for _, name := range statisticColumns {
-			head = append(head, m.column+name)
-		}
-	}
-	return head
-}
-
-// setStatistics fills the columns of what was repeated; the mean stands in the
-// figure's own column.
-func (r row) setStatistics(list []v1alpha1.Statistics) {
-	for _, s := range list {
-		for _, m := range repeatedMetrics {
-			if m.metric == s.Metric {
-				r.setSpread(m.column, s)
-			}
-		}
-	}
-}
-
-// setSpread fills the columns of a figure's statistics; the mean stands in its own column.
-func (r row) setSpread(column string, s v1alpha1.Statistics) {
-	r.set("repeats", int64(s.N))
-	for i, n := range []int64{
-		s.StandardDeviation, s.CoefficientOfVariationPartsPerMillion, s.ConfidenceLow, s.ConfidenceHigh, s.Minimum, s.Maximum,
-	} {
-		r.set(column+statisticColumns[i], n)
-	}
-	r[column+"Values"] = join(s.Values, count)
-}
-
 func join(values []int64, text func(int64) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
@@ -82,7 +34,7 @@ func statisticHeads(unit string) []column {
 func throughputRepeats(doc Document) section {
 	s := section{
 		title:   "Throughput over repeats",
-		columns: append([]column{number("Frame bytes"), left("Goal")}, statisticHeads("kfps")...),
+		columns: append([]column{number("Size"), left("Goal")}, statisticHeads("kfps")...),
 	}
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
@@ -97,7 +49,7 @@ func throughputRepeats(doc Document) section {
 func latencyRepeats(doc Document, l letters) section {
 	s := section{
 		title: "One-way latency over repeats",
-		columns: append([]column{number("Frame bytes"), left("Load"), left("Direction"), left("Figure")},
+		columns: append([]column{number("Size"), left("Load"), left("Direction"), left("Figure")},
 			statisticHeads(l.micro+"s")...),
 	}
 	names := map[v1alpha1.Metric]string{v1alpha1.MetricLatencyP50: "p50", v1alpha1.MetricLatencyP99: "p99"}

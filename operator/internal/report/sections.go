@@ -129,23 +129,19 @@ func chain(functions []v1alpha1.NetworkFunction) string {
 }
 
 func acceptanceSection(doc Document) section {
-	s := section{title: "Acceptance", columns: []column{left("Criterion"), number("Frame bytes"), left("Verdict"), left("Finding")}}
+	s := section{title: "Acceptance", columns: []column{left("Criterion"), left("Of"), left("Verdict"), left("Finding")}}
 	for _, v := range doc.Acceptance {
-		about := count(v.FrameBytes)
-		if v.Streams > 0 || v.Load != "" {
-			about, s.columns[1].head = acceptance.Subject(v), "About"
-		}
-		s.rows = append(s.rows, []string{v.Criterion, about, string(v.Result), v.Message})
+		s.rows = append(s.rows, []string{v.Criterion, acceptance.About(v.FigureKey), string(v.Result), v.Message})
 	}
 	return s
 }
 
 func warningSection(doc Document) section {
-	s := section{title: "Warnings", columns: []column{left("Code"), number("Frame bytes"), left("Message")}}
+	s := section{title: "Warnings", columns: []column{left("Code"), left("Size"), left("Message")}}
 	for _, w := range doc.Warnings {
 		size := "all"
-		if w.FrameBytes != nil {
-			size = count(*w.FrameBytes)
+		if w.Size != "" {
+			size = w.Size
 		}
 		s.rows = append(s.rows, []string{w.Code, size, w.Message})
 	}
@@ -201,9 +197,9 @@ func generatorSection(doc Document, l letters) section {
 		return s
 	}
 	add("Calibration", "port to port without a device; the bias is in every delay above and is not subtracted")
-	s.columns = []column{number("Frame bytes"), number("Maximum kfps"), number("Delay bias " + l.micro + "s")}
+	s.columns = []column{left("Size"), number("Maximum kfps"), number("Delay bias " + l.micro + "s")}
 	for _, c := range g.Calibration {
-		s.rows = append(s.rows, []string{count(c.FrameBytes), kiloFrames(c.MaximumFramesPerSecond), microseconds(c.LatencyBiasNanoseconds)})
+		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), microseconds(c.LatencyBiasNanoseconds)})
 	}
 	return s
 }

@@ -5,25 +5,24 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
 )
 
 func soakSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Soak: the worse direction of each interval", columns: []column{
-		number("Frame bytes"), left("Start"), number("Loss ppm"), number("p50" + unit), number("p99" + unit), number("Max" + unit), number("Jitter" + unit),
+		number("Size"), left("Start"), number("Loss ppm"), number("p50" + unit), number("p99" + unit), number("Max" + unit), number("Jitter" + unit),
 	}}
 	for _, frame := range doc.Results {
 		soak := frame.Soak
 		if soak == nil {
 			continue
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%d bytes at %s kfps for %s, %s: %d ppm lost in all, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
-			frame.FrameBytes, kiloFrames(soak.IntendedFramesPerSecond), brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),
+		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps for %s, %s: %d ppm lost in all, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
+			sizeWords(frame), kiloFrames(soak.IntendedFramesPerSecond), brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),
 			soak.LossPartsPerMillion, microseconds(soak.Worst.LatencyMaxNanoseconds), unit, percent(soak.Worst.OneWayBudgetPartsPerMillion)))
 		for _, i := range soak.Intervals {
 			s.rows = append(s.rows, []string{
-				count(frame.FrameBytes), clock(i.StartSeconds), count(i.LossPartsPerMillion), microseconds(i.P50Nanoseconds),
+				frameName(frame), clock(i.StartSeconds), count(i.LossPartsPerMillion), microseconds(i.P50Nanoseconds),
 				microseconds(i.P99Nanoseconds), microseconds(i.MaxNanoseconds), microseconds(i.JitterNanoseconds),
 			})
 		}
@@ -41,31 +40,6 @@ func soakEnd(end v1alpha1.SoakEnd) string {
 // clock is hours, minutes and seconds since the start.
 func clock(seconds int64) string {
 	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
-}
-
-func soakRows(doc Document) []row {
-	var rows []row
-	for _, frame := range doc.Results {
-		soak := frame.Soak
-		if soak == nil {
-			continue
-		}
-		for _, i := range soak.Intervals {
-			r := origin(doc)
-			r["figure"], r["load"] = "soak", measure.SoakLoad
-			r.set("frameBytes", int64(frame.FrameBytes))
-			r.set("startSeconds", i.StartSeconds)
-			r.set("intendedFramesPerSecond", soak.IntendedFramesPerSecond)
-			r.set("lossPartsPerMillion", i.LossPartsPerMillion)
-			r.set("latencyP50Nanoseconds", i.P50Nanoseconds)
-			r.set("latencyP99Nanoseconds", i.P99Nanoseconds)
-			r.set("latencyMaxNanoseconds", i.MaxNanoseconds)
-			r.set("jitterNanoseconds", i.JitterNanoseconds)
-			rows = append(rows, r)
-		}
-		rows = append(rows, worstRow(doc, frame.FrameBytes, "soakWorst", measure.SoakLoad, soak.IntendedFramesPerSecond, soak.Worst))
-	}
-	return rows
 }
 
 func soakDeviations(spec *v1alpha1.Soak) []string {

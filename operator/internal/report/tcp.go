@@ -144,28 +144,6 @@ func eachTCP(doc Document, visit func(streams int32, d v1alpha1.TCPDirectionResu
 	}
 }
 
-// tcpMetrics are what is repeated of TCP, with their columns.
-var tcpMetrics = map[v1alpha1.Metric]string{
-	v1alpha1.MetricTCPGoodput:     "goodputBitsPerSecond",
-	v1alpha1.MetricTCPRetransmits: "retransmits",
-}
-
-// tcpHead are the columns of TCP in the CSV form of the results.
-func tcpHead() []string {
-	head := []string{
-		"streams", "goodputBitsPerSecond", "sentBitsPerSecond", "retransmits", "efficiencyPartsPerMillion",
-		"roundTripTimeMinNanoseconds", "roundTripTimeMeanNanoseconds", "roundTripTimeMaxNanoseconds",
-		"senderCPUPartsPerMillion", "receiverCPUPartsPerMillion", "maximumSegmentBytes", "congestionControl",
-		"scalingEfficiencyPartsPerMillion", "startMilliseconds",
-	}
-	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricTCPGoodput, v1alpha1.MetricTCPRetransmits} {
-		for _, name := range statisticColumns {
-			head = append(head, tcpMetrics[metric]+name)
-		}
-	}
-	return head
-}
-
 // tcpTrialHead are the columns of TCP in the CSV form of the trials.
 func tcpTrialHead() []string {
 	head := []string{"streams"}
@@ -175,50 +153,6 @@ func tcpTrialHead() []string {
 		}
 	}
 	return head
-}
-
-// tcpRows are a line for each number of connections and direction, and one for
-// each of their intervals.
-func tcpRows(doc Document) []row {
-	var rows []row
-	eachTCP(doc, func(streams int32, d v1alpha1.TCPDirectionResult) {
-		r := origin(doc)
-		r["figure"], r["direction"], r["congestionControl"] = "tcp", d.Direction, d.CongestionControl
-		r.set("streams", int64(streams))
-		r.set("goodputBitsPerSecond", d.GoodputBitsPerSecond)
-		r.set("sentBitsPerSecond", d.SentBitsPerSecond)
-		r.set("retransmits", d.Retransmits)
-		r.set("efficiencyPartsPerMillion", d.EfficiencyPartsPerMillion)
-		if t := d.RoundTripTime; t != nil {
-			r.set("roundTripTimeMinNanoseconds", t.MinNanoseconds)
-			r.set("roundTripTimeMeanNanoseconds", t.MeanNanoseconds)
-			r.set("roundTripTimeMaxNanoseconds", t.MaxNanoseconds)
-		}
-		r.set("senderCPUPartsPerMillion", d.SenderCPUPartsPerMillion)
-		r.set("receiverCPUPartsPerMillion", d.ReceiverCPUPartsPerMillion)
-		r.set("maximumSegmentBytes", int64(d.MaximumSegmentBytes))
-		for _, scaling := range doc.Scaling {
-			for _, p := range scaling.Points {
-				if scaling.Direction == d.Direction && p.Number == int64(streams) {
-					r.set("scalingEfficiencyPartsPerMillion", p.EfficiencyPartsPerMillion)
-				}
-			}
-		}
-		for _, s := range d.Statistics {
-			r.setSpread(tcpMetrics[s.Metric], s)
-		}
-		rows = append(rows, r)
-		for _, interval := range d.Intervals {
-			r := origin(doc)
-			r["figure"], r["direction"] = "tcpInterval", d.Direction
-			r.set("streams", int64(streams))
-			r.set("startMilliseconds", interval.StartMilliseconds)
-			r.set("sentBitsPerSecond", interval.SentBitsPerSecond)
-			r.set("retransmits", interval.Retransmits)
-			rows = append(rows, r)
-		}
-	})
-	return rows
 }
 
 // setTCP fills a trial's columns.

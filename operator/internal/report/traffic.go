@@ -20,7 +20,7 @@ func trafficFacts(t v1alpha1.Traffic) []fact {
 	}
 	for _, packet := range t.Packets {
 		facts = append(facts, fact{fmt.Sprintf("Packet of %d bytes", packet.PayloadBytes),
-			fmt.Sprintf("sent in IP fragments, goes by %d frame bytes; its loads, rates and counts are those of whole packets", packet.FrameBytes(t.IPFamily))})
+			fmt.Sprintf("sent in IP fragments, goes by the name %s; its loads, rates and counts are those of whole packets", packet.SizeName())})
 	}
 	return facts
 }
@@ -35,31 +35,30 @@ func mixInWords(mix v1alpha1.FrameMix) string {
 	return fmt.Sprintf("%s, evenly spread, %d bytes in the mean", strings.Join(parts, ", "), mix.MeanFrameBytes())
 }
 
-// frameName is the size of a result's frames, with the name of their mix or
-// the payload of their packet.
+// frameName returns a size's name for people, with the bytes where they are not the name.
 func frameName(frame v1alpha1.FrameResult) string {
-	if p := frame.Packet; p != nil {
-		return packetName(frame.FrameBytes, p.PayloadBytes)
-	}
-	if frame.Mix == "" {
-		return count(frame.FrameBytes)
-	}
-	return fmt.Sprintf("%s %d", frame.Mix, frame.FrameBytes)
+	return namedSize(frame.Size, int(frame.FrameBytes))
 }
 
-func packetName[T, U ~int | ~int32](frameBytes T, payloadBytes U) string {
-	return fmt.Sprintf("packet %d %d", payloadBytes, frameBytes)
+// sizeWords is the same within a sentence.
+func sizeWords(frame v1alpha1.FrameResult) string { return frameName(frame) + " bytes" }
+
+func namedSize(size string, frameBytes int) string {
+	if bytes := count(frameBytes); size != bytes {
+		return size + " " + bytes
+	}
+	return size
 }
 
 // sentName is the same of a trial.
 func sentName(trial measure.Trial) string {
-	if p := trial.Packet; p != nil {
-		return packetName(trial.FrameBytes, p.PayloadBytes)
+	switch {
+	case trial.Packet != nil:
+		return namedSize(v1alpha1.Packet{PayloadBytes: int32(trial.Packet.PayloadBytes)}.SizeName(), trial.FrameBytes)
+	case trial.Mix != nil:
+		return namedSize(trial.Mix.Name, trial.FrameBytes)
 	}
-	if trial.Mix == nil {
-		return count(trial.FrameBytes)
-	}
-	return fmt.Sprintf("%s %d", trial.Mix.Name, trial.FrameBytes)
+	return count(trial.FrameBytes)
 }
 
 func flowsInWords(t v1alpha1.Traffic) string {

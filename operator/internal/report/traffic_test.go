@@ -24,7 +24,7 @@ func TestTrafficFacts(t *testing.T) {
 		"a mix": {v1alpha1.Traffic{IMIX: []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}},
 			[]fact{{"Mix SimpleIMIX", "7 of 64 bytes, 4 of 594 bytes, 1 of 1518 bytes, evenly spread, 362 bytes in the mean"}}},
 		"a packet": {v1alpha1.Traffic{IPFamily: v1alpha1.FamilyIPv6, Packets: []v1alpha1.Packet{{PayloadBytes: 4096}}},
-			[]fact{{"Packet of 4096 bytes", "sent in IP fragments, goes by 4162 frame bytes; its loads, rates and counts are those of whole packets"}}},
+			[]fact{{"Packet of 4096 bytes", "sent in IP fragments, goes by the name udp-4096; its loads, rates and counts are those of whole packets"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, trafficFacts(c.traffic), cmp.AllowUnexported(fact{})); diff != "" {
@@ -57,10 +57,10 @@ func TestVLANsInWords(t *testing.T) {
 }
 
 func TestPacketsAreNamed(t *testing.T) {
-	frame := v1alpha1.FrameResult{FrameBytes: 4142, Packet: &v1alpha1.PacketResult{PayloadBytes: 4096, Fragments: 3}}
+	frame := v1alpha1.FrameResult{Size: "udp-4096", FrameBytes: 4142, Packet: &v1alpha1.PacketResult{PayloadBytes: 4096, Fragments: 3}}
 	trial := measure.Trial{FrameBytes: 4142, Packet: &measure.Packet{PayloadBytes: 4096}}
 	for _, got := range []string{frameName(frame), sentName(trial)} {
-		if got != "packet 4096 4142" {
+		if got != "udp-4096 4142" {
 			t.Errorf("got %q", got)
 		}
 	}
@@ -68,7 +68,7 @@ func TestPacketsAreNamed(t *testing.T) {
 
 func TestMixesAreNamed(t *testing.T) {
 	doc := Document{Results: []v1alpha1.FrameResult{{
-		FrameBytes: 362, Mix: v1alpha1.MixSimple, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR"}},
+		Size: v1alpha1.MixSimple, FrameBytes: 362, Mix: v1alpha1.MixSimple, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR"}},
 		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{Direction: "Forward"}}}},
 	}}}
 	for name, s := range map[string]section{
@@ -78,9 +78,9 @@ func TestMixesAreNamed(t *testing.T) {
 			t.Errorf("%s: the frames are called %q", name, got)
 		}
 	}
-	for _, r := range resultRows(doc) {
-		if r["mix"] != v1alpha1.MixSimple || r["frameBytes"] != "362" {
-			t.Errorf("a line of the CSV has mix %q and frameBytes %q", r["mix"], r["frameBytes"])
+	for _, f := range doc.figures() {
+		if f.Size != v1alpha1.MixSimple {
+			t.Errorf("%s is of size %q", f.Metric, f.Size)
 		}
 	}
 }

@@ -60,7 +60,10 @@ func Write(w io.Writer, doc Document, format Format, opts Options) error {
 	case FormatJSON:
 		return writeJSON(w, doc, opts)
 	case FormatCSV:
-		return writeCSV(w, doc, opts)
+		if opts.Trials {
+			return writeTrials(w, doc)
+		}
+		return writeResults(w, doc)
 	case FormatJUnit:
 		return writeJUnit(w, doc)
 	}

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/comparison"
+	"vnfbench.io/operator/internal/baseline"
 	"vnfbench.io/operator/internal/controller/queue"
-	"vnfbench.io/operator/internal/regression"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // wantsBaseline reports whether the earlier run's figures are to be read: once, when
@@ -41,7 +41,7 @@ func (s *scope) baselineProblem() string {
 	if !s.wantsBaseline() {
 		return ""
 	}
-	return regression.Trouble(s.run, s.baseline)
+	return baseline.Trouble(s.run, s.baseline)
 }
 
 // baselineReport returns what the status says of the baseline: its figures from the
@@ -52,18 +52,18 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 		if s.baseline == nil || s.baselineProblem() != "" {
 			return nil
 		}
-		report = &v1alpha1.BaselineReport{Run: s.baseline.Name, UID: string(s.baseline.UID), Figures: regression.Figures(s.baseline)}
+		report = &v1alpha1.BaselineReport{Run: s.baseline.Name, UID: string(s.baseline.UID), Figures: baseline.Figures(s.baseline)}
 		if plan := s.baseline.Status.Plan; plan != nil {
 			report.PlanDigest = plan.Digest
 		}
 	}
-	report.Figures = regression.Measured(report.Figures, s.measured())
+	report.Figures = baseline.Measured(report.Figures, s.measured())
 	return report
 }
 
-// measured returns what this run has measured so far, to be compared.
-func (s *scope) measured() comparison.Side {
-	return comparison.Side{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections}
+// measured is what this run has measured so far, to be compared.
+func (s *scope) measured() []figure.Figure {
+	return figure.Results{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections}.Figures()
 }
 
 // baselineVerdicts judge the figures by those of the baseline.
@@ -72,5 +72,5 @@ func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	if s.run.Spec.Experiment.Baseline == nil || report == nil {
 		return nil
 	}
-	return regression.Verdicts(s.run.Spec.Experiment.Baseline, report.Figures, s.measured())
+	return baseline.Verdicts(s.run.Spec.Experiment.Baseline, report.Figures, s.measured())
 }

@@ -25,7 +25,7 @@ func withBaseline(framesPerSecond int64) with {
 }
 
 func ndr(framesPerSecond int64) []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond}}}}
+	return []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond}}}}
 }
 
 func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {

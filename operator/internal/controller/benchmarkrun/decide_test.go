@@ -17,7 +17,7 @@ import (
 
 // criterion that no figures meet.
 func criterion(s *scope) {
-	s.run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: ptr.To[int64](1)}}
+	s.run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: ptr.To[int64](1)}}
 }
 
 func notReady(s *scope) {

@@ -12,6 +12,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // Metrics count the runs that end.
@@ -74,9 +75,9 @@ type Gauges struct {
 }
 
 var (
-	throughputDescription = prometheus.NewDesc("vnfbench_run_throughput_frames_per_second",
-		"Conditional throughput that a finished BenchmarkRun found, for each direction; of packets in fragments, in whole packets.",
-		[]string{"namespace", "run", "goal", "frame_bytes"}, nil)
+	figureDescription = prometheus.NewDesc("vnfbench_run_figure",
+		"Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.",
+		[]string{"namespace", "run", "metric", "size", "goal", "load", "streams"}, nil)
 	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
 		"BenchmarkRuns that wait for a Testbed.", []string{"namespace", "testbed"}, nil)
 )
@@ -86,7 +87,7 @@ const scrapeTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- throughputDescription
+	descriptions <- figureDescription
 	descriptions <- queueDescription
 }
 
@@ -108,7 +109,7 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metric) {
 	var runs v1alpha1.BenchmarkRunList
 	if err := g.Reader.List(ctx, &runs); err != nil {
-		metrics <- prometheus.NewInvalidMetric(throughputDescription, err)
+		metrics <- prometheus.NewInvalidMetric(figureDescription, err)
 		return
 	}
 	for i := range runs.Items {
@@ -116,11 +117,13 @@ func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metr
 		if !queue.Finished(run) {
 			continue
 		}
-		for _, frame := range run.Status.Results {
-			for _, t := range frame.Throughput {
-				metrics <- prometheus.MustNewConstMetric(throughputDescription, prometheus.GaugeValue, float64(t.FramesPerSecond),
-					run.Namespace, run.Name, t.Goal, strconv.Itoa(int(frame.FrameBytes)))
+		for _, f := range figure.Join(figure.Of(run.Status), nil) {
+			streams := ""
+			if f.Streams > 0 {
+				streams = strconv.Itoa(int(f.Streams))
 			}
+			metrics <- prometheus.MustNewConstMetric(figureDescription, prometheus.GaugeValue, float64(*f.Before),
+				run.Namespace, run.Name, string(f.Metric), f.Size, f.Goal, f.Load, streams)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := newScope(finished(metav1.ConditionTrue, v1alpha1.ReasonSucceeded)).run
-	ended.Status.Results = []v1alpha1.FrameResult{{FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 123456}}}}
+	ended.Status.Results = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 123456}}}}
 	going := newScope().run
 	going.Name = "going"
 	going.Status.Results = ended.Status.Results
@@ -49,9 +49,9 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 	testbed.Status.QueuedRuns = 2
 	gauges := &Gauges{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended, going, testbed).Build()}
 	want := `
-# HELP vnfbench_run_throughput_frames_per_second Conditional throughput that a finished BenchmarkRun found, for each direction; of packets in fragments, in whole packets.
-# TYPE vnfbench_run_throughput_frames_per_second gauge
-vnfbench_run_throughput_frames_per_second{frame_bytes="64",goal="NDR",namespace="lab",run="run"} 123456
+# HELP vnfbench_run_figure Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.
+# TYPE vnfbench_run_figure gauge
+vnfbench_run_figure{goal="NDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 123456
 # HELP vnfbench_testbed_queue_length BenchmarkRuns that wait for a Testbed.
 # TYPE vnfbench_testbed_queue_length gauge
 vnfbench_testbed_queue_length{namespace="lab",testbed="bench"} 2

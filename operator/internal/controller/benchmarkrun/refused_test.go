@@ -53,7 +53,7 @@ func TestStatusIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(append([]with{launched}, test.with...)...)
-			s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}
+			s.figures.Frames = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64}}
 			s.run.ResourceVersion = ""
 			c, refusals := refusingFigures(t, s.run)
 			r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}

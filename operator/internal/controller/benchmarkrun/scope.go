@@ -151,10 +151,7 @@ func (s *scope) stuck() client.Object {
 
 // verdicts judge the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
-	verdicts := acceptance.Evaluate(s.run.Spec.Experiment.Acceptance, s.run.Spec.Experiment.Traffic.MeasuredFrameBytes(), s.figures.Frames)
-	verdicts = append(verdicts, acceptance.EvaluateTCP(s.run.Spec.Experiment.Acceptance, s.run.Spec.Experiment.Measurements.TCP, s.figures.TCP)...)
-	verdicts = append(verdicts, acceptance.EvaluateConnections(s.run.Spec.Experiment.Acceptance, s.figures.Connections)...)
-	return append(verdicts, s.baselineVerdicts()...)
+	return append(acceptance.Evaluate(s.run.Spec.Experiment, s.measured()), s.baselineVerdicts()...)
 }
 
 // verdict returns the outcome of a run that was measured.

@@ -256,10 +256,10 @@ func headline(summary *v1alpha1.ResultSummary) string {
 	}
 	var text strings.Builder
 	if summary.FramesPerSecond != nil {
-		fmt.Fprintf(&text, "%s of %d-byte frames is %d frames/s; ", summary.Goal, summary.FrameBytes, *summary.FramesPerSecond)
+		fmt.Fprintf(&text, "%s of size %s is %d frames/s; ", summary.Goal, summary.Size, *summary.FramesPerSecond)
 	}
 	if summary.P99Nanoseconds != nil {
-		fmt.Fprintf(&text, "p99 latency of %d-byte frames at load %s is %d ns; ", summary.FrameBytes, summary.Load, *summary.P99Nanoseconds)
+		fmt.Fprintf(&text, "p99 latency of size %s at load %s is %d ns; ", summary.Size, summary.Load, *summary.P99Nanoseconds)
 	}
 	return text.String()
 }

@@ -228,9 +228,9 @@ func TestHeadline(t *testing.T) {
 		want    string
 	}{
 		"nothing":    {nil, ""},
-		"throughput": {&v1alpha1.ResultSummary{FrameBytes: 64, Goal: "NDR", FramesPerSecond: &rate}, "NDR of 64-byte frames is 126404 frames/s; "},
-		"both": {&v1alpha1.ResultSummary{FrameBytes: 64, Goal: "NDR", FramesPerSecond: &rate, Load: "idle", P99Nanoseconds: &delay},
-			"NDR of 64-byte frames is 126404 frames/s; p99 latency of 64-byte frames at load idle is 4818 ns; "},
+		"throughput": {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate}, "NDR of size 64 is 126404 frames/s; "},
+		"both": {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate, Load: "idle", P99Nanoseconds: &delay},
+			"NDR of size 64 is 126404 frames/s; p99 latency of size 64 at load idle is 4818 ns; "},
 	}
 	for name, test := range tests {
 		if got := headline(test.summary); got != test.want {
@@ -241,8 +241,8 @@ func TestHeadline(t *testing.T) {
 
 func TestPartialResultsStayAfterAFailure(t *testing.T) {
 	s := newScope(launched, withRecords(open))
-	s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}
-	s.figures.Summary = &v1alpha1.ResultSummary{FrameBytes: 64}
+	s.figures.Frames = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64}}
+	s.figures.Summary = &v1alpha1.ResultSummary{Size: "64"}
 	after := summarize(s, decide(s))
 	if len(after.Results) != 1 || after.Summary == nil || after.ResultsRef != s.names.Results {
 		t.Errorf("partial results are gone: %+v", after)

@@ -55,8 +55,8 @@ func TestConnectionsRun(t *testing.T) {
 	l.testbed(byTRex(trexImage))
 	run := l.run("connections", connectionsAlone, func(run *v1alpha1.BenchmarkRun) {
 		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
-			{Name: "rate", Metric: v1alpha1.MetricConnectionsEstablished, Load: "rate", AtLeast: ptr.To[int64](1000)},
-			{Name: "table", Metric: v1alpha1.MetricConnectionsHeld, Load: "table", AtLeast: ptr.To[int64](100)},
+			{Name: "rate", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "rate"}, AtLeast: ptr.To[int64](1000)},
+			{Name: "table", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "table"}, AtLeast: ptr.To[int64](100)},
 		}
 	})
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/NotAccepted")

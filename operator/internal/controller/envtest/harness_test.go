@@ -269,7 +269,7 @@ func (l *lab) events(object client.Object) func() []string {
 
 func acceptance(atLeast int64) func(*v1alpha1.BenchmarkRun) {
 	return func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", AtLeast: &atLeast}}
+		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: &atLeast}}
 	}
 }
 

@@ -65,7 +65,7 @@ func TestTCPRun(t *testing.T) {
 	l.testbed()
 	run := l.run("tcp", tcpAlone, func(run *v1alpha1.BenchmarkRun) {
 		run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{
-			{Name: "good", Metric: v1alpha1.MetricTCPGoodput, AtLeast: ptr.To[int64](1_000_000_000)},
+			{Name: "good", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput}, AtLeast: ptr.To[int64](1_000_000_000)},
 		}
 	})
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")

@@ -274,7 +274,7 @@ func TestCalibrationIsTheLatest(t *testing.T) {
 	calibrated := func(second int, rate int64) func(*v1alpha1.BenchmarkRun) {
 		return func(r *v1alpha1.BenchmarkRun) {
 			r.Status.StartTime = ptr.To(metav1.NewTime(epoch.Add(time.Duration(second) * time.Second)))
-			r.Status.Generator = &v1alpha1.GeneratorReport{Calibration: []v1alpha1.CalibrationFrame{{FrameBytes: 64, MaximumFramesPerSecond: rate}}}
+			r.Status.Generator = &v1alpha1.GeneratorReport{Calibration: []v1alpha1.CalibrationFrame{{Size: "64", MaximumFramesPerSecond: rate}}}
 		}
 	}
 	s := newScope(run("old", 0, calibrated(10, 1)), run("new", 1, calibrated(20, 2)), run("none", 2))

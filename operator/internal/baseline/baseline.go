@@ -1,8 +1,8 @@
-// Package regression compares a run's figures with those of an earlier run. The
+// Package baseline compares a run's figures with those of an earlier run. The
 // earlier run goes in once, before anything is measured, and its figures come
 // out; with them and the user's tolerance, criteria come out that the package
 // acceptance judges like the user's own.
-package regression
+package baseline
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
-	"vnfbench.io/operator/internal/comparison"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // Trouble says, for people, why a run cannot be compared with the earlier one,
@@ -60,45 +60,31 @@ func names(metrics []v1alpha1.Metric) (out []string) {
 	return out
 }
 
-// Figures are the earlier run's, in the order of its results.
+// maxFigures is the API's bound of the list.
+const maxFigures = 512
+
+// Figures lists the earlier run's, in the order of its results.
 func Figures(earlier *v1alpha1.BenchmarkRun) []v1alpha1.BaselineFigure {
 	var out []v1alpha1.BaselineFigure
-	status := earlier.Status
-	side := comparison.Side{Frames: status.Results, TCP: status.TCP, Connections: status.Connections}
-	for _, row := range comparison.Of(side, comparison.Side{}) {
-		if row.Without == nil {
-			continue
+	for _, c := range figure.Join(figure.Of(earlier.Status), nil) {
+		if len(out) < maxFigures {
+			out = append(out, v1alpha1.BaselineFigure{FigureKey: c.FigureKey, Baseline: *c.Before})
 		}
-		out = append(out, v1alpha1.BaselineFigure{
-			FrameBytes: row.FrameBytes, Streams: row.Streams, Metric: row.Metric, Goal: row.Goal, Load: row.Load, Baseline: *row.Without,
-		})
 	}
 	return out
 }
 
-// Measured puts this run's figures beside the earlier run's.
-func Measured(figures []v1alpha1.BaselineFigure, measured comparison.Side) []v1alpha1.BaselineFigure {
+// Measured puts this run's figures next to the earlier run's.
+func Measured(figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.BaselineFigure {
 	out := slices.Clone(figures)
 	for i := range out {
-		f := &out[i]
-		f.Measured = measured.Figure(v1alpha1.NoisyNeighborDifference{
-			FrameBytes: f.FrameBytes, Streams: f.Streams, Metric: f.Metric, Goal: f.Goal, Load: f.Load,
-		})
-		f.DifferencePartsPerMillion = nil
-		if f.Measured != nil {
-			f.DifferencePartsPerMillion = comparison.Difference(f.Baseline, *f.Measured)
-		}
+		out[i].Measured = figure.Find(measured, out[i].FigureKey)
+		out[i].DifferencePartsPerMillion = figure.Difference(&out[i].Baseline, out[i].Measured)
 	}
 	return out
 }
 
-// higherIsBetter are the metrics of which more is wanted; of all others less is.
-var higherIsBetter = []v1alpha1.Metric{
-	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricBackToBack, v1alpha1.MetricReceiveRate, v1alpha1.MetricTCPGoodput,
-	v1alpha1.MetricConnectionsEstablished, v1alpha1.MetricConnectionsHeld,
-}
-
-// Criteria are what the earlier run's figures and the tolerance ask of this run,
+// Criteria returns what the earlier run's figures and the tolerance ask of this run,
 // for the metrics that are judged.
 func Criteria(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure) []v1alpha1.Criterion {
 	percent := int64(defaultPercent)
@@ -110,14 +96,8 @@ func Criteria(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure) []
 		if !slices.Contains(baseline.Metrics, f.Metric) {
 			continue
 		}
-		criterion := v1alpha1.Criterion{Name: v1alpha1.BaselineCriterion, Metric: f.Metric, Goal: f.Goal, Load: f.Load}
-		switch {
-		case f.Streams > 0:
-			criterion.Streams = &f.Streams
-		case f.FrameBytes > 0:
-			criterion.FrameBytes = &f.FrameBytes
-		}
-		if slices.Contains(higherIsBetter, f.Metric) {
+		criterion := v1alpha1.Criterion{Name: v1alpha1.BaselineCriterion, FigureKey: f.FigureKey}
+		if figure.Describe(f.Metric).Better == figure.Higher {
 			least := share(f.Baseline, 100-percent, true)
 			criterion.AtLeast = &least
 		} else {
@@ -146,12 +126,11 @@ func share(value, percent int64, up bool) int64 {
 	return int64(min(quotient, math.MaxInt64))
 }
 
-// Verdicts judge this run's figures by the earlier run's, in the order of Criteria.
-func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, measured comparison.Side) []v1alpha1.Verdict {
-	criteria := Criteria(baseline, figures)
-	return slices.Concat(
-		acceptance.Evaluate(criteria, nil, measured.Frames),
-		acceptance.EvaluateTCP(criteria, nil, measured.TCP),
-		acceptance.EvaluateConnections(criteria, measured.Connections),
-	)
+// Verdicts judges this run's figures by the earlier run's, in the order of Criteria.
+func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.Verdict {
+	var verdicts []v1alpha1.Verdict
+	for _, criterion := range Criteria(baseline, figures) {
+		verdicts = append(verdicts, acceptance.Judge(criterion, criterion.FigureKey, measured))
+	}
+	return verdicts
 }

@@ -1,4 +1,4 @@
-package regression
+package baseline
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/comparison"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // rates are the API's default.
@@ -31,7 +31,7 @@ func runOf(framesPerSecond, p99, loss int64) *v1alpha1.BenchmarkRun {
 
 func framesOf(framesPerSecond, p99, loss int64) []v1alpha1.FrameResult {
 	return []v1alpha1.FrameResult{{
-		FrameBytes: 64,
+		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond}},
 		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{
 			SentFrames: 1000, LossPartsPerMillion: loss,
@@ -71,13 +71,13 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := nowOf(test.percent, test.metrics...)
-			verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(test.then), comparison.Side{Frames: framesOf(test.rate, test.p99, test.loss)})
+			verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(test.then), figure.Results{Frames: framesOf(test.rate, test.p99, test.loss)}.Figures())
 			if len(verdicts) != len(Criteria(run.Spec.Experiment.Baseline, Figures(test.then))) || len(verdicts) == 0 {
 				t.Fatalf("verdicts %+v", verdicts)
 			}
 			var failed []string
 			for _, v := range verdicts {
-				if v.Criterion != v1alpha1.BaselineCriterion || v.FrameBytes != 64 {
+				if v.Criterion != v1alpha1.BaselineCriterion || v.Size != "64" {
 					t.Errorf("verdict %+v", v)
 				}
 				if v.Result == v1alpha1.VerdictFailed {
@@ -99,7 +99,7 @@ func TestVerdicts(t *testing.T) {
 // What the baseline has and this run has not is a failure, and no pass.
 func TestAFigureThatIsMissingFails(t *testing.T) {
 	run := nowOf(5, rates...)
-	verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(runOf(1000, 0, 0)), comparison.Side{})
+	verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(runOf(1000, 0, 0)), nil)
 	if len(verdicts) != 1 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("verdicts %+v", verdicts)
 	}
@@ -113,7 +113,7 @@ func TestTCP(t *testing.T) {
 	then.Status.Results, then.Status.TCP = nil, tcp(1e9)
 	run := nowOf(5, rates...)
 	for bitsPerSecond, want := range map[int64]v1alpha1.VerdictResult{951e6: v1alpha1.VerdictPassed, 949e6: v1alpha1.VerdictFailed} {
-		verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(then), comparison.Side{TCP: tcp(bitsPerSecond)})
+		verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(then), figure.Results{TCP: tcp(bitsPerSecond)}.Figures())
 		if len(verdicts) != 1 || verdicts[0].Result != want || verdicts[0].Streams != 4 {
 			t.Errorf("%d: %+v, want %s", bitsPerSecond, verdicts, want)
 		}
@@ -140,8 +140,8 @@ func TestConnections(t *testing.T) {
 		{949, 1, []v1alpha1.VerdictResult{v1alpha1.VerdictFailed, v1alpha1.VerdictFailed}},
 	} {
 		var got []v1alpha1.VerdictResult
-		for _, v := range Verdicts(run.Spec.Experiment.Baseline, Figures(then), comparison.Side{Connections: of(test.perSecond, test.failed)}) {
-			if v.Load != "rate" || v.FrameBytes != 0 {
+		for _, v := range Verdicts(run.Spec.Experiment.Baseline, Figures(then), figure.Results{Connections: of(test.perSecond, test.failed)}.Figures()) {
+			if v.Load != "rate" || v.Size != "" {
 				t.Errorf("verdict %+v", v)
 			}
 			got = append(got, v.Result)
@@ -154,13 +154,13 @@ func TestConnections(t *testing.T) {
 
 func TestMeasured(t *testing.T) {
 	kept := Figures(runOf(1000, 8000, 0))
-	got := Measured(kept, comparison.Side{Frames: framesOf(900, 8800, 3)})
+	got := Measured(kept, figure.Results{Frames: framesOf(900, 8800, 3)}.Figures())
 	want := []v1alpha1.BaselineFigure{
-		{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Baseline: 1000, Measured: new(int64(900)), DifferencePartsPerMillion: new(int64(-100_000))},
-		{FrameBytes: 64, Metric: v1alpha1.MetricLoss, Load: "idle", Baseline: 0, Measured: new(int64(3))},
-		{FrameBytes: 64, Metric: v1alpha1.MetricLatencyMean, Load: "idle", Baseline: 4000, Measured: new(int64(4400)), DifferencePartsPerMillion: new(int64(100_000))},
-		{FrameBytes: 64, Metric: v1alpha1.MetricLatencyP99, Load: "idle", Baseline: 8000, Measured: new(int64(8800)), DifferencePartsPerMillion: new(int64(100_000))},
-		{FrameBytes: 64, Metric: v1alpha1.MetricJitter, Load: "idle", Baseline: 0, Measured: new(int64(0))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Baseline: 1000, Measured: new(int64(900)), DifferencePartsPerMillion: new(int64(-100_000))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLoss, Load: "idle"}, Baseline: 0, Measured: new(int64(3))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyMean, Load: "idle"}, Baseline: 4000, Measured: new(int64(4400)), DifferencePartsPerMillion: new(int64(100_000))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyP99, Load: "idle"}, Baseline: 8000, Measured: new(int64(8800)), DifferencePartsPerMillion: new(int64(100_000))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricJitter, Load: "idle"}, Baseline: 0, Measured: new(int64(0))},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -168,7 +168,7 @@ func TestMeasured(t *testing.T) {
 	if kept[0].Measured != nil {
 		t.Error("what was kept has changed")
 	}
-	if again := Measured(got, comparison.Side{}); again[0].Measured != nil || again[0].DifferencePartsPerMillion != nil {
+	if again := Measured(got, nil); again[0].Measured != nil || again[0].DifferencePartsPerMillion != nil {
 		t.Errorf("without figures: %+v", again[0])
 	}
 }

@@ -1,0 +1,77 @@
+package v1alpha1
+
+// FigureKey names a figure. A criterion, a verdict, a baseline and a comparison
+// name it by the same fields, and equal keys mean the same figure in every run.
+type FigureKey struct {
+	// metric is the figure's name, which ends with its unit.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=60
+	Metric Metric `json:"metric,omitempty"`
+
+	// size names what was sent, as status.results does: a frame size such as "64",
+	// a mix such as "imix", or a packet in fragments such as "udp-4096". Absent
+	// with TCP and connections; in a criterion: every one.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
+
+	// goal whose throughput is meant, with the Throughput metrics.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// load at which the figure is measured, with the metrics of a load: a latency
+	// load, a profile of fixedLoad, whose worst repeat counts, or soak, whose worst
+	// interval counts; with the Connections metrics a load of connections.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Load string `json:"load,omitempty"`
+
+	// streams is the number of TCP connections, with the TCP metrics. In a
+	// criterion, absent means every one of measurements.tcp.streams.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=128
+	Streams int32 `json:"streams,omitempty"`
+}
+
+// Metric is the name of a figure. The set is open: a later version may report
+// metrics that an earlier one does not know.
+type Metric string
+
+// The metrics that criteria can name. Those of throughput belong to a goal,
+// BackToBackFrames and ReceiveRateFramesPerSecond to the size alone, those of TCP
+// to a number of connections, those of connections to one of their loads, all
+// others to a load, where the worse direction counts.
+const (
+	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
+	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"
+	MetricLatencyMin                    Metric = "LatencyMinNanoseconds"
+	MetricLatencyMean                   Metric = "LatencyMeanNanoseconds"
+	MetricLatencyP50                    Metric = "LatencyP50Nanoseconds"
+	MetricLatencyP90                    Metric = "LatencyP90Nanoseconds"
+	MetricLatencyP99                    Metric = "LatencyP99Nanoseconds"
+	MetricLatencyP999                   Metric = "LatencyP999Nanoseconds"
+	MetricLatencyP9999                  Metric = "LatencyP9999Nanoseconds"
+	MetricLatencyMax                    Metric = "LatencyMaxNanoseconds"
+	MetricDelayVariationP99             Metric = "DelayVariationP99Nanoseconds"
+	MetricPacketDelayVariationP99       Metric = "PacketDelayVariationP99Nanoseconds"
+	MetricPacketDelayVariationP999      Metric = "PacketDelayVariationP999Nanoseconds"
+	MetricJitter                        Metric = "JitterNanoseconds"
+	MetricTaggedFrameMean               Metric = "TaggedFrameMeanNanoseconds"
+	MetricLoss                          Metric = "LossPartsPerMillion"
+	MetricReordered                     Metric = "ReorderedFrames"
+	MetricDuplicate                     Metric = "DuplicateFrames"
+	MetricBackToBack                    Metric = "BackToBackFrames"
+	MetricReceiveRate                   Metric = "ReceiveRateFramesPerSecond"
+	MetricTCPGoodput                    Metric = "TCPGoodputBitsPerSecond"
+	MetricTCPRetransmits                Metric = "TCPRetransmits"
+	MetricTCPRoundTripTimeMean          Metric = "TCPRoundTripTimeMeanNanoseconds"
+	MetricConnectionsEstablished        Metric = "ConnectionsEstablishedPerSecond"
+	MetricConnectionsHeld               Metric = "ConnectionsHeld"
+	MetricConnectionsFailed             Metric = "ConnectionsFailedPartsPerMillion"
+)

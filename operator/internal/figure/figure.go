@@ -1,0 +1,148 @@
+// Package figure lists the numbers of a run. Of is the only walk over the typed
+// results; acceptance, the baseline, the comparison of neighbors, CSV, the
+// comparison of runs, Prometheus and JUnit all read its list. Metrics describes
+// every number by its name.
+package figure
+
+import "vnfbench.io/operator/api/v1alpha1"
+
+// Key identifies a figure in a run. No two figures of a run share a key.
+type Key struct {
+	v1alpha1.FigureKey
+	// Direction is Forward or Reverse; empty where both directions make one figure.
+	Direction string
+	// Repeat counts repeats, searches and trials from 1; 0 is all of them.
+	Repeat int32
+	// Percent of the maximum load, for a point of the loss curve.
+	Percent int32
+	// Interval counts the parts of a trial from 1; 0 is all of them.
+	Interval int32
+	// Function of the chain, and the name of one of its own Counters.
+	Function, Counter string
+	// Neighbor and its Stressor.
+	Neighbor, Stressor string
+	// Side is empty for what the run found. It is SideWithout for what it found
+	// without its neighbors, and SideBaseline for what the earlier run found.
+	Side string
+}
+
+// The sides that are compared with what the run found.
+const (
+	SideWithout  = "WithoutNeighbors"
+	SideBaseline = "Baseline"
+)
+
+// Bound says what a value says of the true one.
+type Bound string
+
+const (
+	// Exact means that the value is what was found.
+	Exact Bound = "Exact"
+	// AtLeast means that the value is a floor: the device may do better.
+	AtLeast Bound = "AtLeast"
+)
+
+// CauseLongestBurst is the cause of a floor: the longest burst that the search
+// could try lost nothing.
+const CauseLongestBurst = "LongestBurst"
+
+// Figure is one number with everything that must be known to read it.
+type Figure struct {
+	Key
+	// Value is in Unit. It means nothing where Samples is 0.
+	Value int64
+	Unit  Unit
+	// Samples is how many frames or trials the value is formed from. 0 means that
+	// there were none, and so there is no value.
+	Samples int64
+	// Statistics over the repeats; nil where there are none.
+	Statistics *v1alpha1.Statistics
+	Bound      Bound
+	// Cause says why the value is not better, such as UpperBoundCause does. The
+	// set is open.
+	Cause string
+}
+
+// Results are the typed results that have figures. A part that is absent has none.
+type Results struct {
+	Frames      []v1alpha1.FrameResult
+	TCP         *v1alpha1.TCPResult
+	Connections *v1alpha1.ConnectionsResult
+	Neighbors   *v1alpha1.NoisyNeighborsReport
+	Baseline    *v1alpha1.BaselineReport
+	Calibration []v1alpha1.CalibrationFrame
+}
+
+// Of lists the figures of a run's status in the order of its results.
+func Of(status v1alpha1.BenchmarkRunStatus) []Figure {
+	results := Results{
+		Frames: status.Results, TCP: status.TCP, Connections: status.Connections, Neighbors: status.NoisyNeighbors, Baseline: status.Baseline,
+	}
+	if status.Generator != nil {
+		results.Calibration = status.Generator.Calibration
+	}
+	return results.Figures()
+}
+
+// Figures lists the figures of the results in their order.
+func (r Results) Figures() []Figure {
+	w := &walk{}
+	for _, frame := range r.Frames {
+		w.frame(frame)
+	}
+	w.tcp(r.TCP)
+	w.connections(r.Connections)
+	w.neighbors(r.Neighbors)
+	w.baseline(r.Baseline)
+	for _, c := range r.Calibration {
+		p := w.at(Key{FigureKey: v1alpha1.FigureKey{Size: c.Size}})
+		p.add("CalibrationMaximumFramesPerSecond", c.MaximumFramesPerSecond)
+		p.add("CalibrationLatencyBiasNanoseconds", c.LatencyBiasNanoseconds)
+	}
+	return w.figures
+}
+
+// walk collects figures.
+type walk struct{ figures []Figure }
+
+// place is where figures that share all of a key but the metric are added.
+type place struct {
+	walk       *walk
+	key        Key
+	samples    int64
+	statistics []v1alpha1.Statistics
+	bound      Bound
+	cause      string
+}
+
+func (w *walk) at(key Key) place { return place{walk: w, key: key, samples: 1, bound: Exact} }
+
+// from returns the place for figures that are formed from so many samples.
+func (p place) from(samples int64) place {
+	p.samples = samples
+	return p
+}
+
+// bounded returns the place for figures with a bound and its cause.
+func (p place) bounded(bound Bound, cause string) place {
+	p.bound, p.cause = bound, cause
+	return p
+}
+
+func (p place) add(metric v1alpha1.Metric, value int64) {
+	f := Figure{Key: p.key, Value: value, Unit: Describe(metric).Unit, Samples: p.samples, Bound: p.bound, Cause: p.cause}
+	f.Metric = metric
+	for i := range p.statistics {
+		if p.statistics[i].Metric == metric {
+			f.Statistics = &p.statistics[i]
+		}
+	}
+	p.walk.figures = append(p.walk.figures, f)
+}
+
+// addKnown adds a figure that is not always known.
+func (p place) addKnown(metric v1alpha1.Metric, value *int64) {
+	if value != nil {
+		p.add(metric, *value)
+	}
+}

@@ -1,0 +1,244 @@
+package figure
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// filler gives every number of a result a value of its own and every name a name of
+// its own, so that a figure that is read from the wrong field is found.
+type filler struct {
+	next  int64
+	paths map[int64]string
+}
+
+func (f *filler) fill(v reflect.Value, path string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem(), path)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i), path+"."+v.Type().Field(i).Name)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			f.fill(v.Index(i), path)
+		}
+	case reflect.String:
+		f.next++
+		v.SetString(fmt.Sprint("name-", f.next))
+	case reflect.Int32, reflect.Int64:
+		f.next++
+		v.SetInt(f.next)
+		f.paths[f.next] = path
+	}
+}
+
+// everything is a result with all of its fields.
+func everything() (Results, map[int64]string) {
+	f := &filler{next: 1000, paths: map[int64]string{}}
+	var r Results
+	f.fill(reflect.ValueOf(&r).Elem(), "")
+	return r, f.paths
+}
+
+// noFigures are the fields that hold what is no figure, or a figure once more.
+var noFigures = regexp.MustCompile(strings.Join([]string{
+	`\.FrameBytes$`, `\.Packet\.`, `\.Ends\.`, // properties of the size and of the ends
+	`\.Statistics\.`,                                    // kept with its figure
+	`\.Streams$`, `\.Repeat$`, `\.Percent$`, `\.Trial$`, // the key
+	`\.(Latency|DelayVariation)\.Samples$`, `\.(Throughput|CPU)\.Trials$`, // the samples of figures
+	`\.StartSeconds$`, // in milliseconds
+	`\.Comparison\.(With|DifferencePartsPerMillion)$`,            // what the run found, and what follows from it
+	`\.Baseline\.Figures\.(Measured|DifferencePartsPerMillion)$`, // likewise
+}, "|"))
+
+func TestEveryFieldIsReached(t *testing.T) {
+	results, paths := everything()
+	reached := map[int64]bool{}
+	for _, f := range results.Figures() {
+		reached[f.Value] = true
+	}
+	for value, path := range paths {
+		if !reached[value] && !noFigures.MatchString(path) {
+			t.Errorf("%s is no figure", path)
+		}
+		if reached[value] && noFigures.MatchString(path) {
+			t.Errorf("%s is a figure: take it off the list", path)
+		}
+	}
+}
+
+func TestKeysAreUnique(t *testing.T) {
+	results, _ := everything()
+	seen := map[Key]bool{}
+	for _, f := range results.Figures() {
+		if seen[f.Key] {
+			t.Errorf("two figures have the key %+v", f.Key)
+		}
+		seen[f.Key] = true
+	}
+}
+
+// A soak's first interval and a fixed load's worst case have keys of their own, also
+// where all names are as short as can be.
+func TestKeysOfPartsAreUnique(t *testing.T) {
+	direction := []v1alpha1.DirectionResult{{Direction: "Forward"}, {Direction: "Reverse"}}
+	results := Results{Frames: []v1alpha1.FrameResult{{
+		Size:        "64",
+		Latency:     []v1alpha1.LatencyResult{{Load: "warm-up", Directions: direction}},
+		FixedLoad:   []v1alpha1.FixedLoadResult{{Profile: "p", Repeats: []v1alpha1.RepeatResult{{Repeat: 1, Directions: direction}, {Repeat: 2, Directions: direction}}}},
+		FirstFrame:  []v1alpha1.FirstFrameResult{{Direction: "Forward"}, {Direction: "Reverse"}},
+		Soak:        &v1alpha1.SoakResult{Intervals: []v1alpha1.SoakInterval{{}, {StartSeconds: 300}}},
+		BackToBack:  &v1alpha1.BackToBackResult{Bursts: []int64{1, 2}},
+		ReceiveRate: &v1alpha1.ReceiveRateResult{Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1}, {Trial: 2}}},
+		CPU: []v1alpha1.CPUResult{
+			{FigureKey: v1alpha1.FigureKey{Goal: "NDR"}, Node: &v1alpha1.NodeCPU{}}, {FigureKey: v1alpha1.FigureKey{Load: "p"}, Node: &v1alpha1.NodeCPU{}},
+			{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, Node: &v1alpha1.NodeCPU{}},
+		},
+	}}}
+	seen := map[Key]bool{}
+	for _, f := range results.Figures() {
+		if seen[f.Key] {
+			t.Errorf("two figures have the key %+v", f.Key)
+		}
+		seen[f.Key] = true
+	}
+}
+
+func TestEveryMetricHasARow(t *testing.T) {
+	results, _ := everything()
+	found := map[v1alpha1.Metric]Figure{}
+	for _, f := range results.Figures() {
+		if _, known := byName[f.Metric]; !known && f.Side == "" {
+			t.Errorf("%s has no row", f.Metric)
+		}
+		found[f.Metric] = f
+	}
+	for _, m := range Metrics {
+		f, ok := found[m.Name]
+		if !ok && m.Name != TCPScalingEfficiency {
+			t.Errorf("%s is the metric of no figure", m.Name)
+		}
+		if ok && f.Unit != m.Unit {
+			t.Errorf("%s is in %s, want %s", m.Name, f.Unit, m.Unit)
+		}
+		if m.Unit == "" || m.Better == "" || m.Of == "" || m.Words == "" {
+			t.Errorf("%s has an empty column: %+v", m.Name, m)
+		}
+		if m.Is(Compared) && (!m.Is(Judged) || m.Better == Neither) || m.Is(Default) && !m.Is(Compared) || m.Is(Limited) && !m.Is(Judged) {
+			t.Errorf("%s has uses that contradict each other: %+v", m.Name, m)
+		}
+	}
+	if len(byName) != len(Metrics) {
+		t.Errorf("%d rows have %d names", len(Metrics), len(byName))
+	}
+}
+
+// A metric's name ends with its unit, which people and machines rely on.
+func TestNamesEndWithTheUnit(t *testing.T) {
+	suffixes := map[Unit]string{
+		FramesPerSecond: "FramesPerSecond", FragmentsPerSecond: "FragmentsPerSecond", BitsPerSecond: "BitsPerSecond", OperationsPerSecond: "OperationsPerSecond", ConnectionsPerSecond: "PerSecond",
+		Nanoseconds: "Nanoseconds", Milliseconds: "Milliseconds", Seconds: "Seconds", PartsPerMillion: "PartsPerMillion", MilliCPU: "MilliCPU", Bytes: "Bytes",
+	}
+	for _, m := range Metrics {
+		suffix, ok := suffixes[m.Unit]
+		if ok && !strings.HasSuffix(string(m.Name), suffix) {
+			t.Errorf("%s is in %s: it should end with %s", m.Name, m.Unit, suffix)
+		}
+		if !ok && m.Unit != Number {
+			t.Errorf("the unit %s of %s has no suffix here", m.Unit, m.Name)
+		}
+	}
+}
+
+// The lists of metrics in the API's rules are columns of the table.
+func TestAPIListsAreColumns(t *testing.T) {
+	acceptance, baseline := source(t, "acceptance_types.go"), source(t, "baseline_types.go")
+	for name, list := range map[string]struct {
+		text string
+		use  Use
+	}{
+		"criteria":             {between(t, acceptance, "self.metric in [", "]"), Judged},
+		"criteria, in words":   {between(t, acceptance, "name one of ", `"`), Judged},
+		"limits":               {between(t, acceptance, "'ConfidenceLimit' || self.metric in [", "]"), Limited},
+		"limits, in words":     {between(t, acceptance, "statistic ConfidenceLimit goes with ", " alone"), Limited},
+		"baseline":             {between(t, baseline, "self.all(m, m in [", "]"), Compared},
+		"baseline, in words":   {between(t, baseline, "not compared with a baseline: name ", `"`), Compared},
+		"baseline, by default": {between(t, baseline, "kubebuilder:default={", "}"), Default},
+	} {
+		var got, want []string
+		for _, word := range regexp.MustCompile(`[A-Za-z0-9]+`).FindAllString(list.text, -1) {
+			if word != "and" && word != "or" {
+				got = append(got, word)
+			}
+		}
+		for _, m := range Metrics {
+			if m.Is(list.use) {
+				want = append(want, string(m.Name))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the API has %v, the table %v", name, got, want)
+		}
+	}
+}
+
+func source(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../api/v1alpha1/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func between(t *testing.T, text, from, to string) string {
+	t.Helper()
+	_, text, found := strings.Cut(text, from)
+	text, _, ended := strings.Cut(text, to)
+	if !found || !ended {
+		t.Fatalf("there is no list between %q and %q", from, to)
+	}
+	return text
+}
+
+// A value without samples is no value, and one direction without a value leaves none.
+func TestWorst(t *testing.T) {
+	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: "64", Load: "idle"}
+	of := func(direction string, value, samples int64) Figure {
+		return Figure{Key: Key{FigureKey: key, Direction: direction}, Value: value, Samples: samples}
+	}
+	interval := of("", 99, 1)
+	interval.Interval = 1
+	for name, test := range map[string]struct {
+		figures []Figure
+		smaller bool
+		want    int64
+		message string
+	}{
+		"the larger":          {[]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, false, 2, ""},
+		"the smaller":         {[]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, true, 1, ""},
+		"a starved direction": {[]Figure{of("Forward", 1, 1), of("Reverse", 0, 0)}, true, 0, "direction Reverse: there is nothing to form it from"},
+		"of all together":     {[]Figure{of("", 7, 1), interval}, false, 7, ""},
+		"its own directions":  {[]Figure{of("", 7, 1), of("Forward", 3, 1)}, false, 3, ""},
+		"an interval alone":   {[]Figure{interval}, false, 0, ErrNotMeasured.Error()},
+		"nothing":             {nil, false, 0, ErrNotMeasured.Error()},
+	} {
+		got, err := Worst(test.figures, key, test.smaller, Value)
+		if got != test.want || (err == nil) != (test.message == "") || err != nil && err.Error() != test.message {
+			t.Errorf("%s: got %d, %v, want %d, %q", name, got, err, test.want, test.message)
+		}
+	}
+}

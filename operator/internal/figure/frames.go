@@ -1,0 +1,232 @@
+package figure
+
+import (
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// frame adds the figures of one size.
+func (w *walk) frame(frame v1alpha1.FrameResult) {
+	size := Key{FigureKey: v1alpha1.FigureKey{Size: frame.Size}}
+	for _, t := range frame.Throughput {
+		key := size
+		key.Goal = t.Goal
+		w.throughput(key, t)
+	}
+	for _, load := range frame.Latency {
+		key := size
+		key.Load = load.Load
+		w.at(key).add("IntendedFramesPerSecond", load.IntendedFramesPerSecond)
+		for _, d := range load.Directions {
+			w.direction(key, d)
+		}
+	}
+	for _, first := range frame.FirstFrame {
+		key := size
+		key.Direction = first.Direction
+		w.at(key).add("WarmUpFirstFrameNanoseconds", first.DelayNanoseconds)
+	}
+	for _, f := range frame.FixedLoad {
+		key := size
+		key.Load = f.Profile
+		w.at(key).add("IntendedFramesPerSecond", f.IntendedFramesPerSecond)
+		w.worst(key, f.Worst)
+		for _, repeat := range f.Repeats {
+			key.Repeat = repeat.Repeat
+			for _, d := range repeat.Directions {
+				w.direction(key, d)
+			}
+		}
+	}
+	w.frameLossRate(size, frame.FrameLossRate)
+	w.backToBack(size, frame.BackToBack)
+	w.receiveRate(size, frame.ReceiveRate)
+	w.soak(size, frame.Soak)
+	for _, c := range frame.CPU {
+		key := size
+		key.Goal, key.Load = c.Goal, c.Load
+		w.cpu(key, c)
+	}
+}
+
+func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
+	p := w.at(key).from(max(1, int64(t.Trials)))
+	p.statistics = t.Statistics
+	rate := p.bounded(ThroughputBound(t), string(t.UpperBoundCause))
+	rate.add(v1alpha1.MetricThroughputFramesPerSecond, t.FramesPerSecond)
+	rate.add(v1alpha1.MetricThroughputLayer1BitsPerSecond, t.Layer1BitsPerSecond)
+	rate.add("ThroughputLineRatePartsPerMillion", t.LineRatePartsPerMillion)
+	rate.addKnown("ThroughputFragmentsPerSecond", t.FragmentsPerSecond)
+	p.add("ThroughputLowerBoundFramesPerSecond", t.LowerBoundFramesPerSecond)
+	p.addKnown("ThroughputUpperBoundFramesPerSecond", t.UpperBoundFramesPerSecond)
+	p.add("ThroughputLossPartsPerMillion", t.LossPartsPerMillion)
+	p.add("ThroughputRegular", map[v1alpha1.Regularity]int64{v1alpha1.Regular: 1}[t.Regularity])
+}
+
+// ThroughputBound says whether the device may do better than the throughput.
+func ThroughputBound(t v1alpha1.ThroughputResult) Bound {
+	if t.UpperBoundCause == v1alpha1.CauseGeneratorCeiling || t.UpperBoundCause == v1alpha1.CauseMaximumLoad {
+		return AtLeast
+	}
+	return Exact
+}
+
+// direction adds the figures of one direction of a load. A direction in which
+// nothing arrived has delays without samples.
+func (w *walk) direction(key Key, d v1alpha1.DirectionResult) {
+	key.Direction = d.Direction
+	p := w.at(key)
+	p.statistics = d.Statistics
+	p.add("SentFrames", d.SentFrames)
+	p.add("ReceivedFrames", d.ReceivedFrames)
+	p.addKnown("SentFragments", d.SentFragments)
+	p.addKnown("ReceivedFragments", d.ReceivedFragments)
+	p.from(d.SentFrames).add(v1alpha1.MetricLoss, d.LossPartsPerMillion)
+	arrived := p.from(d.Latency.Samples)
+	arrived.add(v1alpha1.MetricReordered, d.ReorderedFrames)
+	arrived.add(v1alpha1.MetricDuplicate, d.DuplicateFrames)
+	p.addKnown("FirstFrameNanoseconds", d.FirstFrameNanoseconds)
+	p.delays("Latency", d.Latency)
+	p.delays("DelayVariation", d.DelayVariation)
+	arrived.add(v1alpha1.MetricPacketDelayVariationP99, d.PacketDelayVariationP99Nanoseconds)
+	arrived.add(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds)
+	p.from(jitterSamples(d)).add(v1alpha1.MetricJitter, d.JitterNanoseconds)
+	p.tagged(d.TaggedFrames)
+}
+
+// jitterSamples returns those of the delays where their variation was not counted,
+// as by TRex, whose jitter is never 0 where there is one.
+func jitterSamples(d v1alpha1.DirectionResult) int64 {
+	if d.DelayVariation.Samples == 0 && d.JitterNanoseconds > 0 {
+		return d.Latency.Samples
+	}
+	return d.DelayVariation.Samples
+}
+
+func (p place) delays(of v1alpha1.Metric, d v1alpha1.Delays) {
+	p = p.from(d.Samples)
+	p.add(of+"MinNanoseconds", d.MinNanoseconds)
+	p.add(of+"MeanNanoseconds", d.MeanNanoseconds)
+	p.add(of+"P50Nanoseconds", d.P50Nanoseconds)
+	p.add(of+"P90Nanoseconds", d.P90Nanoseconds)
+	p.add(of+"P99Nanoseconds", d.P99Nanoseconds)
+	p.add(of+"P999Nanoseconds", d.P999Nanoseconds)
+	p.add(of+"P9999Nanoseconds", d.P9999Nanoseconds)
+	p.add(of+"MaxNanoseconds", d.MaxNanoseconds)
+}
+
+// tagged adds delays without samples where a direction has no tagged frames, so
+// that nothing is said of the other direction alone.
+func (p place) tagged(t *v1alpha1.TaggedFramesResult) {
+	if t == nil {
+		p.from(0).add(v1alpha1.MetricTaggedFrameMean, 0)
+		return
+	}
+	p.add("TaggedFramesSent", t.SentFrames)
+	p.add("TaggedFramesReceived", t.ReceivedFrames)
+	p = p.from(t.ReceivedFrames)
+	p.add("TaggedFrameMinNanoseconds", t.MinNanoseconds)
+	p.add(v1alpha1.MetricTaggedFrameMean, t.MeanNanoseconds)
+	p.add("TaggedFrameMaxNanoseconds", t.MaxNanoseconds)
+	p.add("TaggedFrameStandardDeviationNanoseconds", t.StandardDeviationNanoseconds)
+}
+
+// worst adds the worst of all repeats or intervals, each figure by itself.
+func (w *walk) worst(key Key, c v1alpha1.WorstCase) {
+	p := w.at(key)
+	p.add(v1alpha1.MetricLoss, c.LossPartsPerMillion)
+	p.add(v1alpha1.MetricLatencyMean, c.LatencyMeanNanoseconds)
+	p.add(v1alpha1.MetricLatencyP99, c.LatencyP99Nanoseconds)
+	p.add(v1alpha1.MetricLatencyMax, c.LatencyMaxNanoseconds)
+	p.addKnown("DelayVariationMaxNanoseconds", c.DelayVariationMaxNanoseconds)
+	p.add(v1alpha1.MetricJitter, c.JitterNanoseconds)
+	p.add("OneWayBudgetPartsPerMillion", c.OneWayBudgetPartsPerMillion)
+}
+
+func (w *walk) frameLossRate(key Key, r *v1alpha1.FrameLossRateResult) {
+	if r == nil {
+		return
+	}
+	w.at(key).add("FrameLossRateMaximumFramesPerSecond", r.MaximumFramesPerSecond)
+	for _, point := range r.Points {
+		key.Percent = point.Percent
+		p := w.at(key)
+		p.add("FrameLossRateIntendedFramesPerSecond", point.IntendedFramesPerSecond)
+		p.add("FrameLossRateOfferedFramesPerSecond", point.OfferedFramesPerSecond)
+		p.add("FrameLossRateForwardingFramesPerSecond", point.ForwardingFramesPerSecond)
+		p.add("FrameLossRatePartsPerMillion", point.LossPartsPerMillion)
+	}
+}
+
+func (w *walk) backToBack(key Key, r *v1alpha1.BackToBackResult) {
+	if r == nil {
+		return
+	}
+	p := w.at(key)
+	mean := p.from(max(1, int64(len(r.Bursts))))
+	if r.MaxFrames == r.LongestBurstFrames {
+		mean = mean.bounded(AtLeast, CauseLongestBurst)
+	}
+	mean.add(v1alpha1.MetricBackToBack, r.MeanFrames)
+	p.add("BackToBackMinFrames", r.MinFrames)
+	p.add("BackToBackMaxFrames", r.MaxFrames)
+	p.add("BackToBackStandardDeviationFrames", r.StandardDeviationFrames)
+	p.add("BackToBackStepFrames", r.StepFrames)
+	p.add("BackToBackLongestBurstFrames", r.LongestBurstFrames)
+	p.add("BackToBackMaximumFramesPerSecond", r.MaximumFramesPerSecond)
+	p.add("BackToBackThroughputFramesPerSecond", r.ThroughputFramesPerSecond)
+	p.add("BackToBackImpliedBufferNanoseconds", r.ImpliedBufferNanoseconds)
+	p.add("BackToBackCorrectedBufferNanoseconds", r.CorrectedBufferNanoseconds)
+	for i, burst := range r.Bursts {
+		key.Repeat = int32(i + 1)
+		w.at(key).add(v1alpha1.MetricBackToBack, burst)
+	}
+}
+
+func (w *walk) receiveRate(key Key, r *v1alpha1.ReceiveRateResult) {
+	if r == nil {
+		return
+	}
+	p := w.at(key)
+	mean, loss := p.from(max(1, int64(len(r.Trials)))), int64(0)
+	for _, t := range r.Trials {
+		loss = max(loss, t.LossPartsPerMillion)
+	}
+	if loss == 0 {
+		mean = mean.bounded(AtLeast, string(r.MaximumOrigin))
+	}
+	mean.add(v1alpha1.MetricReceiveRate, r.MeanFramesPerSecond)
+	p.add("ReceiveRateIntendedFramesPerSecond", r.IntendedFramesPerSecond)
+	p.add("ReceiveRateMinFramesPerSecond", r.MinFramesPerSecond)
+	p.add("ReceiveRateMaxFramesPerSecond", r.MaxFramesPerSecond)
+	p.add("ReceiveRateStandardDeviationFramesPerSecond", r.StandardDeviationFramesPerSecond)
+	for _, t := range r.Trials {
+		key.Repeat = t.Trial
+		p := w.at(key)
+		p.add("ReceiveRateOfferedFramesPerSecond", t.OfferedFramesPerSecond)
+		p.add(v1alpha1.MetricReceiveRate, t.ForwardingFramesPerSecond)
+		p.add("ReceiveRateLossPartsPerMillion", t.LossPartsPerMillion)
+	}
+}
+
+func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
+	if r == nil {
+		return
+	}
+	key.Load = measure.SoakLoad
+	p := w.at(key)
+	p.add("IntendedFramesPerSecond", r.IntendedFramesPerSecond)
+	p.add("SoakSendingSeconds", r.SendingSeconds)
+	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
+	w.worst(key, r.Worst)
+	for n, i := range r.Intervals {
+		key.Interval = int32(n + 1)
+		p := w.at(key)
+		p.add("IntervalStartMilliseconds", i.StartSeconds*1000)
+		p.add(v1alpha1.MetricLoss, i.LossPartsPerMillion)
+		p.add(v1alpha1.MetricLatencyP50, i.P50Nanoseconds)
+		p.add(v1alpha1.MetricLatencyP99, i.P99Nanoseconds)
+		p.add(v1alpha1.MetricLatencyMax, i.MaxNanoseconds)
+		p.add(v1alpha1.MetricJitter, i.JitterNanoseconds)
+	}
+}

@@ -1,0 +1,247 @@
+package figure
+
+import "vnfbench.io/operator/api/v1alpha1"
+
+// Unit of a value.
+type Unit string
+
+// The units.
+const (
+	FramesPerSecond      Unit = "frames/s"
+	FragmentsPerSecond   Unit = "fragments/s"
+	BitsPerSecond        Unit = "bit/s"
+	ConnectionsPerSecond Unit = "connections/s"
+	OperationsPerSecond  Unit = "operations/s"
+	Nanoseconds          Unit = "ns"
+	Milliseconds         Unit = "ms"
+	Seconds              Unit = "s"
+	PartsPerMillion      Unit = "ppm"
+	MilliCPU             Unit = "mCPU"
+	Bytes                Unit = "bytes"
+	// Number counts what the metric's name says.
+	Number Unit = "1"
+)
+
+// Better says which value of a metric is wanted.
+type Better string
+
+// What is wanted of a metric.
+const (
+	Higher Better = "Higher"
+	Lower  Better = "Lower"
+	// Neither is that of a figure that describes a trial and does not judge the device.
+	Neither Better = "Neither"
+)
+
+// Scope says which fields of a key a metric has.
+type Scope string
+
+// The scopes.
+const (
+	// OfGoal has a size and a goal.
+	OfGoal Scope = "Goal"
+	// OfLoad has a size and a load.
+	OfLoad Scope = "Load"
+	// OfSize has a size alone.
+	OfSize Scope = "Size"
+	// OfStreams has a number of TCP connections.
+	OfStreams Scope = "Streams"
+	// OfConnections has a load of connections.
+	OfConnections Scope = "Connections"
+	// OfTrials has the fields of the figure that the CPU was used for.
+	OfTrials Scope = "Trials"
+	// OfNeighbor has a neighbor.
+	OfNeighbor Scope = "Neighbor"
+)
+
+// Use is a set of what a metric is for, besides being reported.
+type Use int
+
+// The uses.
+const (
+	// Judged metrics can be named by a criterion.
+	Judged Use = 1 << iota
+	// Compared metrics are compared with the baseline, and without and with neighbors.
+	Compared
+	// Default metrics are those of a baseline that names none.
+	Default
+	// Limited metrics have statistics, so that a criterion can name their confidence limit.
+	Limited
+	// Shown metrics are in the comparison for people.
+	Shown
+)
+
+// Metric describes every figure of one name.
+type Metric struct {
+	Name   v1alpha1.Metric
+	Unit   Unit
+	Better Better
+	Of     Scope
+	// Words for people, without the unit.
+	Words string
+	Uses  Use
+}
+
+// Is reports whether the metric has a use.
+func (m Metric) Is(use Use) bool { return m.Uses&use != 0 }
+
+// Metrics are all there are, by what they are of.
+var Metrics = []Metric{
+	{v1alpha1.MetricThroughputFramesPerSecond, FramesPerSecond, Higher, OfGoal, "throughput", Judged | Compared | Default | Limited | Shown},
+	{v1alpha1.MetricThroughputLayer1BitsPerSecond, BitsPerSecond, Higher, OfGoal, "throughput on layer 1", Judged | Shown},
+	{"ThroughputLineRatePartsPerMillion", PartsPerMillion, Higher, OfGoal, "share of the line rate", 0},
+	{"ThroughputFragmentsPerSecond", FragmentsPerSecond, Higher, OfGoal, "throughput in fragments", 0},
+	{"ThroughputLowerBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "lower bound", 0},
+	{"ThroughputUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "upper bound", 0},
+	{"ThroughputLossPartsPerMillion", PartsPerMillion, Lower, OfGoal, "loss at the lower bound", Shown},
+	{"ThroughputRegular", Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
+
+	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
+	{"SentFrames", Number, Neither, OfLoad, "sent frames", 0},
+	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
+	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},
+	{"ReceivedFragments", Number, Neither, OfLoad, "received fragments", 0},
+	{v1alpha1.MetricLoss, PartsPerMillion, Lower, OfLoad, "loss", Judged | Compared | Shown},
+	{v1alpha1.MetricReordered, Number, Lower, OfLoad, "reordered frames", Judged},
+	{v1alpha1.MetricDuplicate, Number, Lower, OfLoad, "duplicate frames", Judged},
+	{"FirstFrameNanoseconds", Nanoseconds, Lower, OfLoad, "first frame", 0},
+	{v1alpha1.MetricLatencyMin, Nanoseconds, Lower, OfLoad, "min", Judged},
+	{v1alpha1.MetricLatencyMean, Nanoseconds, Lower, OfLoad, "mean", Judged | Compared},
+	{v1alpha1.MetricLatencyP50, Nanoseconds, Lower, OfLoad, "p50", Judged | Limited | Shown},
+	{v1alpha1.MetricLatencyP90, Nanoseconds, Lower, OfLoad, "p90", Judged},
+	{v1alpha1.MetricLatencyP99, Nanoseconds, Lower, OfLoad, "p99", Judged | Compared | Limited | Shown},
+	{v1alpha1.MetricLatencyP999, Nanoseconds, Lower, OfLoad, "p99.9", Judged},
+	{v1alpha1.MetricLatencyP9999, Nanoseconds, Lower, OfLoad, "p99.99", Judged},
+	{v1alpha1.MetricLatencyMax, Nanoseconds, Lower, OfLoad, "max", Judged | Shown},
+	{"DelayVariationMinNanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, min", 0},
+	{"DelayVariationMeanNanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, mean", 0},
+	{"DelayVariationP50Nanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, p50", 0},
+	{"DelayVariationP90Nanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, p90", 0},
+	{v1alpha1.MetricDelayVariationP99, Nanoseconds, Lower, OfLoad, "delay variation, p99", Judged},
+	{"DelayVariationP999Nanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, p99.9", 0},
+	{"DelayVariationP9999Nanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, p99.99", 0},
+	{"DelayVariationMaxNanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, max", 0},
+	{v1alpha1.MetricPacketDelayVariationP99, Nanoseconds, Lower, OfLoad, "packet delay variation, p99", Judged},
+	{v1alpha1.MetricPacketDelayVariationP999, Nanoseconds, Lower, OfLoad, "packet delay variation, p99.9", Judged},
+	{v1alpha1.MetricJitter, Nanoseconds, Lower, OfLoad, "jitter", Judged | Compared | Shown},
+	{"TaggedFramesSent", Number, Neither, OfLoad, "tagged frames sent", 0},
+	{"TaggedFramesReceived", Number, Neither, OfLoad, "tagged frames received", 0},
+	{"TaggedFrameMinNanoseconds", Nanoseconds, Lower, OfLoad, "tagged frames, min", 0},
+	{v1alpha1.MetricTaggedFrameMean, Nanoseconds, Lower, OfLoad, "tagged frames, mean", Judged},
+	{"TaggedFrameMaxNanoseconds", Nanoseconds, Lower, OfLoad, "tagged frames, max", 0},
+	{"TaggedFrameStandardDeviationNanoseconds", Nanoseconds, Lower, OfLoad, "tagged frames, standard deviation", 0},
+	{"OneWayBudgetPartsPerMillion", PartsPerMillion, Lower, OfLoad, "share of the 150 ms of ITU-T G.114", 0},
+	{"SoakSendingSeconds", Seconds, Neither, OfLoad, "time of sending", 0},
+	{"SoakLossPartsPerMillion", PartsPerMillion, Lower, OfLoad, "loss of all intervals", Shown},
+	{"IntervalStartMilliseconds", Milliseconds, Neither, OfLoad, "start of the interval", 0},
+
+	{"WarmUpFirstFrameNanoseconds", Nanoseconds, Lower, OfSize, "first frame of the warm-up", 0},
+	{"FrameLossRateMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "maximum load", 0},
+	{"FrameLossRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load", Shown},
+	{"FrameLossRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load", Shown},
+	{"FrameLossRateForwardingFramesPerSecond", FramesPerSecond, Higher, OfSize, "forwarding rate", Shown},
+	{"FrameLossRatePartsPerMillion", PartsPerMillion, Lower, OfSize, "loss", Shown},
+	{v1alpha1.MetricBackToBack, Number, Higher, OfSize, "back-to-back frames", Judged | Compared | Default | Shown},
+	{"BackToBackMinFrames", Number, Higher, OfSize, "shortest burst", 0},
+	{"BackToBackMaxFrames", Number, Higher, OfSize, "longest burst", 0},
+	{"BackToBackStandardDeviationFrames", Number, Lower, OfSize, "standard deviation of bursts", 0},
+	{"BackToBackStepFrames", Number, Neither, OfSize, "precision of bursts", 0},
+	{"BackToBackLongestBurstFrames", Number, Neither, OfSize, "longest burst that was possible", 0},
+	{"BackToBackMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "rate within a burst", 0},
+	{"BackToBackThroughputFramesPerSecond", FramesPerSecond, Neither, OfSize, "throughput for the correction", 0},
+	{"BackToBackImpliedBufferNanoseconds", Nanoseconds, Neither, OfSize, "implied buffer", 0},
+	{"BackToBackCorrectedBufferNanoseconds", Nanoseconds, Neither, OfSize, "corrected buffer", 0},
+	{v1alpha1.MetricReceiveRate, FramesPerSecond, Higher, OfSize, "receive rate", Judged | Compared | Default | Shown},
+	{"ReceiveRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load of the receive rate", Shown},
+	{"ReceiveRateMinFramesPerSecond", FramesPerSecond, Higher, OfSize, "lowest receive rate", 0},
+	{"ReceiveRateMaxFramesPerSecond", FramesPerSecond, Higher, OfSize, "highest receive rate", 0},
+	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
+	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
+	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
+	{"CalibrationMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum", 0},
+	{"CalibrationLatencyBiasNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay", 0},
+
+	{v1alpha1.MetricTCPGoodput, BitsPerSecond, Higher, OfStreams, "goodput", Judged | Compared | Default | Limited | Shown},
+	{"TCPSentBitsPerSecond", BitsPerSecond, Neither, OfStreams, "sent payload", 0},
+	{v1alpha1.MetricTCPRetransmits, Number, Lower, OfStreams, "retransmits", Judged | Compared | Limited | Shown},
+	{"TCPEfficiencyPartsPerMillion", PartsPerMillion, Higher, OfStreams, "share of the payload sent once", 0},
+	{"TCPRoundTripTimeMinNanoseconds", Nanoseconds, Lower, OfStreams, "min round trip", 0},
+	{v1alpha1.MetricTCPRoundTripTimeMean, Nanoseconds, Lower, OfStreams, "mean round trip", Judged | Compared | Shown},
+	{"TCPRoundTripTimeMaxNanoseconds", Nanoseconds, Lower, OfStreams, "max round trip", 0},
+	{"TCPSenderCPUPartsPerMillion", PartsPerMillion, Neither, OfStreams, "CPU of the sender", 0},
+	{"TCPReceiverCPUPartsPerMillion", PartsPerMillion, Neither, OfStreams, "CPU of the receiver", 0},
+	{"TCPMaximumSegmentBytes", Bytes, Neither, OfStreams, "maximum segment size", 0},
+	{TCPScalingEfficiency, PartsPerMillion, Higher, OfStreams, "share of what the fewest connections let expect", 0},
+
+	{"ConnectionsIntendedPerSecond", ConnectionsPerSecond, Neither, OfConnections, "intended", 0},
+	{"ConnectionsAttemptedPerSecond", ConnectionsPerSecond, Neither, OfConnections, "attempted", 0},
+	{v1alpha1.MetricConnectionsEstablished, ConnectionsPerSecond, Higher, OfConnections, "established", Judged | Compared | Default | Limited | Shown},
+	{"ConnectionsIntendedConcurrent", Number, Neither, OfConnections, "intended at once", 0},
+	{"ConnectionsConcurrent", Number, Neither, OfConnections, "most at once", 0},
+	{v1alpha1.MetricConnectionsHeld, Number, Higher, OfConnections, "held", Judged | Compared | Default | Shown},
+	{"ConnectionsAttempted", Number, Neither, OfConnections, "attempted in all", 0},
+	{"ConnectionsEstablished", Number, Neither, OfConnections, "established in all", 0},
+	{"ConnectionsCompleted", Number, Higher, OfConnections, "completed", 0},
+	{"ConnectionsReset", Number, Lower, OfConnections, "reset", 0},
+	{"ConnectionsTimedOut", Number, Lower, OfConnections, "timed out", 0},
+	{"ConnectionsUnfinished", Number, Lower, OfConnections, "unfinished", 0},
+	{v1alpha1.MetricConnectionsFailed, PartsPerMillion, Lower, OfConnections, "failed", Judged | Compared | Shown},
+	{"ConnectionsForwardBitsPerSecond", BitsPerSecond, Higher, OfConnections, "payload of requests", 0},
+	{"ConnectionsReverseBitsPerSecond", BitsPerSecond, Higher, OfConnections, "payload of responses", 0},
+	{"ConnectionsRetransmits", Number, Lower, OfConnections, "retransmits", Shown},
+	{"ConnectionsGeneratorCPUPartsPerMillion", PartsPerMillion, Neither, OfConnections, "CPU of the generator", 0},
+
+	{"NodeCPUs", Number, Neither, OfTrials, "CPUs of the node", 0},
+	{"NodeUserMilliCPU", MilliCPU, Lower, OfTrials, "node, user", Shown},
+	{"NodeSystemMilliCPU", MilliCPU, Lower, OfTrials, "node, system", Shown},
+	{"NodeIRQMilliCPU", MilliCPU, Lower, OfTrials, "node, interrupts", Shown},
+	{"NodeSoftirqMilliCPU", MilliCPU, Lower, OfTrials, "node, softirq", Shown},
+	{"NodeSoftirqThreadsMilliCPU", MilliCPU, Lower, OfTrials, "node, softirq deferred", Shown},
+	{"NodeGuestMilliCPU", MilliCPU, Lower, OfTrials, "node, guests", Shown},
+	{"NodeStealMilliCPU", MilliCPU, Lower, OfTrials, "node, steal", Shown},
+	{"ProcessMilliCPU", MilliCPU, Lower, OfTrials, "process", Shown},
+	{"GuestUserMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, user", Shown},
+	{"GuestSystemMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, system", Shown},
+	{"GuestIRQMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, interrupts", Shown},
+	{"GuestSoftirqMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, softirq", Shown},
+	{"GuestStealMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, steal", Shown},
+	{"DomainVCPUMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vCPUs", Shown},
+	{"DomainGuestMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vCPUs in the guest", Shown},
+	{"DomainEmulatorMilliCPU", MilliCPU, Lower, OfTrials, "on the node, emulator", Shown},
+	{"DomainIOThreadMilliCPU", MilliCPU, Lower, OfTrials, "on the node, I/O threads", Shown},
+	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
+	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
+	{"FunctionDroppedFrames", Number, Lower, OfTrials, "dropped frames", Shown},
+	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent meanwhile", 0},
+	{"FunctionCounter", Number, Neither, OfTrials, "counted", Shown},
+
+	{"NeighborTrials", Number, Neither, OfNeighbor, "trials", 0},
+	{"NeighborIntendedMilliCPU", MilliCPU, Neither, OfNeighbor, "intended CPU", 0},
+	{"NeighborMilliCPU", MilliCPU, Neither, OfNeighbor, "CPU", 0},
+	{"NeighborIntendedFramesPerSecond", FramesPerSecond, Neither, OfNeighbor, "intended frames", 0},
+	{"NeighborSentFramesPerSecond", FramesPerSecond, Neither, OfNeighbor, "sent frames", 0},
+	{"NeighborReceivedFramesPerSecond", FramesPerSecond, Neither, OfNeighbor, "received frames", 0},
+	{"StressorOperations", Number, Neither, OfNeighbor, "operations", 0},
+	{"StressorOperationsPerSecond", OperationsPerSecond, Neither, OfNeighbor, "operations", 0},
+}
+
+// TCPScalingEfficiency is a TCP goodput as a share of what the fewest connections
+// let expect. It is not in a status; the report adds it.
+const TCPScalingEfficiency v1alpha1.Metric = "TCPScalingEfficiencyPartsPerMillion"
+
+var byName = func() map[v1alpha1.Metric]Metric {
+	out := make(map[v1alpha1.Metric]Metric, len(Metrics))
+	for _, m := range Metrics {
+		out[m.Name] = m
+	}
+	return out
+}()
+
+// Describe returns the row of a metric. One that this version does not know, as
+// in a baseline of a later version, has its name alone.
+func Describe(name v1alpha1.Metric) Metric {
+	if m, ok := byName[name]; ok {
+		return m
+	}
+	return Metric{Name: name, Better: Neither, Words: string(name)}
+}
