@@ -72,7 +72,7 @@ type Fingerprint struct {
 
 	// turbo is Enabled or Disabled.
 	// +optional
-	// +kubebuilder:validation:Enum=Enabled;Disabled
+	// +kubebuilder:validation:MaxLength=64
 	Turbo string `json:"turbo,omitempty"`
 
 	// isolatedCPUs is the kernel's list (isolcpus), such as "2-7".
@@ -113,7 +113,7 @@ type Fingerprint struct {
 	// hypervisor is Present where the node is a virtual machine. Absent: it is
 	// none, or hides it.
 	// +optional
-	// +kubebuilder:validation:Enum=Present
+	// +kubebuilder:validation:MaxLength=64
 	Hypervisor string `json:"hypervisor,omitempty"`
 
 	// product is the machine's maker and name by its firmware.
@@ -137,8 +137,7 @@ type DeviceReport struct {
 
 	// domains are the chain's virtual machines as they really ran.
 	// +optional
-	// +listType=map
-	// +listMapKey=function
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Domains []DomainReport `json:"domains,omitempty"`
 
@@ -181,7 +180,7 @@ type DomainReport struct {
 
 	// memoryBacking is Hugepages, Shared, File or Anonymous.
 	// +optional
-	// +kubebuilder:validation:Enum=Hugepages;Shared;File;Anonymous
+	// +kubebuilder:validation:MaxLength=64
 	MemoryBacking string `json:"memoryBacking,omitempty"`
 
 	// hugepageKibibytes that the process holds.

@@ -111,7 +111,7 @@ func digest(p *Plan) string {
 func portAt(end End) port {
 	p := port{MTUBytes: end.MTUBytes, ResourceName: end.ResourceName, VLAN: end.VLAN, Tag: end.Tag, PCIAddress: end.PCIAddress}
 	if end.Existing {
-		p.Network = end.Network
+		p.Network = end.NetworkKey()
 	}
 	return p
 }

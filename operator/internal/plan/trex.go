@@ -127,7 +127,7 @@ func checkTRexPorts(in Input, segments []Segment) error {
 	for _, end := range []End{west, east} {
 		if end.ResourceName == "" {
 			return fail(v1alpha1.ReasonResourceMissing,
-				fmt.Sprintf("annotate the network %q with k8s.v1.cni.cncf.io/resourceName, or use another attachment in the testbed's spec.ports.%s", end.Network, end.Interface),
+				fmt.Sprintf("annotate the network %q with k8s.v1.cni.cncf.io/resourceName, or use another attachment in the testbed's spec.ports.%s", end.NetworkKey(), end.Interface),
 				"generator.trex.mode DPDK takes a device that a device plugin gives, but the network of port %s names no resource", end.Interface)
 		}
 	}

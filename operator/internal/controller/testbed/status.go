@@ -16,7 +16,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	nodes, reason, why := s.matchingNodes()
 	status.Nodes = s.fingerprints(describe(nodes))
 	// A run on a testbed that no node matches fails, and says so: it does not wait for somebody to notice.
-	status.ActiveRuns, status.QueuedRuns = s.admit(reason != v1alpha1.ReasonNodesNotReady)
+	status.ActiveRuns, status.QueuedRuns = s.admitNext(reason != v1alpha1.ReasonNodesNotReady)
 	status.Calibration = s.calibration()
 
 	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
@@ -35,7 +35,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	}
 	switch c := status.Calibration; {
 	case c != nil:
-		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.Run+" calibrated the generator")
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.RunRef.Namespace+"/"+c.RunRef.Name+" calibrated the generator")
 	case s.calibrates():
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "no run has calibrated the generator yet")
 	default:
