@@ -13,7 +13,7 @@ import (
 // withBaseline names an earlier run, of which NDR was a rate; 0: it was not measured.
 func withBaseline(framesPerSecond int64) with {
 	return func(s *scope) {
-		s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "then", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
+		s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "then"}, Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
 		s.baseline = s.run.DeepCopy()
 		s.baseline.Name, s.baseline.UID, s.baseline.Spec.Experiment.Baseline = "then", "then-uid", nil
 		s.baseline.Status = v1alpha1.BenchmarkRunStatus{Plan: &v1alpha1.PlanSummary{Digest: "sha256:then"}}

@@ -129,7 +129,7 @@ func (l *lab) testbed(changes ...func(*v1alpha1.Testbed)) *v1alpha1.Testbed {
 // run makes a run with a chain of one router, 64 bytes and a quick search.
 func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
-	run.Spec.Experiment.TestbedRef.Name = "bench"
+	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "bench"}
 	run.Spec.Experiment.StartupSeconds = startupSeconds
 	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "router", Function: v1alpha1.FunctionRouter}}
 	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
