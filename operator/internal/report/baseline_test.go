@@ -25,7 +25,7 @@ func TestBaseline(t *testing.T) {
 	}
 	for format, wanted := range map[Format][]string{
 		FormatTable: {"AGAINST THE BASELINE ROUTER-LAST-WEEK", "-7.41", "4 TCP streams", "250000"},
-		FormatJSON:  {`"baseline": 250000`, `"run": "router-last-week"`},
+		FormatJSON:  {`"baseline": 250000`, `"name": "router-last-week"`},
 		FormatCSV:   {"baselineDifference", "router-last-week,250000,231480"},
 	} {
 		var out bytes.Buffer

@@ -64,7 +64,7 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 func TestBaselineIsKept(t *testing.T) {
 	s := newScope(held, withBaseline(1000))
 	kept := summarize(s, decide(s)).Baseline
-	if kept == nil || kept.Run != "then" || kept.UID != "then-uid" || kept.PlanDigest != "sha256:then" || len(kept.Figures) != 1 || kept.Figures[0].Baseline != 1000 {
+	if kept == nil || kept.RunRef.Name != "then" || kept.UID != "then-uid" || kept.PlanDigest != "sha256:then" || len(kept.Figures) != 1 || kept.Figures[0].Baseline != 1000 {
 		t.Fatalf("kept %+v", kept)
 	}
 	for name, test := range map[string]struct {
