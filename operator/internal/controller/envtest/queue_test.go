@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 	}
 	l.Eventually(position(second)).Should(Equal(int32(1)))
 	l.Eventually(position(third)).Should(Equal(int32(2)))
-	l.Expect(l.message(third, v1alpha1.ConditionAdmitted)).To(Equal(`2 runs before it on Testbed "bench"`))
+	l.Expect(l.message(third, v1alpha1.ConditionAdmitted)).To(Equal(fmt.Sprintf("2 runs before it on Testbed %q", l.namespace)))
 	l.Eventually(func() int32 { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.QueuedRuns }).Should(Equal(int32(2)))
 
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
@@ -67,7 +67,7 @@ func TestTestbedComesLater(t *testing.T) {
 	run := l.run("early")
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotFound")
 	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
-	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(`spec.experiment.testbedRef.name "bench"`))
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(fmt.Sprintf("the cluster has no Testbed %q", l.namespace)))
 	l.testbed()
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
