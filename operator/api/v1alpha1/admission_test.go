@@ -345,7 +345,7 @@ func TestExperimentIsImmutable(t *testing.T) {
 
 func refusesChange(t *testing.T, what string, err error) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), "a run's experiment is immutable") || !strings.Contains(err.Error(), "spec.experiment") {
+	if err == nil || !strings.Contains(err.Error(), "immutable, only suspend and ttlSecondsAfterFinished may change") || !strings.Contains(err.Error(), "spec.experiment") {
 		t.Errorf("%s: %v, want a refusal that says that the experiment is immutable", what, err)
 	}
 }
@@ -466,7 +466,7 @@ func TestStatusTakesNewWords(t *testing.T) {
 	}
 	run.Status.Acceptance = []v1alpha1.Verdict{{Criterion: "a", Result: "Postponed"}}
 	run.Status.Results = []v1alpha1.FrameResult{{FrameBytes: 64, Size: "64", Throughput: []v1alpha1.ThroughputResult{{
-		Goal: "NDR", Regularity: "Bimodal", UpperBoundCause: "PowerLimit", Statistics: []v1alpha1.Statistics{{Metric: "EnergyMilliwatts", N: 1, Values: []int64{1}}},
+		Goal: "NDR", Regularity: "Bimodal", UpperBoundCause: "PowerLimit", Statistics: []v1alpha1.Statistics{{Metric: "EnergyMilliwatts", N: 2, Values: []int64{1, 1}}},
 	}}}}
 	if err := server.Status().Update(ctx, run); err != nil {
 		t.Error(err)

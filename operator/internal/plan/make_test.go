@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 func mustMake(t *testing.T, in plan.Input) *plan.Plan {
@@ -224,6 +224,7 @@ func TestNetworksOfAnotherNamespace(t *testing.T) {
 		in := plantest.Input(1)
 		in.Networks = map[string]bool{"wan": true, "lab/wan": true}
 		in.NetworkResources = map[string]string{"lab/wan": "example.com/wan"}
+		plantest.Offer(&in.Nodes[0], "example.com/wan", 2)
 		in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("wan", "")
 		in.Testbed.Spec.Ports.West.NetworkAttachmentDefinition.GeneratorRef.Namespace = namespace
 		return mustMake(t, in)
