@@ -226,7 +226,7 @@ type TCPEnd struct {
 type Program struct {
 	// name is iperf3 or TRex.
 	// +required
-	// +kubebuilder:validation:Enum=iperf3;TRex
+	// +kubebuilder:validation:MaxLength=64
 	Name ProgramName `json:"name,omitempty"`
 
 	// version in the program's own words, such as 3.12 or v3.08.
@@ -246,7 +246,7 @@ const (
 )
 
 // Threading says how many threads of a program serve connections.
-// +kubebuilder:validation:Enum=Single;PerConnection
+// +kubebuilder:validation:MaxLength=64
 type Threading string
 
 const (
