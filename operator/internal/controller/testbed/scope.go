@@ -55,19 +55,19 @@ func (s *scope) hasPods(uid string) bool {
 	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Labels[v1alpha1.LabelRun] == uid })
 }
 
-// calibrates says that the generator's ports can be joined without a device.
+// calibrates reports whether the generator's ports can be joined without a device.
 func (s *scope) calibrates() bool {
 	ports := s.testbed.Spec.Ports
 	return ports.West.Attachment == v1alpha1.PortBridge && ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// hasBridges says that generator and device meet on a bridge.
+// hasBridges reports whether generator and device meet on a bridge.
 func (s *scope) hasBridges() bool {
 	ports := s.testbed.Spec.Ports
 	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// recordedNodes are those that the annotation names, each with the namespace of
+// recordedNodes returns those that the annotation names, each with the namespace of
 // the run that was on it last.
 func (s *scope) recordedNodes() map[string]string {
 	recorded := map[string]string{}
@@ -78,12 +78,12 @@ func (s *scope) recordedNodes() map[string]string {
 	return recorded
 }
 
-// recordedPlaces are the annotation's entries, in order.
+// recordedPlaces returns the annotation's entries, in order.
 func (s *scope) recordedPlaces() []string {
 	return strings.FieldsFunc(s.testbed.Annotations[annotationBridgeNodes], func(r rune) bool { return r == ',' })
 }
 
-// bridgeNodes are all nodes on which bridges may be, those recorded and those of
+// bridgeNodes returns all nodes on which bridges may be, those recorded and those of
 // the plans that there are, each with a namespace in which a Job can remove them.
 // A plan joins bridges to the chain of functions with ports of any kind, so
 // existing networks at the ends change nothing.
@@ -122,7 +122,7 @@ func (s *scope) nodeExists(name string) bool {
 	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return n.Name == name })
 }
 
-// calibration is the latest that a run has made, or the stored one where it is later.
+// calibration returns the latest that a run has made, or the stored one where it is later.
 func (s *scope) calibration() *v1alpha1.Calibration {
 	latest := s.testbed.Status.Calibration
 	runs := slices.Clone(s.runs)
@@ -173,7 +173,7 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 	return nodes
 }
 
-// fingerprintOn is a node's as a run read it, or nil.
+// fingerprintOn returns a node's as a run read it, or nil.
 func fingerprintOn(node string, status *v1alpha1.BenchmarkRunStatus) *v1alpha1.Fingerprint {
 	if status.Plan.DeviceNode == node && status.Device != nil && status.Device.Fingerprint != nil {
 		return status.Device.Fingerprint
