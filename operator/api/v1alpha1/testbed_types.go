@@ -332,7 +332,7 @@ type TestbedStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// activeRuns hold the testbed now. Everybody who may read the testbed sees
+	// activeRuns hold the testbed now. Users who may read the testbed see
 	// their namespaces and names.
 	// +optional
 	// +listType=atomic
