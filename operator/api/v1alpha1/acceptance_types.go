@@ -40,7 +40,7 @@ type Criterion struct {
 }
 
 // VerdictResult says how a criterion came out.
-// +kubebuilder:validation:Enum=Passed;Failed
+// +kubebuilder:validation:MaxLength=64
 type VerdictResult string
 
 const (

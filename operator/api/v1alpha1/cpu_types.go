@@ -21,8 +21,7 @@ type CPUResult struct {
 	// functions in the chain's order. Absent where they did not answer, where
 	// the stored trials had no room for them, and behind the first 256 of a run.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Functions []FunctionCPU `json:"functions,omitempty"`
 }

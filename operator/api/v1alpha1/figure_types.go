@@ -6,7 +6,6 @@ type FigureKey struct {
 	// metric is the figure's name, which ends with its unit.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=60
 	Metric Metric `json:"metric,omitempty"`
 
 	// size names what was sent, as status.results does: a frame size such as "64",
@@ -41,6 +40,7 @@ type FigureKey struct {
 
 // Metric is the name of a figure. The set is open: a later version may report
 // metrics that an earlier one does not know.
+// +kubebuilder:validation:MaxLength=64
 type Metric string
 
 // The metrics that criteria can name. Those of throughput belong to a goal,

@@ -12,7 +12,7 @@ func baselineSection(doc Document) section {
 	if doc.Baseline == nil {
 		return section{}
 	}
-	s := section{title: fmt.Sprintf("Against the baseline %s", doc.Baseline.Run), columns: []column{
+	s := section{title: fmt.Sprintf("Against the baseline %s", doc.Baseline.RunRef.Name), columns: []column{
 		left("Of"), left("Figure"), left("At"), number("Baseline"), number("This run"), number("Difference %"),
 	}}
 	for _, f := range doc.Baseline.Figures {

@@ -187,7 +187,7 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 		Name:           run.Name,
 		UID:            string(run.UID),
 		Experiment:     experimentName(run),
-		Testbed:        run.Spec.Experiment.TestbedRef.Name,
+		Testbed:        run.TestbedName(),
 		CreationTime:   run.CreationTimestamp,
 		StartTime:      run.Status.StartTime.DeepCopy(),
 		CompletionTime: run.Status.CompletionTime.DeepCopy(),
@@ -199,7 +199,7 @@ func experimentName(run *v1alpha1.BenchmarkRun) string {
 	if name := run.Labels[v1alpha1.LabelExperiment]; name != "" {
 		return name
 	}
-	parts := []string{run.Spec.Experiment.TestbedRef.Name}
+	parts := []string{run.TestbedName()}
 	for _, f := range run.Spec.Experiment.Chain {
 		parts = append(parts, f.Name)
 	}

@@ -79,7 +79,7 @@ var (
 		"Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.",
 		[]string{"namespace", "run", "metric", "size", "goal", "load", "streams"}, nil)
 	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
-		"BenchmarkRuns that wait for a Testbed.", []string{"namespace", "testbed"}, nil)
+		"BenchmarkRuns that wait for a Testbed.", []string{"testbed"}, nil)
 )
 
 // scrapeTimeout bounds the reading of the cache.
@@ -135,6 +135,6 @@ func (g *Gauges) collectTestbeds(ctx context.Context, metrics chan<- prometheus.
 		return
 	}
 	for _, t := range testbeds.Items {
-		metrics <- prometheus.MustNewConstMetric(queueDescription, prometheus.GaugeValue, float64(t.Status.QueuedRuns), t.Namespace, t.Name)
+		metrics <- prometheus.MustNewConstMetric(queueDescription, prometheus.GaugeValue, float64(t.Status.QueuedRuns), t.Name)
 	}
 }

@@ -54,7 +54,7 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 vnfbench_run_figure{goal="NDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 123456
 # HELP vnfbench_testbed_queue_length BenchmarkRuns that wait for a Testbed.
 # TYPE vnfbench_testbed_queue_length gauge
-vnfbench_testbed_queue_length{namespace="lab",testbed="bench"} 2
+vnfbench_testbed_queue_length{testbed="bench"} 2
 `
 	if err := testutil.CollectAndCompare(gauges, strings.NewReader(want)); err != nil {
 		t.Error(err)
