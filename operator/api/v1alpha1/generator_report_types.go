@@ -79,7 +79,7 @@ type GeneratorReport struct {
 	// Absent where the testbed's ports do not allow it.
 	// +optional
 	// +listType=map
-	// +listMapKey=frameBytes
+	// +listMapKey=size
 	// +kubebuilder:validation:MaxItems=32
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
 

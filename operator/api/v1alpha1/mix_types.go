@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // MixSimple is the name of the simple IMIX: 7 frames of 64 bytes, 4 of 594 and
 // 1 of 1518.
@@ -8,6 +11,7 @@ const MixSimple = "SimpleIMIX"
 
 // FrameMix is a mix of frame sizes that are sent together (IMIX, RFC 6985).
 // +kubebuilder:validation:XValidation:rule="has(self.frames) != (self.name == 'SimpleIMIX')",message="SimpleIMIX has its own frames, and every other name needs frames: leave frames out, or give the mix another name",fieldPath=".frames"
+// +kubebuilder:validation:XValidation:rule="!self.name.matches('^([0-9]+|udp-[0-9]+)$')",message="the name is that of a frame size or of a packet: give the mix another name",fieldPath=".name"
 type FrameMix struct {
 	// name of the mix, unique in the run. SimpleIMIX is 7 frames of 64 bytes, 4 of
 	// 594 and 1 of 1518, 362 bytes in the mean; every other name needs frames.
@@ -74,6 +78,22 @@ func (t Traffic) Sizes() []int32 {
 		}
 	}
 	return sizes
+}
+
+// SizeNames returns the names of everything that a run with this traffic sends, in
+// their order: its sizes, then its mixes, then its packets.
+func (t Traffic) SizeNames() []string {
+	var names []string
+	for _, size := range t.Sizes() {
+		names = append(names, strconv.Itoa(int(size)))
+	}
+	for _, mix := range t.IMIX {
+		names = append(names, mix.Name)
+	}
+	for _, packet := range t.Packets {
+		names = append(names, packet.SizeName())
+	}
+	return names
 }
 
 // MeasuredFrameBytes are the frameBytes of all results that a run with this

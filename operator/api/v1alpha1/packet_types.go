@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "fmt"
+
 // Packet is a UDP packet that is sent in fragments.
 type Packet struct {
 	// payloadBytes of UDP. With the headers of UDP and IP it must be more than
@@ -25,6 +27,9 @@ func (p Packet) FrameBytes(family IPFamily) int32 {
 	}
 	return p.PayloadBytes + packetOverIPv4Bytes
 }
+
+// SizeName returns the name by which the packet's results go, such as "udp-4096".
+func (p Packet) SizeName() string { return fmt.Sprintf("udp-%d", p.PayloadBytes) }
 
 // PacketResult says how a packet was sent.
 type PacketResult struct {

@@ -46,9 +46,14 @@ type Progress struct {
 	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
 }
 
-// ResultSummary is the first frame size's figures.
+// ResultSummary is the first size's figures.
 type ResultSummary struct {
-	// frameBytes is the frame size.
+	// size is the name of the size.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
+
+	// frameBytes of that size.
 	// +required
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 
@@ -416,7 +421,12 @@ type Warning struct {
 	// +kubebuilder:validation:MaxLength=40
 	Code string `json:"code,omitempty"`
 
-	// frameBytes is the frame size it is about. Absent: the whole run.
+	// size is the name of the size it is about. Absent: the whole run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
+
+	// frameBytes of that size. Absent: the whole run.
 	// +optional
 	FrameBytes *int32 `json:"frameBytes,omitempty"`
 

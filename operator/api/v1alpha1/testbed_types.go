@@ -384,13 +384,19 @@ type Calibration struct {
 	// frames holds one entry for each frame size.
 	// +optional
 	// +listType=map
-	// +listMapKey=frameBytes
+	// +listMapKey=size
 	// +kubebuilder:validation:MaxItems=32
 	Frames []CalibrationFrame `json:"frames,omitempty"`
 }
 
 // CalibrationFrame is the calibration for one frame size.
 type CalibrationFrame struct {
+	// size names what was sent, as a run's results do: "64", a mix's name, "udp-4096".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
+
 	// frameBytes is the frame's size with its check sequence, of a mix its mean.
 	// +required
 	// +kubebuilder:validation:Minimum=64

@@ -9,10 +9,10 @@ type FixedLoadInstructions struct {
 	Profiles            []ProfileInstruction `json:"profiles"`
 }
 
-// ProfileInstruction is a frame size at a rate.
+// ProfileInstruction is a size, by its name, at a rate.
 type ProfileInstruction struct {
 	Name            string `json:"name"`
-	FrameBytes      int    `json:"frameBytes"`
+	Size            string `json:"size"`
 	FramesPerSecond uint64 `json:"framesPerSecond"`
 }
 

@@ -18,13 +18,9 @@ type Instructions struct {
 	Calibration *Path `json:"calibration,omitempty"`
 	// StartupSeconds is how long probes may take to come through the chain.
 	StartupSeconds int `json:"startupSeconds"`
-	// FrameBytes are measured one after the other, each a size, the mean of one of
-	// Mixes, or that of one of Packets. Empty where TCP alone is measured.
-	FrameBytes []int `json:"frameBytes"`
-	// Mixes say which of FrameBytes are means.
-	Mixes []Mix `json:"mixes,omitempty"`
-	// Packets say which of FrameBytes are sent in fragments.
-	Packets []Packet `json:"packets,omitempty"`
+	// Sizes are measured one after the other. Empty where TCP or connections alone
+	// are measured.
+	Sizes []Size `json:"sizes"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
 	// Repeats is how often each frame size is measured from the start; 0 is 1.

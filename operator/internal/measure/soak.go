@@ -2,7 +2,7 @@ package measure
 
 // SoakInstructions hold one load for hours.
 type SoakInstructions struct {
-	FrameBytes int `json:"frameBytes"`
+	Size string `json:"size"`
 	// Load is a rate, or a share of a goal's throughput.
 	Load                LoadInstruction `json:"load"`
 	DurationNanoseconds int64           `json:"durationNanoseconds"`

@@ -88,7 +88,7 @@ func (l *lab) withTCP(t *testing.T, m *Measurer, e *ends, frames bool) *Measurer
 		Streams: []int{1, 4}, DurationNanoseconds: 10 * time.Second.Nanoseconds(), Directions: []measure.Direction{measure.Forward},
 	}
 	if !frames {
-		m.Instructions.FrameBytes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
+		m.Instructions.Sizes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
 	}
 	m.Endpoints, m.Log = e, slog.New(slog.DiscardHandler)
 	return m

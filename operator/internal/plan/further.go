@@ -11,7 +11,7 @@ import (
 
 // instructFurther fills the measurements beside throughput and latency.
 func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructions) {
-	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad)
+	instructions.FixedLoad = instructFixedLoad(spec.FixedLoad, *instructions)
 	instructions.FrameLossRate = instructFrameLossRate(spec.FrameLossRate)
 	instructions.BackToBack = instructBackToBack(spec.BackToBack)
 	instructions.Soak = instructSoak(spec.Soak)
@@ -22,7 +22,7 @@ func instructFurther(spec v1alpha1.Measurements, instructions *measure.Instructi
 	}
 }
 
-func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions {
+func instructFixedLoad(spec *v1alpha1.FixedLoad, instructions measure.Instructions) *measure.FixedLoadInstructions {
 	if spec == nil {
 		return nil
 	}
@@ -35,10 +35,21 @@ func instructFixedLoad(spec *v1alpha1.FixedLoad) *measure.FixedLoadInstructions 
 	}
 	for _, profile := range spec.Profiles {
 		fixed.Profiles = append(fixed.Profiles, measure.ProfileInstruction{
-			Name: profile.Name, FrameBytes: int(profile.FrameBytes), FramesPerSecond: uint64(profile.IntendedFramesPerSecond()),
+			Name: profile.Name, Size: profile.Size, FramesPerSecond: profileRate(profile, instructions),
 		})
 	}
 	return fixed
+}
+
+// profileRate returns a profile's rate in frames of its size.
+func profileRate(profile v1alpha1.LoadProfile, instructions measure.Instructions) uint64 {
+	load := v1alpha1.Load{FramesPerSecond: profile.FramesPerSecond, Layer2BitsPerSecond: profile.Layer2BitsPerSecond}
+	for _, size := range instructions.Sizes {
+		if size.Name == profile.Size {
+			return instructions.FramesPerSecond(*loadOf(&load), size)
+		}
+	}
+	return 0
 }
 
 func instructFrameLossRate(spec *v1alpha1.FrameLossRate) *measure.FrameLossRateInstructions {
@@ -74,7 +85,7 @@ func instructSoak(spec *v1alpha1.Soak) *measure.SoakInstructions {
 		return nil
 	}
 	soak := &measure.SoakInstructions{
-		FrameBytes:          int(spec.FrameBytes),
+		Size:                spec.Size,
 		Load:                measure.LoadInstruction{Name: measure.SoakLoad, Goal: spec.Goal},
 		DurationNanoseconds: wholeSeconds(spec.DurationSeconds),
 		IntervalNanoseconds: wholeSeconds(spec.IntervalSeconds),
@@ -101,7 +112,7 @@ func checkSize(instructions measure.Instructions) error {
 	return fail(v1alpha1.ReasonResultsTooLarge,
 		"lower the run's spec.experiment.traffic.frameBytes, or what spec.experiment.measurements asks for of each, and make more runs",
 		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
-		len(instructions.FrameBytes), expected>>10, measure.MaximumResultsBytes>>10)
+		len(instructions.Sizes), expected>>10, measure.MaximumResultsBytes>>10)
 }
 
 func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }
@@ -109,30 +120,30 @@ func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }
 // statedLoad is a load that the spec gives as a rate.
 type statedLoad struct {
 	field           string
-	framesPerSecond int64
-	// frameBytes is the size that it is for; 0 is every one.
-	frameBytes int32
+	framesPerSecond uint64
+	// size is the name of the one that it is for; empty is every one.
+	size string
 }
 
 // furtherLoads are those of the measurements beside throughput and latency.
-func furtherLoads(spec v1alpha1.Measurements) []statedLoad {
+func furtherLoads(spec v1alpha1.Measurements, instructions measure.Instructions) []statedLoad {
 	var loads []statedLoad
 	if fixed := spec.FixedLoad; fixed != nil {
 		for _, profile := range fixed.Profiles {
 			loads = append(loads, statedLoad{
 				field:           fmt.Sprintf("measurements.fixedLoad.profiles[%s]", profile.Name),
-				framesPerSecond: profile.IntendedFramesPerSecond(), frameBytes: profile.FrameBytes,
+				framesPerSecond: profileRate(profile, instructions), size: profile.Size,
 			})
 		}
 	}
 	if curve := spec.FrameLossRate; curve != nil && curve.MaximumFramesPerSecond != nil {
 		loads = append(loads, statedLoad{
-			field: "measurements.frameLossRate.maximumFramesPerSecond", framesPerSecond: *curve.MaximumFramesPerSecond,
+			field: "measurements.frameLossRate.maximumFramesPerSecond", framesPerSecond: uint64(*curve.MaximumFramesPerSecond),
 		})
 	}
 	if soak := spec.Soak; soak != nil && soak.FramesPerSecond != nil {
 		loads = append(loads, statedLoad{
-			field: "measurements.soak.framesPerSecond", framesPerSecond: *soak.FramesPerSecond, frameBytes: soak.FrameBytes,
+			field: "measurements.soak.framesPerSecond", framesPerSecond: uint64(*soak.FramesPerSecond), size: soak.Size,
 		})
 	}
 	return loads

@@ -10,17 +10,18 @@ import (
 )
 
 func TestInstructFixedLoad(t *testing.T) {
-	var got measure.Instructions
+	sizes := []measure.Size{measure.FrameSize(64), measure.FrameSize(512)}
+	got := measure.Instructions{Sizes: sizes}
 	instructFurther(v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
 		DurationSeconds: 60, DiscardSeconds: new(int32(20)), Repeats: 3,
 		Profiles: []v1alpha1.LoadProfile{
-			{Name: "a", FrameBytes: 64, Layer2BitsPerSecond: new(int64(25_000_000))},
-			{Name: "b", FrameBytes: 512, FramesPerSecond: new(int64(7))},
+			{Name: "a", Size: "64", Layer2BitsPerSecond: new(int64(25_000_000))},
+			{Name: "b", Size: "512", FramesPerSecond: new(int64(7))},
 		},
 	}}, &got)
-	want := measure.Instructions{FixedLoad: &measure.FixedLoadInstructions{
+	want := measure.Instructions{Sizes: sizes, FixedLoad: &measure.FixedLoadInstructions{
 		DurationNanoseconds: 60e9, DiscardNanoseconds: 20e9, Repeats: 3,
-		Profiles: []measure.ProfileInstruction{{Name: "a", FrameBytes: 64, FramesPerSecond: 48_828}, {Name: "b", FrameBytes: 512, FramesPerSecond: 7}},
+		Profiles: []measure.ProfileInstruction{{Name: "a", Size: "64", FramesPerSecond: 48_828}, {Name: "b", Size: "512", FramesPerSecond: 7}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -77,11 +78,11 @@ func TestInstructReceiveRate(t *testing.T) {
 func TestInstructSoak(t *testing.T) {
 	var got measure.Instructions
 	instructFurther(v1alpha1.Measurements{Soak: &v1alpha1.Soak{
-		FrameBytes: 256, Goal: "NDR", Percent: new(int32(90)), DurationSeconds: 86_400, IntervalSeconds: 300,
+		Size: "256", Goal: "NDR", Percent: new(int32(90)), DurationSeconds: 86_400, IntervalSeconds: 300,
 		StopAboveLossPartsPerMillion: new(int32(0)),
 	}}, &got)
 	want := measure.Instructions{Soak: &measure.SoakInstructions{
-		FrameBytes: 256, Load: measure.LoadInstruction{Name: "soak", Goal: "NDR", Percent: 90},
+		Size: "256", Load: measure.LoadInstruction{Name: "soak", Goal: "NDR", Percent: 90},
 		DurationNanoseconds: 86_400e9, IntervalNanoseconds: 300e9, StopAboveLossPartsPerMillion: new(int64(0)),
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -91,14 +92,17 @@ func TestInstructSoak(t *testing.T) {
 
 // What cannot be stored is refused before anything is started.
 func TestCheckSize(t *testing.T) {
-	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, FrameBytes: []int{256}, Soak: &measure.SoakInstructions{
-		FrameBytes: 256, Load: measure.LoadInstruction{FramesPerSecond: 1000}, DurationNanoseconds: 86_400e9, IntervalNanoseconds: 300e9,
+	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}, Soak: &measure.SoakInstructions{
+		Size: "256", Load: measure.LoadInstruction{FramesPerSecond: 1000}, DurationNanoseconds: 86_400e9, IntervalNanoseconds: 300e9,
 	}}
 	if err := checkSize(instructions); err != nil {
 		t.Errorf("a day in intervals of five minutes: %v", err)
 	}
 	instructions.FrameLossRate = &measure.FrameLossRateInstructions{StepPercent: 2, TrialNanoseconds: 1e9}
-	instructions.FrameBytes = []int{64, 128, 256, 512, 1024, 1280, 1518}
+	instructions.Sizes = nil
+	for _, frameBytes := range []int{64, 128, 256, 512, 1024, 1280, 1518} {
+		instructions.Sizes = append(instructions.Sizes, measure.FrameSize(frameBytes))
+	}
 	if err := checkSize(instructions); measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge {
 		t.Errorf("seven curves of 50 points beside it: %v", err)
 	}
@@ -106,22 +110,25 @@ func TestCheckSize(t *testing.T) {
 
 // A profile's rate is compared with the line rate of its own frame size alone.
 func TestLoadsAboveLineRate(t *testing.T) {
-	profile := func(frameBytes int32, rate int64) v1alpha1.Measurements {
+	profile := func(size string, rate int64) v1alpha1.Measurements {
 		return v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
-			Profiles: []v1alpha1.LoadProfile{{Name: "a", FrameBytes: frameBytes, FramesPerSecond: &rate}},
+			Profiles: []v1alpha1.LoadProfile{{Name: "a", Size: size, FramesPerSecond: &rate}},
 		}}
 	}
 	for name, test := range map[string]struct {
 		measurements v1alpha1.Measurements
 		reason       string
 	}{
-		"fits its own size": {profile(64, 1_000_000), ""},
-		"above its size":    {profile(1518, 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
+		"fits its own size": {profile("64", 1_000_000), ""},
+		"above its size":    {profile("1518", 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
+		"below a frame of its size": {v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
+			Profiles: []v1alpha1.LoadProfile{{Name: "a", Size: "1518", Layer2BitsPerSecond: new(int64(12_143))}},
+		}}, v1alpha1.ReasonLoadsContradict},
 		"curve above line rate": {v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{MaximumFramesPerSecond: new(int64(1_000_000))}},
 			v1alpha1.ReasonLoadAboveLineRate},
-		"soak above line rate": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{FrameBytes: 1518, FramesPerSecond: new(int64(1_000_000))}},
+		"soak above line rate": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{Size: "1518", FramesPerSecond: new(int64(1_000_000))}},
 			v1alpha1.ReasonLoadAboveLineRate},
-		"soak that fits": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{FrameBytes: 64, FramesPerSecond: new(int64(1_000_000))}}, ""},
+		"soak that fits": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{Size: "64", FramesPerSecond: new(int64(1_000_000))}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Run: &v1alpha1.BenchmarkRun{}, Testbed: &v1alpha1.Testbed{}}

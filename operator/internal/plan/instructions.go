@@ -29,6 +29,9 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),
 	}
+	if measuresFrames(spec.Measurements) {
+		instructions.Sizes = sizesOf(in)
+	}
 	instructFurther(spec.Measurements, &instructions)
 	instructNeighbors(in, p, &instructions)
 	if c := p.Calibration; c != nil {
@@ -44,13 +47,6 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	}
 	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
 	instructions.Connections = instructConnections(spec.Measurements.Connections)
-	if !measuresFrames(spec.Measurements) {
-		return instructions
-	}
-	for _, size := range spec.Traffic.MeasuredFrameBytes() {
-		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
-	}
-	instructions.Mixes, instructions.Packets = mixesOf(spec.Traffic), packetsOf(in)
 	return instructions
 }
 

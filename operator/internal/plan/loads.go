@@ -32,19 +32,15 @@ func checkLoads(in Input) error {
 	instructions := measure.Instructions{
 		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
-		Mixes:             mixesOf(traffic),
-		Packets:           packetsOf(in),
+		Sizes:             sizesOf(in),
 		Throughput:        instructThroughput(in.Run.Spec.Experiment.Measurements.Throughput),
 		Latency:           instructLatency(in.Run.Spec.Experiment.Measurements.Latency),
 	}
-	for _, size := range traffic.MeasuredFrameBytes() {
-		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
-	}
-	for _, size := range instructions.FrameBytes {
+	for _, size := range instructions.Sizes {
 		loads := loadsOf(instructions, size)
-		for _, l := range furtherLoads(in.Run.Spec.Experiment.Measurements) {
-			if l.frameBytes == 0 || int(l.frameBytes) == size {
-				loads = append(loads, rate{l.field, uint64(l.framesPerSecond)})
+		for _, l := range furtherLoads(in.Run.Spec.Experiment.Measurements, instructions) {
+			if l.size == "" || l.size == size.Name {
+				loads = append(loads, rate{l.field, l.framesPerSecond})
 			}
 		}
 		for _, load := range loads {
@@ -53,14 +49,14 @@ func checkLoads(in Input) error {
 			}
 			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
 				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
-					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(instructions, size))
+					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(size))
 			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
 			if most > 0 && least >= most {
 				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
-					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(instructions, size), most)
+					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(size), most)
 			}
 		}
 	}
@@ -73,7 +69,7 @@ type rate struct {
 	framesPerSecond uint64
 }
 
-func loadsOf(instructions measure.Instructions, size int) []rate {
+func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 	var rates []rate
 	if t := instructions.Throughput; t != nil {
 		least, most := "minimumFramesPerSecond", "maximumFramesPerSecond"
@@ -110,34 +106,31 @@ func reversePercent(traffic v1alpha1.Traffic) int {
 	return int(traffic.ReversePercent)
 }
 
-func checkLoad(instructions measure.Instructions, size int, load rate) error {
-	field, entry := "frameBytes", fmt.Sprint(size)
-	if mix := instructions.MixOf(size); mix != nil {
-		field, entry = "imix", mix.Name
-	}
-	if packet := instructions.PacketOf(size); packet != nil {
-		field, entry = "packets", fmt.Sprint(packet.PayloadBytes)
+func checkLoad(instructions measure.Instructions, size measure.Size, load rate) error {
+	field, entry := "frameBytes", size.Name
+	switch {
+	case size.Mix != nil:
+		field = "imix"
+	case size.Packet != nil:
+		field, entry = "packets", fmt.Sprint(size.Packet.PayloadBytes)
 	}
 	lineRate := instructions.LineRateFramesPerSecond(size)
 	if load.framesPerSecond > lineRate {
 		return fail(v1alpha1.ReasonLoadAboveLineRate,
 			fmt.Sprintf("lower the run's spec.experiment.%s, leave %s out of spec.experiment.traffic.%s, or correct the testbed's spec.ports.linkBitsPerSecond", load.field, entry, field),
 			"%s is %d, but a link of %d bit/s carries at most %d frames/s of %s",
-			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(instructions, size))
+			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(size))
 	}
 	if load.framesPerSecond == 0 {
 		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
-			"%s is less than one frame/s of %s", load.field, named(instructions, size))
+			"%s is less than one frame/s of %s", load.field, named(size))
 	}
 	return nil
 }
 
-func named(instructions measure.Instructions, size int) string {
-	if mix := instructions.MixOf(size); mix != nil {
-		return "mix " + mix.Name
+func named(size measure.Size) string {
+	if size.Packet != nil {
+		return fmt.Sprintf("%s in %d fragments", size, size.Packet.FragmentCount())
 	}
-	if packet := instructions.PacketOf(size); packet != nil {
-		return fmt.Sprintf("packets of %d bytes in %d fragments", packet.PayloadBytes, packet.FragmentCount())
-	}
-	return fmt.Sprintf("%d bytes", size)
+	return size.String()
 }

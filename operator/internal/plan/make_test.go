@@ -79,7 +79,7 @@ func TestInstructions(t *testing.T) {
 		LinkBitsPerSecond: 1e10,
 		Driver:            measure.DriverSettings{Name: "XDP", Threads: 2, TransmitPath: "Auto"},
 		StartupSeconds:    300,
-		FrameBytes:        []int{64, 512, 1518},
+		Sizes:             []measure.Size{measure.FrameSize(64), measure.FrameSize(512), measure.FrameSize(1518)},
 		WarmUpNanoseconds: 1e9,
 		SettleNanoseconds: 1e8,
 		Throughput: &measure.ThroughputInstructions{

@@ -24,15 +24,15 @@ const (
 var backToBackKind = kind{
 	stage: measure.StageBackToBack,
 	noun:  "back-to-back frames",
-	loads: func(instr measure.Instructions, _ int) []measure.LoadInstruction {
+	loads: func(instr measure.Instructions, _ measure.Size) []measure.LoadInstruction {
 		return single(instr.BackToBack != nil)
 	},
-	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.frameBytes, 0).framesPerSecond, nil },
+	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.size, 0).framesPerSecond, nil },
 	trials: func(w *walk, ph phase) int {
-		return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.frameBytes))
+		return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.size))
 	},
 	expected: func(w *walk, ph phase) time.Duration {
-		return w.burstTime(ph.frameBytes, w.instr.BackToBack.Repeats)
+		return w.burstTime(ph.size, w.instr.BackToBack.Repeats)
 	},
 	fill:   (*walk).fillBackToBack,
 	report: (*walk).reportBackToBack,
@@ -40,9 +40,9 @@ var backToBackKind = kind{
 }
 
 // burstSteps is how many steps the longest burst has.
-func (w *walk) burstSteps(frameBytes int) uint64 {
+func (w *walk) burstSteps(size measure.Size) uint64 {
 	b := w.instr.BackToBack
-	hi, lo := bits.Mul64(w.maximum(frameBytes, 0).framesPerSecond, uint64(b.MaximumBurstNanoseconds))
+	hi, lo := bits.Mul64(w.maximum(size, 0).framesPerSecond, uint64(b.MaximumBurstNanoseconds))
 	frames, _ := bits.Div64(hi, lo, uint64(time.Second))
 	return max(1, frames/b.StepFrames)
 }
@@ -53,8 +53,8 @@ func (w *walk) burstSettle(burst time.Duration) time.Duration {
 }
 
 // burstTime is what a number of searches take, with bursts of half the longest.
-func (w *walk) burstTime(frameBytes, searches int) time.Duration {
-	trials := bits.Len64(w.burstSteps(frameBytes))
+func (w *walk) burstTime(size measure.Size, searches int) time.Duration {
+	trials := bits.Len64(w.burstSteps(size))
 	burst := time.Duration(w.instr.BackToBack.MaximumBurstNanoseconds) / 2
 	return time.Duration(searches*trials) * (burst + w.burstSettle(burst))
 }
@@ -94,14 +94,14 @@ func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record)
 // itself, and neither the link nor the generator, bounds the throughput.
 func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	b := w.instr.BackToBack
-	if _, found := w.deviceThroughput(p.frameBytes); !found {
+	if _, found := w.deviceThroughput(p.size); !found {
 		p.over, p.skipped = true, true
 		return nil
 	}
 	if err := p.take(records); err != nil {
 		return err
 	}
-	steps := w.burstSteps(p.frameBytes)
+	steps := w.burstSteps(p.size)
 	s := burstSearch{high: steps}
 	for _, r := range p.counted {
 		s.learn(b, r)
@@ -112,27 +112,24 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 	}
 	if p.over = len(p.bursts) >= b.Repeats; p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
-			return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+			return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
-	p.left = w.burstTime(p.frameBytes, b.Repeats-len(p.bursts))
-	rate := w.maximum(p.frameBytes, 0).framesPerSecond
+	p.left = w.burstTime(p.size, b.Repeats-len(p.bursts))
+	rate := w.maximum(p.size, 0).framesPerSecond
 	frames := s.steps() * b.StepFrames
 	// Rounded to the nanosecond, a load times this duration is the burst's
 	// frames to less than half a frame.
 	burst := max(1, time.Duration(math.Round(float64(frames)/float64(rate)*1e9)))
-	p.next = measure.Trial{
-		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), Packet: w.instr.PacketOf(p.frameBytes), IntendedFramesPerSecond: rate,
-		DurationNanoseconds: burst.Nanoseconds(),
-		SettleNanoseconds:   w.burstSettle(burst).Nanoseconds(),
-	}
+	p.next = w.trial(p.size, rate, burst.Nanoseconds())
+	p.next.SettleNanoseconds = w.burstSettle(burst).Nanoseconds()
 	return nil
 }
 
 // deviceThroughput is the throughput without loss where the device bounds it.
-func (w *walk) deviceThroughput(frameBytes int) (uint64, bool) {
-	throughput := w.find(measure.StageThroughput, frameBytes)
+func (w *walk) deviceThroughput(size measure.Size) (uint64, bool) {
+	throughput := w.find(measure.StageThroughput, size)
 	if throughput == nil {
 		return 0, false
 	}
@@ -150,15 +147,15 @@ func (w *walk) deviceThroughput(frameBytes int) (uint64, bool) {
 
 func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
 	b := w.instr.BackToBack
-	most := w.maximum(p.frameBytes, 0)
-	throughput, _ := w.deviceThroughput(p.frameBytes)
+	most := w.maximum(p.size, 0)
+	throughput, _ := w.deviceThroughput(p.size)
 	s := spreadOf(p.bursts)
 	implied := s.mean / float64(most.framesPerSecond) * 1e9
 	behind := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
 	out := &v1alpha1.BackToBackResult{
 		MeanFrames: int64(s.mean), MinFrames: signed(s.least), MaxFrames: signed(s.most),
 		StandardDeviationFrames: int64(math.Round(s.deviation)),
-		StepFrames:              signed(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.frameBytes) * b.StepFrames),
+		StepFrames:              signed(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.size) * b.StepFrames),
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
@@ -172,13 +169,13 @@ func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
 
 func (w *walk) warnBackToBack(d *doubtful, p *part) {
 	if p.skipped {
-		d.add(v1alpha1.WarningBackToBackNotNeeded, p.frameBytes,
+		d.add(v1alpha1.WarningBackToBackNotNeeded, p.size,
 			"Back-to-back frames were not measured: the device does not bound the throughput without loss here (RFC 9004 section 6.1).")
 		return
 	}
 	w.warnMaximum(d, p, 0, "Back-to-back frames")
-	most := w.maximum(p.frameBytes, 0).framesPerSecond
-	longest := w.burstSteps(p.frameBytes) * w.instr.BackToBack.StepFrames
+	most := w.maximum(p.size, 0).framesPerSecond
+	longest := w.burstSteps(p.size) * w.instr.BackToBack.StepFrames
 	full, none := 0, 0
 	for _, frames := range p.bursts {
 		if frames == longest {
@@ -189,11 +186,11 @@ func (w *walk) warnBackToBack(d *doubtful, p *part) {
 		}
 	}
 	if full > 0 {
-		d.add(v1alpha1.WarningMaximumLoad, p.frameBytes,
+		d.add(v1alpha1.WarningMaximumLoad, p.size,
 			"The longest burst, %d frames, passed in %d of %d searches; the device may do better.", longest, full, len(p.bursts))
 	}
 	if none > 0 {
-		d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"Even the shortest burst of %d frames lost some in %d of %d searches, which count as 0.", w.instr.BackToBack.StepFrames, none, len(p.bursts))
 	}
 	slowest, unsent := math.Inf(1), 0
@@ -207,12 +204,12 @@ func (w *walk) warnBackToBack(d *doubtful, p *part) {
 		}
 	}
 	if unsent > 0 {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 			"The generator could not send %d of %d bursts in full; nothing of them was lost, and they do not pass, so the device may do better.",
 			unsent, len(p.counted))
 	}
 	if slowest*100 < float64(most)*steadyBurst {
-		d.add(v1alpha1.WarningLoadNotReached, p.frameBytes,
+		d.add(v1alpha1.WarningLoadNotReached, p.size,
 			"A burst that passed left with %.0f of %d frames/s, so the device had more time than a burst gives.", slowest, most)
 	}
 }

@@ -22,7 +22,7 @@ func (d buffered) Answer(q simulated.Question) simulated.Answer {
 
 func backToBack() measure.Instructions {
 	instr := instructions()
-	instr.Latency, instr.FrameBytes = nil, []int{64}
+	instr.Latency, instr.Sizes = nil, sizes(64)
 	instr.BackToBack = &measure.BackToBackInstructions{Repeats: 3, StepFrames: 100, MaximumBurstNanoseconds: 2e9, Attempts: 2}
 	return instr
 }

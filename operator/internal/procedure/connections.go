@@ -160,19 +160,19 @@ func (w *walk) warnConnections(d *doubtful) {
 		}
 		// A generator that is late opens the last of them when all should be open.
 		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > p.connections.ConcurrentConnections*(100-reachedPercent) {
-			d.add(v1alpha1.WarningLoadNotReached, 0,
+			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator opened %d of %d connections late, in the time that counts, so those held and at once may be too few.",
 				p.load.Name, late, p.connections.ConcurrentConnections)
 		}
 	}
 	for _, l := range result.Loads {
 		if began := l.AttemptedConnectionsPerSecond; began != nil && *began*100 < l.IntendedConnectionsPerSecond*reachedPercent {
-			d.add(v1alpha1.WarningLoadNotReached, 0,
+			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator began %d of %d connections/s, so the device may do better, and what it does at the whole load is not known.",
 				l.Name, *began, l.IntendedConnectionsPerSecond)
 		}
 		if l.GeneratorCPUPartsPerMillion >= wholeCPU {
-			d.add(v1alpha1.WarningEndpointCeiling, 0,
+			d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 				"At load %s TRex's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 				l.Name, l.GeneratorCPUPartsPerMillion/10_000)
 		}

@@ -25,7 +25,7 @@ const (
 func (w *walk) addCPU(frames []v1alpha1.FrameResult) {
 	functions := 0
 	for i := range frames {
-		for _, group := range w.cpuGroups(int(frames[i].FrameBytes)) {
+		for _, group := range w.cpuGroups(frames[i].Size) {
 			result, found := usedIn(group.records)
 			if !found || len(frames[i].CPU) == mostCPUFigures {
 				continue
@@ -46,7 +46,7 @@ type cpuGroup struct {
 	records []measure.Record
 }
 
-func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
+func (w *walk) cpuGroups(size string) []cpuGroup {
 	var groups []cpuGroup
 	add := func(figure v1alpha1.CPUFigure, name string, records []measure.Record) {
 		for i := range groups {
@@ -58,7 +58,7 @@ func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
 		groups = append(groups, cpuGroup{figure, name, append([]measure.Record(nil), records...)})
 	}
 	for _, p := range w.parts {
-		if p.frameBytes != frameBytes || !p.over || p.skipped {
+		if p.size.Name != size || !p.over || p.skipped {
 			continue
 		}
 		switch p.stage {

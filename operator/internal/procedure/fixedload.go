@@ -17,13 +17,13 @@ const oneWayBudget = 150 * time.Millisecond
 var fixedLoadKind = kind{
 	stage: measure.StageFixedLoad,
 	noun:  "fixed load",
-	loads: func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction {
+	loads: func(instr measure.Instructions, size measure.Size) []measure.LoadInstruction {
 		var out []measure.LoadInstruction
 		if instr.FixedLoad == nil {
 			return nil
 		}
 		for _, profile := range instr.FixedLoad.Profiles {
-			if profile.FrameBytes == frameBytes {
+			if profile.Size == size.Name {
 				out = append(out, measure.LoadInstruction{Name: profile.Name, FramesPerSecond: profile.FramesPerSecond})
 			}
 		}
@@ -72,11 +72,11 @@ func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return w.chainFailed(p.frameBytes, p.load.FramesPerSecond)
+		return w.chainFailed(p.size, p.load.FramesPerSecond)
 	}
 	p.over = len(p.counted) >= f.Repeats
 	p.left = w.fixedLoadTime(f.Repeats - len(p.counted))
-	p.next = w.trial(p.frameBytes, p.load.FramesPerSecond, f.DurationNanoseconds)
+	p.next = w.trial(p.size, p.load.FramesPerSecond, f.DurationNanoseconds)
 	if f.DiscardNanoseconds > 0 && !warm {
 		p.nextStage = measure.StageDiscard
 		p.next.DurationNanoseconds = f.DiscardNanoseconds

@@ -12,11 +12,11 @@ import (
 var frameLossRateKind = kind{
 	stage: measure.StageFrameLossRate,
 	noun:  "frame loss rate",
-	loads: func(instr measure.Instructions, _ int) []measure.LoadInstruction {
+	loads: func(instr measure.Instructions, _ measure.Size) []measure.LoadInstruction {
 		return single(instr.FrameLossRate != nil)
 	},
 	highest: func(w *walk, ph phase) (uint64, error) {
-		return w.maximum(ph.frameBytes, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
+		return w.maximum(ph.size, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
 	},
 	trials: func(w *walk, _ phase) int { return curveTrials(w.instr.FrameLossRate) },
 	expected: func(w *walk, _ phase) time.Duration {
@@ -41,23 +41,23 @@ func curvePercent(f *measure.FrameLossRateInstructions, i int) int { return 100 
 func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 	f := w.instr.FrameLossRate
 	reached := 0.0
-	if warmUp := w.find(measure.StageWarmUp, p.frameBytes); warmUp != nil && warmUp.last() != nil {
+	if warmUp := w.find(measure.StageWarmUp, p.size); warmUp != nil && warmUp.last() != nil {
 		reached = warmUp.last().Outcome.OfferedFramesPerSecond()
 	}
 	if err := p.takeSteady(records, reached); err != nil {
 		return err
 	}
 	done := len(p.counted)
-	most := w.maximum(p.frameBytes, f.MaximumFramesPerSecond).framesPerSecond
+	most := w.maximum(p.size, f.MaximumFramesPerSecond).framesPerSecond
 	p.left = w.cost(curveTrials(f)-done, f.TrialNanoseconds)
 	if !lossless(p.counted, 2) && curvePercent(f, done) > 0 {
-		p.next = w.trial(p.frameBytes, max(1, most*uint64(curvePercent(f, done))/100), f.TrialNanoseconds)
+		p.next = w.trial(p.size, max(1, most*uint64(curvePercent(f, done))/100), f.TrialNanoseconds)
 		return nil
 	}
 	// A device that forwards nothing when it is overloaded is a result; one
 	// that forwards nothing at the lowest load is not there.
 	if last := p.last(); nothingReceived(last.Outcome) {
-		return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+		return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 	}
 	p.over = true
 	return nil
@@ -101,7 +101,7 @@ func lossless(records []measure.Record, n int) bool {
 
 func (w *walk) reportFrameLossRate(p *part, frame *v1alpha1.FrameResult) {
 	f := w.instr.FrameLossRate
-	most := w.maximum(p.frameBytes, f.MaximumFramesPerSecond)
+	most := w.maximum(p.size, f.MaximumFramesPerSecond)
 	out := &v1alpha1.FrameLossRateResult{
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin, End: v1alpha1.EndLowestLoad,
 	}

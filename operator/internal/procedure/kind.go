@@ -15,7 +15,7 @@ type kind struct {
 	// noun names it in the progress.
 	noun string
 	// loads name its phases of a frame size; there are none where it is not asked for.
-	loads func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction
+	loads func(instr measure.Instructions, size measure.Size) []measure.LoadInstruction
 	// highest is the highest load that it makes, for the warm-up.
 	highest func(w *walk, ph phase) (uint64, error)
 	// trials is how many a phase takes where none has to be repeated.
@@ -44,22 +44,22 @@ func kindOf(stage measure.Stage) (kind, bool) {
 }
 
 // furtherPhases are those of every kind for a frame size.
-func furtherPhases(instr measure.Instructions, frameBytes int) []phase {
+func furtherPhases(instr measure.Instructions, size measure.Size) []phase {
 	var out []phase
 	for _, k := range kinds {
-		for _, load := range k.loads(instr, frameBytes) {
-			out = append(out, phase{stage: k.stage, frameBytes: frameBytes, load: load})
+		for _, load := range k.loads(instr, size) {
+			out = append(out, phase{stage: k.stage, size: size, load: load})
 		}
 	}
 	return out
 }
 
 // reportFurther adds the figures of every kind, and says whether there were any.
-func (w *walk) reportFurther(frame *v1alpha1.FrameResult) bool {
+func (w *walk) reportFurther(size measure.Size, frame *v1alpha1.FrameResult) bool {
 	found := false
 	for _, p := range w.parts {
 		k, ok := kindOf(p.stage)
-		if !ok || p.frameBytes != int(frame.FrameBytes) || !p.over || p.skipped {
+		if !ok || p.size.Name != size.Name || !p.over || p.skipped {
 			continue
 		}
 		k.report(w, p, frame)
@@ -68,18 +68,18 @@ func (w *walk) reportFurther(frame *v1alpha1.FrameResult) bool {
 	return found
 }
 
-func (w *walk) warnFurther(d *doubtful, frameBytes int) {
+func (w *walk) warnFurther(d *doubtful, size measure.Size) {
 	for _, p := range w.parts {
-		if k, ok := kindOf(p.stage); ok && p.frameBytes == frameBytes && p.over {
+		if k, ok := kindOf(p.stage); ok && p.size.Name == size.Name && p.over {
 			k.warn(w, d, p)
 		}
 	}
 }
 
 // highestFurther is the highest load of every kind.
-func (w *walk) highestFurther(frameBytes int) (uint64, error) {
+func (w *walk) highestFurther(size measure.Size) (uint64, error) {
 	highest := uint64(0)
-	for _, ph := range furtherPhases(w.instr, frameBytes) {
+	for _, ph := range furtherPhases(w.instr, size) {
 		k, _ := kindOf(ph.stage)
 		rate, err := k.highest(w, ph)
 		if err != nil {
@@ -92,8 +92,8 @@ func (w *walk) highestFurther(frameBytes int) (uint64, error) {
 
 // asked says that one of the kinds has a phase.
 func asked(instr measure.Instructions) bool {
-	for _, frameBytes := range instr.FrameBytes {
-		if len(furtherPhases(instr, frameBytes)) > 0 {
+	for _, size := range instr.Sizes {
+		if len(furtherPhases(instr, size)) > 0 {
 			return true
 		}
 	}
@@ -132,7 +132,7 @@ func warnUnsent(d *doubtful, p *part, what string) {
 		}
 	}
 	if worst > mostUnsent {
-		d.add(v1alpha1.WarningLoadNotReached, p.frameBytes,
+		d.add(v1alpha1.WarningLoadNotReached, p.size,
 			"The generator left %d of each million frames of %s unsent (%d frames/s were intended).", worst, what, rate)
 	}
 }

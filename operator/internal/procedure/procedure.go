@@ -83,9 +83,9 @@ func next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes) == 0 && instr.TCP == nil && instr.Connections == nil:
+	case len(instr.Sizes) == 0 && instr.TCP == nil && instr.Connections == nil:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
-	case len(instr.FrameBytes) > 0 && instr.Throughput == nil && instr.Latency == nil && !asked(instr):
+	case len(instr.Sizes) > 0 && instr.Throughput == nil && instr.Latency == nil && !asked(instr):
 		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
 	case instr.Throughput != nil && len(instr.Throughput.Goals) == 0:
 		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
@@ -104,43 +104,18 @@ func validate(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
 		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
 	}
-	if err := instr.CheckPackets(); err != nil {
-		return fmt.Errorf("%w: %w", ErrInstructions, err)
-	}
 	if err := validateTCP(instr.TCP); err != nil {
 		return err
 	}
 	if err := validateConnections(instr); err != nil {
 		return err
 	}
-	if err := instr.CheckMixes(); err != nil {
+	if err := instr.CheckSizes(); err != nil {
 		return fmt.Errorf("%w: %w", ErrInstructions, err)
-	}
-	seen := map[int]bool{}
-	for _, frameBytes := range instr.FrameBytes {
-		switch {
-		case seen[frameBytes]:
-			return fmt.Errorf("%w: frame size %d stands there twice", ErrInstructions, frameBytes)
-		case frameBytes <= 0 || lineRate(instr, frameBytes) == 0:
-			return fmt.Errorf("%w: the link carries no frame of %d bytes", ErrInstructions, frameBytes)
-		}
-		seen[frameBytes] = true
 	}
 	return nil
 }
 
-// size names what is measured under frameBytes: "64 bytes", "mix SimpleIMIX" or
-// "packets of 4096 bytes".
-func size(instr measure.Instructions, frameBytes int) string {
-	if mix := instr.MixOf(frameBytes); mix != nil {
-		return "mix " + mix.Name
-	}
-	if packet := instr.PacketOf(frameBytes); packet != nil {
-		return fmt.Sprintf("packets of %d bytes", packet.PayloadBytes)
-	}
-	return fmt.Sprintf("%d bytes", frameBytes)
-}
-
-func lineRate(instr measure.Instructions, frameBytes int) uint64 {
-	return instr.LineRateFramesPerSecond(frameBytes)
+func lineRate(instr measure.Instructions, size measure.Size) uint64 {
+	return instr.LineRateFramesPerSecond(size)
 }

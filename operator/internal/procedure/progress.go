@@ -26,7 +26,7 @@ func progress(instr measure.Instructions, records []measure.Record) measure.Prog
 	var whole, passed float64
 	var left time.Duration
 	for i, ph := range phases(instr) {
-		expected := w.expected(ph, lineRate(instr, ph.frameBytes))
+		expected := w.expected(ph, lineRate(instr, ph.size))
 		whole += expected.Seconds()
 		if i < len(w.parts) && w.parts[i].over {
 			passed += expected.Seconds()
@@ -62,10 +62,10 @@ func (w *walk) expected(ph phase, highest uint64) time.Duration {
 	case measure.StageLatency:
 		return w.cost(w.instr.Latency.Trials(), w.instr.Latency.TrialNanoseconds)
 	case measure.StageThroughput:
-		if asked := w.instr.Maximum(ph.frameBytes); asked > 0 {
+		if asked := w.instr.Maximum(ph.size); asked > 0 {
 			highest = min(highest, asked)
 		}
-		estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, highest), nil)
+		estimate, err := search.Remaining(w.searchConfigFor(ph.size, highest), nil)
 		if err != nil {
 			return settle
 		}
@@ -107,18 +107,18 @@ func (w *walk) stage() string {
 	}
 	switch p.stage {
 	case measure.StageCalibrateRate, measure.StageCalibrateLatency:
-		return "calibration, " + size(w.instr, p.frameBytes)
+		return "calibration, " + p.size.String()
 	case measure.StageWarmUp:
-		return "warm-up, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
+		return "warm-up, " + p.size.String() + w.ofRepeat(p.phase)
 	case measure.StageTCP:
 		return connections(p.streams) + w.ofRepeat(p.phase)
 	case measure.StageConnections:
 		return truncate(fmt.Sprintf("connections at load %s%s", p.load.Name, w.ofRepeat(p.phase)), 200)
 	case measure.StageThroughput:
-		return "throughput, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
+		return "throughput, " + p.size.String() + w.ofRepeat(p.phase)
 	}
 	if k, ok := kindOf(p.stage); ok {
-		return truncate(fmt.Sprintf("%s, %s", named(k.noun, p.phase), size(w.instr, p.frameBytes)), 200)
+		return truncate(fmt.Sprintf("%s, %s", named(k.noun, p.phase), p.size), 200)
 	}
-	return truncate(fmt.Sprintf("latency at load %s, %s%s", p.load.Name, size(w.instr, p.frameBytes), w.ofRepeat(p.phase)), 200)
+	return truncate(fmt.Sprintf("latency at load %s, %s%s", p.load.Name, p.size, w.ofRepeat(p.phase)), 200)
 }

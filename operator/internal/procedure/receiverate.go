@@ -13,10 +13,10 @@ import (
 var receiveRateKind = kind{
 	stage: measure.StageReceiveRate,
 	noun:  "receive rate",
-	loads: func(instr measure.Instructions, _ int) []measure.LoadInstruction {
+	loads: func(instr measure.Instructions, _ measure.Size) []measure.LoadInstruction {
 		return single(instr.ReceiveRate != nil)
 	},
-	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.frameBytes, 0).framesPerSecond, nil },
+	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.size, 0).framesPerSecond, nil },
 	trials:  func(w *walk, _ phase) int { return w.instr.ReceiveRate.Trials },
 	expected: func(w *walk, _ phase) time.Duration {
 		return w.cost(w.instr.ReceiveRate.Trials, w.instr.ReceiveRate.TrialNanoseconds)
@@ -28,22 +28,22 @@ var receiveRateKind = kind{
 
 // flatOut is the maximum load, and false with 0, as fast as the generator can,
 // where no calibration says how fast that is.
-func (w *walk) flatOut(frameBytes int) (maximum, bool) {
+func (w *walk) flatOut(size measure.Size) (maximum, bool) {
 	if w.instr.Calibration == nil {
 		return maximum{}, false
 	}
-	return w.maximum(frameBytes, 0), true
+	return w.maximum(size, 0), true
 }
 
 func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 	r := w.instr.ReceiveRate
-	most, _ := w.flatOut(p.frameBytes)
+	most, _ := w.flatOut(p.size)
 	flatOut, low := p.split(records, most.framesPerSecond)
 	if err := p.take(flatOut); err != nil {
 		return err
 	}
 	p.left = w.cost(r.Trials-len(p.counted), r.TrialNanoseconds)
-	p.next = w.trial(p.frameBytes, most.framesPerSecond, r.TrialNanoseconds)
+	p.next = w.trial(p.size, most.framesPerSecond, r.TrialNanoseconds)
 	if len(p.counted) < r.Trials {
 		return nil
 	}
@@ -52,13 +52,13 @@ func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 	if nothingReceived(p.last().Outcome) {
 		switch {
 		case most.framesPerSecond == aliveFramesPerSecond:
-			return w.chainFailed(p.frameBytes, aliveFramesPerSecond)
+			return w.chainFailed(p.size, aliveFramesPerSecond)
 		case low == nil:
 			p.why = "see whether the device still forwards at a low load"
-			p.next = w.trial(p.frameBytes, aliveFramesPerSecond, r.TrialNanoseconds)
+			p.next = w.trial(p.size, aliveFramesPerSecond, r.TrialNanoseconds)
 			return nil
 		case nothingReceived(low.Outcome):
-			return w.chainFailed(p.frameBytes, aliveFramesPerSecond)
+			return w.chainFailed(p.size, aliveFramesPerSecond)
 		}
 	}
 	p.over = true
@@ -86,7 +86,7 @@ func (p *part) split(records []measure.Record, most uint64) (flatOut []measure.R
 }
 
 func (w *walk) reportReceiveRate(p *part, frame *v1alpha1.FrameResult) {
-	most, set := w.flatOut(p.frameBytes)
+	most, set := w.flatOut(p.size)
 	out := &v1alpha1.ReceiveRateResult{IntendedFramesPerSecond: signed(most.framesPerSecond)}
 	if set {
 		out.MaximumOrigin = most.origin
@@ -120,7 +120,7 @@ func (w *walk) warnReceiveRate(d *doubtful, p *part) {
 		}
 	}
 	if kept > 0 {
-		d.add(v1alpha1.WarningMaximumLoad, p.frameBytes,
+		d.add(v1alpha1.WarningMaximumLoad, p.size,
 			"At the maximum load, %d of %d trials lost nothing; the device may do better.", kept, len(p.counted))
 	}
 }

@@ -21,7 +21,7 @@ func repeated(list []phase, repeats int) []phase {
 	var out []phase
 	for start := 0; start < len(list); {
 		end := start
-		for end < len(list) && list[end].repeats() && list[end].frameBytes == list[start].frameBytes {
+		for end < len(list) && list[end].repeats() && list[end].size.Name == list[start].size.Name {
 			end++
 		}
 		if end == start {
@@ -57,9 +57,9 @@ func (p phase) repeats() bool {
 func (p phase) figures() bool { return p.repeats() && p.stage != measure.StageWarmUp }
 
 // findRepeat is the part of a stage, frame size and repeat that has begun, or nil.
-func (w *walk) findRepeat(stage measure.Stage, frameBytes, repeat int) *part {
+func (w *walk) findRepeat(stage measure.Stage, size measure.Size, repeat int) *part {
 	for _, p := range w.parts {
-		if p.stage == stage && p.frameBytes == frameBytes && p.repeat == repeat {
+		if p.stage == stage && p.size.Name == size.Name && p.repeat == repeat {
 			return p
 		}
 	}
@@ -67,10 +67,10 @@ func (w *walk) findRepeat(stage measure.Stage, frameBytes, repeat int) *part {
 }
 
 // all are the parts of a stage and frame size that have begun, in their order.
-func (w *walk) all(stage measure.Stage, frameBytes int) []*part {
+func (w *walk) all(stage measure.Stage, size measure.Size) []*part {
 	var out []*part
 	for _, p := range w.parts {
-		if p.stage == stage && p.frameBytes == frameBytes {
+		if p.stage == stage && p.size.Name == size.Name {
 			out = append(out, p)
 		}
 	}
@@ -86,7 +86,7 @@ func (w *walk) ofRepeat(p phase) string {
 }
 
 // combineThroughput makes one result for each goal of those of the repeats.
-func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes int) []v1alpha1.ThroughputResult {
+func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, size measure.Size) []v1alpha1.ThroughputResult {
 	var out []v1alpha1.ThroughputResult
 	for _, group := range grouped(list, func(t v1alpha1.ThroughputResult) string { return t.Goal }) {
 		first := group[0]
@@ -103,9 +103,9 @@ func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes in
 		}
 		rate := int64(math.Floor(mean(rates)))
 		first.FramesPerSecond = rate
-		first.FragmentsPerSecond = fragmentsPerSecond(w.instr, rate, frameBytes)
-		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), frameBytes))
-		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, frameBytes)))
+		first.FragmentsPerSecond = fragmentsPerSecond(rate, size)
+		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), size))
+		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, size)))
 		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
 		out = append(out, first)
 	}

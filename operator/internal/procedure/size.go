@@ -8,8 +8,8 @@ import (
 // What a record takes in the results with its key, with two directions and
 // figures of the usual length; the largest are a fifth more.
 const (
-	recordBytes = 1600
-	burstBytes  = 700
+	recordBytes = 1620
+	burstBytes  = 720
 )
 
 // ExpectedBytes is what the records of a measurement take, where the device is
@@ -41,7 +41,7 @@ func eachPhase(instr measure.Instructions, tell func(stage measure.Stage, trials
 		}
 		switch ph.stage {
 		case measure.StageThroughput:
-			if estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
+			if estimate, err := search.Remaining(w.searchConfigFor(ph.size, lineRate(instr, ph.size)), nil); err == nil {
 				trials = estimate.Trials
 			}
 		case measure.StageLatency:

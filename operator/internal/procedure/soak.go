@@ -13,8 +13,8 @@ import (
 var soakKind = kind{
 	stage: measure.StageSoak,
 	noun:  "load",
-	loads: func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction {
-		if instr.Soak == nil || instr.Soak.FrameBytes != frameBytes {
+	loads: func(instr measure.Instructions, size measure.Size) []measure.LoadInstruction {
+		if instr.Soak == nil || instr.Soak.Size != size.Name {
 			return nil
 		}
 		load := instr.Soak.Load
@@ -59,13 +59,13 @@ func (w *walk) fillSoak(p *part, records []measure.Record) error {
 	}
 	done := len(p.counted)
 	p.left = w.soakTime(done)
-	p.next = w.trial(p.frameBytes, rate, min(s.IntervalNanoseconds, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds))
+	p.next = w.trial(p.size, rate, min(s.IntervalNanoseconds, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds))
 	if done == 0 {
 		return nil
 	}
 	last := p.last().Outcome
 	if nothingReceived(last) {
-		return w.chainFailed(p.frameBytes, rate)
+		return w.chainFailed(p.size, rate)
 	}
 	p.over = done >= s.Intervals() || w.tooLossy(last)
 	return nil

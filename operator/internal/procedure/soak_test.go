@@ -13,7 +13,7 @@ import (
 func soakOf(duration, interval time.Duration) measure.Instructions {
 	instr := alone(64)
 	instr.Soak = &measure.SoakInstructions{
-		FrameBytes: 64, Load: measure.LoadInstruction{FramesPerSecond: 400_000},
+		Size: "64", Load: measure.LoadInstruction{FramesPerSecond: 400_000},
 		DurationNanoseconds: duration.Nanoseconds(), IntervalNanoseconds: interval.Nanoseconds(),
 	}
 	return instr
@@ -136,7 +136,7 @@ func TestSoakEnds(t *testing.T) {
 
 func TestSoakShareOfAGoal(t *testing.T) {
 	instr := instructions()
-	instr.Latency, instr.FrameBytes = nil, []int{64, 512}
+	instr.Latency, instr.Sizes = nil, sizes(64, 512)
 	instr.Soak = soakOf(time.Minute, 10*time.Second).Soak
 	instr.Soak.Load = measure.LoadInstruction{Goal: "NDR", Percent: 50}
 	records, err := newBench(hardCap()).run(t, instr, nil)

@@ -50,7 +50,7 @@ func warnTaggedFrames(d *doubtful, p *part) {
 	for _, o := range p.last().Outcome.Directions {
 		result := p.taggedFrames(string(o.Direction))
 		if missing := int64(len(p.counted)) - result.ReceivedFrames; missing > 0 {
-			d.add(v1alpha1.WarningTaggedFramesMissing, p.frameBytes,
+			d.add(v1alpha1.WarningTaggedFramesMissing, p.size,
 				"%s at load %s: of the tagged frames of %d streams, %d were lost and %d never sent, so their mean delay is that of %d.",
 				o.Direction, p.load.Name, len(p.counted), result.SentFrames-result.ReceivedFrames,
 				int64(len(p.counted))-result.SentFrames, result.ReceivedFrames)

@@ -238,7 +238,7 @@ func (w *walk) warnTCP(d *doubtful) {
 		for _, direction := range s.Directions {
 			if madeByTRex(result.Ends) {
 				if direction.SenderCPUPartsPerMillion >= wholeCPU {
-					d.add(v1alpha1.WarningEndpointCeiling, 0,
+					d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 						"With %s in direction %s, TRex's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 						connections(int(s.Streams)), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
 				}
@@ -249,7 +249,7 @@ func (w *walk) warnTCP(d *doubtful) {
 				end, used = "receiver", direction.ReceiverCPUPartsPerMillion
 			}
 			if used >= wholeCPU*int64(threads(result.Ends, int(s.Streams))) {
-				d.add(v1alpha1.WarningEndpointCeiling, 0,
+				d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 					"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
 					connections(int(s.Streams)), direction.Direction, end, used/10_000)
 			}
@@ -262,7 +262,7 @@ func (w *walk) warnTCP(d *doubtful) {
 		}
 	}
 	if len(segmenting) > 0 {
-		d.add(v1alpha1.WarningSegmentationOffload, 0,
+		d.add(v1alpha1.WarningSegmentationOffload, wholeRun,
 			"TSO is on at the TCP port in the %s: on a path without a wire, packets of up to 64 KiB pass the chain whole, so goodput says little about its rate of frames.",
 			words(segmenting))
 	}

@@ -97,7 +97,7 @@ func TestTCPAlone(t *testing.T) {
 // TCP comes behind everything that is measured of frames.
 func TestTCPComesLast(t *testing.T) {
 	instr := tcpOnly(1)
-	instr.FrameBytes = []int{64, 512}
+	instr.Sizes = sizes(64, 512)
 	instr.ReceiveRate = &measure.ReceiveRateInstructions{Trials: 1, TrialNanoseconds: 1e9}
 	list := phases(instr)
 	var tcp []int

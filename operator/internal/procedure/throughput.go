@@ -26,32 +26,32 @@ type limit struct {
 
 // limit of the loads: line rate, the run's own maximum, and what the
 // calibration received in the slower direction, whichever is least.
-func (w *walk) limit(frameBytes int) (limit, error) {
-	out := limit{framesPerSecond: lineRate(w.instr, frameBytes), by: limitLineRate}
+func (w *walk) limit(size measure.Size) (limit, error) {
+	out := limit{framesPerSecond: lineRate(w.instr, size), by: limitLineRate}
 	least := uint64(1)
 	if w.instr.Throughput != nil {
-		if asked := w.instr.Maximum(frameBytes); asked > 0 && asked < out.framesPerSecond {
+		if asked := w.instr.Maximum(size); asked > 0 && asked < out.framesPerSecond {
 			out = limit{framesPerSecond: asked, by: limitAsked}
 			if w.instr.Throughput.MaximumLoad != nil {
 				out.by = limitAskedLoad
 			}
 		}
-		least = max(least, w.instr.Minimum(frameBytes))
+		least = max(least, w.instr.Minimum(size))
 	}
 	if out.framesPerSecond < least {
 		return out, &measure.Failure{
 			Reason: v1alpha1.ReasonLoadAboveLineRate,
-			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size(w.instr, frameBytes)),
+			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size),
 			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
-	if p := w.find(measure.StageCalibrateRate, frameBytes); p != nil && p.over {
+	if p := w.find(measure.StageCalibrateRate, size); p != nil && p.over {
 		if reached := uint64(p.last().Outcome.ForwardingFramesPerSecond()); reached < out.framesPerSecond {
 			out = limit{framesPerSecond: reached, by: limitCalibration}
 		}
 	}
 	if out.framesPerSecond < least {
-		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size(w.instr, frameBytes)), least)
+		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size), least)
 	}
 	return out, nil
 }
@@ -95,9 +95,9 @@ func (w *walk) searchConfig(highest uint64) search.Config {
 }
 
 // searchConfigFor is the same with the minimum load of a frame size.
-func (w *walk) searchConfigFor(frameBytes int, highest uint64) search.Config {
+func (w *walk) searchConfigFor(size measure.Size, highest uint64) search.Config {
 	cfg := w.searchConfig(highest)
-	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(frameBytes))
+	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(size))
 	return cfg
 }
 
@@ -143,36 +143,36 @@ func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
 // whether the device is still there, because one that stopped in the middle
 // would otherwise pass for a slow one.
 func (w *walk) fillThroughput(p *part, records []measure.Record) error {
-	highest, err := w.limit(p.frameBytes)
+	highest, err := w.limit(p.size)
 	if err != nil {
 		return err
 	}
-	p.config = w.searchConfigFor(p.frameBytes, highest.framesPerSecond)
+	p.config = w.searchConfigFor(p.size, highest.framesPerSecond)
 	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
 	if err := p.unreliable(inARow); err != nil {
 		return err
 	}
 	step, err := search.Next(p.config, p.history)
 	if err != nil {
-		return fmt.Errorf("search with %s: %w", size(w.instr, p.frameBytes), err)
+		return fmt.Errorf("search with %s: %w", p.size, err)
 	}
 	p.results, p.why = step.Results, step.Why
-	p.next = w.trial(p.frameBytes, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
+	p.next = w.trial(p.size, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
 	if !step.Done {
 		return nil
 	}
 	least := p.config.MinimumFramesPerSecond
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		if last.Trial.IntendedFramesPerSecond == least {
-			return w.chainFailed(p.frameBytes, least)
+			return w.chainFailed(p.size, least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
-		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
+		p.next = w.trial(p.size, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
 		return nil
 	}
 	for _, r := range p.results {
 		if r.Irregularity == search.BelowMinimumLoad && r.UpperBoundCause == search.GeneratorCeiling {
-			return tooSlow(fmt.Errorf("it could not send that load of %s", size(w.instr, p.frameBytes)), least)
+			return tooSlow(fmt.Errorf("it could not send that load of %s", p.size), least)
 		}
 	}
 	p.over = true
@@ -205,7 +205,7 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 
 // warmUpReached is the rate that was sent in the warm-up, 0 without one.
 func (w *walk) warmUpReached(ph phase) float64 {
-	if p := w.findRepeat(measure.StageWarmUp, ph.frameBytes, ph.repeat); p != nil && p.last() != nil {
+	if p := w.findRepeat(measure.StageWarmUp, ph.size, ph.repeat); p != nil && p.last() != nil {
 		return p.last().Outcome.OfferedFramesPerSecond()
 	}
 	return 0

@@ -30,7 +30,7 @@ func (p *part) unreliable(inARow int) error {
 		return nil
 	}
 	last := p.invalid[len(p.invalid)-1]
-	if p.frameBytes == 0 {
+	if p.size.Name == "" {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonGeneratorUnreliable,
 			Err: fmt.Errorf("%d trials in a row of stage %q with load %s were invalid, the last because %s",
@@ -40,8 +40,8 @@ func (p *part) unreliable(inARow int) error {
 	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
-		Err: fmt.Errorf("%d trials in a row of stage %q with %d bytes were invalid, the last because %s",
-			inARow, p.stage, p.frameBytes, objection(last)),
+		Err: fmt.Errorf("%d trials in a row of stage %q with %s were invalid, the last because %s",
+			inARow, p.stage, p.size, objection(last)),
 		Remedy: "give the generator dedicated CPUs, or lower maximumFramesPerSecond",
 	}
 }
@@ -111,10 +111,10 @@ func nothingReceived(o measure.Outcome) bool {
 	return true
 }
 
-func (w *walk) chainFailed(frameBytes int, framesPerSecond uint64) error {
-	err := fmt.Errorf("no frame of %s came through at %d frames/s", size(w.instr, frameBytes), framesPerSecond)
-	if w.instr.PacketOf(frameBytes) != nil {
-		err = fmt.Errorf("none of the %s came through with all its fragments at %d packets/s", size(w.instr, frameBytes), framesPerSecond)
+func (w *walk) chainFailed(size measure.Size, framesPerSecond uint64) error {
+	err := fmt.Errorf("no frame of %s came through at %d frames/s", size, framesPerSecond)
+	if size.Packet != nil {
+		err = fmt.Errorf("none of the %s came through with all its fragments at %d packets/s", size, framesPerSecond)
 	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonChainFailed,

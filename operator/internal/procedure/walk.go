@@ -11,8 +11,8 @@ import (
 
 // phase is a part of the measurement that has one purpose and one frame size.
 type phase struct {
-	stage      measure.Stage
-	frameBytes int
+	stage measure.Stage
+	size  measure.Size
 	// load is set in stage Latency, and where a kind has more than one phase of a frame size.
 	load measure.LoadInstruction
 	// repeat counts the measurements of the frame size from 0.
@@ -30,25 +30,25 @@ type phase struct {
 func phases(instr measure.Instructions) []phase {
 	var out []phase
 	if instr.Calibration != nil {
-		for _, frameBytes := range instr.FrameBytes {
+		for _, size := range instr.Sizes {
 			out = append(out,
-				phase{stage: measure.StageCalibrateRate, frameBytes: frameBytes},
-				phase{stage: measure.StageCalibrateLatency, frameBytes: frameBytes})
+				phase{stage: measure.StageCalibrateRate, size: size},
+				phase{stage: measure.StageCalibrateLatency, size: size})
 		}
 	}
-	for _, frameBytes := range instr.FrameBytes {
+	for _, size := range instr.Sizes {
 		if instr.WarmUpNanoseconds > 0 {
-			out = append(out, phase{stage: measure.StageWarmUp, frameBytes: frameBytes})
+			out = append(out, phase{stage: measure.StageWarmUp, size: size})
 		}
 		if instr.Throughput != nil {
-			out = append(out, phase{stage: measure.StageThroughput, frameBytes: frameBytes})
+			out = append(out, phase{stage: measure.StageThroughput, size: size})
 		}
 		if instr.Latency != nil {
 			for _, load := range instr.Latency.Loads {
-				out = append(out, phase{stage: measure.StageLatency, frameBytes: frameBytes, load: load})
+				out = append(out, phase{stage: measure.StageLatency, size: size, load: load})
 			}
 		}
-		out = append(out, furtherPhases(instr, frameBytes)...)
+		out = append(out, furtherPhases(instr, size)...)
 	}
 	out = append(out, tcpPhases(instr)...)
 	out = append(out, connectionPhases(instr)...)
@@ -70,7 +70,7 @@ func (p phase) path() Path {
 
 func (p phase) owns(r measure.Record) bool {
 	discarded := p.stage == measure.StageFixedLoad && r.Stage == measure.StageDiscard
-	return (r.Stage == p.stage || discarded) && r.Trial.FrameBytes == p.frameBytes && r.Load == p.load.Name && r.Repeat == p.repeat
+	return (r.Stage == p.stage || discarded) && r.Trial.Size == p.size.Name && r.Load == p.load.Name && r.Repeat == p.repeat
 }
 
 // part is a phase with what has been made of it.
@@ -145,8 +145,8 @@ func play(instr measure.Instructions, records []measure.Record) *walk {
 		}
 	}
 	if w.err == nil && len(rest) > 0 {
-		w.err = fmt.Errorf("%w: record %d, stage %q with %d bytes, is not what the instructions ask for there",
-			ErrRecords, rest[0].Index, rest[0].Stage, rest[0].Trial.FrameBytes)
+		w.err = fmt.Errorf("%w: record %d, stage %q with size %q, is not what the instructions ask for there",
+			ErrRecords, rest[0].Index, rest[0].Stage, rest[0].Trial.Size)
 	}
 	return w
 }
@@ -160,9 +160,9 @@ func (w *walk) open() *part {
 }
 
 // find is the first part of a stage and frame size that has begun, or nil.
-func (w *walk) find(stage measure.Stage, frameBytes int) *part {
+func (w *walk) find(stage measure.Stage, size measure.Size) *part {
 	for _, p := range w.parts {
-		if p.stage == stage && p.frameBytes == frameBytes {
+		if p.stage == stage && p.size.Name == size.Name {
 			return p
 		}
 	}
@@ -181,11 +181,11 @@ func (w *walk) fill(p *part, records []measure.Record) error {
 	case measure.StageConnections:
 		return w.fillConnections(p, records)
 	case measure.StageWarmUp:
-		rate, err := w.warmUpRate(p.frameBytes)
+		rate, err := w.warmUpRate(p.size)
 		if err != nil {
 			return err
 		}
-		p.next = w.trial(p.frameBytes, rate, w.instr.WarmUpNanoseconds)
+		p.next = w.trial(p.size, rate, w.instr.WarmUpNanoseconds)
 		// Nothing of it counts, so doubts do not matter either.
 		p.counted, p.over = records, len(records) > 0
 		return nil
@@ -199,20 +199,20 @@ func (w *walk) fill(p *part, records []measure.Record) error {
 func (w *walk) fillCalibration(p *part, records []measure.Record) error {
 	rate := uint64(0)
 	if p.stage == measure.StageCalibrateLatency {
-		limit, err := w.limit(p.frameBytes)
+		limit, err := w.limit(p.size)
 		if err != nil {
 			return err
 		}
 		rate = min(calibrationLowFramesPerSecond, limit.framesPerSecond)
 	}
-	p.next = w.trial(p.frameBytes, rate, calibrationDuration.Nanoseconds())
+	p.next = w.trial(p.size, rate, calibrationDuration.Nanoseconds())
 	if err := p.once(records); err != nil || !p.over {
 		return err
 	}
 	if nothingReceived(p.last().Outcome) {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonGeneratorUnreliable,
-			Err:    fmt.Errorf("no frame of %s came from port to port without a device", size(w.instr, p.frameBytes)),
+			Err:    fmt.Errorf("no frame of %s came from port to port without a device", p.size),
 			Remedy: "check the wiring of the testbed's calibration path",
 		}
 	}
@@ -229,13 +229,13 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 		return nil
 	}
 	latency := w.instr.Latency
-	p.next = w.trial(p.frameBytes, rate, latency.TrialNanoseconds)
+	p.next = w.trial(p.size, rate, latency.TrialNanoseconds)
 	p.next.TaggedFrameNanoseconds = latency.TaggedFrameNanoseconds
 	if err := p.take(records); err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return w.chainFailed(p.frameBytes, rate)
+		return w.chainFailed(p.size, rate)
 	}
 	p.over = len(p.counted) >= latency.Trials()
 	p.left = w.cost(latency.Trials()-len(p.counted), latency.TrialNanoseconds)
@@ -246,9 +246,9 @@ func (w *walk) fillLatency(p *part, records []measure.Record) error {
 // conditional throughput; 0 where nothing was found that it could be a share of.
 func (w *walk) latencyRate(p *part) uint64 {
 	if p.load.Goal == "" {
-		return w.instr.Rate(p.load, p.frameBytes)
+		return w.instr.Rate(p.load, p.size)
 	}
-	throughput := w.findRepeat(measure.StageThroughput, p.frameBytes, p.repeat)
+	throughput := w.findRepeat(measure.StageThroughput, p.size, p.repeat)
 	if throughput == nil {
 		return 0
 	}
@@ -262,27 +262,27 @@ func (w *walk) latencyRate(p *part) uint64 {
 
 // warmUpRate is the highest load that follows: what warms up at less may still
 // meet its slow path when it counts.
-func (w *walk) warmUpRate(frameBytes int) (uint64, error) {
-	limit, err := w.limit(frameBytes)
+func (w *walk) warmUpRate(size measure.Size) (uint64, error) {
+	limit, err := w.limit(size)
 	if err != nil || w.instr.Throughput != nil {
 		return limit.framesPerSecond, err
 	}
-	highest, err := w.highestFurther(frameBytes)
+	highest, err := w.highestFurther(size)
 	if err != nil {
 		return 0, err
 	}
 	highest = max(highest, 1)
 	if w.instr.Latency != nil {
 		for _, load := range w.instr.Latency.Loads {
-			highest = max(highest, w.instr.Rate(load, frameBytes))
+			highest = max(highest, w.instr.Rate(load, size))
 		}
 	}
 	return min(highest, limit.framesPerSecond), nil
 }
 
-func (w *walk) trial(frameBytes int, framesPerSecond uint64, nanoseconds int64) measure.Trial {
+func (w *walk) trial(size measure.Size, framesPerSecond uint64, nanoseconds int64) measure.Trial {
 	return measure.Trial{
-		FrameBytes: frameBytes, Mix: w.instr.MixOf(frameBytes), Packet: w.instr.PacketOf(frameBytes), IntendedFramesPerSecond: framesPerSecond,
+		Size: size.Name, FrameBytes: size.FrameBytes, Mix: size.Mix, Packet: size.Packet, IntendedFramesPerSecond: framesPerSecond,
 		DurationNanoseconds: nanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
 	}
 }

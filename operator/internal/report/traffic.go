@@ -59,7 +59,7 @@ func sentName(trial measure.Trial) string {
 	if trial.Mix == nil {
 		return count(trial.FrameBytes)
 	}
-	return fmt.Sprintf("%s %d", trial.Mix.Name, trial.FrameBytes)
+	return fmt.Sprintf("%s %d", trial.Size, trial.FrameBytes)
 }
 
 func flowsInWords(t v1alpha1.Traffic) string {
