@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -50,9 +50,7 @@ func TestFaults(t *testing.T) {
 		"nothing":                 {replay.Empty(), []error{rpc.ErrProtocol}, false},
 		"null":                    {replay.Null(), []error{rpc.ErrProtocol}, false},
 		"wrong id":                {replay.WrongID(), []error{rpc.ErrProtocol}, false},
-		"broken compression":      {replay.NotCompressed(), []error{rpc.ErrProtocol}, false},
-		"declared bomb":           {replay.Bomb(true), []error{rpc.ErrProtocol}, false},
-		"undeclared bomb":         {replay.Bomb(false), []error{rpc.ErrProtocol}, false},
+		"a compressed answer":     {replay.Compressed(), []error{rpc.ErrProtocol}, false},
 		"half an answer":          {replay.Truncated(), []error{rpc.ErrConnection}, false},
 		"a huge frame":            {replay.Oversize(), []error{rpc.ErrProtocol}, false},
 		"no delimiter":            {replay.NoDelimiter(), []error{rpc.ErrProtocol}, false},
