@@ -1,8 +1,10 @@
 package procedure
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -20,28 +22,60 @@ const (
 	steadyBurst = 99
 )
 
-// backToBackKind is RFC 9004: the longest burst at the maximum rate without
-// loss, by a binary search with loss verification, several times.
-var backToBackKind = kind{
-	stage: measure.StageBackToBack,
-	noun:  "back-to-back frames",
-	loads: func(instr measure.Instructions, _ measure.Size) []measure.LoadInstruction {
-		return single(instr.BackToBack != nil)
-	},
-	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.size, 0).framesPerSecond, nil },
-	trials: func(w *walk, ph phase) int {
-		return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.size))
-	},
-	expected: func(w *walk, ph phase) time.Duration {
-		return w.burstTime(ph.size, w.instr.BackToBack.Repeats)
-	},
-	fill:   (*walk).fillBackToBack,
-	report: (*walk).reportBackToBack,
-	warn:   (*walk).warnBackToBack,
+// backToBackOf is RFC 9004: the longest burst at the maximum rate without loss, by
+// a binary search with loss verification, several times.
+type backToBackOf struct{ timed }
+
+var backToBackMeasurement = backToBackOf{timed{base{name: measure.StageBackToBack, noun: "back-to-back frames"}}}
+
+func (backToBackOf) check(instr measure.Instructions) error {
+	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstNanoseconds < 1 || instr.Throughput == nil) {
+		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
+	}
+	return nil
+}
+
+func (backToBackOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.BackToBack != nil)
+}
+
+func (backToBackOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.maximum(ph.size, 0).framesPerSecond, nil
+}
+
+func (backToBackOf) trials(w *replay, ph phase) int {
+	return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.size))
+}
+
+func (backToBackOf) expected(w *replay, ph phase) time.Duration {
+	return w.burstTime(ph.size, w.instr.BackToBack.Repeats)
+}
+
+// evidence returns false: bursts are too short for the kernel's counters.
+func (backToBackOf) evidence() bool                       { return false }
+func (backToBackOf) recordBytes(measure.Instructions) int { return burstBytes }
+
+// compact leaves the delays out. Of a burst, only counts are figures; without its
+// delays a record is a third as large, and a benchmark of hundreds of bursts fits
+// into the results.
+func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
+	outcome.Directions = slices.Clone(outcome.Directions)
+	for i := range outcome.Directions {
+		d := &outcome.Directions[i]
+		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
+		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
+	}
+	return outcome
+}
+
+func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		w.warnBackToBack(d, p)
+	}
 }
 
 // burstSteps is how many steps the longest burst has.
-func (w *walk) burstSteps(size measure.Size) uint64 {
+func (w *replay) burstSteps(size measure.Size) uint64 {
 	b := w.instr.BackToBack
 	hi, lo := bits.Mul64(w.maximum(size, 0).framesPerSecond, uint64(b.MaximumBurstNanoseconds))
 	frames, _ := bits.Div64(hi, lo, uint64(time.Second))
@@ -49,12 +83,12 @@ func (w *walk) burstSteps(size measure.Size) uint64 {
 }
 
 // burstSettle is the wait after a burst.
-func (w *walk) burstSettle(burst time.Duration) time.Duration {
+func (w *replay) burstSettle(burst time.Duration) time.Duration {
 	return max(depletion, burst, time.Duration(w.instr.SettleNanoseconds))
 }
 
 // burstTime is what a number of searches take, with bursts of half the longest.
-func (w *walk) burstTime(size measure.Size, searches int) time.Duration {
+func (w *replay) burstTime(size measure.Size, searches int) time.Duration {
 	trials := bits.Len64(w.burstSteps(size))
 	burst := time.Duration(w.instr.BackToBack.MaximumBurstNanoseconds) / 2
 	return time.Duration(searches*trials) * (burst + w.burstSettle(burst))
@@ -91,9 +125,9 @@ func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record)
 	s.high, s.lossy = s.steps()-1, 0
 }
 
-// fillBackToBack measures where RFC 9004 section 6.1 wants it: where the device
+// fill measures where RFC 9004 section 6.1 wants it: where the device
 // itself, and neither the link nor the generator, bounds the throughput.
-func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
+func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	b := w.instr.BackToBack
 	if _, found := w.deviceThroughput(p.size); !found {
 		p.over, p.skipped = true, true
@@ -129,7 +163,7 @@ func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
 }
 
 // deviceThroughput is the throughput without loss where the device bounds it.
-func (w *walk) deviceThroughput(size measure.Size) (uint64, bool) {
+func (w *replay) deviceThroughput(size measure.Size) (uint64, bool) {
 	throughput := w.find(measure.StageThroughput, size)
 	if throughput == nil {
 		return 0, false
@@ -146,7 +180,15 @@ func (w *walk) deviceThroughput(size measure.Size) (uint64, bool) {
 	return 0, false
 }
 
-func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
+func (backToBackOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.BackToBack = w.bursts(p)
+	}
+	return len(parts) > 0
+}
+
+// bursts returns the figures of a part.
+func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 	b := w.instr.BackToBack
 	most := w.maximum(p.size, 0)
 	throughput, _ := w.deviceThroughput(p.size)
@@ -165,10 +207,10 @@ func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
 	for _, frames := range p.bursts {
 		out.Bursts = append(out.Bursts, signed(frames))
 	}
-	frame.BackToBack = out
+	return out
 }
 
-func (w *walk) warnBackToBack(d *doubtful, p *part) {
+func (w *replay) warnBackToBack(d *warningList, p *part) {
 	if p.skipped {
 		d.add(v1alpha1.WarningBackToBackNotNeeded, p.size,
 			"Back-to-back frames were not measured: the device does not bound the throughput without loss here (RFC 9004 section 6.1).")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
 )
@@ -21,18 +22,40 @@ const (
 	reachedPercent = 99
 )
 
-// connectionPhases are one for each load, behind everything else.
-func connectionPhases(instr measure.Instructions) []phase {
+// connectionsOf measures many connections with an exchange in each, after
+// everything else.
+type connectionsOf struct{ base }
+
+var connectionsMeasurement = connectionsOf{base{name: measure.StageConnections}}
+
+func (connectionsOf) place() place                           { return afterSizes }
+func (connectionsOf) repetition() repetition                 { return repeatedly }
+func (connectionsOf) path(phase) Path                        { return PathStateful }
+func (connectionsOf) check(instr measure.Instructions) error { return validateConnections(instr) }
+func (connectionsOf) recordBytes(measure.Instructions) int   { return connectionsRecordBytes }
+
+// phases returns one for each load.
+func (connectionsOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	if instr.Connections == nil {
 		return nil
 	}
 	var out []phase
 	for i := range instr.Connections.Loads {
 		load := &instr.Connections.Loads[i]
-		out = append(out, phase{stage: measure.StageConnections, load: measure.LoadInstruction{Name: load.Name}, stateful: true, connections: load})
+		out = append(out, phase{load: measure.LoadInstruction{Name: load.Name}, stateful: true, connections: load})
 	}
 	return out
 }
+
+func (connectionsOf) title(w *replay, ph phase) string {
+	return excerpt.Text(fmt.Sprintf("connections at load %s%s", ph.load.Name, w.ofRepeat(ph)), maxStageBytes)
+}
+
+func (connectionsOf) reportRun(w *replay, figures *Figures) {
+	figures.Connections = w.connectionsResult()
+}
+
+func (connectionsOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnConnections(d) }
 
 func validateConnections(instr measure.Instructions) error {
 	if instr.Connections == nil {
@@ -47,14 +70,15 @@ func validateConnections(instr measure.Instructions) error {
 	return nil
 }
 
-// expectedConnections is the time of one trial: held connections are opened, held,
+// expected returns the time of one trial: held connections are opened, held,
 // and closed as they were opened.
-func (w *walk) expectedConnections(load *measure.ConnectionLoad) time.Duration {
+func (connectionsOf) expected(w *replay, ph phase) time.Duration {
+	load := ph.connections
 	return time.Duration(load.DurationNanoseconds+2*load.RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
 }
 
-// fillConnections takes the first record that the generator does not doubt.
-func (w *walk) fillConnections(p *part, records []measure.Record) error {
+// fill takes the first record that the generator does not doubt.
+func (connectionsOf) fill(w *replay, p *part, records []measure.Record) error {
 	p.next = measure.Trial{
 		DurationNanoseconds: p.connections.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
 		Connections: &p.connections.ConnectionsTrial,
@@ -77,7 +101,7 @@ func (w *walk) fillConnections(p *part, records []measure.Record) error {
 }
 
 // connectionsResult is what the trials so far came to, or nil.
-func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
+func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 	if w.instr.Connections == nil {
 		return nil
 	}
@@ -86,7 +110,7 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 		var group []measure.ConnectionsOutcome
 		var records []measure.Record
 		for _, p := range w.parts {
-			if p.stage == measure.StageConnections && p.load.Name == load.Name && p.over {
+			if p.stage() == measure.StageConnections && p.load.Name == load.Name && p.over {
 				records = append(records, *p.last())
 				group = append(group, *p.last().Outcome.Connections)
 			}
@@ -150,13 +174,13 @@ func downMean[T any](list []T, figure func(T) int64) int64 {
 }
 
 // warnConnections says where the generator did less than it was asked to.
-func (w *walk) warnConnections(d *doubtful) {
+func (w *replay) warnConnections(d *warningList) {
 	result := w.connectionsResult()
 	if result == nil {
 		return
 	}
 	for _, p := range w.parts {
-		if p.stage != measure.StageConnections || !p.over || p.connections.ConcurrentConnections == 0 {
+		if p.stage() != measure.StageConnections || !p.over || p.connections.ConcurrentConnections == 0 {
 			continue
 		}
 		// A generator that is late opens the last of them when all should be open.

@@ -151,7 +151,7 @@ func TestConnectionsComeLast(t *testing.T) {
 	instr.TCP = tcpOnly(1).TCP
 	var stages []measure.Stage
 	for _, ph := range phases(instr) {
-		stages = append(stages, ph.stage)
+		stages = append(stages, ph.stage())
 	}
 	if diff := cmp.Diff([]measure.Stage{measure.StageTCP, measure.StageConnections, measure.StageConnections}, stages); diff != "" {
 		t.Error(diff)

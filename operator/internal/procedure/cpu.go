@@ -22,7 +22,7 @@ const (
 )
 
 // addCPU puts beside each figure what the chain used in the trials that made it.
-func (w *walk) addCPU(frames []v1alpha1.FrameResult) {
+func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
 	functions := 0
 	for i := range frames {
 		for _, group := range w.cpuGroups(frames[i].Size) {
@@ -46,7 +46,7 @@ type cpuGroup struct {
 	records []measure.Record
 }
 
-func (w *walk) cpuGroups(size string) []cpuGroup {
+func (w *replay) cpuGroups(size string) []cpuGroup {
 	var groups []cpuGroup
 	add := func(figure v1alpha1.CPUFigure, name string, records []measure.Record) {
 		for i := range groups {
@@ -61,19 +61,8 @@ func (w *walk) cpuGroups(size string) []cpuGroup {
 		if p.size.Name != size || !p.over || p.skipped {
 			continue
 		}
-		switch p.stage {
-		case measure.StageThroughput:
-			for _, r := range p.results {
-				add(v1alpha1.CPUAtThroughput, r.Goal, p.atLoad(r.LowerBoundFramesPerSecond))
-			}
-		case measure.StageLatency:
-			add(v1alpha1.CPUAtLatency, p.load.Name, []measure.Record{*p.last()})
-		case measure.StageFixedLoad:
-			add(v1alpha1.CPUAtFixedLoad, p.load.Name, p.counted)
-		case measure.StageReceiveRate:
-			add(v1alpha1.CPUAtReceiveRate, "", p.counted)
-		case measure.StageSoak:
-			add(v1alpha1.CPUAtSoak, "", p.counted)
+		for _, group := range p.measurement.cpuGroups(p) {
+			add(group.figure, group.name, group.records)
 		}
 	}
 	return groups

@@ -15,7 +15,7 @@ func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorSta
 	if device == nil || device.Machine == nil {
 		return nil
 	}
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	said := map[string]bool{}
 	if sameNode {
 		for _, w := range MachineWarnings(generator, sameNode) {
@@ -48,7 +48,7 @@ func unsteadyGovernors(m *measure.Machine) []string {
 
 // warnEvidence says what the trials of a frame size that count show about the
 // chain's node, and in how many of them something of it is missing.
-func (w *walk) warnEvidence(d *doubtful, size measure.Size) {
+func (w *replay) warnEvidence(d *warningList, size measure.Size) {
 	trials, missing, last := 0, 0, ""
 	stolen, elapsed := int64(0), int64(0)
 	for _, p := range w.parts {

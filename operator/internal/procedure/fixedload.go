@@ -12,40 +12,54 @@ import (
 // applications, speech among them, not to suffer.
 const oneWayBudget = 150 * time.Millisecond
 
-// fixedLoadKind holds a profile's load for a stated time. Each repeat follows a
-// trial at the same load that does not count.
-var fixedLoadKind = kind{
-	stage: measure.StageFixedLoad,
-	noun:  "fixed load",
-	loads: func(instr measure.Instructions, size measure.Size) []measure.LoadInstruction {
-		var out []measure.LoadInstruction
-		if instr.FixedLoad == nil {
-			return nil
+// fixedLoadOf holds a profile's load for a stated time. Each repeat follows a trial
+// at the same load that does not count.
+type fixedLoadOf struct{ timed }
+
+var fixedLoadMeasurement = fixedLoadOf{timed{base{name: measure.StageFixedLoad, noun: "fixed load"}}}
+
+func (fixedLoadOf) owns(stage measure.Stage) bool {
+	return stage == measure.StageFixedLoad || stage == measure.StageDiscard
+}
+
+func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase {
+	if instr.FixedLoad == nil {
+		return nil
+	}
+	var out []phase
+	for _, profile := range instr.FixedLoad.Profiles {
+		if profile.Size == size.Name {
+			out = append(out, phase{load: measure.LoadInstruction{Name: profile.Name, FramesPerSecond: profile.FramesPerSecond}})
 		}
-		for _, profile := range instr.FixedLoad.Profiles {
-			if profile.Size == size.Name {
-				out = append(out, measure.LoadInstruction{Name: profile.Name, FramesPerSecond: profile.FramesPerSecond})
-			}
-		}
-		return out
-	},
-	highest: func(_ *walk, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil },
-	trials: func(w *walk, _ phase) int {
-		if w.instr.FixedLoad.DiscardNanoseconds > 0 {
-			return 2 * w.instr.FixedLoad.Repeats
-		}
-		return w.instr.FixedLoad.Repeats
-	},
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.fixedLoadTime(w.instr.FixedLoad.Repeats)
-	},
-	fill:   (*walk).fillFixedLoad,
-	report: (*walk).reportFixedLoad,
-	warn:   func(_ *walk, d *doubtful, p *part) { warnUnsent(d, p, named("fixed load", p.phase)) },
+	}
+	return out
+}
+
+func (fixedLoadOf) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
+
+func (fixedLoadOf) trials(w *replay, _ phase) int {
+	if w.instr.FixedLoad.DiscardNanoseconds > 0 {
+		return 2 * w.instr.FixedLoad.Repeats
+	}
+	return w.instr.FixedLoad.Repeats
+}
+
+func (fixedLoadOf) expected(w *replay, _ phase) time.Duration {
+	return w.fixedLoadTime(w.instr.FixedLoad.Repeats)
+}
+
+func (fixedLoadOf) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{v1alpha1.CPUAtFixedLoad, p.load.Name, p.counted}}
+}
+
+func (fixedLoadOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		warnUnsent(d, p, named("fixed load", p.phase))
+	}
 }
 
 // fixedLoadTime is that of a number of repeats.
-func (w *walk) fixedLoadTime(repeats int) time.Duration {
+func (w *replay) fixedLoadTime(repeats int) time.Duration {
 	f := w.instr.FixedLoad
 	each := w.cost(1, f.DurationNanoseconds)
 	if f.DiscardNanoseconds > 0 {
@@ -56,7 +70,7 @@ func (w *walk) fixedLoadTime(repeats int) time.Duration {
 
 // fillFixedLoad asks for the discarded time before each repeat. An invalid
 // repeat is made again at once: the load has just been there.
-func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
+func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	f := w.instr.FixedLoad
 	var repeats []measure.Record
 	warm := false
@@ -66,7 +80,7 @@ func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
 			continue
 		}
 		repeats = append(repeats, r)
-		warm = warm && objection(r) != ""
+		warm = warm && invalidReason(r) != ""
 	}
 	if err := p.take(repeats); err != nil {
 		return err
@@ -84,7 +98,15 @@ func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
 	return nil
 }
 
-func (w *walk) reportFixedLoad(p *part, frame *v1alpha1.FrameResult) {
+func (fixedLoadOf) report(_ *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.FixedLoad = append(frame.FixedLoad, p.fixedLoadResult())
+	}
+	return len(parts) > 0
+}
+
+// fixedLoadResult returns the figures of a profile.
+func (p *part) fixedLoadResult() v1alpha1.FixedLoadResult {
 	result := v1alpha1.FixedLoadResult{
 		Profile: p.load.Name, IntendedFramesPerSecond: signed(p.load.FramesPerSecond),
 	}
@@ -97,7 +119,7 @@ func (w *walk) reportFixedLoad(p *part, frame *v1alpha1.FrameResult) {
 		}
 		result.Repeats = append(result.Repeats, repeat)
 	}
-	frame.FixedLoad = append(frame.FixedLoad, result)
+	return result
 }
 
 // worsen keeps the larger of each figure.

@@ -1,33 +1,45 @@
 package procedure
 
 import (
+	"fmt"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
-// frameLossRateKind is RFC 2544 section 26.3: from the maximum down in steps
-// until two trials in a row lose nothing.
-var frameLossRateKind = kind{
-	stage: measure.StageFrameLossRate,
-	noun:  "frame loss rate",
-	loads: func(instr measure.Instructions, _ measure.Size) []measure.LoadInstruction {
-		return single(instr.FrameLossRate != nil)
-	},
-	highest: func(w *walk, ph phase) (uint64, error) {
-		return w.maximum(ph.size, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
-	},
-	trials: func(w *walk, _ phase) int { return curveTrials(w.instr.FrameLossRate) },
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.cost(curveTrials(w.instr.FrameLossRate), w.instr.FrameLossRate.TrialNanoseconds)
-	},
-	fill:   (*walk).fillFrameLossRate,
-	report: (*walk).reportFrameLossRate,
-	warn: func(w *walk, d *doubtful, p *part) {
+// frameLossRate is RFC 2544 section 26.3: from the maximum down in steps until two
+// trials in a row lose nothing.
+type frameLossRateOf struct{ timed }
+
+var frameLossRateMeasurement = frameLossRateOf{timed{base{name: measure.StageFrameLossRate, noun: "frame loss rate"}}}
+
+func (frameLossRateOf) check(instr measure.Instructions) error {
+	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
+		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
+	}
+	return nil
+}
+
+func (frameLossRateOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.FrameLossRate != nil)
+}
+
+func (frameLossRateOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.maximum(ph.size, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
+}
+
+func (frameLossRateOf) trials(w *replay, _ phase) int { return curveTrials(w.instr.FrameLossRate) }
+
+func (frameLossRateOf) expected(w *replay, _ phase) time.Duration {
+	return w.cost(curveTrials(w.instr.FrameLossRate), w.instr.FrameLossRate.TrialNanoseconds)
+}
+
+func (frameLossRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
 		w.warnMaximum(d, p, w.instr.FrameLossRate.MaximumFramesPerSecond, "Frame loss rate")
 		warnUnsent(d, p, "the frame loss rate")
-	},
+	}
 }
 
 // curveTrials is the most points that a curve can have.
@@ -38,7 +50,7 @@ func curveTrials(f *measure.FrameLossRateInstructions) int {
 // curvePercent is the load of the curve's trial i.
 func curvePercent(f *measure.FrameLossRateInstructions, i int) int { return 100 - i*f.StepPercent }
 
-func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
+func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	f := w.instr.FrameLossRate
 	reached := 0.0
 	if warmUp := w.find(measure.StageWarmUp, p.size); warmUp != nil && warmUp.last() != nil {
@@ -68,7 +80,7 @@ func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 func (p *part) takeSteady(records []measure.Record, reached float64) error {
 	inARow, disturbances := 0, 0
 	for _, r := range records {
-		if objection(r) != "" {
+		if invalidReason(r) != "" {
 			p.invalid = append(p.invalid, r)
 			inARow++
 			continue
@@ -99,7 +111,15 @@ func lossless(records []measure.Record, n int) bool {
 	return true
 }
 
-func (w *walk) reportFrameLossRate(p *part, frame *v1alpha1.FrameResult) {
+func (frameLossRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.FrameLossRate = w.lossCurve(p)
+	}
+	return len(parts) > 0
+}
+
+// lossCurve returns the figures of a part.
+func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 	f := w.instr.FrameLossRate
 	most := w.maximum(p.size, f.MaximumFramesPerSecond)
 	out := &v1alpha1.FrameLossRateResult{
@@ -117,7 +137,7 @@ func (w *walk) reportFrameLossRate(p *part, frame *v1alpha1.FrameResult) {
 			LossPartsPerMillion:       worstLoss(r.Outcome),
 		})
 	}
-	frame.FrameLossRate = out
+	return out
 }
 
 // worstLoss is that of the worse direction.

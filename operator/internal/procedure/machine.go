@@ -16,7 +16,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 	if state == nil {
 		return nil
 	}
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	for _, description := range []*measure.Description{state.Calibration, state.Chain} {
 		if description == nil {
 			continue
@@ -49,7 +49,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 }
 
 // warnRealTime names what real-time threads meet on this node, and what meets them.
-func warnRealTime(d *doubtful, state *measure.GeneratorState) {
+func warnRealTime(d *warningList, state *measure.GeneratorState) {
 	description := state.Chain
 	if description == nil {
 		description = state.Calibration

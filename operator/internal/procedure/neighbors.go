@@ -177,7 +177,7 @@ const leastPercent = 90
 // warnNeighbors says where a neighbour was not what was asked for. Of memory and
 // disk nothing can be said: their load is as fast as the node lets it be.
 func warnNeighbors(instr measure.Instructions, records []measure.Record) []v1alpha1.Warning {
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	for _, c := range accompanied(instr, records) {
 		if lost := c.stopped + c.trials - c.known; lost > 0 {
 			d.add(v1alpha1.WarningNeighborStopped, wholeRun,

@@ -83,7 +83,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			instr := instructions()
 			instr.Throughput.MaximumFramesPerSecond = test.asked
-			got, err := play(instr, test.records).limit(measure.FrameSize(64))
+			got, err := replayRecords(instr, test.records).limit(measure.FrameSize(64))
 			if err != nil || got != test.want {
 				t.Errorf("got %v, %v, want %v", got, err, test.want)
 			}

@@ -30,19 +30,23 @@ type Figures struct {
 
 // results is Results of one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
-	w := play(instr, records)
-	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult(), Connections: w.connectionsResult()}
+	w := replayRecords(instr, records)
+	out := Figures{Warnings: w.warnings()}
+	for _, m := range registry {
+		m.reportRun(w, &out)
+	}
 	for _, size := range instr.Sizes {
 		frame := v1alpha1.FrameResult{
 			Size:       size.Name,
 			FrameBytes: int32(size.FrameBytes),
 			Mix:        mixName(size),
 			Packet:     packetResult(size.Packet),
-			Throughput: w.throughputResults(size),
-			Latency:    w.latencyResults(size),
 		}
-		if w.reportFurther(size, &frame) || len(frame.Throughput)+len(frame.Latency) > 0 {
-			frame.FirstFrame = w.firstFrame(size)
+		found := false
+		for _, m := range registry {
+			found = m.report(w, reportable(w.all(m.stage(), size)), &frame) || found
+		}
+		if found {
 			out.Frames = append(out.Frames, frame)
 		}
 	}
@@ -73,7 +77,7 @@ func fragmentsPerSecond(packetsPerSecond int64, size measure.Size) *int64 {
 	return new(packetsPerSecond * int64(size.Packet.FragmentCount()))
 }
 
-func (w *walk) calibration() []v1alpha1.CalibrationFrame {
+func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 	var out []v1alpha1.CalibrationFrame
 	for _, size := range w.instr.Sizes {
 		rate := w.find(measure.StageCalibrateRate, size)
@@ -96,7 +100,7 @@ func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 }
 
 // throughputResults are those of the repeats that have ended, as one.
-func (w *walk) throughputResults(size measure.Size) []v1alpha1.ThroughputResult {
+func (w *replay) throughputResults(size measure.Size) []v1alpha1.ThroughputResult {
 	var out []v1alpha1.ThroughputResult
 	for _, p := range w.all(measure.StageThroughput, size) {
 		if p.over {
@@ -107,7 +111,7 @@ func (w *walk) throughputResults(size measure.Size) []v1alpha1.ThroughputResult 
 }
 
 // searchResults are those of one search.
-func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
+func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 	size := p.size
 	var out []v1alpha1.ThroughputResult
 	for _, r := range p.results {
@@ -137,7 +141,7 @@ func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
 }
 
 // cause is the search's, but for a maximum load that was the generator's own limit.
-func (w *walk) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
+func (w *replay) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
 	if r.UpperBoundCause == search.MaximumLoad {
 		if limit, _ := w.limit(p.size); limit.by == limitCalibration {
 			return v1alpha1.CauseGeneratorCeiling
@@ -164,55 +168,6 @@ func (p *part) lossAt(load uint64) int64 {
 		worst = max(worst, lossPartsPerMillion(c.lost, c.sent))
 	}
 	return worst
-}
-
-func (w *walk) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
-	var out []v1alpha1.LatencyResult
-	for _, p := range w.parts {
-		if p.stage != measure.StageLatency || p.size.Name != size.Name || !p.over || p.skipped {
-			continue
-		}
-		out = append(out, p.latencyResult())
-	}
-	return combineLatency(out)
-}
-
-// latencyResult is that of one load in one repeat: of its trial, or of all its streams.
-func (p *part) latencyResult() v1alpha1.LatencyResult {
-	result := v1alpha1.LatencyResult{
-		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
-	}
-	var directions []v1alpha1.DirectionResult
-	for _, r := range p.counted {
-		for _, d := range r.Outcome.Directions {
-			directions = append(directions, directionResult(d))
-		}
-	}
-	for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
-		combined := combineDirection(same)
-		// Statistics are those of repeats.
-		combined.Statistics = nil
-		combined.TaggedFrames = p.taggedFrames(combined.Direction)
-		result.Directions = append(result.Directions, combined)
-	}
-	return result
-}
-
-// firstFrame is the warm-up's. Nothing else of a warm-up is a figure.
-func (w *walk) firstFrame(size measure.Size) []v1alpha1.FirstFrameResult {
-	p := w.find(measure.StageWarmUp, size)
-	if p == nil || p.last() == nil {
-		return nil
-	}
-	var out []v1alpha1.FirstFrameResult
-	for _, d := range p.counted[0].Outcome.Directions {
-		if d.FirstFrameNanoseconds > 0 {
-			out = append(out, v1alpha1.FirstFrameResult{
-				Direction: string(d.Direction), DelayNanoseconds: signed(d.FirstFrameNanoseconds),
-			})
-		}
-	}
-	return out
 }
 
 func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {

@@ -257,7 +257,7 @@ func TestNoWarnings(t *testing.T) {
 }
 
 func TestWarningsAreBounded(t *testing.T) {
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	for i := range 200 {
 		d.add("Code", measure.FrameSize(1+i%100), "%s", strings.Repeat("ä", 400+i%100))
 	}

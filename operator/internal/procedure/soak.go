@@ -8,43 +8,54 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// soakKind holds one load for hours, in intervals that are a trial each. What
-// it keeps is bounded by the number of intervals, whatever the duration.
-var soakKind = kind{
-	stage: measure.StageSoak,
-	noun:  "load",
-	loads: func(instr measure.Instructions, size measure.Size) []measure.LoadInstruction {
-		if instr.Soak == nil || instr.Soak.Size != size.Name {
-			return nil
-		}
-		load := instr.Soak.Load
-		load.Name = measure.SoakLoad
-		return []measure.LoadInstruction{load}
-	},
-	highest: func(_ *walk, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil },
-	trials:  func(w *walk, _ phase) int { return w.instr.Soak.Intervals() },
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.soakTime(0)
-	},
-	fill:   (*walk).fillSoak,
-	report: (*walk).reportSoak,
-	warn: func(_ *walk, d *doubtful, p *part) {
+// soakOfLoad holds one load for hours, in intervals that are a trial each. What it
+// keeps is bounded by the number of intervals, whatever the duration.
+type soakOfLoad struct{ timed }
+
+var soakMeasurement = soakOfLoad{timed{base{name: measure.StageSoak, noun: "load"}}}
+
+func (soakOfLoad) check(instr measure.Instructions) error {
+	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
+		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
+	}
+	return nil
+}
+
+func (soakOfLoad) phases(instr measure.Instructions, size measure.Size) []phase {
+	if instr.Soak == nil || instr.Soak.Size != size.Name {
+		return nil
+	}
+	load := instr.Soak.Load
+	load.Name = measure.SoakLoad
+	return []phase{{load: load}}
+}
+
+func (soakOfLoad) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
+func (soakOfLoad) trials(w *replay, _ phase) int               { return w.instr.Soak.Intervals() }
+func (soakOfLoad) expected(w *replay, _ phase) time.Duration   { return w.soakTime(0) }
+
+func (soakOfLoad) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{v1alpha1.CPUAtSoak, "", p.counted}}
+}
+
+func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
 		if p.skipped {
 			warnLoad(d, p)
-			return
+			continue
 		}
 		warnUnsent(d, p, "the soak's load")
-	},
+	}
 }
 
 // soakTime is what is left after a number of intervals.
-func (w *walk) soakTime(done int) time.Duration {
+func (w *replay) soakTime(done int) time.Duration {
 	s := w.instr.Soak
 	sending := max(0, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds)
 	return time.Duration(sending) + w.cost(max(0, s.Intervals()-done), 0)
 }
 
-func (w *walk) fillSoak(p *part, records []measure.Record) error {
+func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
 	s := w.instr.Soak
 	rate := w.latencyRate(p)
 	if rate == 0 {
@@ -72,12 +83,20 @@ func (w *walk) fillSoak(p *part, records []measure.Record) error {
 }
 
 // tooLossy says that an interval ends the soak.
-func (w *walk) tooLossy(o measure.Outcome) bool {
+func (w *replay) tooLossy(o measure.Outcome) bool {
 	most := w.instr.Soak.StopAboveLossPartsPerMillion
 	return most != nil && worstLoss(o) > *most
 }
 
-func (w *walk) reportSoak(p *part, frame *v1alpha1.FrameResult) {
+func (soakOfLoad) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.Soak = w.soakResult(p)
+	}
+	return len(parts) > 0
+}
+
+// soakResult returns the figures of a part.
+func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond),
@@ -107,5 +126,5 @@ func (w *walk) reportSoak(p *part, frame *v1alpha1.FrameResult) {
 		out.Intervals = append(out.Intervals, interval)
 	}
 	out.SendingSeconds = sending / int64(time.Second)
-	frame.Soak = out
+	return out
 }

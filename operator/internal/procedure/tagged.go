@@ -44,7 +44,7 @@ func (p *part) tagged(direction string) []measure.TaggedFrame {
 }
 
 // warnTaggedFrames says where the mean is not that of every stream.
-func warnTaggedFrames(d *doubtful, p *part) {
+func warnTaggedFrames(d *warningList, p *part) {
 	if p.skipped || !p.over || p.next.TaggedFrameNanoseconds == 0 {
 		return
 	}

@@ -24,18 +24,42 @@ const (
 	startTime = time.Second
 )
 
-// tcpPhases are one for each number of connections, behind everything that is
-// measured for the frame sizes.
-func tcpPhases(instr measure.Instructions) []phase {
+// tcpOf measures TCP connections, after everything that is measured for the sizes.
+type tcpOf struct{ base }
+
+var tcpMeasurement = tcpOf{base{name: measure.StageTCP}}
+
+func (tcpOf) place() place                           { return afterSizes }
+func (tcpOf) repetition() repetition                 { return repeatedly }
+func (tcpOf) check(instr measure.Instructions) error { return validateTCP(instr.TCP) }
+
+// phases returns one for each number of connections.
+func (tcpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	if instr.TCP == nil {
 		return nil
 	}
 	var out []phase
 	for _, n := range instr.TCP.Streams {
-		out = append(out, phase{stage: measure.StageTCP, load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
+		out = append(out, phase{load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
 	}
 	return out
 }
+
+func (tcpOf) path(ph phase) Path {
+	if ph.stateful {
+		return PathStateful
+	}
+	return PathEndpoints
+}
+
+func (tcpOf) title(w *replay, ph phase) string { return connections(ph.streams) + w.ofRepeat(ph) }
+
+func (tcpOf) recordBytes(instr measure.Instructions) int {
+	return tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
+}
+
+func (tcpOf) reportRun(w *replay, figures *Figures)                     { figures.TCP = w.tcpResult() }
+func (tcpOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnTCP(d) }
 
 // tcpLoad is what a record of so many connections has as its load.
 func tcpLoad(streams int) string { return fmt.Sprintf("streams-%d", streams) }
@@ -67,15 +91,15 @@ func validateTCP(t *measure.TCPInstructions) error {
 	return nil
 }
 
-// expectedTCP is the time of one trial.
-func (w *walk) expectedTCP() time.Duration {
+// expected returns the time of one trial.
+func (tcpOf) expected(w *replay, _ phase) time.Duration {
 	return time.Duration(w.instr.TCP.DurationNanoseconds+w.instr.TCP.OmitNanoseconds+w.instr.SettleNanoseconds) + startTime
 }
 
-// fillTCP takes the first record: two kernels' TCP doubt nothing about themselves,
+// fill takes the first record: two kernels' TCP doubt nothing about themselves,
 // and what slowed them down is what is measured. A generator with a TCP of its
 // own may doubt a trial, which is then made again.
-func (w *walk) fillTCP(p *part, records []measure.Record) error {
+func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 	t := w.instr.TCP
 	p.next = measure.Trial{
 		DurationNanoseconds: t.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
@@ -108,7 +132,7 @@ func (w *walk) fillTCP(p *part, records []measure.Record) error {
 }
 
 // tcpResult is what the trials so far came to, or nil.
-func (w *walk) tcpResult() *v1alpha1.TCPResult {
+func (w *replay) tcpResult() *v1alpha1.TCPResult {
 	if w.instr.TCP == nil {
 		return nil
 	}
@@ -117,7 +141,7 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 		repeats := map[measure.Direction][]measure.TCPDirectionOutcome{}
 		var records []measure.Record
 		for _, p := range w.parts {
-			if p.stage != measure.StageTCP || p.streams != n || !p.over {
+			if p.stage() != measure.StageTCP || p.streams != n || !p.over {
 				continue
 			}
 			records = append(records, *p.last())
@@ -240,7 +264,7 @@ func madeByTRex(ends []v1alpha1.TCPEnd) bool {
 }
 
 // warnTCP names what bounds the figures beside the device.
-func (w *walk) warnTCP(d *doubtful) {
+func (w *replay) warnTCP(d *warningList) {
 	result := w.tcpResult()
 	if result == nil {
 		return

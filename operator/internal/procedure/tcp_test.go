@@ -102,7 +102,7 @@ func TestTCPComesLast(t *testing.T) {
 	list := phases(instr)
 	var tcp []int
 	for i, ph := range list {
-		if ph.stage == measure.StageTCP {
+		if ph.stage() == measure.StageTCP {
 			tcp = append(tcp, i)
 		}
 	}

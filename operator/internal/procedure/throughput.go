@@ -10,6 +10,86 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
+// throughputOf searches for the highest load that meets each goal.
+type throughputOf struct{ base }
+
+var throughputMeasurement = throughputOf{base{name: measure.StageThroughput, noun: "throughput"}}
+
+func (throughputOf) repetition() repetition { return repeatedly }
+
+func (throughputOf) check(instr measure.Instructions) error {
+	if instr.Throughput != nil && len(instr.Throughput.Goals) == 0 {
+		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
+	}
+	return nil
+}
+
+func (throughputOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.Throughput != nil)
+}
+
+func (throughputOf) trials(w *replay, ph phase) int {
+	estimate, err := search.Remaining(w.searchConfigFor(ph.size, lineRate(w.instr, ph.size)), nil)
+	if err != nil {
+		return 1
+	}
+	return estimate.Trials
+}
+
+func (throughputOf) expected(w *replay, ph phase) time.Duration {
+	highest := lineRate(w.instr, ph.size)
+	if asked := w.instr.Maximum(ph.size); asked > 0 {
+		highest = min(highest, asked)
+	}
+	estimate, err := search.Remaining(w.searchConfigFor(ph.size, highest), nil)
+	if err != nil {
+		return time.Duration(w.instr.SettleNanoseconds)
+	}
+	return estimate.Time
+}
+
+func (throughputOf) within(_ *replay, p *part, expected time.Duration) (float64, time.Duration) {
+	if len(p.history) == 0 {
+		return 0, expected
+	}
+	estimate, err := search.Remaining(p.config, p.history)
+	if err != nil {
+		return 0, expected
+	}
+	var spent time.Duration
+	for _, trial := range p.history {
+		spent += trial.Cost
+	}
+	if spent+estimate.Time <= 0 {
+		return 0, estimate.Time
+	}
+	return spent.Seconds() / (spent + estimate.Time).Seconds(), estimate.Time
+}
+
+func (throughputOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	if len(parts) > 0 {
+		frame.Throughput = w.throughputResults(parts[0].size)
+	}
+	return len(frame.Throughput) > 0
+}
+
+func (throughputOf) cpuGroups(p *part) []cpuGroup {
+	var groups []cpuGroup
+	for _, r := range p.results {
+		groups = append(groups, cpuGroup{v1alpha1.CPUAtThroughput, r.Goal, p.atLoad(r.LowerBoundFramesPerSecond)})
+	}
+	return groups
+}
+
+func (throughputOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		w.warnBounds(d, p)
+		w.warnNearCeiling(d, p)
+		w.warnIrregular(d, p)
+		warnInversion(d, p)
+	}
+}
+
 // What bounds the loads from above.
 const (
 	limitLineRate    = "the line rate of the testbed's link"
@@ -26,7 +106,7 @@ type limit struct {
 
 // limit of the loads: line rate, the run's own maximum, and what the
 // calibration received in the slower direction, whichever is least.
-func (w *walk) limit(size measure.Size) (limit, error) {
+func (w *replay) limit(size measure.Size) (limit, error) {
 	out := limit{framesPerSecond: lineRate(w.instr, size), by: limitLineRate}
 	least := uint64(1)
 	if w.instr.Throughput != nil {
@@ -66,7 +146,7 @@ func tooSlow(err error, least uint64) error {
 }
 
 // searchConfig is the search's view of the instructions.
-func (w *walk) searchConfig(highest uint64) search.Config {
+func (w *replay) searchConfig(highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
 		Method:                 search.Method(t.Method),
@@ -95,7 +175,7 @@ func (w *walk) searchConfig(highest uint64) search.Config {
 }
 
 // searchConfigFor is the same with the minimum load of a frame size.
-func (w *walk) searchConfigFor(size measure.Size, highest uint64) search.Config {
+func (w *replay) searchConfigFor(size measure.Size, highest uint64) search.Config {
 	cfg := w.searchConfig(highest)
 	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(size))
 	return cfg
@@ -138,11 +218,11 @@ func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
 	return goal
 }
 
-// fillThroughput lets the search decide. A finished search whose last trial
+// fill lets the search decide. A finished search whose last trial
 // received nothing at all is not believed: a trial at the minimum load shows
 // whether the device is still there, because one that stopped in the middle
 // would otherwise pass for a slow one.
-func (w *walk) fillThroughput(p *part, records []measure.Record) error {
+func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 	highest, err := w.limit(p.size)
 	if err != nil {
 		return err
@@ -186,7 +266,7 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 	disturbances := 0
 	for _, r := range records {
 		trial, err := search.FromOutcome(r.Trial, r.Outcome)
-		if err != nil || objection(r) != "" {
+		if err != nil || invalidReason(r) != "" {
 			p.invalid = append(p.invalid, r)
 			inARow++
 			continue
@@ -204,7 +284,7 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 }
 
 // warmUpReached is the rate that was sent in the warm-up, 0 without one.
-func (w *walk) warmUpReached(ph phase) float64 {
+func (w *replay) warmUpReached(ph phase) float64 {
 	if p := w.findRepeat(measure.StageWarmUp, ph.size, ph.repeat); p != nil && p.last() != nil {
 		return p.last().Outcome.OfferedFramesPerSecond()
 	}

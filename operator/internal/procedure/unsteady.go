@@ -23,7 +23,7 @@ const (
 )
 
 // warnUnsteadyLatency names the loads that one percentile does not describe.
-func (w *walk) warnUnsteadyLatency(d *doubtful, size measure.Size) {
+func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	for _, l := range w.latencyResults(size) {
 		var tail v1alpha1.Delays
 		var scatter v1alpha1.Statistics
@@ -57,7 +57,7 @@ const nearCeilingPercent = 90
 
 // warnNearCeiling names goals that the device is said to bound, near the
 // generator's own limit.
-func (w *walk) warnNearCeiling(d *doubtful, p *part) {
+func (w *replay) warnNearCeiling(d *warningList, p *part) {
 	calibration := w.find(measure.StageCalibrateRate, p.size)
 	if calibration == nil || !calibration.over {
 		return
@@ -73,7 +73,7 @@ func (w *walk) warnNearCeiling(d *doubtful, p *part) {
 }
 
 // warnTwoBands names figures that are the mean of two states of the device.
-func (w *walk) warnTwoBands(d *doubtful, size measure.Size) {
+func (w *replay) warnTwoBands(d *warningList, size measure.Size) {
 	for _, t := range w.throughputResults(size) {
 		for _, s := range t.Statistics {
 			if b, two := statistics.TwoBands(s.Values); two {
@@ -93,7 +93,7 @@ func (w *walk) warnTwoBands(d *doubtful, size measure.Size) {
 // forwardingBands are two bands of the rates that overloaded trials forwarded.
 // Where all loads of one band are above those of the other, the load is the
 // cause: a device that forwards less the more it gets has one state.
-func (w *walk) forwardingBands(size measure.Size) (statistics.Bands, bool) {
+func (w *replay) forwardingBands(size measure.Size) (statistics.Bands, bool) {
 	var rates []int64
 	loads := map[int64][]uint64{}
 	for _, p := range w.all(measure.StageThroughput, size) {

@@ -122,7 +122,7 @@ func TestForwardingBands(t *testing.T) {
 		"nothing was counted": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &part{phase: phase{stage: measure.StageThroughput, size: measure.FrameSize(64)}}
+			p := &part{phase: phase{measurement: measurementOf(measure.StageThroughput), size: measure.FrameSize(64)}}
 			for _, tr := range test.trials {
 				p.counted = append(p.counted, measure.Record{
 					Trial: measure.Trial{IntendedFramesPerSecond: tr.load},
@@ -131,7 +131,7 @@ func TestForwardingBands(t *testing.T) {
 					}},
 				})
 			}
-			w := &walk{instr: instructions(), parts: []*part{p}}
+			w := &replay{instr: instructions(), parts: []*part{p}}
 			if b, got := w.forwardingBands(measure.FrameSize(64)); got != test.want {
 				t.Errorf("got %v, %+v", got, b)
 			}

@@ -24,8 +24,8 @@ const (
 	leastTrial = time.Minute
 )
 
-// doubtful collects warnings in order, each once.
-type doubtful struct {
+// warningList collects warnings in order, each once.
+type warningList struct {
 	list []v1alpha1.Warning
 	seen map[string]bool
 }
@@ -34,7 +34,7 @@ type doubtful struct {
 var wholeRun measure.Size
 
 // add appends a warning about a size, or about the whole run.
-func (d *doubtful) add(code string, size measure.Size, format string, args ...any) {
+func (d *warningList) add(code string, size measure.Size, format string, args ...any) {
 	message := excerpt.Text(fmt.Sprintf(format, args...), maxWarningBytes)
 	key := fmt.Sprint(code, size.Name, message)
 	if d.seen[key] || len(d.list) >= mostWarnings {
@@ -48,45 +48,36 @@ func (d *doubtful) add(code string, size measure.Size, format string, args ...an
 	d.list = append(d.list, warning)
 }
 
-func (w *walk) warnings() []v1alpha1.Warning {
-	d := &doubtful{seen: map[string]bool{}}
+func (w *replay) warnings() []v1alpha1.Warning {
+	d := &warningList{seen: map[string]bool{}}
 	if w.instr.Calibration == nil && len(w.instr.Sizes) > 0 {
 		d.add(v1alpha1.WarningNotCalibrated, wholeRun,
 			"The testbed's ports are not both bridges, so they allow no trial without a device: the generator's own limit and latency are unknown.")
 	}
 	w.warnShortTrials(d)
 	for _, size := range w.instr.Sizes {
-		for _, p := range w.all(measure.StageThroughput, size) {
-			if p.over {
-				w.warnBounds(d, p)
-				w.warnNearCeiling(d, p)
-				w.warnIrregular(d, p)
-				warnInversion(d, p)
+		for _, m := range registry {
+			if m.place() == perSize {
+				m.warn(w, d, size, w.all(m.stage(), size))
 			}
 		}
-		for _, p := range w.parts {
-			if p.stage == measure.StageLatency && p.size.Name == size.Name {
-				warnLoad(d, p)
-				warnTaggedFrames(d, p)
-			}
-		}
-		w.warnUnsteadyLatency(d, size)
-		w.warnTwoBands(d, size)
-		w.warnFurther(d, size)
 		w.warnInvalid(d, size)
 		w.warnDoubts(d, size)
 		w.warnEvidence(d, size)
 	}
-	w.warnTCP(d)
-	w.warnConnections(d)
-	// Trials of TCP and of connections have no frame size.
+	for _, m := range registry {
+		if m.place() == afterSizes {
+			m.warn(w, d, wholeRun, w.all(m.stage(), wholeRun))
+		}
+	}
+	// Trials of TCP and of connections have no size.
 	w.warnInvalid(d, wholeRun)
 	w.warnDoubts(d, wholeRun)
 	w.warnEvidence(d, wholeRun)
 	return d.list
 }
 
-func (w *walk) warnShortTrials(d *doubtful) {
+func (w *replay) warnShortTrials(d *warningList) {
 	if w.instr.Throughput == nil {
 		return
 	}
@@ -103,7 +94,7 @@ func (w *walk) warnShortTrials(d *doubtful) {
 }
 
 // warnBounds names what the figures are a floor of.
-func (w *walk) warnBounds(d *doubtful, p *part) {
+func (w *replay) warnBounds(d *warningList, p *part) {
 	var held, unsent []string
 	for _, r := range p.results {
 		switch r.UpperBoundCause {
@@ -129,7 +120,7 @@ func (w *walk) warnBounds(d *doubtful, p *part) {
 	}
 }
 
-func (w *walk) warnIrregular(d *doubtful, p *part) {
+func (w *replay) warnIrregular(d *warningList, p *part) {
 	for _, r := range p.results {
 		switch r.Irregularity {
 		case search.BelowMinimumLoad:
@@ -153,7 +144,7 @@ func (w *walk) warnIrregular(d *doubtful, p *part) {
 
 // warnInversion names goals that a load held above one that missed them. The
 // lower of the two counts, as RFC 9971 asks.
-func warnInversion(d *doubtful, p *part) {
+func warnInversion(d *warningList, p *part) {
 	for _, r := range p.results {
 		if r.LossInversionFramesPerSecond > 0 {
 			d.add(v1alpha1.WarningLossInversion, p.size,
@@ -164,7 +155,7 @@ func warnInversion(d *doubtful, p *part) {
 	}
 }
 
-func warnLoad(d *doubtful, p *part) {
+func warnLoad(d *warningList, p *part) {
 	if p.skipped {
 		d.add(v1alpha1.WarningLoadNotDerived, p.size,
 			"Load %s is %d %% of the throughput of %s, which was not found, so it was not measured.",
@@ -177,14 +168,14 @@ func warnLoad(d *doubtful, p *part) {
 	warnUnsent(d, p, "load "+p.load.Name)
 }
 
-func (w *walk) warnInvalid(d *doubtful, size measure.Size) {
+func (w *replay) warnInvalid(d *warningList, size measure.Size) {
 	count, why := 0, ""
 	for _, p := range w.parts {
 		if p.size.Name != size.Name {
 			continue
 		}
 		for _, r := range p.invalid {
-			count, why = count+1, objection(r)
+			count, why = count+1, invalidReason(r)
 			if why == "" {
 				why = disturbance(r)
 			}
@@ -197,16 +188,16 @@ func (w *walk) warnInvalid(d *doubtful, size measure.Size) {
 }
 
 // warnDoubts names what the generator doubted about trials that do count.
-func (w *walk) warnDoubts(d *doubtful, size measure.Size) {
+func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	trials := 0
 	counts, details := map[string]int{}, map[string]string{}
 	for _, p := range w.parts {
-		if p.size.Name != size.Name || p.stage == measure.StageWarmUp {
+		if p.size.Name != size.Name || p.stage() == measure.StageWarmUp {
 			continue
 		}
 		for _, r := range p.counted {
 			trials++
-			for code, detail := range remarks(r) {
+			for code, detail := range warningsFor(r) {
 				counts[code]++
 				details[code] = detail
 			}
@@ -220,8 +211,8 @@ func (w *walk) warnDoubts(d *doubtful, size measure.Size) {
 	}
 }
 
-// remarks are a record's doubts by the code of the warning that they become.
-func remarks(r measure.Record) map[string]string {
+// warningsFor returns a record's doubts by the code of the warning that they become.
+func warningsFor(r measure.Record) map[string]string {
 	out := map[string]string{}
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
@@ -233,18 +224,18 @@ func remarks(r measure.Record) map[string]string {
 		case measure.DoubtStretched:
 			code = v1alpha1.WarningStretchedTrials
 		}
-		if out[code] == "" && !judgedElsewhere(r, doubt.Code) {
+		if out[code] == "" && !coveredByOtherWarning(r, doubt.Code) {
 			out[code] = fmt.Sprintf("%s (%s)", doubt.Detail, doubt.Code)
 		}
 	}
 	return out
 }
 
-// judgedElsewhere is true for doubts that say nothing new: frames that were not
+// coveredByOtherWarning is true for doubts that say nothing new: frames that were not
 // sent are counted by the search and for the latency loads, a generator at its
 // limit is late and fills queues by nature, and drops beside a trial without
 // loss were of somebody else's frames.
-func judgedElsewhere(r measure.Record, code string) bool {
+func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops:
 		return true
@@ -253,7 +244,7 @@ func judgedElsewhere(r measure.Record, code string) bool {
 	case measure.DoubtFragmentsUnknown:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:
-		return harmless(r.Stage, code) || r.Outcome.LossRatio() == 0
+		return isExpectedIn(r.Stage, code) || r.Outcome.LossRatio() == 0
 	}
 	return false
 }
