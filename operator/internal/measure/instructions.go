@@ -1,5 +1,7 @@
 package measure
 
+import "vnfbench.io/operator/api/v1alpha1"
+
 // Instructions are everything that the measurer needs to know about a run. The
 // plan renders them as JSON into the traffic pod; equal instructions mean equal
 // measurements.
@@ -32,15 +34,15 @@ type Instructions struct {
 	// Latency is nil when it is not measured.
 	Latency *LatencyInstructions `json:"latency,omitempty"`
 	// FixedLoad is nil when it is not measured.
-	FixedLoad *FixedLoadInstructions `json:"fixedLoad,omitempty"`
+	FixedLoad *v1alpha1.FixedLoad `json:"fixedLoad,omitempty"`
 	// FrameLossRate is nil when it is not measured.
-	FrameLossRate *FrameLossRateInstructions `json:"frameLossRate,omitempty"`
+	FrameLossRate *v1alpha1.FrameLossRate `json:"frameLossRate,omitempty"`
 	// BackToBack is nil when it is not measured.
-	BackToBack *BackToBackInstructions `json:"backToBack,omitempty"`
+	BackToBack *v1alpha1.BackToBack `json:"backToBack,omitempty"`
 	// ReceiveRate is nil when it is not measured.
-	ReceiveRate *ReceiveRateInstructions `json:"receiveRate,omitempty"`
+	ReceiveRate *v1alpha1.ReceiveRate `json:"receiveRate,omitempty"`
 	// Soak is nil when it is not measured.
-	Soak *SoakInstructions `json:"soak,omitempty"`
+	Soak *v1alpha1.Soak `json:"soak,omitempty"`
 	// TCP is nil when it is not measured.
 	TCP *TCPInstructions `json:"tcp,omitempty"`
 	// Connections is nil when they are not measured.

@@ -1,6 +1,12 @@
 package measure
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Load is a load of each stream in one of four units; the others are 0. For
 // packets in fragments, FramesPerSecond counts packets.
@@ -88,4 +94,12 @@ func (i Instructions) Rate(load LoadInstruction, size Size) uint64 {
 		return i.FramesPerSecond(*load.Rate, size)
 	}
 	return load.FramesPerSecond
+}
+
+// ProfileRate returns the rate of a profile of fixedLoad in frames of its size.
+func (i Instructions) ProfileRate(profile v1alpha1.LoadProfile, size Size) uint64 {
+	load := Load{
+		FramesPerSecond: uint64(ptr.Deref(profile.FramesPerSecond, 0)), Layer2BitsPerSecond: uint64(ptr.Deref(profile.Layer2BitsPerSecond, 0)),
+	}
+	return i.FramesPerSecond(load, size)
 }

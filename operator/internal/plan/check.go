@@ -7,6 +7,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
 )
 
 const (
@@ -160,4 +161,16 @@ func checkNetworks(in Input) error {
 	return fail(v1alpha1.ReasonNetworkAttachmentMissing,
 		fmt.Sprintf("create them, or correct the testbed's spec.ports of %q", in.Testbed.Name),
 		"namespace %q has no NetworkAttachmentDefinition %s", in.Run.Namespace, strings.Join(missing, ", "))
+}
+
+// checkSize refuses what would fill the results before it ends, hours later.
+func checkSize(instructions measure.Instructions) error {
+	expected := procedure.ExpectedBytes(instructions)
+	if expected <= measure.MaximumResultsBytes {
+		return nil
+	}
+	return fail(v1alpha1.ReasonResultsTooLarge,
+		"lower the run's spec.experiment.traffic.frameBytes, or what spec.experiment.measurements asks for of each, and make more runs",
+		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
+		len(instructions.Sizes), expected>>10, measure.MaximumResultsBytes>>10)
 }

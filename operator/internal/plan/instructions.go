@@ -28,11 +28,15 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),
+		FixedLoad:         spec.Measurements.FixedLoad,
+		FrameLossRate:     spec.Measurements.FrameLossRate,
+		BackToBack:        spec.Measurements.BackToBack,
+		ReceiveRate:       spec.Measurements.ReceiveRate,
+		Soak:              spec.Measurements.Soak,
 	}
 	if measuresFrames(spec.Measurements) {
 		instructions.Sizes = sizesOf(in)
 	}
-	instructFurther(spec.Measurements, &instructions)
 	instructNeighbors(in, p, &instructions)
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
@@ -147,3 +151,5 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 }
 
 func nanoseconds(milliseconds int32) int64 { return int64(milliseconds) * int64(time.Millisecond) }
+
+func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }

@@ -33,16 +33,14 @@ func checkLoads(in Input) error {
 		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
 		Sizes:             sizesOf(in),
+		FixedLoad:         in.Run.Spec.Experiment.Measurements.FixedLoad,
+		FrameLossRate:     in.Run.Spec.Experiment.Measurements.FrameLossRate,
+		Soak:              in.Run.Spec.Experiment.Measurements.Soak,
 		Throughput:        instructThroughput(in.Run.Spec.Experiment.Measurements.Throughput),
 		Latency:           instructLatency(in.Run.Spec.Experiment.Measurements.Latency),
 	}
 	for _, size := range instructions.Sizes {
-		loads := loadsOf(instructions, size)
-		for _, l := range furtherLoads(in.Run.Spec.Experiment.Measurements, instructions) {
-			if l.size == "" || l.size == size.Name {
-				loads = append(loads, rate{l.field, l.framesPerSecond})
-			}
-		}
+		loads := append(loadsOf(instructions, size), statedLoads(instructions, size)...)
 		for _, load := range loads {
 			if err := checkLoad(instructions, size, load); err != nil {
 				return err
@@ -94,6 +92,26 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 				rates = append(rates, rate{field + "framesPerSecond", load.FramesPerSecond})
 			}
 		}
+	}
+	return rates
+}
+
+// statedLoads are the rates that the measurements beside throughput and latency
+// give for a size.
+func statedLoads(instructions measure.Instructions, size measure.Size) []rate {
+	var rates []rate
+	if fixed := instructions.FixedLoad; fixed != nil {
+		for _, profile := range fixed.Profiles {
+			if profile.Size == size.Name {
+				rates = append(rates, rate{fmt.Sprintf("measurements.fixedLoad.profiles[%s]", profile.Name), instructions.ProfileRate(profile, size)})
+			}
+		}
+	}
+	if curve := instructions.FrameLossRate; curve != nil && curve.MaximumFramesPerSecond != nil {
+		rates = append(rates, rate{"measurements.frameLossRate.maximumFramesPerSecond", uint64(*curve.MaximumFramesPerSecond)})
+	}
+	if soak := instructions.Soak; soak != nil && soak.FramesPerSecond != nil && soak.Size == size.Name {
+		rates = append(rates, rate{"measurements.soak.framesPerSecond", uint64(*soak.FramesPerSecond)})
 	}
 	return rates
 }

@@ -29,7 +29,7 @@ type backToBackOf struct{ timed }
 var backToBackMeasurement = backToBackOf{timed{base{name: measure.StageBackToBack, noun: "back-to-back frames"}}}
 
 func (backToBackOf) check(instr measure.Instructions) error {
-	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstNanoseconds < 1 || instr.Throughput == nil) {
+	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstMilliseconds < 1 || instr.Throughput == nil) {
 		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
 	}
 	return nil
@@ -44,11 +44,11 @@ func (backToBackOf) highest(w *replay, ph phase) (uint64, error) {
 }
 
 func (backToBackOf) trials(w *replay, ph phase) int {
-	return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.size))
+	return int(w.instr.BackToBack.Repeats) * bits.Len64(w.burstSteps(ph.size))
 }
 
 func (backToBackOf) expected(w *replay, ph phase) time.Duration {
-	return w.burstTime(ph.size, w.instr.BackToBack.Repeats)
+	return w.burstTime(ph.size, int(w.instr.BackToBack.Repeats))
 }
 
 // evidence returns false: bursts are too short for the kernel's counters.
@@ -77,9 +77,9 @@ func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*par
 // burstSteps is how many steps the longest burst has.
 func (w *replay) burstSteps(size measure.Size) uint64 {
 	b := w.instr.BackToBack
-	hi, lo := bits.Mul64(w.maximum(size, 0).framesPerSecond, uint64(b.MaximumBurstNanoseconds))
+	hi, lo := bits.Mul64(w.maximum(size, 0).framesPerSecond, uint64(milliseconds(b.MaximumBurstMilliseconds)))
 	frames, _ := bits.Div64(hi, lo, uint64(time.Second))
-	return max(1, frames/b.StepFrames)
+	return max(1, frames/uint64(b.StepFrames))
 }
 
 // burstSettle is the wait after a burst.
@@ -90,7 +90,7 @@ func (w *replay) burstSettle(burst time.Duration) time.Duration {
 // burstTime is what a number of searches take, with bursts of half the longest.
 func (w *replay) burstTime(size measure.Size, searches int) time.Duration {
 	trials := bits.Len64(w.burstSteps(size))
-	burst := time.Duration(w.instr.BackToBack.MaximumBurstNanoseconds) / 2
+	burst := time.Duration(milliseconds(w.instr.BackToBack.MaximumBurstMilliseconds)) / 2
 	return time.Duration(searches*trials) * (burst + w.burstSettle(burst))
 }
 
@@ -109,7 +109,7 @@ func (s burstSearch) done() bool    { return s.low == s.high }
 
 // learn takes a burst of s.steps(). One that was not sent in full is no burst of
 // that length, and does not pass.
-func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record) {
+func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	lost := uint64(0)
 	for _, d := range r.Outcome.Directions {
 		lost = max(lost, d.LostFrames())
@@ -119,7 +119,7 @@ func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record)
 		return
 	}
 	s.lossy++
-	if s.lossy < b.Attempts && (b.MaximumLostFrames == nil || lost <= *b.MaximumLostFrames) {
+	if s.lossy < int(b.Attempts) && (b.MaximumLostFrames == nil || lost <= uint64(*b.MaximumLostFrames)) {
 		return
 	}
 	s.high, s.lossy = s.steps()-1, 0
@@ -141,19 +141,19 @@ func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	for _, r := range p.counted {
 		s.learn(b, r)
 		if s.done() {
-			p.bursts = append(p.bursts, s.low*b.StepFrames)
+			p.bursts = append(p.bursts, s.low*uint64(b.StepFrames))
 			s = burstSearch{high: steps}
 		}
 	}
-	if p.over = len(p.bursts) >= b.Repeats; p.over {
+	if p.over = len(p.bursts) >= int(b.Repeats); p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
 			return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
-	p.left = w.burstTime(p.size, b.Repeats-len(p.bursts))
+	p.left = w.burstTime(p.size, int(b.Repeats)-len(p.bursts))
 	rate := w.maximum(p.size, 0).framesPerSecond
-	frames := s.steps() * b.StepFrames
+	frames := s.steps() * uint64(b.StepFrames)
 	// Rounded to the nanosecond, a load times this duration is the burst's
 	// frames to less than half a frame.
 	burst := max(1, time.Duration(math.Round(float64(frames)/float64(rate)*1e9)))
@@ -198,7 +198,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 	out := &v1alpha1.BackToBackResult{
 		MeanFrames: int64(s.Mean), MinFrames: signed(s.Minimum), MaxFrames: signed(s.Maximum),
 		StandardDeviationFrames: int64(math.Round(s.StandardDeviation)),
-		StepFrames:              signed(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.size) * b.StepFrames),
+		StepFrames:              int64(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.size) * uint64(b.StepFrames)),
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
@@ -218,7 +218,7 @@ func (w *replay) warnBackToBack(d *warningList, p *part) {
 	}
 	w.warnMaximum(d, p, 0, "Back-to-back frames")
 	most := w.maximum(p.size, 0).framesPerSecond
-	longest := w.burstSteps(p.size) * w.instr.BackToBack.StepFrames
+	longest := w.burstSteps(p.size) * uint64(w.instr.BackToBack.StepFrames)
 	full, none := 0, 0
 	for _, frames := range p.bursts {
 		if frames == longest {

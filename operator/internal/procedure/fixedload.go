@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -29,7 +31,7 @@ func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase
 	var out []phase
 	for _, profile := range instr.FixedLoad.Profiles {
 		if profile.Size == size.Name {
-			out = append(out, phase{load: measure.LoadInstruction{Name: profile.Name, FramesPerSecond: profile.FramesPerSecond}})
+			out = append(out, phase{load: measure.LoadInstruction{Name: profile.Name, FramesPerSecond: instr.ProfileRate(profile, size)}})
 		}
 	}
 	return out
@@ -38,14 +40,14 @@ func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase
 func (fixedLoadOf) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
 
 func (fixedLoadOf) trials(w *replay, _ phase) int {
-	if w.instr.FixedLoad.DiscardNanoseconds > 0 {
-		return 2 * w.instr.FixedLoad.Repeats
+	if discarded(w.instr.FixedLoad) > 0 {
+		return 2 * int(w.instr.FixedLoad.Repeats)
 	}
-	return w.instr.FixedLoad.Repeats
+	return int(w.instr.FixedLoad.Repeats)
 }
 
 func (fixedLoadOf) expected(w *replay, _ phase) time.Duration {
-	return w.fixedLoadTime(w.instr.FixedLoad.Repeats)
+	return w.fixedLoadTime(int(w.instr.FixedLoad.Repeats))
 }
 
 func (fixedLoadOf) cpuGroups(p *part) []cpuGroup {
@@ -58,12 +60,15 @@ func (fixedLoadOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part
 	}
 }
 
+// discarded is the time before each repeat that does not count, in nanoseconds.
+func discarded(f *v1alpha1.FixedLoad) int64 { return seconds(ptr.Deref(f.DiscardSeconds, 0)) }
+
 // fixedLoadTime is that of a number of repeats.
 func (w *replay) fixedLoadTime(repeats int) time.Duration {
 	f := w.instr.FixedLoad
-	each := w.cost(1, f.DurationNanoseconds)
-	if f.DiscardNanoseconds > 0 {
-		each += w.cost(1, f.DiscardNanoseconds)
+	each := w.cost(1, seconds(f.DurationSeconds))
+	if discarded(f) > 0 {
+		each += w.cost(1, discarded(f))
 	}
 	return time.Duration(repeats) * each
 }
@@ -88,12 +93,12 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		return w.chainFailed(p.size, p.load.FramesPerSecond)
 	}
-	p.over = len(p.counted) >= f.Repeats
-	p.left = w.fixedLoadTime(f.Repeats - len(p.counted))
-	p.next = w.trial(p.size, p.load.FramesPerSecond, f.DurationNanoseconds)
-	if f.DiscardNanoseconds > 0 && !warm {
+	p.over = len(p.counted) >= int(f.Repeats)
+	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
+	p.next = w.trial(p.size, p.load.FramesPerSecond, seconds(f.DurationSeconds))
+	if discarded(f) > 0 && !warm {
 		p.nextStage = measure.StageDiscard
-		p.next.DurationNanoseconds = f.DiscardNanoseconds
+		p.next.DurationNanoseconds = discarded(f)
 	}
 	return nil
 }

@@ -20,12 +20,12 @@ func alone(frameBytes ...int) measure.Instructions {
 
 func fixedLoad() measure.Instructions {
 	instr := alone(64, 512)
-	instr.FixedLoad = &measure.FixedLoadInstructions{
-		DurationNanoseconds: 60e9, DiscardNanoseconds: 20e9, Repeats: 2,
-		Profiles: []measure.ProfileInstruction{
-			{Name: "small", Size: "64", FramesPerSecond: 48_828},
-			{Name: "large", Size: "512", FramesPerSecond: 10_000},
-			{Name: "lossy", Size: "64", FramesPerSecond: 600_000},
+	instr.FixedLoad = &v1alpha1.FixedLoad{
+		DurationSeconds: 60, DiscardSeconds: new(int32(20)), Repeats: 2,
+		Profiles: []v1alpha1.LoadProfile{
+			{Name: "small", Size: "64", FramesPerSecond: new(int64(48_828))},
+			{Name: "large", Size: "512", FramesPerSecond: new(int64(10_000))},
+			{Name: "lossy", Size: "64", FramesPerSecond: new(int64(600_000))},
 		},
 	}
 	return instr
@@ -73,7 +73,7 @@ func TestFixedLoad(t *testing.T) {
 
 func TestFixedLoadWithoutDiscard(t *testing.T) {
 	instr := fixedLoad()
-	instr.FixedLoad.DiscardNanoseconds = 0
+	instr.FixedLoad.DiscardSeconds = nil
 	records, err := newBench(hardCap()).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestFixedLoadFailures(t *testing.T) {
 
 func TestFixedLoadAboveTheGenerator(t *testing.T) {
 	instr := fixedLoad()
-	instr.FixedLoad.Profiles = []measure.ProfileInstruction{{Name: "fast", Size: "64", FramesPerSecond: 4_000_000}}
+	instr.FixedLoad.Profiles = []v1alpha1.LoadProfile{{Name: "fast", Size: "64", FramesPerSecond: new(int64(4_000_000))}}
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6}).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)

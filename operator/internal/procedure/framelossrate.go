@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -26,29 +28,34 @@ func (frameLossRateOf) phases(instr measure.Instructions, _ measure.Size) []phas
 }
 
 func (frameLossRateOf) highest(w *replay, ph phase) (uint64, error) {
-	return w.maximum(ph.size, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
+	return w.maximum(ph.size, curveMaximum(w.instr.FrameLossRate)).framesPerSecond, nil
 }
 
 func (frameLossRateOf) trials(w *replay, _ phase) int { return curveTrials(w.instr.FrameLossRate) }
 
 func (frameLossRateOf) expected(w *replay, _ phase) time.Duration {
-	return w.cost(curveTrials(w.instr.FrameLossRate), w.instr.FrameLossRate.TrialNanoseconds)
+	return w.cost(curveTrials(w.instr.FrameLossRate), milliseconds(w.instr.FrameLossRate.TrialMilliseconds))
 }
 
 func (frameLossRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
-		w.warnMaximum(d, p, w.instr.FrameLossRate.MaximumFramesPerSecond, "Frame loss rate")
+		w.warnMaximum(d, p, curveMaximum(w.instr.FrameLossRate), "Frame loss rate")
 		warnUnsent(d, p, "the frame loss rate")
 	}
 }
 
+// curveMaximum is the load called 100 %; 0 is line rate, or what the calibration reached.
+func curveMaximum(f *v1alpha1.FrameLossRate) uint64 {
+	return uint64(ptr.Deref(f.MaximumFramesPerSecond, 0))
+}
+
 // curveTrials is the most points that a curve can have.
-func curveTrials(f *measure.FrameLossRateInstructions) int {
-	return (100 + f.StepPercent - 1) / f.StepPercent
+func curveTrials(f *v1alpha1.FrameLossRate) int {
+	return int((100 + f.StepPercent - 1) / f.StepPercent)
 }
 
 // curvePercent is the load of the curve's trial i.
-func curvePercent(f *measure.FrameLossRateInstructions, i int) int { return 100 - i*f.StepPercent }
+func curvePercent(f *v1alpha1.FrameLossRate, i int) int { return 100 - i*int(f.StepPercent) }
 
 func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	f := w.instr.FrameLossRate
@@ -60,10 +67,10 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 		return err
 	}
 	done := len(p.counted)
-	most := w.maximum(p.size, f.MaximumFramesPerSecond).framesPerSecond
-	p.left = w.cost(curveTrials(f)-done, f.TrialNanoseconds)
+	most := w.maximum(p.size, curveMaximum(f)).framesPerSecond
+	p.left = w.cost(curveTrials(f)-done, milliseconds(f.TrialMilliseconds))
 	if !lossless(p.counted, 2) && curvePercent(f, done) > 0 {
-		p.next = w.trial(p.size, max(1, most*uint64(curvePercent(f, done))/100), f.TrialNanoseconds)
+		p.next = w.trial(p.size, max(1, most*uint64(curvePercent(f, done))/100), milliseconds(f.TrialMilliseconds))
 		return nil
 	}
 	// A device that forwards nothing when it is overloaded is a result; one
@@ -121,7 +128,7 @@ func (frameLossRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameRes
 // lossCurve returns the figures of a part.
 func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 	f := w.instr.FrameLossRate
-	most := w.maximum(p.size, f.MaximumFramesPerSecond)
+	most := w.maximum(p.size, curveMaximum(f))
 	out := &v1alpha1.FrameLossRateResult{
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin, End: v1alpha1.EndLowestLoad,
 	}

@@ -172,6 +172,10 @@ func (timed) within(_ *replay, p *part, expected time.Duration) (float64, time.D
 	return 1 - min(1, p.left.Seconds()/expected.Seconds()), p.left
 }
 
+// seconds and milliseconds of the API, in nanoseconds.
+func seconds(n int32) int64      { return int64(n) * int64(time.Second) }
+func milliseconds(n int32) int64 { return int64(n) * int64(time.Millisecond) }
+
 // cost is the expected time of n trials.
 func (w *replay) cost(n int, nanoseconds int64) time.Duration {
 	return time.Duration(n) * time.Duration(nanoseconds+w.instr.SettleNanoseconds)

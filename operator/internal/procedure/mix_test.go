@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
@@ -19,11 +20,11 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 	}}
 	// A plain size has the mix's mean, and stays another one.
 	instr.Sizes = append(sizes(64, 362), measure.MixSize("SimpleIMIX", mix))
-	instr.Soak = &measure.SoakInstructions{
-		Size: "SimpleIMIX", Load: measure.LoadInstruction{FramesPerSecond: 5000}, DurationNanoseconds: 2e9, IntervalNanoseconds: 1e9,
+	instr.Soak = &v1alpha1.Soak{
+		Size: "SimpleIMIX", FramesPerSecond: new(int64(5000)), DurationSeconds: 2, IntervalSeconds: 1,
 	}
-	instr.FixedLoad = &measure.FixedLoadInstructions{
-		DurationNanoseconds: 1e9, Repeats: 1, Profiles: []measure.ProfileInstruction{{Name: "mixed", Size: "SimpleIMIX", FramesPerSecond: 5000}},
+	instr.FixedLoad = &v1alpha1.FixedLoad{
+		DurationSeconds: 1, Repeats: 1, Profiles: []v1alpha1.LoadProfile{{Name: "mixed", Size: "SimpleIMIX", FramesPerSecond: new(int64(5000))}},
 	}
 	most := mix.LineRateFramesPerSecond(instr.LinkBitsPerSecond)
 	told := false

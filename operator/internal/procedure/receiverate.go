@@ -23,10 +23,10 @@ func (receiveRateOf) highest(w *replay, ph phase) (uint64, error) {
 	return w.maximum(ph.size, 0).framesPerSecond, nil
 }
 
-func (receiveRateOf) trials(w *replay, _ phase) int { return w.instr.ReceiveRate.Trials }
+func (receiveRateOf) trials(w *replay, _ phase) int { return int(w.instr.ReceiveRate.Trials) }
 
 func (receiveRateOf) expected(w *replay, _ phase) time.Duration {
-	return w.cost(w.instr.ReceiveRate.Trials, w.instr.ReceiveRate.TrialNanoseconds)
+	return w.cost(int(w.instr.ReceiveRate.Trials), milliseconds(w.instr.ReceiveRate.TrialMilliseconds))
 }
 
 func (receiveRateOf) cpuGroups(p *part) []cpuGroup {
@@ -55,9 +55,9 @@ func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	if err := p.take(flatOut); err != nil {
 		return err
 	}
-	p.left = w.cost(r.Trials-len(p.counted), r.TrialNanoseconds)
-	p.next = w.trial(p.size, most.framesPerSecond, r.TrialNanoseconds)
-	if len(p.counted) < r.Trials {
+	p.left = w.cost(int(r.Trials)-len(p.counted), milliseconds(r.TrialMilliseconds))
+	p.next = w.trial(p.size, most.framesPerSecond, milliseconds(r.TrialMilliseconds))
+	if len(p.counted) < int(r.Trials) {
 		return nil
 	}
 	// Nothing at all may be what an overloaded device forwards, or what is left
@@ -68,7 +68,7 @@ func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 			return w.chainFailed(p.size, aliveFramesPerSecond)
 		case low == nil:
 			p.why = "see whether the device still forwards at a low load"
-			p.next = w.trial(p.size, aliveFramesPerSecond, r.TrialNanoseconds)
+			p.next = w.trial(p.size, aliveFramesPerSecond, milliseconds(r.TrialMilliseconds))
 			return nil
 		case nothingReceived(low.Outcome):
 			return w.chainFailed(p.size, aliveFramesPerSecond)

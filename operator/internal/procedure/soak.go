@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -15,7 +17,7 @@ type soakOfLoad struct{ timed }
 var soakMeasurement = soakOfLoad{timed{base{name: measure.StageSoak, noun: "load"}}}
 
 func (soakOfLoad) check(instr measure.Instructions) error {
-	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
+	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {
 		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
 	}
 	return nil
@@ -25,13 +27,14 @@ func (soakOfLoad) phases(instr measure.Instructions, size measure.Size) []phase 
 	if instr.Soak == nil || instr.Soak.Size != size.Name {
 		return nil
 	}
-	load := instr.Soak.Load
-	load.Name = measure.SoakLoad
-	return []phase{{load: load}}
+	return []phase{{load: measure.LoadInstruction{
+		Name: measure.SoakLoad, FramesPerSecond: uint64(ptr.Deref(instr.Soak.FramesPerSecond, 0)),
+		Goal: instr.Soak.Goal, Percent: int64(ptr.Deref(instr.Soak.Percent, 0)),
+	}}}
 }
 
 func (soakOfLoad) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
-func (soakOfLoad) trials(w *replay, _ phase) int               { return w.instr.Soak.Intervals() }
+func (soakOfLoad) trials(w *replay, _ phase) int               { return intervals(w.instr.Soak) }
 func (soakOfLoad) expected(w *replay, _ phase) time.Duration   { return w.soakTime(0) }
 
 func (soakOfLoad) cpuGroups(p *part) []cpuGroup {
@@ -48,11 +51,16 @@ func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part)
 	}
 }
 
+// intervals is how many the duration has; the last may be shorter.
+func intervals(s *v1alpha1.Soak) int {
+	return int((s.DurationSeconds + s.IntervalSeconds - 1) / s.IntervalSeconds)
+}
+
 // soakTime is what is left after a number of intervals.
 func (w *replay) soakTime(done int) time.Duration {
 	s := w.instr.Soak
-	sending := max(0, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds)
-	return time.Duration(sending) + w.cost(max(0, s.Intervals()-done), 0)
+	sending := max(0, seconds(s.DurationSeconds)-int64(done)*seconds(s.IntervalSeconds))
+	return time.Duration(sending) + w.cost(max(0, intervals(s)-done), 0)
 }
 
 func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
@@ -70,7 +78,7 @@ func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
 	}
 	done := len(p.counted)
 	p.left = w.soakTime(done)
-	p.next = w.trial(p.size, rate, min(s.IntervalNanoseconds, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds))
+	p.next = w.trial(p.size, rate, min(seconds(s.IntervalSeconds), seconds(s.DurationSeconds)-int64(done)*seconds(s.IntervalSeconds)))
 	if done == 0 {
 		return nil
 	}
@@ -78,14 +86,14 @@ func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
 	if nothingReceived(last) {
 		return w.chainFailed(p.size, rate)
 	}
-	p.over = done >= s.Intervals() || w.tooLossy(last)
+	p.over = done >= intervals(s) || w.tooLossy(last)
 	return nil
 }
 
 // tooLossy says that an interval ends the soak.
 func (w *replay) tooLossy(o measure.Outcome) bool {
 	most := w.instr.Soak.StopAboveLossPartsPerMillion
-	return most != nil && worstLoss(o) > *most
+	return most != nil && worstLoss(o) > int64(*most)
 }
 
 func (soakOfLoad) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
@@ -101,7 +109,7 @@ func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond),
 	}
-	if len(p.counted) < w.instr.Soak.Intervals() {
+	if len(p.counted) < intervals(w.instr.Soak) {
 		out.End = v1alpha1.SoakLoss
 	}
 	sending := int64(0)

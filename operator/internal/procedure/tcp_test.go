@@ -98,7 +98,7 @@ func TestTCPAlone(t *testing.T) {
 func TestTCPComesLast(t *testing.T) {
 	instr := tcpOnly(1)
 	instr.Sizes = sizes(64, 512)
-	instr.ReceiveRate = &measure.ReceiveRateInstructions{Trials: 1, TrialNanoseconds: 1e9}
+	instr.ReceiveRate = &v1alpha1.ReceiveRate{Trials: 1, TrialMilliseconds: 1000}
 	list := phases(instr)
 	var tcp []int
 	for i, ph := range list {
