@@ -198,7 +198,7 @@ func (w *replay) warnConnections(d *warningList) {
 		}
 		if l.GeneratorCPUPartsPerMillion >= wholeCPU {
 			d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
-				"At load %s TRex's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
+				"At load %s the generator's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 				l.Name, l.GeneratorCPUPartsPerMillion/10_000)
 		}
 	}
