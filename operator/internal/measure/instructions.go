@@ -46,7 +46,7 @@ type Instructions struct {
 	// TCP is nil when it is not measured.
 	TCP *TCPInstructions `json:"tcp,omitempty"`
 	// Connections is nil when they are not measured.
-	Connections *ConnectionsInstructions `json:"connections,omitempty"`
+	Connections *v1alpha1.Connections `json:"connections,omitempty"`
 	// Stateful is nil where the ends of TCP connections are machines beside the
 	// generator, and not the generator itself.
 	Stateful *Stateful `json:"stateful,omitempty"`

@@ -232,8 +232,8 @@ func TestConnections(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, false)
 	m.Instructions.Stateful = &measure.Stateful{}
-	m.Instructions.Connections = &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{{
-		Name: "web", DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 100, RequestBytes: 64, ResponseBytes: 64},
+	m.Instructions.Connections = &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{{
+		Name: "web", DurationSeconds: 10, ConnectionsPerSecond: 100, RequestBytes: 64, ResponseBytes: 64,
 	}}}
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)

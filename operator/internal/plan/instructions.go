@@ -50,7 +50,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
 	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
-	instructions.Connections = instructConnections(spec.Measurements.Connections)
+	instructions.Connections = spec.Measurements.Connections
 	return instructions
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
@@ -64,24 +66,43 @@ func validateConnections(instr measure.Instructions) error {
 	if instr.Stateful == nil {
 		return fmt.Errorf("%w: connections without a generator that makes them", ErrInstructions)
 	}
-	if err := instr.Connections.Check(); err != nil {
-		return fmt.Errorf("%w: %w", ErrInstructions, err)
+	if len(instr.Connections.Loads) == 0 {
+		return fmt.Errorf("%w: connections without a load", ErrInstructions)
+	}
+	seen := map[string]bool{}
+	for _, load := range instr.Connections.Loads {
+		switch {
+		case load.Name == "" || seen[load.Name]:
+			return fmt.Errorf("%w: load %q of the connections has no name, or another load has it too", ErrInstructions, load.Name)
+		case load.ConnectionsPerSecond < 1 || load.RequestBytes < 1 || load.ResponseBytes < 1 || ptr.Deref(load.ConcurrentConnections, 0) < 0:
+			return fmt.Errorf("%w: load %q of the connections has no rate or no exchange", ErrInstructions, load.Name)
+		case load.DurationSeconds < 1:
+			return fmt.Errorf("%w: load %q of the connections lasts less than a second", ErrInstructions, load.Name)
+		}
+		seen[load.Name] = true
 	}
 	return nil
+}
+
+// connectionsTrial returns what a trial of a load offers.
+func connectionsTrial(load *v1alpha1.ConnectionsLoad) *measure.ConnectionsTrial {
+	return &measure.ConnectionsTrial{
+		ConnectionsPerSecond: load.ConnectionsPerSecond, RequestBytes: int(load.RequestBytes), ResponseBytes: int(load.ResponseBytes),
+		ConcurrentConnections: ptr.Deref(load.ConcurrentConnections, 0),
+	}
 }
 
 // expected returns the time of one trial: held connections are opened, held,
 // and closed as they were opened.
 func (connectionsOf) expected(w *replay, ph phase) time.Duration {
-	load := ph.connections
-	return time.Duration(load.DurationNanoseconds+2*load.RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
+	return time.Duration(seconds(ph.connections.DurationSeconds)+2*connectionsTrial(ph.connections).RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
 }
 
 // fill takes the first record that the generator does not doubt.
 func (connectionsOf) fill(w *replay, p *part, records []measure.Record) error {
 	p.next = measure.Trial{
-		DurationNanoseconds: p.connections.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
-		Connections: &p.connections.ConnectionsTrial,
+		DurationNanoseconds: seconds(p.connections.DurationSeconds), SettleNanoseconds: w.instr.SettleNanoseconds,
+		Connections: connectionsTrial(p.connections),
 	}
 	if err := p.once(records); err != nil || !p.over {
 		return err
@@ -133,7 +154,7 @@ func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 }
 
 // combineConnections makes one result of the repeats of a load.
-func combineConnections(load measure.ConnectionLoad, group []measure.ConnectionsOutcome) v1alpha1.ConnectionsLoadResult {
+func combineConnections(load v1alpha1.ConnectionsLoad, group []measure.ConnectionsOutcome) v1alpha1.ConnectionsLoadResult {
 	out := v1alpha1.ConnectionsLoadResult{
 		Name: load.Name, IntendedConnectionsPerSecond: load.ConnectionsPerSecond, ConcurrentConnections: math.MaxInt64,
 		ForwardBitsPerSecond: downMean(group, func(o measure.ConnectionsOutcome) int64 {
@@ -157,8 +178,8 @@ func combineConnections(load measure.ConnectionLoad, group []measure.Connections
 		out.GeneratorCPUPartsPerMillion = max(out.GeneratorCPUPartsPerMillion, o.GeneratorCPUPartsPerMillion)
 	}
 	out.FailedPartsPerMillion = lossPartsPerMillion(uint64(max(0, out.Reset+out.TimedOut+out.Unfinished)), uint64(max(0, out.Attempted)))
-	if load.ConcurrentConnections > 0 {
-		out.IntendedConcurrentConnections, out.HeldConnections = new(load.ConcurrentConnections), &held
+	if intended := ptr.Deref(load.ConcurrentConnections, 0); intended > 0 {
+		out.IntendedConcurrentConnections, out.HeldConnections = &intended, &held
 		return out
 	}
 	established := downMean(group, measure.ConnectionsOutcome.EstablishedPerSecond)
@@ -180,14 +201,18 @@ func (w *replay) warnConnections(d *warningList) {
 		return
 	}
 	for _, p := range w.parts {
-		if p.stage() != measure.StageConnections || !p.over || p.connections.ConcurrentConnections == 0 {
+		if p.stage() != measure.StageConnections || !p.over {
+			continue
+		}
+		intended := ptr.Deref(p.connections.ConcurrentConnections, 0)
+		if intended == 0 {
 			continue
 		}
 		// A generator that is late opens the last of them when all should be open.
-		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > p.connections.ConcurrentConnections*(100-reachedPercent) {
+		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > intended*(100-reachedPercent) {
 			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator opened %d of %d connections late, in the time that counts, so those held and at once may be too few.",
-				p.load.Name, late, p.connections.ConcurrentConnections)
+				p.load.Name, late, intended)
 		}
 	}
 	for _, l := range result.Loads {

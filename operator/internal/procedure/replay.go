@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/search"
 )
@@ -21,7 +22,7 @@ type phase struct {
 	// stateful says that the generator itself makes them.
 	stateful bool
 	// connections is the load in stage Connections.
-	connections *measure.ConnectionLoad
+	connections *v1alpha1.ConnectionsLoad
 }
 
 // phases returns the parts of the measurement in their order. The calibration of
