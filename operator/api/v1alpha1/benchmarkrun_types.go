@@ -52,9 +52,11 @@ type BenchmarkRunSpec struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.traffic.packets) || self.traffic.packets.size() == 0 || self.chain.all(f, !has(f.firewall) || f.firewall.mode != 'Stateless' || f.firewall.matchBy == 'Address')",message="fragments behind a packet's first have no port, so that a Stateless firewall with matchBy Port would drop traffic.packets: use matchBy Address, or mode Stateful",fieldPath=".chain"
 // +kubebuilder:validation:XValidation:rule="[0, 1, 2, 3, 4, 5, 6, 7].all(i, i >= self.chain.size() || self.chain[i].function != 'EncryptionGateway' || [0, 1, 2, 3, 4, 5, 6].filter(j, j < i && self.chain[j].function == 'EncryptionGateway').size() % 2 == 1 || (i + 1 < self.chain.size() && self.chain[i + 1].function == 'EncryptionGateway' && (has(self.chain[i].encryptionGateway) ? self.chain[i].encryptionGateway.protocol : 'WireGuard') == (has(self.chain[i + 1].encryptionGateway) ? self.chain[i + 1].encryptionGateway.protocol : 'WireGuard')))",message="encryption gateways stand in pairs, one right beside the other, with the same protocol: add the missing one, or give both the same protocol",fieldPath=".chain"
 type Experiment struct {
-	// testbedRef names the Testbed, in the run's own namespace.
-	// +required
-	TestbedRef TestbedReference `json:"testbedRef,omitzero"`
+	// testbedRef names the Testbed, whose spec.namespaces must allow the run's
+	// namespace. Absent: the cluster's default Testbed at the time when the run is
+	// first looked at, which status.testbedRef then names.
+	// +optional
+	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
 	// startupSeconds is how long pods may take until frames pass through the
 	// chain. Default 300.
@@ -124,6 +126,15 @@ type TestbedReference struct {
 	Name string `json:"name,omitempty"`
 }
 
+// LocalReference names an object of the same namespace.
+type LocalReference struct {
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
 // BenchmarkRunStatus is how far the run is and what it found.
 type BenchmarkRunStatus struct {
 	// conditions: Succeeded is the summary; Admitted, Planned, ChainReady,
@@ -139,6 +150,11 @@ type BenchmarkRunStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// testbedRef names the Testbed that the run uses: that of the spec, or the
+	// cluster's default when the run was first looked at. It does not change.
+	// +optional
+	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
 	// queuePosition is the place in the testbed's queue while the run waits:
 	// 1 is next. Absent when it does not wait.
@@ -172,8 +188,7 @@ type BenchmarkRunStatus struct {
 
 	// chain says what each function turned out to be, in the chain's order.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
@@ -219,8 +234,7 @@ type BenchmarkRunStatus struct {
 
 	// resultsRef names the ConfigMap that holds every trial; it lives as long as the run.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	ResultsRef string `json:"resultsRef,omitempty"`
+	ResultsRef *LocalReference `json:"resultsRef,omitempty"`
 }
 
 // BenchmarkRun is one experiment: a chain of network functions on a testbed,
@@ -228,7 +242,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=bmr,categories=vnfbench
-// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.spec.experiment.testbedRef.name`,priority=1
+// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.status.testbedRef.name`,priority=1
 // +kubebuilder:printcolumn:name="Succeeded",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`
@@ -239,7 +253,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Queue",type=integer,JSONPath=`.status.queuePosition`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.experiment.baseline) || self.spec.experiment.baseline.run != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.experiment.baseline.run"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.experiment.baseline) || self.spec.experiment.baseline.runRef.name != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.experiment.baseline.runRef"
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -260,4 +274,16 @@ type BenchmarkRunList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitzero"`
 	Items           []BenchmarkRun `json:"items"`
+}
+
+// TestbedName is the name of the Testbed that the run uses; "" while it names none
+// and no default has been found.
+func (r *BenchmarkRun) TestbedName() string {
+	if ref := r.Spec.Experiment.TestbedRef; ref != nil {
+		return ref.Name
+	}
+	if ref := r.Status.TestbedRef; ref != nil {
+		return ref.Name
+	}
+	return ""
 }
