@@ -38,10 +38,10 @@ spec:
         durationSeconds: 1
         discardSeconds: 0
         repeats: 2
-        profiles: [{name: branch, frameBytes: 128, framesPerSecond: 2000}]
+        profiles: [{name: branch, size: '128', framesPerSecond: 2000}]
       frameLossRate: {stepPercent: 10, trialMilliseconds: 200, maximumFramesPerSecond: 5000}
       receiveRate: {trials: 2, trialMilliseconds: 200}
-      soak: {frameBytes: 128, framesPerSecond: 2000, durationSeconds: 4, intervalSeconds: 1}
+      soak: {size: '128', framesPerSecond: 2000, durationSeconds: 4, intervalSeconds: 1}
 `
 
 func TestEveryProcedure(t *testing.T) {

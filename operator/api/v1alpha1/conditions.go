@@ -94,7 +94,7 @@ const (
 	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
-	// ReasonFramesAlike: a mix's mean size is that of another mix or of a frame size.
+	// ReasonFramesAlike: two of a run's sizes have one name, or a mix cannot be sent.
 	ReasonFramesAlike = "FramesAlike"
 	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, makes too
 	// many fragments, or would leave by a port with a VLAN tag.

@@ -33,9 +33,8 @@ type FixedLoad struct {
 	Repeats int32 `json:"repeats,omitempty"`
 }
 
-// LoadProfile is a frame size at a stated rate.
+// LoadProfile is a size at a stated rate.
 // +kubebuilder:validation:XValidation:rule="has(self.framesPerSecond) != has(self.layer2BitsPerSecond)",message="give either framesPerSecond or layer2BitsPerSecond"
-// +kubebuilder:validation:XValidation:rule="!has(self.layer2BitsPerSecond) || self.layer2BitsPerSecond >= self.frameBytes * 8",message="layer2BitsPerSecond is less than one frame a second",fieldPath=".layer2BitsPerSecond"
 type LoadProfile struct {
 	// name of the profile, unique in the run among its latency loads too.
 	// +required
@@ -44,12 +43,13 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// frameBytes is the frame size, one of traffic.frameBytes or frameRanges; the
-	// mean size of a mix in traffic.imix names the mix.
+	// size is the name of what is sent: a size of traffic.frameBytes or frameRanges
+	// in bytes such as "64", the name of a mix in traffic.imix, or "udp-" and the
+	// payloadBytes of one of traffic.packets, such as "udp-4096".
 	// +required
-	// +kubebuilder:validation:Minimum=64
-	// +kubebuilder:validation:Maximum=9018
-	FrameBytes int32 `json:"frameBytes,omitempty"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
 
 	// framesPerSecond of each direction; it may not exceed line rate.
 	// +optional
@@ -63,17 +63,6 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Minimum=512
 	// +kubebuilder:validation:Maximum=1000000000000
 	Layer2BitsPerSecond *int64 `json:"layer2BitsPerSecond,omitempty"`
-}
-
-// IntendedFramesPerSecond is the profile's rate in frames.
-func (p LoadProfile) IntendedFramesPerSecond() int64 {
-	switch {
-	case p.FramesPerSecond != nil:
-		return *p.FramesPerSecond
-	case p.Layer2BitsPerSecond != nil && p.FrameBytes > 0:
-		return *p.Layer2BitsPerSecond / (int64(p.FrameBytes) * 8)
-	}
-	return 0
 }
 
 // FixedLoadResult is what one profile came to.

@@ -38,7 +38,7 @@ type Measurements struct {
 	// +optional
 	ReceiveRate *ReceiveRate `json:"receiveRate,omitempty"`
 
-	// soak holds one load of one frame size for hours, with a figure for each
+	// soak holds one load of one size for hours, with a figure for each
 	// interval. Absent: not measured.
 	// +optional
 	Soak *Soak `json:"soak,omitempty"`

@@ -1,17 +1,18 @@
 package v1alpha1
 
-// Soak holds one load for hours, with a figure for each interval.
+// Soak holds one load of one size for hours, with a figure for each interval.
 // +kubebuilder:validation:XValidation:rule="has(self.framesPerSecond) != has(self.goal)",message="give either framesPerSecond or goal with percent"
 // +kubebuilder:validation:XValidation:rule="has(self.goal) == has(self.percent)",message="goal and percent go together"
 // +kubebuilder:validation:XValidation:rule="self.durationSeconds <= self.intervalSeconds * 288",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
 // +kubebuilder:validation:XValidation:rule="self.intervalSeconds <= self.durationSeconds",message="intervalSeconds must be at most durationSeconds",fieldPath=".intervalSeconds"
 type Soak struct {
-	// frameBytes is the frame size, one of traffic.frameBytes or frameRanges; the
-	// mean size of a mix in traffic.imix names the mix.
+	// size is the name of what is sent: a size of traffic.frameBytes or frameRanges
+	// in bytes such as "64", the name of a mix in traffic.imix, or "udp-" and the
+	// payloadBytes of one of traffic.packets, such as "udp-4096".
 	// +required
-	// +kubebuilder:validation:Minimum=64
-	// +kubebuilder:validation:Maximum=9018
-	FrameBytes int32 `json:"frameBytes,omitempty"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Size string `json:"size,omitempty"`
 
 	// framesPerSecond of each direction; it may not exceed line rate.
 	// +optional

@@ -1,5 +1,7 @@
 package measure
 
+import "vnfbench.io/operator/api/v1alpha1"
+
 // Instructions are everything that the measurer needs to know about a run. The
 // plan renders them as JSON into the traffic pod; equal instructions mean equal
 // measurements.
@@ -18,13 +20,9 @@ type Instructions struct {
 	Calibration *Path `json:"calibration,omitempty"`
 	// StartupSeconds is how long probes may take to come through the chain.
 	StartupSeconds int `json:"startupSeconds"`
-	// FrameBytes are measured one after the other, each a size, the mean of one of
-	// Mixes, or that of one of Packets. Empty where TCP alone is measured.
-	FrameBytes []int `json:"frameBytes"`
-	// Mixes say which of FrameBytes are means.
-	Mixes []Mix `json:"mixes,omitempty"`
-	// Packets say which of FrameBytes are sent in fragments.
-	Packets []Packet `json:"packets,omitempty"`
+	// Sizes are measured one after the other. Empty where TCP or connections alone
+	// are measured.
+	Sizes []Size `json:"sizes"`
 	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
 	// Repeats is how often each frame size is measured from the start; 0 is 1.
@@ -36,19 +34,19 @@ type Instructions struct {
 	// Latency is nil when it is not measured.
 	Latency *LatencyInstructions `json:"latency,omitempty"`
 	// FixedLoad is nil when it is not measured.
-	FixedLoad *FixedLoadInstructions `json:"fixedLoad,omitempty"`
+	FixedLoad *v1alpha1.FixedLoad `json:"fixedLoad,omitempty"`
 	// FrameLossRate is nil when it is not measured.
-	FrameLossRate *FrameLossRateInstructions `json:"frameLossRate,omitempty"`
+	FrameLossRate *v1alpha1.FrameLossRate `json:"frameLossRate,omitempty"`
 	// BackToBack is nil when it is not measured.
-	BackToBack *BackToBackInstructions `json:"backToBack,omitempty"`
+	BackToBack *v1alpha1.BackToBack `json:"backToBack,omitempty"`
 	// ReceiveRate is nil when it is not measured.
-	ReceiveRate *ReceiveRateInstructions `json:"receiveRate,omitempty"`
+	ReceiveRate *v1alpha1.ReceiveRate `json:"receiveRate,omitempty"`
 	// Soak is nil when it is not measured.
-	Soak *SoakInstructions `json:"soak,omitempty"`
+	Soak *v1alpha1.Soak `json:"soak,omitempty"`
 	// TCP is nil when it is not measured.
 	TCP *TCPInstructions `json:"tcp,omitempty"`
 	// Connections is nil when they are not measured.
-	Connections *ConnectionsInstructions `json:"connections,omitempty"`
+	Connections *v1alpha1.Connections `json:"connections,omitempty"`
 	// Stateful is nil where the ends of TCP connections are machines beside the
 	// generator, and not the generator itself.
 	Stateful *Stateful `json:"stateful,omitempty"`

@@ -1,6 +1,12 @@
 package measure
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Load is a load of each stream in one of four units; the others are 0. For
 // packets in fragments, FramesPerSecond counts packets.
@@ -11,35 +17,35 @@ type Load struct {
 	LineRatePercent     uint64 `json:"lineRatePercent,omitempty"`
 }
 
-// FramesPerSecond is a load with what is measured under frameBytes, in whole
+// FramesPerSecond is a load of a size, in whole
 // frames, rounded down; 0 where the load is less than one frame.
-func (i Instructions) FramesPerSecond(load Load, frameBytes int) uint64 {
+func (i Instructions) FramesPerSecond(load Load, size Size) uint64 {
 	switch {
 	case load.Layer1BitsPerSecond > 0:
-		return i.framesOf(load.Layer1BitsPerSecond, frameBytes, FrameOverheadBytes+i.tagBytes())
+		return i.framesOf(load.Layer1BitsPerSecond, size, FrameOverheadBytes+i.tagBytes())
 	case load.Layer2BitsPerSecond > 0:
-		return i.framesOf(load.Layer2BitsPerSecond, frameBytes, i.tagBytes())
+		return i.framesOf(load.Layer2BitsPerSecond, size, i.tagBytes())
 	case load.LineRatePercent > 0:
-		return i.LineRateFramesPerSecond(frameBytes) * load.LineRatePercent / 100
+		return i.LineRateFramesPerSecond(size) * load.LineRatePercent / 100
 	}
 	return load.FramesPerSecond
 }
 
-// LineRateFramesPerSecond is that of the link with what is measured under frameBytes.
-func (i Instructions) LineRateFramesPerSecond(frameBytes int) uint64 {
-	return i.framesOf(i.LinkBitsPerSecond, frameBytes, FrameOverheadBytes+i.tagBytes())
+// LineRateFramesPerSecond is that of the link of a size.
+func (i Instructions) LineRateFramesPerSecond(size Size) uint64 {
+	return i.framesOf(i.LinkBitsPerSecond, size, FrameOverheadBytes+i.tagBytes())
 }
 
-// Layer1BitsPerSecond is the rate on the wire of what is measured under
-// frameBytes, preamble, gap and VLAN tag included.
-func (i Instructions) Layer1BitsPerSecond(framesPerSecond float64, frameBytes int) float64 {
-	if mix := i.MixOf(frameBytes); mix != nil {
+// Layer1BitsPerSecond is the rate of a size on the wire, preamble, gap and VLAN
+// tag included.
+func (i Instructions) Layer1BitsPerSecond(framesPerSecond float64, size Size) float64 {
+	if mix := size.Mix; mix != nil {
 		return mix.Layer1BitsPerSecond(framesPerSecond) + framesPerSecond*float64(i.tagBytes())*8
 	}
-	if packet := i.PacketOf(frameBytes); packet != nil {
+	if packet := size.Packet; packet != nil {
 		return packet.Layer1BitsPerSecond(framesPerSecond)
 	}
-	return Layer1BitsPerSecond(framesPerSecond, frameBytes+i.tagBytes())
+	return Layer1BitsPerSecond(framesPerSecond, size.FrameBytes+i.tagBytes())
 }
 
 // tagBytes is what frames have beside their size at a port with a VLAN tag. With
@@ -53,12 +59,12 @@ func (i Instructions) tagBytes() int {
 }
 
 // framesOf divides bits per second by the bits of a frame with its overhead.
-func (i Instructions) framesOf(bitsPerSecond uint64, frameBytes, overhead int) uint64 {
-	if p := i.PacketOf(frameBytes); p != nil {
+func (i Instructions) framesOf(bitsPerSecond uint64, size Size, overhead int) uint64 {
+	if p := size.Packet; p != nil {
 		return p.bitsInto(bitsPerSecond, overhead)
 	}
-	bytes, frames := frameBytes, 1
-	if m := i.MixOf(frameBytes); m != nil {
+	bytes, frames := size.FrameBytes, 1
+	if m := size.Mix; m != nil {
 		bytes, frames = m.round()
 	}
 	high, low := bits.Mul64(bitsPerSecond, uint64(frames))
@@ -66,26 +72,34 @@ func (i Instructions) framesOf(bitsPerSecond uint64, frameBytes, overhead int) u
 	return rate
 }
 
-// Minimum is the lowest load of the search with what is measured under frameBytes.
-func (i Instructions) Minimum(frameBytes int) uint64 {
+// Minimum is the lowest load of the search of a size.
+func (i Instructions) Minimum(size Size) uint64 {
 	if load := i.Throughput.MinimumLoad; load != nil {
-		return i.FramesPerSecond(*load, frameBytes)
+		return i.FramesPerSecond(*load, size)
 	}
 	return i.Throughput.MinimumFramesPerSecond
 }
 
 // Maximum is the highest load that was asked for, 0 where none was.
-func (i Instructions) Maximum(frameBytes int) uint64 {
+func (i Instructions) Maximum(size Size) uint64 {
 	if load := i.Throughput.MaximumLoad; load != nil {
-		return i.FramesPerSecond(*load, frameBytes)
+		return i.FramesPerSecond(*load, size)
 	}
 	return i.Throughput.MaximumFramesPerSecond
 }
 
 // Rate is a latency load's own rate, 0 where it is a share of a goal's throughput.
-func (i Instructions) Rate(load LoadInstruction, frameBytes int) uint64 {
+func (i Instructions) Rate(load LoadInstruction, size Size) uint64 {
 	if load.Rate != nil {
-		return i.FramesPerSecond(*load.Rate, frameBytes)
+		return i.FramesPerSecond(*load.Rate, size)
 	}
 	return load.FramesPerSecond
+}
+
+// ProfileRate returns the rate of a profile of fixedLoad in frames of its size.
+func (i Instructions) ProfileRate(profile v1alpha1.LoadProfile, size Size) uint64 {
+	load := Load{
+		FramesPerSecond: uint64(ptr.Deref(profile.FramesPerSecond, 0)), Layer2BitsPerSecond: uint64(ptr.Deref(profile.Layer2BitsPerSecond, 0)),
+	}
+	return i.FramesPerSecond(load, size)
 }

@@ -2,26 +2,28 @@ package measure
 
 import "testing"
 
+var imix = MixSize("imix", simple())
+
 func TestLoadInFrames(t *testing.T) {
-	instr := Instructions{LinkBitsPerSecond: 10_000_000_000, FrameBytes: []int{64, 1518}, Mixes: []Mix{simple()}}
+	instr := Instructions{LinkBitsPerSecond: 10_000_000_000}
 	for name, c := range map[string]struct {
-		load       Load
-		frameBytes int
-		want       uint64
+		load Load
+		size Size
+		want uint64
 	}{
-		"frames":              {Load{FramesPerSecond: 7}, 64, 7},
-		"layer 1":             {Load{Layer1BitsPerSecond: 25_000_000}, 64, 37_202},  // 672 bits
-		"layer 2":             {Load{Layer2BitsPerSecond: 25_000_000}, 64, 48_828},  // 512 bits
-		"layer 2, long":       {Load{Layer2BitsPerSecond: 25_000_000}, 1518, 2_058}, // 12144 bits
-		"layer 1, mix":        {Load{Layer1BitsPerSecond: 50_000_000}, 362, 16_368}, // 4582 * 8 / 12 bits
-		"layer 2, mix":        {Load{Layer2BitsPerSecond: 50_000_000}, 362, 17_273}, // 4342 * 8 / 12 bits
-		"half of line rate":   {Load{LineRatePercent: 50}, 64, 7_440_476},
-		"line rate":           {Load{LineRatePercent: 100}, 64, 14_880_952},
-		"a tenth, mix":        {Load{LineRatePercent: 10}, 362, 327_367},
-		"less than one frame": {Load{Layer2BitsPerSecond: 1000}, 1518, 0},
-		"a terabit":           {Load{Layer1BitsPerSecond: 1_000_000_000_000}, 64, 1_488_095_238},
+		"frames":              {Load{FramesPerSecond: 7}, FrameSize(64), 7},
+		"layer 1":             {Load{Layer1BitsPerSecond: 25_000_000}, FrameSize(64), 37_202},  // 672 bits
+		"layer 2":             {Load{Layer2BitsPerSecond: 25_000_000}, FrameSize(64), 48_828},  // 512 bits
+		"layer 2, long":       {Load{Layer2BitsPerSecond: 25_000_000}, FrameSize(1518), 2_058}, // 12144 bits
+		"layer 1, mix":        {Load{Layer1BitsPerSecond: 50_000_000}, imix, 16_368},           // 4582 * 8 / 12 bits
+		"layer 2, mix":        {Load{Layer2BitsPerSecond: 50_000_000}, imix, 17_273},           // 4342 * 8 / 12 bits
+		"half of line rate":   {Load{LineRatePercent: 50}, FrameSize(64), 7_440_476},
+		"line rate":           {Load{LineRatePercent: 100}, FrameSize(64), 14_880_952},
+		"a tenth, mix":        {Load{LineRatePercent: 10}, imix, 327_367},
+		"less than one frame": {Load{Layer2BitsPerSecond: 1000}, FrameSize(1518), 0},
+		"a terabit":           {Load{Layer1BitsPerSecond: 1_000_000_000_000}, FrameSize(64), 1_488_095_238},
 	} {
-		if got := instr.FramesPerSecond(c.load, c.frameBytes); got != c.want {
+		if got := instr.FramesPerSecond(c.load, c.size); got != c.want {
 			t.Errorf("%s: %d frames/s, want %d", name, got, c.want)
 		}
 	}
@@ -29,27 +31,27 @@ func TestLoadInFrames(t *testing.T) {
 
 // A tag is in no frame size, and in every rate on the wire; at one port is enough.
 func TestLoadWithTag(t *testing.T) {
-	instr := Instructions{LinkBitsPerSecond: 10_000_000_000, FrameBytes: []int{64, 362}, Mixes: []Mix{simple()}}
+	instr := Instructions{LinkBitsPerSecond: 10_000_000_000}
 	instr.Chain.Ports[1].VLAN = 7
 	for name, c := range map[string]struct {
-		load       Load
-		frameBytes int
-		want       uint64
+		load Load
+		size Size
+		want uint64
 	}{
-		"frames":       {Load{FramesPerSecond: 7}, 64, 7},
-		"layer 1":      {Load{Layer1BitsPerSecond: 25_000_000}, 64, 35_511},  // 704 bits
-		"layer 2":      {Load{Layer2BitsPerSecond: 25_000_000}, 64, 45_955},  // 544 bits
-		"layer 1, mix": {Load{Layer1BitsPerSecond: 50_000_000}, 362, 16_198}, // 4630 * 8 / 12 bits
-		"line rate":    {Load{LineRatePercent: 100}, 64, 14_204_545},
+		"frames":       {Load{FramesPerSecond: 7}, FrameSize(64), 7},
+		"layer 1":      {Load{Layer1BitsPerSecond: 25_000_000}, FrameSize(64), 35_511}, // 704 bits
+		"layer 2":      {Load{Layer2BitsPerSecond: 25_000_000}, FrameSize(64), 45_955}, // 544 bits
+		"layer 1, mix": {Load{Layer1BitsPerSecond: 50_000_000}, imix, 16_198},          // 4630 * 8 / 12 bits
+		"line rate":    {Load{LineRatePercent: 100}, FrameSize(64), 14_204_545},
 	} {
-		if got := instr.FramesPerSecond(c.load, c.frameBytes); got != c.want {
+		if got := instr.FramesPerSecond(c.load, c.size); got != c.want {
 			t.Errorf("%s: %d frames/s, want %d", name, got, c.want)
 		}
 	}
-	if got, want := instr.Layer1BitsPerSecond(1000, 64), 704_000.0; got != want {
+	if got, want := instr.Layer1BitsPerSecond(1000, FrameSize(64)), 704_000.0; got != want {
 		t.Errorf("%v bit/s on layer 1, want %v", got, want)
 	}
-	if got, want := instr.Layer1BitsPerSecond(1200, 362), 1200.0*4630*8/12; got != want {
+	if got, want := instr.Layer1BitsPerSecond(1200, imix), 1200.0*4630*8/12; got != want {
 		t.Errorf("%v bit/s of the mix on layer 1, want %v", got, want)
 	}
 }

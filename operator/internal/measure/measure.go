@@ -78,6 +78,8 @@ func (p Path) HasVLAN() bool { return p.Ports[0].VLAN != 0 || p.Ports[1].VLAN !=
 
 // Trial is what the search asks of a driver.
 type Trial struct {
+	// Size is the name of what is sent; empty for a trial of TCP or of connections.
+	Size string `json:"size,omitempty"`
 	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9),
 	// or the mean of a mix.
 	FrameBytes int `json:"frameBytes"`

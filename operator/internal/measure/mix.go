@@ -3,12 +3,10 @@ package measure
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // Mix is a mix of frame sizes that are sent together (IMIX, RFC 6985).
 type Mix struct {
-	Name   string     `json:"name"`
 	Frames []MixFrame `json:"frames"`
 }
 
@@ -28,15 +26,15 @@ const (
 // Check says why a mix cannot be sent.
 func (m Mix) Check() error {
 	if len(m.Frames) == 0 || len(m.Frames) > MaximumMixFrames {
-		return fmt.Errorf("mix %q has %d sizes: there can be 1 to %d", m.Name, len(m.Frames), MaximumMixFrames)
+		return fmt.Errorf("it has %d sizes: there can be 1 to %d", len(m.Frames), MaximumMixFrames)
 	}
 	for _, f := range m.Frames {
 		if f.Weight < 1 || f.FrameBytes < 1 {
-			return fmt.Errorf("mix %q has a size of %d bytes with weight %d", m.Name, f.FrameBytes, f.Weight)
+			return fmt.Errorf("it has a size of %d bytes with weight %d", f.FrameBytes, f.Weight)
 		}
 	}
 	if _, frames := m.round(); frames > MaximumMixRound {
-		return fmt.Errorf("a round of mix %q has %d frames: there can be %d", m.Name, frames, MaximumMixRound)
+		return fmt.Errorf("a round of it has %d frames: there can be %d", frames, MaximumMixRound)
 	}
 	return nil
 }
@@ -90,32 +88,4 @@ func (m Mix) LineRateFramesPerSecond(linkBitsPerSecond uint64) uint64 {
 func (m Mix) Layer1BitsPerSecond(framesPerSecond float64) float64 {
 	bytes, frames := m.round()
 	return framesPerSecond * float64(bytes+frames*FrameOverheadBytes) * 8 / float64(frames)
-}
-
-// CheckMixes wants each mix to be one that can be sent, and its mean to be one
-// of FrameBytes and no other mix's.
-func (i Instructions) CheckMixes() error {
-	for n, m := range i.Mixes {
-		if err := m.Check(); err != nil {
-			return err
-		}
-		mean := m.MeanFrameBytes()
-		if !slices.Contains(i.FrameBytes, mean) {
-			return fmt.Errorf("the mean of mix %q, %d bytes, is none of what is measured", m.Name, mean)
-		}
-		if first := i.MixOf(mean); first != &i.Mixes[n] {
-			return fmt.Errorf("the mixes %q and %q have one mean, %d bytes", first.Name, m.Name, mean)
-		}
-	}
-	return nil
-}
-
-// MixOf is the mix whose mean this is, nil where it is a size of its own.
-func (i Instructions) MixOf(frameBytes int) *Mix {
-	for n := range i.Mixes {
-		if i.Mixes[n].MeanFrameBytes() == frameBytes {
-			return &i.Mixes[n]
-		}
-	}
-	return nil
 }

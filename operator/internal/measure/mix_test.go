@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func simple() Mix { return Mix{Name: "SimpleIMIX", Frames: []MixFrame{{64, 7}, {594, 4}, {1518, 1}}} }
+func simple() Mix { return Mix{Frames: []MixFrame{{64, 7}, {594, 4}, {1518, 1}}} }
 
 func TestMixRates(t *testing.T) {
 	m := simple()

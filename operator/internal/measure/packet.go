@@ -1,9 +1,6 @@
 package measure
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Packet is a UDP packet that is too large for one frame and is sent as the
 // fragments of IP (RFC 791 section 2.3, RFC 8200 section 4.5). Where a trial
@@ -62,8 +59,8 @@ func (p Packet) headerBytes() int {
 	return ipv4HeaderBytes
 }
 
-// FrameBytes is the frame that the packet would be in one piece, check sequence
-// included: its key among the sizes, and no other's, because no port carries it.
+// FrameBytes returns the size of the frame that the packet would be in one piece,
+// check sequence included.
 func (p Packet) FrameBytes() int {
 	ip := ipv4HeaderBytes
 	if p.IPVersion == 6 {
@@ -123,31 +120,4 @@ func (p Packet) Layer1BitsPerSecond(packetsPerSecond float64) float64 {
 func (p Packet) bitsInto(bitsPerSecond uint64, overhead int) uint64 {
 	bytes, frames := p.onWire()
 	return bitsPerSecond / (uint64(bytes+frames*overhead) * 8)
-}
-
-// PacketOf is the packet that goes by this size, nil where it is a frame's.
-func (i Instructions) PacketOf(frameBytes int) *Packet {
-	for n := range i.Packets {
-		if i.Packets[n].FrameBytes() == frameBytes {
-			return &i.Packets[n]
-		}
-	}
-	return nil
-}
-
-// CheckPackets wants each packet to be one that can be sent and to be among
-// FrameBytes, and no mix to go by its size.
-func (i Instructions) CheckPackets() error {
-	for n, p := range i.Packets {
-		if err := p.Check(); err != nil {
-			return err
-		}
-		if !slices.Contains(i.FrameBytes, p.FrameBytes()) {
-			return fmt.Errorf("the packet of %d bytes of UDP payload is none of what is measured", p.PayloadBytes)
-		}
-		if i.PacketOf(p.FrameBytes()) != &i.Packets[n] || i.MixOf(p.FrameBytes()) != nil {
-			return fmt.Errorf("a packet of %d bytes of UDP payload is there twice, or as a mix", p.PayloadBytes)
-		}
-	}
-	return nil
 }

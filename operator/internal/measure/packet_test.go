@@ -70,33 +70,35 @@ func TestPacketsRefused(t *testing.T) {
 // The rates are those of all fragments on the wire.
 func TestRatesOfPackets(t *testing.T) {
 	p := Packet{4096, 4, 1500}
-	i := Instructions{FrameBytes: []int{64, 4142}, Packets: []Packet{p}, LinkBitsPerSecond: 1e9}
-	if err := i.CheckPackets(); err != nil {
+	size := PacketSize(p)
+	i := Instructions{Sizes: []Size{FrameSize(64), size}, LinkBitsPerSecond: 1e9}
+	if err := i.CheckSizes(); err != nil {
 		t.Fatal(err)
 	}
 	const wire uint64 = (1518 + 1518 + 1182 + 3*20) * 8
 	for name, c := range map[string]struct{ got, want uint64 }{
-		"line rate":   {i.LineRateFramesPerSecond(4142), 1_000_000_000 / wire},
-		"layer 1":     {i.FramesPerSecond(Load{Layer1BitsPerSecond: 10 * wire}, 4142), 10},
-		"layer 2":     {i.FramesPerSecond(Load{Layer2BitsPerSecond: 10 * (wire - 60*8)}, 4142), 10},
-		"percent":     {i.FramesPerSecond(Load{LineRatePercent: 50}, 4142), 1_000_000_000 / wire / 2},
-		"packets":     {i.FramesPerSecond(Load{FramesPerSecond: 7}, 4142), 7},
+		"line rate":   {i.LineRateFramesPerSecond(size), 1_000_000_000 / wire},
+		"layer 1":     {i.FramesPerSecond(Load{Layer1BitsPerSecond: 10 * wire}, size), 10},
+		"layer 2":     {i.FramesPerSecond(Load{Layer2BitsPerSecond: 10 * (wire - 60*8)}, size), 10},
+		"percent":     {i.FramesPerSecond(Load{LineRatePercent: 50}, size), 1_000_000_000 / wire / 2},
+		"packets":     {i.FramesPerSecond(Load{FramesPerSecond: 7}, size), 7},
 		"bits":        {uint64(p.Layer1BitsPerSecond(3)), 3 * wire},
-		"other sizes": {i.LineRateFramesPerSecond(64), LineRateFramesPerSecond(1e9, 64)},
+		"other sizes": {i.LineRateFramesPerSecond(FrameSize(64)), LineRateFramesPerSecond(1e9, 64)},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %d, want %d", name, c.got, c.want)
 		}
 	}
-	for name, spoil := range map[string]func(*Instructions){
-		"not measured": func(i *Instructions) { i.FrameBytes = []int{64} },
-		"twice":        func(i *Instructions) { i.Packets = append(i.Packets, p) },
-		"impossible":   func(i *Instructions) { i.Packets[0].PayloadBytes = 100 },
+	impossible := p
+	impossible.PayloadBytes = 100
+	for name, bad := range map[string][]Size{
+		"twice":      {size, size},
+		"impossible": {PacketSize(impossible)},
+		"nameless":   {{FrameBytes: 64}},
+		"two things": {{Name: "both", Mix: new(simple()), Packet: &p}},
 	} {
-		bad := i
-		bad.Packets = append([]Packet{}, i.Packets...)
-		spoil(&bad)
-		if bad.CheckPackets() == nil {
+		i.Sizes = bad
+		if i.CheckSizes() == nil {
 			t.Errorf("%s: was accepted", name)
 		}
 	}

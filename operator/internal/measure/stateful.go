@@ -2,7 +2,6 @@ package measure
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 )
 
@@ -35,20 +34,6 @@ func (h Hosts) Last() netip.Addr {
 
 // StageConnections is a trial of many connections with an exchange in each.
 const StageConnections Stage = "Connections"
-
-// ConnectionsInstructions set the trials of connections.
-type ConnectionsInstructions struct {
-	// Loads are one trial of each repeat each, in this order.
-	Loads []ConnectionLoad `json:"loads"`
-}
-
-// ConnectionLoad is what one trial of connections offers.
-type ConnectionLoad struct {
-	Name string `json:"name"`
-	ConnectionsTrial
-	// DurationNanoseconds counts.
-	DurationNanoseconds int64 `json:"durationNanoseconds"`
-}
 
 // ConnectionsTrial is the part of a Trial that connections have in place of
 // frames and a load.
@@ -132,24 +117,4 @@ func perSecond(count, nanoseconds int64) int64 {
 		return 0
 	}
 	return int64(float64(count) * 1e9 / float64(nanoseconds))
-}
-
-// Check says why the loads cannot be offered.
-func (c ConnectionsInstructions) Check() error {
-	seen := map[string]bool{}
-	for _, load := range c.Loads {
-		switch {
-		case load.Name == "" || seen[load.Name]:
-			return fmt.Errorf("load %q of the connections has no name or stands there twice", load.Name)
-		case load.ConnectionsTrial.Check() != nil:
-			return fmt.Errorf("load %q of the connections has no rate or no exchange", load.Name)
-		case load.DurationNanoseconds < 1_000_000_000:
-			return fmt.Errorf("load %q of the connections lasts less than a second", load.Name)
-		}
-		seen[load.Name] = true
-	}
-	if len(c.Loads) == 0 {
-		return fmt.Errorf("connections without a load")
-	}
-	return nil
 }

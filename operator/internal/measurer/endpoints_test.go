@@ -88,7 +88,7 @@ func (l *lab) withTCP(t *testing.T, m *Measurer, e *ends, frames bool) *Measurer
 		Streams: []int{1, 4}, DurationNanoseconds: 10 * time.Second.Nanoseconds(), Directions: []measure.Direction{measure.Forward},
 	}
 	if !frames {
-		m.Instructions.FrameBytes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
+		m.Instructions.Sizes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
 	}
 	l.ends, m.Log = e, slog.New(slog.DiscardHandler)
 	return m
@@ -232,8 +232,8 @@ func TestConnections(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, false)
 	m.Instructions.Stateful = &measure.Stateful{}
-	m.Instructions.Connections = &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{{
-		Name: "web", DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 100, RequestBytes: 64, ResponseBytes: 64},
+	m.Instructions.Connections = &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{{
+		Name: "web", DurationSeconds: 10, ConnectionsPerSecond: 100, RequestBytes: 64, ResponseBytes: 64,
 	}}}
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)

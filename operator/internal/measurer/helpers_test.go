@@ -31,7 +31,7 @@ func instructions() measure.Instructions {
 		LinkBitsPerSecond: 10_000_000_000, StartupSeconds: 30,
 		Chain:       measure.Path{Ports: [2]measure.Port{{Interface: "west"}, {Interface: "east"}}},
 		Calibration: &measure.Path{Ports: [2]measure.Port{{Interface: "cal0"}, {Interface: "cal1"}}},
-		FrameBytes:  []int{64, 512}, WarmUpNanoseconds: second, SettleNanoseconds: second / 10,
+		Sizes:       []measure.Size{measure.FrameSize(64), measure.FrameSize(512)}, WarmUpNanoseconds: second, SettleNanoseconds: second / 10,
 		Throughput: &measure.ThroughputInstructions{
 			Goals:                    []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},
 			MinimumFramesPerSecond:   1000,

@@ -112,7 +112,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		}
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Keep(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: conclude(outcome),
+			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: conclude(outcome),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
 )
 
 const (
@@ -170,4 +171,16 @@ func missingNetwork(in Input, network v1alpha1.NetworkReference, field string) [
 		return nil
 	}
 	return []string{fmt.Sprintf("%q in namespace %q (%s)", network.Name, cmp.Or(network.Namespace, in.Run.Namespace), field)}
+}
+
+// checkSize refuses what would fill the results before it ends, hours later.
+func checkSize(instructions measure.Instructions) error {
+	expected := procedure.ExpectedBytes(instructions)
+	if expected <= measure.MaximumResultsBytes {
+		return nil
+	}
+	return fail(v1alpha1.ReasonResultsTooLarge,
+		"lower the run's spec.experiment.traffic.frameBytes, or what spec.experiment.measurements asks for of each, and make more runs",
+		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
+		len(instructions.Sizes), expected>>10, measure.MaximumResultsBytes>>10)
 }

@@ -143,8 +143,8 @@ func frameSizes(traffic v1alpha1.Traffic) []int {
 	for _, size := range traffic.Sizes() {
 		sizes = append(sizes, int(size))
 	}
-	for _, mix := range mixesOf(traffic) {
-		for _, frame := range mix.Frames {
+	for _, mix := range traffic.IMIX {
+		for _, frame := range mixOf(mix).Frames {
 			sizes = append(sizes, frame.FrameBytes)
 		}
 	}

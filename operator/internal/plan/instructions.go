@@ -28,8 +28,15 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),
+		FixedLoad:         spec.Measurements.FixedLoad,
+		FrameLossRate:     spec.Measurements.FrameLossRate,
+		BackToBack:        spec.Measurements.BackToBack,
+		ReceiveRate:       spec.Measurements.ReceiveRate,
+		Soak:              spec.Measurements.Soak,
 	}
-	instructFurther(spec.Measurements, &instructions)
+	if spec.Measurements.HaveFrames() {
+		instructions.Sizes = sizesOf(in)
+	}
 	instructNeighbors(in, p, &instructions)
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
@@ -43,14 +50,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
 	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
-	instructions.Connections = instructConnections(spec.Measurements.Connections)
-	if !spec.Measurements.HaveFrames() {
-		return instructions
-	}
-	for _, size := range spec.Traffic.MeasuredFrameBytes() {
-		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
-	}
-	instructions.Mixes, instructions.Packets = mixesOf(spec.Traffic), packetsOf(in)
+	instructions.Connections = spec.Measurements.Connections
 	return instructions
 }
 
@@ -151,3 +151,5 @@ func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
 }
 
 func nanoseconds(milliseconds int32) int64 { return int64(milliseconds) * int64(time.Millisecond) }
+
+func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }

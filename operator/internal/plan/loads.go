@@ -32,35 +32,29 @@ func checkLoads(in Input) error {
 	instructions := measure.Instructions{
 		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
-		Mixes:             mixesOf(traffic),
-		Packets:           packetsOf(in),
+		Sizes:             sizesOf(in),
+		FixedLoad:         in.Run.Spec.Experiment.Measurements.FixedLoad,
+		FrameLossRate:     in.Run.Spec.Experiment.Measurements.FrameLossRate,
+		Soak:              in.Run.Spec.Experiment.Measurements.Soak,
 		Throughput:        instructThroughput(in.Run.Spec.Experiment.Measurements.Throughput),
 		Latency:           instructLatency(in.Run.Spec.Experiment.Measurements.Latency),
 	}
-	for _, size := range traffic.MeasuredFrameBytes() {
-		instructions.FrameBytes = append(instructions.FrameBytes, int(size))
-	}
-	for _, size := range instructions.FrameBytes {
-		loads := loadsOf(instructions, size)
-		for _, l := range furtherLoads(in.Run.Spec.Experiment.Measurements) {
-			if l.frameBytes == 0 || int(l.frameBytes) == size {
-				loads = append(loads, rate{l.field, uint64(l.framesPerSecond)})
-			}
-		}
+	for _, size := range instructions.Sizes {
+		loads := append(loadsOf(instructions, size), statedLoads(instructions, size)...)
 		for _, load := range loads {
 			if err := checkLoad(instructions, size, load); err != nil {
 				return err
 			}
 			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
 				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
-					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(instructions, size))
+					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(size))
 			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
 			if most > 0 && least >= most {
 				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
-					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(instructions, size), most)
+					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(size), most)
 			}
 		}
 	}
@@ -73,7 +67,7 @@ type rate struct {
 	framesPerSecond uint64
 }
 
-func loadsOf(instructions measure.Instructions, size int) []rate {
+func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 	var rates []rate
 	if t := instructions.Throughput; t != nil {
 		least, most := "minimumFramesPerSecond", "maximumFramesPerSecond"
@@ -102,6 +96,26 @@ func loadsOf(instructions measure.Instructions, size int) []rate {
 	return rates
 }
 
+// statedLoads are the rates that the measurements beside throughput and latency
+// give for a size.
+func statedLoads(instructions measure.Instructions, size measure.Size) []rate {
+	var rates []rate
+	if fixed := instructions.FixedLoad; fixed != nil {
+		for _, profile := range fixed.Profiles {
+			if profile.Size == size.Name {
+				rates = append(rates, rate{fmt.Sprintf("measurements.fixedLoad.profiles[%s]", profile.Name), instructions.ProfileRate(profile, size)})
+			}
+		}
+	}
+	if curve := instructions.FrameLossRate; curve != nil && curve.MaximumFramesPerSecond != nil {
+		rates = append(rates, rate{"measurements.frameLossRate.maximumFramesPerSecond", uint64(*curve.MaximumFramesPerSecond)})
+	}
+	if soak := instructions.Soak; soak != nil && soak.FramesPerSecond != nil && soak.Size == size.Name {
+		rates = append(rates, rate{"measurements.soak.framesPerSecond", uint64(*soak.FramesPerSecond)})
+	}
+	return rates
+}
+
 // reversePercent is 0 where the reverse direction has the whole load.
 func reversePercent(traffic v1alpha1.Traffic) int {
 	if traffic.Directions == v1alpha1.DirectionsForward || traffic.Directions == v1alpha1.DirectionsReverse || traffic.ReversePercent == 100 {
@@ -110,34 +124,31 @@ func reversePercent(traffic v1alpha1.Traffic) int {
 	return int(traffic.ReversePercent)
 }
 
-func checkLoad(instructions measure.Instructions, size int, load rate) error {
-	field, entry := "frameBytes", fmt.Sprint(size)
-	if mix := instructions.MixOf(size); mix != nil {
-		field, entry = "imix", mix.Name
-	}
-	if packet := instructions.PacketOf(size); packet != nil {
-		field, entry = "packets", fmt.Sprint(packet.PayloadBytes)
+func checkLoad(instructions measure.Instructions, size measure.Size, load rate) error {
+	field, entry := "frameBytes", size.Name
+	switch {
+	case size.Mix != nil:
+		field = "imix"
+	case size.Packet != nil:
+		field, entry = "packets", fmt.Sprint(size.Packet.PayloadBytes)
 	}
 	lineRate := instructions.LineRateFramesPerSecond(size)
 	if load.framesPerSecond > lineRate {
 		return fail(v1alpha1.ReasonLoadAboveLineRate,
 			fmt.Sprintf("lower the run's spec.experiment.%s, leave %s out of spec.experiment.traffic.%s, or correct the testbed's spec.ports.linkBitsPerSecond", load.field, entry, field),
 			"%s is %d, but a link of %d bit/s carries at most %d frames/s of %s",
-			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(instructions, size))
+			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(size))
 	}
 	if load.framesPerSecond == 0 {
 		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
-			"%s is less than one frame/s of %s", load.field, named(instructions, size))
+			"%s is less than one frame/s of %s", load.field, named(size))
 	}
 	return nil
 }
 
-func named(instructions measure.Instructions, size int) string {
-	if mix := instructions.MixOf(size); mix != nil {
-		return "mix " + mix.Name
+func named(size measure.Size) string {
+	if size.Packet != nil {
+		return fmt.Sprintf("%s in %d fragments", size, size.Packet.FragmentCount())
 	}
-	if packet := instructions.PacketOf(size); packet != nil {
-		return fmt.Sprintf("packets of %d bytes in %d fragments", packet.PayloadBytes, packet.FragmentCount())
-	}
-	return fmt.Sprintf("%d bytes", size)
+	return size.String()
 }

@@ -17,7 +17,11 @@ func TestRangesAreSizes(t *testing.T) {
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{1518, 128}
 	in.Run.Spec.Experiment.Traffic.FrameRanges = []v1alpha1.FrameRange{{From: 64, To: 200, Step: 64}, {From: 300, To: 300, Step: 1}}
 	instructions := mustMake(t, in).Instructions
-	if diff := cmp.Diff([]int{1518, 128, 64, 192, 300}, instructions.FrameBytes); diff != "" {
+	var got []int
+	for _, size := range instructions.Sizes {
+		got = append(got, size.FrameBytes)
+	}
+	if diff := cmp.Diff([]int{1518, 128, 64, 192, 300}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -33,11 +37,11 @@ func TestLoadsInOtherUnits(t *testing.T) {
 	instructions := mustMake(t, in).Instructions
 	loads := instructions.Latency.Loads
 	for name, c := range map[string]struct{ got, want uint64 }{
-		"minimum, 64 bytes":   {instructions.Minimum(64), 148_809},
-		"minimum, 1518 bytes": {instructions.Minimum(1518), 8_127},
-		"maximum, 1518 bytes": {instructions.Maximum(1518), 162_548},
-		"latency, 1518 bytes": {instructions.Rate(loads[0], 1518), 2_058},
-		"latency in frames":   {instructions.Rate(loads[1], 1518), 10},
+		"minimum, 64 bytes":   {instructions.Minimum(measure.FrameSize(64)), 148_809},
+		"minimum, 1518 bytes": {instructions.Minimum(measure.FrameSize(1518)), 8_127},
+		"maximum, 1518 bytes": {instructions.Maximum(measure.FrameSize(1518)), 162_548},
+		"latency, 1518 bytes": {instructions.Rate(loads[0], measure.FrameSize(1518)), 2_058},
+		"latency in frames":   {instructions.Rate(loads[1], measure.FrameSize(1518)), 10},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %d frames/s, want %d", name, c.got, c.want)

@@ -80,7 +80,7 @@ func TestInstructions(t *testing.T) {
 		LinkBitsPerSecond: 1e10,
 		Driver:            driverSettings(t, "XDP", xdp.Settings{Threads: 2, TransmitPath: "Auto"}),
 		StartupSeconds:    300,
-		FrameBytes:        []int{64, 512, 1518},
+		Sizes:             []measure.Size{measure.FrameSize(64), measure.FrameSize(512), measure.FrameSize(1518)},
 		WarmUpNanoseconds: 1e9,
 		SettleNanoseconds: 1e8,
 		Throughput: &measure.ThroughputInstructions{
@@ -440,4 +440,27 @@ func TestLineRateIsAllowed(t *testing.T) {
 	lineRate := measure.LineRateFramesPerSecond(1e10, xdp.MaxFrameBytes)
 	in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(int64(lineRate))
 	mustMake(t, in)
+}
+
+// The instructions have the API's own words.
+func TestInstructionsCarryMeasurements(t *testing.T) {
+	in := plantest.Input(1)
+	m := &in.Run.Spec.Experiment.Measurements
+	m.FixedLoad = &v1alpha1.FixedLoad{DurationSeconds: 60, Repeats: 3, Profiles: []v1alpha1.LoadProfile{{Name: "a", Size: "64", Layer2BitsPerSecond: new(int64(25_000_000))}}}
+	m.FrameLossRate = &v1alpha1.FrameLossRate{StepPercent: 5, TrialMilliseconds: 60_000}
+	m.BackToBack = &v1alpha1.BackToBack{Repeats: 5, StepFrames: 100, MaximumBurstMilliseconds: 200, Attempts: 2}
+	m.ReceiveRate = &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 10}
+	m.Soak = &v1alpha1.Soak{Size: "512", Goal: "NDR", Percent: new(int32(90)), DurationSeconds: 600, IntervalSeconds: 300}
+	got := mustMake(t, in).Instructions
+	for name, same := range map[string]bool{
+		"fixed load": cmp.Equal(m.FixedLoad, got.FixedLoad), "frame loss rate": cmp.Equal(m.FrameLossRate, got.FrameLossRate),
+		"back-to-back": cmp.Equal(m.BackToBack, got.BackToBack), "receive rate": cmp.Equal(m.ReceiveRate, got.ReceiveRate), "soak": cmp.Equal(m.Soak, got.Soak),
+	} {
+		if !same {
+			t.Errorf("%s is not what the run asks for", name)
+		}
+	}
+	if rate := got.ProfileRate(m.FixedLoad.Profiles[0], measure.FrameSize(64)); rate != 48_828 {
+		t.Errorf("25 Mbit/s on layer 2 are %d frames/s of 64 bytes, want 48828", rate)
+	}
 }

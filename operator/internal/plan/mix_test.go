@@ -24,18 +24,28 @@ func TestMixesInInstructions(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}, mix("half", 100, 1, 200, 1)}
 	instructions := mustMake(t, in).Instructions
-	want := []measure.Mix{
-		{Name: "SimpleIMIX", Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1}}},
-		{Name: "half", Frames: []measure.MixFrame{{FrameBytes: 100, Weight: 1}, {FrameBytes: 200, Weight: 1}}},
+	want := []measure.Size{
+		measure.FrameSize(64), measure.FrameSize(512), measure.FrameSize(1518),
+		{Name: "SimpleIMIX", FrameBytes: 362, Mix: &measure.Mix{Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1}}}},
+		{Name: "half", FrameBytes: 150, Mix: &measure.Mix{Frames: []measure.MixFrame{{FrameBytes: 100, Weight: 1}, {FrameBytes: 200, Weight: 1}}}},
 	}
-	if diff := cmp.Diff(want, instructions.Mixes); diff != "" {
+	if diff := cmp.Diff(want, instructions.Sizes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int{64, 512, 1518, 362, 150}, instructions.FrameBytes); diff != "" {
-		t.Errorf("sizes (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"64", "512", "1518", "SimpleIMIX", "half"}, in.Run.Spec.Experiment.Traffic.SizeNames()); diff != "" {
+		t.Errorf("names by the API (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int32{64, 512, 1518, 362, 150}, in.Run.Spec.Experiment.Traffic.MeasuredFrameBytes()); diff != "" {
-		t.Errorf("sizes by the API (-want +got):\n%s", diff)
+}
+
+// Two sizes may have one number of bytes: their names tell them apart.
+func TestMixesWithTheMeanOfAnother(t *testing.T) {
+	in := plantest.Input(1)
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{512}
+	in.Run.Spec.Experiment.Traffic.IMIX = []v1alpha1.FrameMix{mix("odd", 500, 1, 524, 1), mix("even", 510, 1, 514, 1)}
+	for i, size := range mustMake(t, in).Instructions.Sizes {
+		if name := []string{"512", "odd", "even"}[i]; size.Name != name || size.FrameBytes != 512 {
+			t.Errorf("size %d is %+v, want %s of 512 bytes", i, size, name)
+		}
 	}
 }
 
@@ -47,8 +57,7 @@ func TestMixesRefused(t *testing.T) {
 		want   string
 	}{
 		"a size beyond the MTU":  {mixes: []v1alpha1.FrameMix{mix("big", 64, 1, 1519, 1)}, reason: v1alpha1.ReasonFrameTooLarge, want: "spec.experiment.traffic.imix[big]"},
-		"the mean of a size":     {mixes: []v1alpha1.FrameMix{mix("odd", 500, 1, 524, 1)}, reason: v1alpha1.ReasonFramesAlike, want: "a size of spec.experiment.traffic.frameBytes"},
-		"the mean of a mix":      {mixes: []v1alpha1.FrameMix{mix("a", 100, 1, 200, 1), mix("b", 140, 1, 160, 1)}, reason: v1alpha1.ReasonFramesAlike, want: `the mean of mix "a"`},
+		"the name of a size":     {mixes: []v1alpha1.FrameMix{mix("512", 500, 1, 524, 1)}, reason: v1alpha1.ReasonFramesAlike, want: `are named "512"`},
 		"a load above line rate": {mixes: []v1alpha1.FrameMix{mix("long", 1500, 1, 1518, 99)}, load: 820_000, reason: v1alpha1.ReasonLoadAboveLineRate, want: "leave long out of spec.experiment.traffic.imix"},
 	} {
 		t.Run(name, func(t *testing.T) {

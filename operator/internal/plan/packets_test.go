@@ -25,12 +25,9 @@ func TestPacketsInInstructions(t *testing.T) {
 		// The narrowest port sets the fragments' size.
 		in.Run.Spec.Experiment.Chain[0].East.MTUBytes = new(int32(1400))
 		instructions := mustMake(t, in).Instructions
-		if diff := cmp.Diff(want, instructions.Packets); diff != "" {
+		sizes := []measure.Size{measure.FrameSize(512), measure.PacketSize(want[0]), measure.PacketSize(want[1])}
+		if diff := cmp.Diff(sizes, instructions.Sizes); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", family, diff)
-		}
-		sizes := []int{512, want[0].FrameBytes(), want[1].FrameBytes()}
-		if diff := cmp.Diff(sizes, instructions.FrameBytes); diff != "" {
-			t.Errorf("%s sizes (-want +got):\n%s", family, diff)
 		}
 	}
 }
@@ -40,7 +37,8 @@ func TestPacketsOnJumboPorts(t *testing.T) {
 	in := plantest.Input(1)
 	in.Testbed.Spec.Ports.MTUBytes = 9000
 	in.Run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 8192}}
-	got := mustMake(t, in).Instructions.Packets[0]
+	sizes := mustMake(t, in).Instructions.Sizes
+	got := sizes[len(sizes)-1].Packet
 	for _, size := range got.FragmentFrameBytes() {
 		if size > xdp.MaxFrameBytes {
 			t.Errorf("a fragment of %d bytes, the driver sends %d", size, xdp.MaxFrameBytes)

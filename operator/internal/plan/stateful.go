@@ -98,26 +98,6 @@ func checkStateful(in Input) error {
 	return nil
 }
 
-func instructConnections(asked *v1alpha1.Connections) *measure.ConnectionsInstructions {
-	if asked == nil {
-		return nil
-	}
-	instructions := &measure.ConnectionsInstructions{}
-	for _, load := range asked.Loads {
-		instruction := measure.ConnectionLoad{
-			Name: load.Name, DurationNanoseconds: wholeSeconds(load.DurationSeconds),
-			ConnectionsTrial: measure.ConnectionsTrial{
-				ConnectionsPerSecond: load.ConnectionsPerSecond, RequestBytes: int(load.RequestBytes), ResponseBytes: int(load.ResponseBytes),
-			},
-		}
-		if load.ConcurrentConnections != nil {
-			instruction.ConcurrentConnections = *load.ConcurrentConnections
-		}
-		instructions.Loads = append(instructions.Loads, instruction)
-	}
-	return instructions
-}
-
 // lingeringSeconds is how long connection tracking remembers a connection that
 // has ended: nf_conntrack_tcp_timeout_time_wait's default.
 const lingeringSeconds = 120

@@ -143,8 +143,8 @@ func TestTCPAlonePlan(t *testing.T) {
 	in.Run.Spec.Experiment.Measurements.Throughput, in.Run.Spec.Experiment.Measurements.Latency = nil, nil
 	in.Testbed.Spec.Ports.MTUBytes = 1280 // too small for the default frame of 1518 bytes
 	p := mustMake(t, in)
-	if len(p.Instructions.FrameBytes) != 0 {
-		t.Errorf("frames of %v bytes are measured", p.Instructions.FrameBytes)
+	if len(p.Instructions.Sizes) != 0 {
+		t.Errorf("sizes %v are measured", p.Instructions.Sizes)
 	}
 	if p.Endpoints[0].Config.MTUBytes != 1280 {
 		t.Errorf("the end's MTU is %d", p.Endpoints[0].Config.MTUBytes)

@@ -1,8 +1,10 @@
 package procedure
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -20,43 +22,75 @@ const (
 	steadyBurst = 99
 )
 
-// backToBackKind is RFC 9004: the longest burst at the maximum rate without
-// loss, by a binary search with loss verification, several times.
-var backToBackKind = kind{
-	stage: measure.StageBackToBack,
-	noun:  "back-to-back frames",
-	loads: func(instr measure.Instructions, _ int) []measure.LoadInstruction {
-		return single(instr.BackToBack != nil)
-	},
-	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.frameBytes, 0).framesPerSecond, nil },
-	trials: func(w *walk, ph phase) int {
-		return w.instr.BackToBack.Repeats * bits.Len64(w.burstSteps(ph.frameBytes))
-	},
-	expected: func(w *walk, ph phase) time.Duration {
-		return w.burstTime(ph.frameBytes, w.instr.BackToBack.Repeats)
-	},
-	fill:   (*walk).fillBackToBack,
-	report: (*walk).reportBackToBack,
-	warn:   (*walk).warnBackToBack,
+// backToBackOf is RFC 9004: the longest burst at the maximum rate without loss, by
+// a binary search with loss verification, several times.
+type backToBackOf struct{ timed }
+
+var backToBackMeasurement = backToBackOf{timed{base{name: measure.StageBackToBack, noun: "back-to-back frames"}}}
+
+func (backToBackOf) check(instr measure.Instructions) error {
+	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstMilliseconds < 1 || instr.Throughput == nil) {
+		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
+	}
+	return nil
+}
+
+func (backToBackOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.BackToBack != nil)
+}
+
+func (backToBackOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.maximum(ph.size, 0).framesPerSecond, nil
+}
+
+func (backToBackOf) trials(w *replay, ph phase) int {
+	return int(w.instr.BackToBack.Repeats) * bits.Len64(w.burstSteps(ph.size))
+}
+
+func (backToBackOf) expected(w *replay, ph phase) time.Duration {
+	return w.burstTime(ph.size, int(w.instr.BackToBack.Repeats))
+}
+
+// evidence returns false: bursts are too short for the kernel's counters.
+func (backToBackOf) evidence() bool                       { return false }
+func (backToBackOf) recordBytes(measure.Instructions) int { return burstBytes }
+
+// compact leaves the delays out. Of a burst, only counts are figures; without its
+// delays a record is a third as large, and a benchmark of hundreds of bursts fits
+// into the results.
+func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
+	outcome.Directions = slices.Clone(outcome.Directions)
+	for i := range outcome.Directions {
+		d := &outcome.Directions[i]
+		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
+		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
+	}
+	return outcome
+}
+
+func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		w.warnBackToBack(d, p)
+	}
 }
 
 // burstSteps is how many steps the longest burst has.
-func (w *walk) burstSteps(frameBytes int) uint64 {
+func (w *replay) burstSteps(size measure.Size) uint64 {
 	b := w.instr.BackToBack
-	hi, lo := bits.Mul64(w.maximum(frameBytes, 0).framesPerSecond, uint64(b.MaximumBurstNanoseconds))
+	hi, lo := bits.Mul64(w.maximum(size, 0).framesPerSecond, uint64(milliseconds(b.MaximumBurstMilliseconds)))
 	frames, _ := bits.Div64(hi, lo, uint64(time.Second))
-	return max(1, frames/b.StepFrames)
+	return max(1, frames/uint64(b.StepFrames))
 }
 
 // burstSettle is the wait after a burst.
-func (w *walk) burstSettle(burst time.Duration) time.Duration {
+func (w *replay) burstSettle(burst time.Duration) time.Duration {
 	return max(depletion, burst, time.Duration(w.instr.SettleNanoseconds))
 }
 
 // burstTime is what a number of searches take, with bursts of half the longest.
-func (w *walk) burstTime(frameBytes, searches int) time.Duration {
-	trials := bits.Len64(w.burstSteps(frameBytes))
-	burst := time.Duration(w.instr.BackToBack.MaximumBurstNanoseconds) / 2
+func (w *replay) burstTime(size measure.Size, searches int) time.Duration {
+	trials := bits.Len64(w.burstSteps(size))
+	burst := time.Duration(milliseconds(w.instr.BackToBack.MaximumBurstMilliseconds)) / 2
 	return time.Duration(searches*trials) * (burst + w.burstSettle(burst))
 }
 
@@ -75,7 +109,7 @@ func (s burstSearch) done() bool    { return s.low == s.high }
 
 // learn takes a burst of s.steps(). One that was not sent in full is no burst of
 // that length, and does not pass.
-func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record) {
+func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	lost := uint64(0)
 	for _, d := range r.Outcome.Directions {
 		lost = max(lost, d.LostFrames())
@@ -85,55 +119,52 @@ func (s *burstSearch) learn(b *measure.BackToBackInstructions, r measure.Record)
 		return
 	}
 	s.lossy++
-	if s.lossy < b.Attempts && (b.MaximumLostFrames == nil || lost <= *b.MaximumLostFrames) {
+	if s.lossy < int(b.Attempts) && (b.MaximumLostFrames == nil || lost <= uint64(*b.MaximumLostFrames)) {
 		return
 	}
 	s.high, s.lossy = s.steps()-1, 0
 }
 
-// fillBackToBack measures where RFC 9004 section 6.1 wants it: where the device
+// fill measures where RFC 9004 section 6.1 wants it: where the device
 // itself, and neither the link nor the generator, bounds the throughput.
-func (w *walk) fillBackToBack(p *part, records []measure.Record) error {
+func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	b := w.instr.BackToBack
-	if _, found := w.deviceThroughput(p.frameBytes); !found {
+	if _, found := w.deviceThroughput(p.size); !found {
 		p.over, p.skipped = true, true
 		return nil
 	}
 	if err := p.take(records); err != nil {
 		return err
 	}
-	steps := w.burstSteps(p.frameBytes)
+	steps := w.burstSteps(p.size)
 	s := burstSearch{high: steps}
 	for _, r := range p.counted {
 		s.learn(b, r)
 		if s.done() {
-			p.bursts = append(p.bursts, s.low*b.StepFrames)
+			p.bursts = append(p.bursts, s.low*uint64(b.StepFrames))
 			s = burstSearch{high: steps}
 		}
 	}
-	if p.over = len(p.bursts) >= b.Repeats; p.over {
+	if p.over = len(p.bursts) >= int(b.Repeats); p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
-			return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+			return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
-	p.left = w.burstTime(p.frameBytes, b.Repeats-len(p.bursts))
-	rate := w.maximum(p.frameBytes, 0).framesPerSecond
-	frames := s.steps() * b.StepFrames
+	p.left = w.burstTime(p.size, int(b.Repeats)-len(p.bursts))
+	rate := w.maximum(p.size, 0).framesPerSecond
+	frames := s.steps() * uint64(b.StepFrames)
 	// Rounded to the nanosecond, a load times this duration is the burst's
 	// frames to less than half a frame.
 	burst := max(1, time.Duration(math.Round(float64(frames)/float64(rate)*1e9)))
-	p.next = measure.Trial{
-		FrameBytes: p.frameBytes, Mix: w.instr.MixOf(p.frameBytes), Packet: w.instr.PacketOf(p.frameBytes), IntendedFramesPerSecond: rate,
-		DurationNanoseconds: burst.Nanoseconds(),
-		SettleNanoseconds:   w.burstSettle(burst).Nanoseconds(),
-	}
+	p.next = w.trial(p.size, rate, burst.Nanoseconds())
+	p.next.SettleNanoseconds = w.burstSettle(burst).Nanoseconds()
 	return nil
 }
 
 // deviceThroughput is the throughput without loss where the device bounds it.
-func (w *walk) deviceThroughput(frameBytes int) (uint64, bool) {
-	throughput := w.find(measure.StageThroughput, frameBytes)
+func (w *replay) deviceThroughput(size measure.Size) (uint64, bool) {
+	throughput := w.find(measure.StageThroughput, size)
 	if throughput == nil {
 		return 0, false
 	}
@@ -149,17 +180,25 @@ func (w *walk) deviceThroughput(frameBytes int) (uint64, bool) {
 	return 0, false
 }
 
-func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
+func (backToBackOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.BackToBack = w.bursts(p)
+	}
+	return len(parts) > 0
+}
+
+// bursts returns the figures of a part.
+func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 	b := w.instr.BackToBack
-	most := w.maximum(p.frameBytes, 0)
-	throughput, _ := w.deviceThroughput(p.frameBytes)
+	most := w.maximum(p.size, 0)
+	throughput, _ := w.deviceThroughput(p.size)
 	s := statistics.SpreadOf(p.bursts)
 	implied := s.Mean / float64(most.framesPerSecond) * 1e9
 	behind := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
 	out := &v1alpha1.BackToBackResult{
 		MeanFrames: int64(s.Mean), MinFrames: signed(s.Minimum), MaxFrames: signed(s.Maximum),
 		StandardDeviationFrames: int64(math.Round(s.StandardDeviation)),
-		StepFrames:              signed(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.frameBytes) * b.StepFrames),
+		StepFrames:              int64(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.size) * uint64(b.StepFrames)),
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
@@ -168,18 +207,18 @@ func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
 	for _, frames := range p.bursts {
 		out.Bursts = append(out.Bursts, signed(frames))
 	}
-	frame.BackToBack = out
+	return out
 }
 
-func (w *walk) warnBackToBack(d *doubtful, p *part) {
+func (w *replay) warnBackToBack(d *warningList, p *part) {
 	if p.skipped {
-		d.add(v1alpha1.WarningBackToBackNotNeeded, p.frameBytes,
+		d.add(v1alpha1.WarningBackToBackNotNeeded, p.size,
 			"Back-to-back frames were not measured: the device does not bound the throughput without loss here (RFC 9004 section 6.1).")
 		return
 	}
 	w.warnMaximum(d, p, 0, "Back-to-back frames")
-	most := w.maximum(p.frameBytes, 0).framesPerSecond
-	longest := w.burstSteps(p.frameBytes) * w.instr.BackToBack.StepFrames
+	most := w.maximum(p.size, 0).framesPerSecond
+	longest := w.burstSteps(p.size) * uint64(w.instr.BackToBack.StepFrames)
 	full, none := 0, 0
 	for _, frames := range p.bursts {
 		if frames == longest {
@@ -190,11 +229,11 @@ func (w *walk) warnBackToBack(d *doubtful, p *part) {
 		}
 	}
 	if full > 0 {
-		d.add(v1alpha1.WarningMaximumLoad, p.frameBytes,
+		d.add(v1alpha1.WarningMaximumLoad, p.size,
 			"The longest burst, %d frames, passed in %d of %d searches; the device may do better.", longest, full, len(p.bursts))
 	}
 	if none > 0 {
-		d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"Even the shortest burst of %d frames lost some in %d of %d searches, which count as 0.", w.instr.BackToBack.StepFrames, none, len(p.bursts))
 	}
 	slowest, unsent := math.Inf(1), 0
@@ -208,12 +247,12 @@ func (w *walk) warnBackToBack(d *doubtful, p *part) {
 		}
 	}
 	if unsent > 0 {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 			"The generator could not send %d of %d bursts in full; nothing of them was lost, and they do not pass, so the device may do better.",
 			unsent, len(p.counted))
 	}
 	if slowest*100 < float64(most)*steadyBurst {
-		d.add(v1alpha1.WarningLoadNotReached, p.frameBytes,
+		d.add(v1alpha1.WarningLoadNotReached, p.size,
 			"A burst that passed left with %.0f of %d frames/s, so the device had more time than a burst gives.", slowest, most)
 	}
 }

@@ -22,8 +22,8 @@ func (d buffered) Answer(q simulated.Question) simulated.Answer {
 
 func backToBack() measure.Instructions {
 	instr := instructions()
-	instr.Latency, instr.FrameBytes = nil, []int{64}
-	instr.BackToBack = &measure.BackToBackInstructions{Repeats: 3, StepFrames: 100, MaximumBurstNanoseconds: 2e9, Attempts: 2}
+	instr.Latency, instr.Sizes = nil, sizes(64)
+	instr.BackToBack = &v1alpha1.BackToBack{Repeats: 3, StepFrames: 100, MaximumBurstMilliseconds: 2000, Attempts: 2}
 	return instr
 }
 
@@ -34,7 +34,7 @@ func kept(b *bench) *bench {
 		if spoil != nil {
 			spoil(r)
 		}
-		r.Outcome = Keep(r.Stage, r.Outcome)
+		r.Outcome = Compact(r.Stage, r.Outcome)
 	}
 	return b
 }
@@ -97,13 +97,13 @@ func TestBackToBackStaysSmall(t *testing.T) {
 // A loss that does not come again is not believed, unless it is a large one.
 func TestBackToBackVerifiesLoss(t *testing.T) {
 	for name, test := range map[string]struct {
-		attempts int
-		most     *uint64
+		attempts int32
+		most     *int64
 		want     int64
 	}{
 		"twice":          {2, nil, 4000},
-		"small loss":     {2, new(uint64(10)), 4000},
-		"too large":      {2, new(uint64(4)), 0},
+		"small loss":     {2, new(int64(10)), 4000},
+		"too large":      {2, new(int64(4)), 0},
 		"believed first": {1, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestBackToBackIsLeftOut(t *testing.T) {
 
 func TestBackToBackBounds(t *testing.T) {
 	instr := backToBack()
-	instr.BackToBack.MaximumBurstNanoseconds = 1e6 // 2000 frames
+	instr.BackToBack.MaximumBurstMilliseconds = 1 // 2000 frames
 	records, err := newBench(buffered{500_000, 3000}).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestBackToBackStretched(t *testing.T) {
 // A burst is followed by 2 s of silence, and by as much as it lasted where that is more.
 func TestSilenceAfterBursts(t *testing.T) {
 	instr := backToBack()
-	instr.BackToBack.MaximumBurstNanoseconds = 16e9
+	instr.BackToBack.MaximumBurstMilliseconds = 16_000
 	longer, shorter := 0, 0
 	_, err := kept(newBench(buffered{500_000, 3000})).run(t, instr, func(_ []measure.Record, s Step) {
 		if s.Stage != measure.StageBackToBack {

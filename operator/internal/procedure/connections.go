@@ -5,7 +5,10 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
 )
@@ -21,18 +24,40 @@ const (
 	reachedPercent = 99
 )
 
-// connectionPhases are one for each load, behind everything else.
-func connectionPhases(instr measure.Instructions) []phase {
+// connectionsOf measures many connections with an exchange in each, after
+// everything else.
+type connectionsOf struct{ base }
+
+var connectionsMeasurement = connectionsOf{base{name: measure.StageConnections}}
+
+func (connectionsOf) place() place                           { return afterSizes }
+func (connectionsOf) repetition() repetition                 { return repeatedly }
+func (connectionsOf) path(phase) Path                        { return PathStateful }
+func (connectionsOf) check(instr measure.Instructions) error { return validateConnections(instr) }
+func (connectionsOf) recordBytes(measure.Instructions) int   { return connectionsRecordBytes }
+
+// phases returns one for each load.
+func (connectionsOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	if instr.Connections == nil {
 		return nil
 	}
 	var out []phase
 	for i := range instr.Connections.Loads {
 		load := &instr.Connections.Loads[i]
-		out = append(out, phase{stage: measure.StageConnections, load: measure.LoadInstruction{Name: load.Name}, stateful: true, connections: load})
+		out = append(out, phase{load: measure.LoadInstruction{Name: load.Name}, stateful: true, connections: load})
 	}
 	return out
 }
+
+func (connectionsOf) title(w *replay, ph phase) string {
+	return excerpt.Text(fmt.Sprintf("connections at load %s%s", ph.load.Name, w.ofRepeat(ph)), maxStageBytes)
+}
+
+func (connectionsOf) reportRun(w *replay, figures *Figures) {
+	figures.Connections = w.connectionsResult()
+}
+
+func (connectionsOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnConnections(d) }
 
 func validateConnections(instr measure.Instructions) error {
 	if instr.Connections == nil {
@@ -41,23 +66,43 @@ func validateConnections(instr measure.Instructions) error {
 	if instr.Stateful == nil {
 		return fmt.Errorf("%w: connections without a generator that makes them", ErrInstructions)
 	}
-	if err := instr.Connections.Check(); err != nil {
-		return fmt.Errorf("%w: %w", ErrInstructions, err)
+	if len(instr.Connections.Loads) == 0 {
+		return fmt.Errorf("%w: connections without a load", ErrInstructions)
+	}
+	seen := map[string]bool{}
+	for _, load := range instr.Connections.Loads {
+		switch {
+		case load.Name == "" || seen[load.Name]:
+			return fmt.Errorf("%w: load %q of the connections has no name, or another load has it too", ErrInstructions, load.Name)
+		case load.ConnectionsPerSecond < 1 || load.RequestBytes < 1 || load.ResponseBytes < 1 || ptr.Deref(load.ConcurrentConnections, 0) < 0:
+			return fmt.Errorf("%w: load %q of the connections has no rate or no exchange", ErrInstructions, load.Name)
+		case load.DurationSeconds < 1:
+			return fmt.Errorf("%w: load %q of the connections lasts less than a second", ErrInstructions, load.Name)
+		}
+		seen[load.Name] = true
 	}
 	return nil
 }
 
-// expectedConnections is the time of one trial: held connections are opened, held,
-// and closed as they were opened.
-func (w *walk) expectedConnections(load *measure.ConnectionLoad) time.Duration {
-	return time.Duration(load.DurationNanoseconds+2*load.RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
+// connectionsTrial returns what a trial of a load offers.
+func connectionsTrial(load *v1alpha1.ConnectionsLoad) *measure.ConnectionsTrial {
+	return &measure.ConnectionsTrial{
+		ConnectionsPerSecond: load.ConnectionsPerSecond, RequestBytes: int(load.RequestBytes), ResponseBytes: int(load.ResponseBytes),
+		ConcurrentConnections: ptr.Deref(load.ConcurrentConnections, 0),
+	}
 }
 
-// fillConnections takes the first record that the generator does not doubt.
-func (w *walk) fillConnections(p *part, records []measure.Record) error {
+// expected returns the time of one trial: held connections are opened, held,
+// and closed as they were opened.
+func (connectionsOf) expected(w *replay, ph phase) time.Duration {
+	return time.Duration(seconds(ph.connections.DurationSeconds)+2*connectionsTrial(ph.connections).RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
+}
+
+// fill takes the first record that the generator does not doubt.
+func (connectionsOf) fill(w *replay, p *part, records []measure.Record) error {
 	p.next = measure.Trial{
-		DurationNanoseconds: p.connections.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
-		Connections: &p.connections.ConnectionsTrial,
+		DurationNanoseconds: seconds(p.connections.DurationSeconds), SettleNanoseconds: w.instr.SettleNanoseconds,
+		Connections: connectionsTrial(p.connections),
 	}
 	if err := p.once(records); err != nil || !p.over {
 		return err
@@ -77,7 +122,7 @@ func (w *walk) fillConnections(p *part, records []measure.Record) error {
 }
 
 // connectionsResult is what the trials so far came to, or nil.
-func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
+func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 	if w.instr.Connections == nil {
 		return nil
 	}
@@ -86,7 +131,7 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 		var group []measure.ConnectionsOutcome
 		var records []measure.Record
 		for _, p := range w.parts {
-			if p.stage == measure.StageConnections && p.load.Name == load.Name && p.over {
+			if p.stage() == measure.StageConnections && p.load.Name == load.Name && p.over {
 				records = append(records, *p.last())
 				group = append(group, *p.last().Outcome.Connections)
 			}
@@ -112,7 +157,7 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 }
 
 // combineConnections makes one result of the repeats of a load.
-func combineConnections(load measure.ConnectionLoad, group []measure.ConnectionsOutcome) v1alpha1.ConnectionsLoadResult {
+func combineConnections(load v1alpha1.ConnectionsLoad, group []measure.ConnectionsOutcome) v1alpha1.ConnectionsLoadResult {
 	out := v1alpha1.ConnectionsLoadResult{
 		Name: load.Name, IntendedConnectionsPerSecond: load.ConnectionsPerSecond, ConcurrentConnections: math.MaxInt64,
 		ForwardBitsPerSecond: downMean(group, func(o measure.ConnectionsOutcome) int64 {
@@ -136,8 +181,8 @@ func combineConnections(load measure.ConnectionLoad, group []measure.Connections
 		out.GeneratorCPUPartsPerMillion = max(out.GeneratorCPUPartsPerMillion, o.GeneratorCPUPartsPerMillion)
 	}
 	out.FailedPartsPerMillion = lossPartsPerMillion(uint64(max(0, out.Reset+out.TimedOut+out.Unfinished)), uint64(max(0, out.Attempted)))
-	if load.ConcurrentConnections > 0 {
-		out.IntendedConcurrentConnections, out.HeldConnections = new(load.ConcurrentConnections), &held
+	if intended := ptr.Deref(load.ConcurrentConnections, 0); intended > 0 {
+		out.IntendedConcurrentConnections, out.HeldConnections = &intended, &held
 		return out
 	}
 	established := downMean(group, measure.ConnectionsOutcome.EstablishedPerSecond)
@@ -153,30 +198,34 @@ func downMean[T any](list []T, figure func(T) int64) int64 {
 }
 
 // warnConnections says where the generator did less than it was asked to.
-func (w *walk) warnConnections(d *doubtful) {
+func (w *replay) warnConnections(d *warningList) {
 	result := w.connectionsResult()
 	if result == nil {
 		return
 	}
 	for _, p := range w.parts {
-		if p.stage != measure.StageConnections || !p.over || p.connections.ConcurrentConnections == 0 {
+		if p.stage() != measure.StageConnections || !p.over {
+			continue
+		}
+		intended := ptr.Deref(p.connections.ConcurrentConnections, 0)
+		if intended == 0 {
 			continue
 		}
 		// A generator that is late opens the last of them when all should be open.
-		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > p.connections.ConcurrentConnections*(100-reachedPercent) {
-			d.add(v1alpha1.WarningLoadNotReached, 0,
+		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > intended*(100-reachedPercent) {
+			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator opened %d of %d connections late, in the time that counts, so those held and at once may be too few.",
-				p.load.Name, late, p.connections.ConcurrentConnections)
+				p.load.Name, late, intended)
 		}
 	}
 	for _, l := range result.Loads {
 		if began := l.AttemptedConnectionsPerSecond; began != nil && *began*100 < l.IntendedConnectionsPerSecond*reachedPercent {
-			d.add(v1alpha1.WarningLoadNotReached, 0,
+			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator began %d of %d connections/s, so the device may do better, and what it does at the whole load is not known.",
 				l.Name, *began, l.IntendedConnectionsPerSecond)
 		}
 		if l.GeneratorCPUPartsPerMillion >= wholeCPU {
-			d.add(v1alpha1.WarningEndpointCeiling, 0,
+			d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 				"At load %s the generator's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 				l.Name, l.GeneratorCPUPartsPerMillion/10_000)
 		}

@@ -14,14 +14,14 @@ import (
 )
 
 func connectionsOnly() measure.Instructions {
-	load := func(name string, held int64) measure.ConnectionLoad {
-		return measure.ConnectionLoad{Name: name, DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{
-			ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024, ConcurrentConnections: held,
-		}}
+	load := func(name string, held *int64) v1alpha1.ConnectionsLoad {
+		return v1alpha1.ConnectionsLoad{
+			Name: name, DurationSeconds: 10, ConnectionsPerSecond: 1000, RequestBytes: 128, ResponseBytes: 1024, ConcurrentConnections: held,
+		}
 	}
 	return measure.Instructions{
 		LinkBitsPerSecond: 10_000_000_000, SettleNanoseconds: 1e8, Repeats: 2, Stateful: &measure.Stateful{},
-		Connections: &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{load("web", 0), load("table", 5000)}},
+		Connections: &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{load("web", nil), load("table", new(int64(5000)))}},
 	}
 }
 
@@ -133,7 +133,7 @@ func TestConnectionsFail(t *testing.T) {
 		"no load":            func(i *measure.Instructions) { i.Connections.Loads = nil },
 		"a name twice":       func(i *measure.Instructions) { i.Connections.Loads[1].Name = "web" },
 		"no rate":            func(i *measure.Instructions) { i.Connections.Loads[0].ConnectionsPerSecond = 0 },
-		"less than a second": func(i *measure.Instructions) { i.Connections.Loads[0].DurationNanoseconds = 1 },
+		"less than a second": func(i *measure.Instructions) { i.Connections.Loads[0].DurationSeconds = 0 },
 	} {
 		changed := connectionsOnly()
 		change(&changed)
@@ -151,7 +151,7 @@ func TestConnectionsComeLast(t *testing.T) {
 	instr.TCP = tcpOnly(1).TCP
 	var stages []measure.Stage
 	for _, ph := range phases(instr) {
-		stages = append(stages, ph.stage)
+		stages = append(stages, ph.stage())
 	}
 	if diff := cmp.Diff([]measure.Stage{measure.StageTCP, measure.StageConnections, measure.StageConnections}, stages); diff != "" {
 		t.Error(diff)

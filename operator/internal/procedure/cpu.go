@@ -16,10 +16,10 @@ const (
 )
 
 // addCPU puts beside each figure what the chain used in the trials that made it.
-func (w *walk) addCPU(frames []v1alpha1.FrameResult) {
+func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
 	functions := 0
 	for i := range frames {
-		for _, group := range w.cpuGroups(int(frames[i].FrameBytes)) {
+		for _, group := range w.cpuGroups(frames[i].Size) {
 			result, found := usedIn(group.records)
 			if !found || len(frames[i].CPU) == mostCPUFigures {
 				continue
@@ -40,7 +40,7 @@ type cpuGroup struct {
 	records []measure.Record
 }
 
-func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
+func (w *replay) cpuGroups(size string) []cpuGroup {
 	var groups []cpuGroup
 	add := func(key v1alpha1.FigureKey, records []measure.Record) {
 		for i := range groups {
@@ -52,22 +52,11 @@ func (w *walk) cpuGroups(frameBytes int) []cpuGroup {
 		groups = append(groups, cpuGroup{key, append([]measure.Record(nil), records...)})
 	}
 	for _, p := range w.parts {
-		if p.frameBytes != frameBytes || !p.over || p.skipped {
+		if p.size.Name != size || !p.over || p.skipped {
 			continue
 		}
-		switch p.stage {
-		case measure.StageThroughput:
-			for _, r := range p.results {
-				add(v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: r.Goal}, p.atLoad(r.LowerBoundFramesPerSecond))
-			}
-		case measure.StageLatency:
-			add(atLoad(p.load.Name), []measure.Record{*p.last()})
-		case measure.StageFixedLoad:
-			add(atLoad(p.load.Name), p.counted)
-		case measure.StageReceiveRate:
-			add(v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, p.counted)
-		case measure.StageSoak:
-			add(atLoad(measure.SoakLoad), p.counted)
+		for _, group := range p.measurement.cpuGroups(p) {
+			add(group.key, group.records)
 		}
 	}
 	return groups

@@ -157,7 +157,7 @@ func TestEvidenceWarnings(t *testing.T) {
 		}
 		return strings.Join(found, " ")
 	}
-	sizes := len(instructions().FrameBytes)
+	sizes := len(instructions().Sizes)
 	each := func(code string) string { return strings.TrimSpace(strings.Repeat(code+" ", sizes)) }
 	for name, test := range map[string]struct {
 		change func(*measure.Record)
@@ -221,9 +221,9 @@ func TestEvidenceRoom(t *testing.T) {
 		t.Errorf("%d bytes of nothing", got)
 	}
 	for sizes := 1; sizes <= 32; sizes++ {
-		instr.FrameBytes = nil
+		instr.Sizes = nil
 		for i := range sizes {
-			instr.FrameBytes = append(instr.FrameBytes, 64+i)
+			instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))
 		}
 		expected, taken, trials := ExpectedBytes(instr), 0, 0
 		for range 5000 {

@@ -15,7 +15,7 @@ func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorSta
 	if device == nil || device.Machine == nil {
 		return nil
 	}
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	said := map[string]bool{}
 	if sameNode {
 		for _, w := range MachineWarnings(generator, sameNode) {
@@ -24,12 +24,12 @@ func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorSta
 	}
 	m := device.Machine
 	if changing := unsteadyGovernors(m); len(changing) > 0 && !said[v1alpha1.WarningFrequencyScaling] {
-		d.add(v1alpha1.WarningDeviceFrequencyScaling, 0,
+		d.add(v1alpha1.WarningDeviceFrequencyScaling, wholeRun,
 			"CPUs of the chain's node change their frequency with their load (scaling governor %s), so figures depend on what ran before; set the governor to %s.",
 			words(changing), steadyGovernor)
 	}
 	if m.OnlineCPUs > 0 && len(m.IsolatedCPUs) == 0 && !said[v1alpha1.WarningNoCPUIsolation] {
-		d.add(v1alpha1.WarningDeviceNoCPUIsolation, 0,
+		d.add(v1alpha1.WarningDeviceNoCPUIsolation, wholeRun,
 			"None of the %s of the chain's node is isolated from the kernel's scheduler, so other work may hold up the chain.",
 			plural(m.OnlineCPUs, "CPU", "CPUs"))
 	}
@@ -48,11 +48,11 @@ func unsteadyGovernors(m *measure.Machine) []string {
 
 // warnEvidence says what the trials of a frame size that count show about the
 // chain's node, and in how many of them something of it is missing.
-func (w *walk) warnEvidence(d *doubtful, frameBytes int) {
+func (w *replay) warnEvidence(d *warningList, size measure.Size) {
 	trials, missing, last := 0, 0, ""
 	stolen, elapsed := int64(0), int64(0)
 	for _, p := range w.parts {
-		if p.frameBytes != frameBytes {
+		if p.size.Name != size.Name {
 			continue
 		}
 		for _, r := range p.counted {
@@ -70,12 +70,12 @@ func (w *walk) warnEvidence(d *doubtful, frameBytes int) {
 		}
 	}
 	if elapsed > 0 && stolen*1_000_000 > elapsed*mostSteal {
-		d.add(v1alpha1.WarningDeviceSteal, frameBytes,
+		d.add(v1alpha1.WarningDeviceSteal, size,
 			"A hypervisor held back the CPUs of the chain's node for %d ms of the %d ms that they had in trials that count, so the device may do better.",
 			stolen, elapsed)
 	}
 	if missing > 0 {
-		d.add(v1alpha1.WarningEvidenceMissing, frameBytes,
+		d.add(v1alpha1.WarningEvidenceMissing, size,
 			"In %d of %d trials that count it is not known in full what the chain used, the last time because %s.", missing, trials, last)
 	}
 }

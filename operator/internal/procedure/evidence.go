@@ -9,29 +9,17 @@ const (
 	mostRecordEvidence = 4 << 10
 )
 
-// WantsEvidence says of which trials evidence is kept: those that become
-// figures, and take long enough for the kernel's counters, which count
-// hundredths of a second.
-func WantsEvidence(stage measure.Stage) bool {
-	switch stage {
-	case measure.StageThroughput, measure.StageLatency, measure.StageFixedLoad, measure.StageFrameLossRate,
-		measure.StageReceiveRate, measure.StageSoak, measure.StageTCP, measure.StageConnections:
-		return true
-	}
-	return false
-}
-
 // EvidenceRoom is how many bytes the next trial's evidence may take, where the
 // trials before it took so many. All of it together takes at most half of what
 // the records leave free, so that it never keeps a run from being measured, and
 // an equal share for each trial that is expected.
 func EvidenceRoom(instr measure.Instructions, taken int) int {
 	trials := 0
-	eachPhase(instr, func(stage measure.Stage, n int) {
-		if WantsEvidence(stage) {
-			trials += n
+	for _, ph := range expectedPhases(instr) {
+		if ph.measurement.evidence() {
+			trials += ph.expectedTrials
 		}
-	})
+	}
 	if trials == 0 {
 		return 0
 	}

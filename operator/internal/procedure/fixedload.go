@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -12,51 +14,68 @@ import (
 // applications, speech among them, not to suffer.
 const oneWayBudget = 150 * time.Millisecond
 
-// fixedLoadKind holds a profile's load for a stated time. Each repeat follows a
-// trial at the same load that does not count.
-var fixedLoadKind = kind{
-	stage: measure.StageFixedLoad,
-	noun:  "fixed load",
-	loads: func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction {
-		var out []measure.LoadInstruction
-		if instr.FixedLoad == nil {
-			return nil
-		}
-		for _, profile := range instr.FixedLoad.Profiles {
-			if profile.FrameBytes == frameBytes {
-				out = append(out, measure.LoadInstruction{Name: profile.Name, FramesPerSecond: profile.FramesPerSecond})
-			}
-		}
-		return out
-	},
-	highest: func(_ *walk, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil },
-	trials: func(w *walk, _ phase) int {
-		if w.instr.FixedLoad.DiscardNanoseconds > 0 {
-			return 2 * w.instr.FixedLoad.Repeats
-		}
-		return w.instr.FixedLoad.Repeats
-	},
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.fixedLoadTime(w.instr.FixedLoad.Repeats)
-	},
-	fill:   (*walk).fillFixedLoad,
-	report: (*walk).reportFixedLoad,
-	warn:   func(_ *walk, d *doubtful, p *part) { warnUnsent(d, p, named("fixed load", p.phase)) },
+// fixedLoadOf holds a profile's load for a stated time. Each repeat follows a trial
+// at the same load that does not count.
+type fixedLoadOf struct{ timed }
+
+var fixedLoadMeasurement = fixedLoadOf{timed{base{name: measure.StageFixedLoad, noun: "fixed load"}}}
+
+func (fixedLoadOf) owns(stage measure.Stage) bool {
+	return stage == measure.StageFixedLoad || stage == measure.StageDiscard
 }
 
+func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase {
+	if instr.FixedLoad == nil {
+		return nil
+	}
+	var out []phase
+	for _, profile := range instr.FixedLoad.Profiles {
+		if profile.Size == size.Name {
+			out = append(out, phase{load: measure.LoadInstruction{Name: profile.Name, FramesPerSecond: instr.ProfileRate(profile, size)}})
+		}
+	}
+	return out
+}
+
+func (fixedLoadOf) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
+
+func (fixedLoadOf) trials(w *replay, _ phase) int {
+	if discarded(w.instr.FixedLoad) > 0 {
+		return 2 * int(w.instr.FixedLoad.Repeats)
+	}
+	return int(w.instr.FixedLoad.Repeats)
+}
+
+func (fixedLoadOf) expected(w *replay, _ phase) time.Duration {
+	return w.fixedLoadTime(int(w.instr.FixedLoad.Repeats))
+}
+
+func (fixedLoadOf) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{atLoad(p.load.Name), p.counted}}
+}
+
+func (fixedLoadOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		warnUnsent(d, p, named("fixed load", p.phase))
+	}
+}
+
+// discarded is the time before each repeat that does not count, in nanoseconds.
+func discarded(f *v1alpha1.FixedLoad) int64 { return seconds(ptr.Deref(f.DiscardSeconds, 0)) }
+
 // fixedLoadTime is that of a number of repeats.
-func (w *walk) fixedLoadTime(repeats int) time.Duration {
+func (w *replay) fixedLoadTime(repeats int) time.Duration {
 	f := w.instr.FixedLoad
-	each := w.cost(1, f.DurationNanoseconds)
-	if f.DiscardNanoseconds > 0 {
-		each += w.cost(1, f.DiscardNanoseconds)
+	each := w.cost(1, seconds(f.DurationSeconds))
+	if discarded(f) > 0 {
+		each += w.cost(1, discarded(f))
 	}
 	return time.Duration(repeats) * each
 }
 
 // fillFixedLoad asks for the discarded time before each repeat. An invalid
 // repeat is made again at once: the load has just been there.
-func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
+func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	f := w.instr.FixedLoad
 	var repeats []measure.Record
 	warm := false
@@ -66,25 +85,33 @@ func (w *walk) fillFixedLoad(p *part, records []measure.Record) error {
 			continue
 		}
 		repeats = append(repeats, r)
-		warm = warm && objection(r) != ""
+		warm = warm && invalidReason(r) != ""
 	}
 	if err := p.take(repeats); err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return w.chainFailed(p.frameBytes, p.load.FramesPerSecond)
+		return w.chainFailed(p.size, p.load.FramesPerSecond)
 	}
-	p.over = len(p.counted) >= f.Repeats
-	p.left = w.fixedLoadTime(f.Repeats - len(p.counted))
-	p.next = w.trial(p.frameBytes, p.load.FramesPerSecond, f.DurationNanoseconds)
-	if f.DiscardNanoseconds > 0 && !warm {
+	p.over = len(p.counted) >= int(f.Repeats)
+	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
+	p.next = w.trial(p.size, p.load.FramesPerSecond, seconds(f.DurationSeconds))
+	if discarded(f) > 0 && !warm {
 		p.nextStage = measure.StageDiscard
-		p.next.DurationNanoseconds = f.DiscardNanoseconds
+		p.next.DurationNanoseconds = discarded(f)
 	}
 	return nil
 }
 
-func (w *walk) reportFixedLoad(p *part, frame *v1alpha1.FrameResult) {
+func (fixedLoadOf) report(_ *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.FixedLoad = append(frame.FixedLoad, p.fixedLoadResult())
+	}
+	return len(parts) > 0
+}
+
+// fixedLoadResult returns the figures of a profile.
+func (p *part) fixedLoadResult() v1alpha1.FixedLoadResult {
 	result := v1alpha1.FixedLoadResult{
 		Profile: p.load.Name, IntendedFramesPerSecond: signed(p.load.FramesPerSecond),
 	}
@@ -97,7 +124,7 @@ func (w *walk) reportFixedLoad(p *part, frame *v1alpha1.FrameResult) {
 		}
 		result.Repeats = append(result.Repeats, repeat)
 	}
-	frame.FixedLoad = append(frame.FixedLoad, result)
+	return result
 }
 
 // worsen keeps the larger of each figure.

@@ -14,18 +14,18 @@ import (
 // alone are instructions without throughput and latency.
 func alone(frameBytes ...int) measure.Instructions {
 	instr := instructions()
-	instr.Throughput, instr.Latency, instr.FrameBytes = nil, nil, frameBytes
+	instr.Throughput, instr.Latency, instr.Sizes = nil, nil, sizes(frameBytes...)
 	return instr
 }
 
 func fixedLoad() measure.Instructions {
 	instr := alone(64, 512)
-	instr.FixedLoad = &measure.FixedLoadInstructions{
-		DurationNanoseconds: 60e9, DiscardNanoseconds: 20e9, Repeats: 2,
-		Profiles: []measure.ProfileInstruction{
-			{Name: "small", FrameBytes: 64, FramesPerSecond: 48_828},
-			{Name: "large", FrameBytes: 512, FramesPerSecond: 10_000},
-			{Name: "lossy", FrameBytes: 64, FramesPerSecond: 600_000},
+	instr.FixedLoad = &v1alpha1.FixedLoad{
+		DurationSeconds: 60, DiscardSeconds: new(int32(20)), Repeats: 2,
+		Profiles: []v1alpha1.LoadProfile{
+			{Name: "small", Size: "64", FramesPerSecond: new(int64(48_828))},
+			{Name: "large", Size: "512", FramesPerSecond: new(int64(10_000))},
+			{Name: "lossy", Size: "64", FramesPerSecond: new(int64(600_000))},
 		},
 	}
 	return instr
@@ -73,7 +73,7 @@ func TestFixedLoad(t *testing.T) {
 
 func TestFixedLoadWithoutDiscard(t *testing.T) {
 	instr := fixedLoad()
-	instr.FixedLoad.DiscardNanoseconds = 0
+	instr.FixedLoad.DiscardSeconds = nil
 	records, err := newBench(hardCap()).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestFixedLoadWithoutDiscard(t *testing.T) {
 // An invalid repeat is made again at once, and the worst is the worst of what counts.
 func TestFixedLoadWorstCase(t *testing.T) {
 	instr := fixedLoad()
-	instr.FrameBytes, instr.FixedLoad.Profiles = []int{64}, instr.FixedLoad.Profiles[:1]
+	instr.Sizes, instr.FixedLoad.Profiles = sizes(64), instr.FixedLoad.Profiles[:1]
 	b, repeats := newBench(hardCap()), 0
 	var stages []measure.Stage
 	b.spoil = func(r *measure.Record) {
@@ -147,7 +147,7 @@ func TestFixedLoadFailures(t *testing.T) {
 
 func TestFixedLoadAboveTheGenerator(t *testing.T) {
 	instr := fixedLoad()
-	instr.FixedLoad.Profiles = []measure.ProfileInstruction{{Name: "fast", FrameBytes: 64, FramesPerSecond: 4_000_000}}
+	instr.FixedLoad.Profiles = []v1alpha1.LoadProfile{{Name: "fast", Size: "64", FramesPerSecond: new(int64(4_000_000))}}
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6}).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)

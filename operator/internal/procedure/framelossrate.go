@@ -1,63 +1,82 @@
 package procedure
 
 import (
+	"fmt"
 	"time"
+
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
-// frameLossRateKind is RFC 2544 section 26.3: from the maximum down in steps
-// until two trials in a row lose nothing.
-var frameLossRateKind = kind{
-	stage: measure.StageFrameLossRate,
-	noun:  "frame loss rate",
-	loads: func(instr measure.Instructions, _ int) []measure.LoadInstruction {
-		return single(instr.FrameLossRate != nil)
-	},
-	highest: func(w *walk, ph phase) (uint64, error) {
-		return w.maximum(ph.frameBytes, w.instr.FrameLossRate.MaximumFramesPerSecond).framesPerSecond, nil
-	},
-	trials: func(w *walk, _ phase) int { return curveTrials(w.instr.FrameLossRate) },
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.cost(curveTrials(w.instr.FrameLossRate), w.instr.FrameLossRate.TrialNanoseconds)
-	},
-	fill:   (*walk).fillFrameLossRate,
-	report: (*walk).reportFrameLossRate,
-	warn: func(w *walk, d *doubtful, p *part) {
-		w.warnMaximum(d, p, w.instr.FrameLossRate.MaximumFramesPerSecond, "Frame loss rate")
+// frameLossRate is RFC 2544 section 26.3: from the maximum down in steps until two
+// trials in a row lose nothing.
+type frameLossRateOf struct{ timed }
+
+var frameLossRateMeasurement = frameLossRateOf{timed{base{name: measure.StageFrameLossRate, noun: "frame loss rate"}}}
+
+func (frameLossRateOf) check(instr measure.Instructions) error {
+	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
+		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
+	}
+	return nil
+}
+
+func (frameLossRateOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.FrameLossRate != nil)
+}
+
+func (frameLossRateOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.maximum(ph.size, curveMaximum(w.instr.FrameLossRate)).framesPerSecond, nil
+}
+
+func (frameLossRateOf) trials(w *replay, _ phase) int { return curveTrials(w.instr.FrameLossRate) }
+
+func (frameLossRateOf) expected(w *replay, _ phase) time.Duration {
+	return w.cost(curveTrials(w.instr.FrameLossRate), milliseconds(w.instr.FrameLossRate.TrialMilliseconds))
+}
+
+func (frameLossRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		w.warnMaximum(d, p, curveMaximum(w.instr.FrameLossRate), "Frame loss rate")
 		warnUnsent(d, p, "the frame loss rate")
-	},
+	}
+}
+
+// curveMaximum is the load called 100 %; 0 is line rate, or what the calibration reached.
+func curveMaximum(f *v1alpha1.FrameLossRate) uint64 {
+	return uint64(ptr.Deref(f.MaximumFramesPerSecond, 0))
 }
 
 // curveTrials is the most points that a curve can have.
-func curveTrials(f *measure.FrameLossRateInstructions) int {
-	return (100 + f.StepPercent - 1) / f.StepPercent
+func curveTrials(f *v1alpha1.FrameLossRate) int {
+	return int((100 + f.StepPercent - 1) / f.StepPercent)
 }
 
 // curvePercent is the load of the curve's trial i.
-func curvePercent(f *measure.FrameLossRateInstructions, i int) int { return 100 - i*f.StepPercent }
+func curvePercent(f *v1alpha1.FrameLossRate, i int) int { return 100 - i*int(f.StepPercent) }
 
-func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
+func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	f := w.instr.FrameLossRate
 	reached := 0.0
-	if warmUp := w.find(measure.StageWarmUp, p.frameBytes); warmUp != nil && warmUp.last() != nil {
+	if warmUp := w.find(measure.StageWarmUp, p.size); warmUp != nil && warmUp.last() != nil {
 		reached = warmUp.last().Outcome.OfferedFramesPerSecond()
 	}
 	if err := p.takeSteady(records, reached); err != nil {
 		return err
 	}
 	done := len(p.counted)
-	most := w.maximum(p.frameBytes, f.MaximumFramesPerSecond).framesPerSecond
-	p.left = w.cost(curveTrials(f)-done, f.TrialNanoseconds)
+	most := w.maximum(p.size, curveMaximum(f)).framesPerSecond
+	p.left = w.cost(curveTrials(f)-done, milliseconds(f.TrialMilliseconds))
 	if !lossless(p.counted, 2) && curvePercent(f, done) > 0 {
-		p.next = w.trial(p.frameBytes, max(1, most*uint64(curvePercent(f, done))/100), f.TrialNanoseconds)
+		p.next = w.trial(p.size, max(1, most*uint64(curvePercent(f, done))/100), milliseconds(f.TrialMilliseconds))
 		return nil
 	}
 	// A device that forwards nothing when it is overloaded is a result; one
 	// that forwards nothing at the lowest load is not there.
 	if last := p.last(); nothingReceived(last.Outcome) {
-		return w.chainFailed(p.frameBytes, last.Trial.IntendedFramesPerSecond)
+		return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 	}
 	p.over = true
 	return nil
@@ -68,7 +87,7 @@ func (w *walk) fillFrameLossRate(p *part, records []measure.Record) error {
 func (p *part) takeSteady(records []measure.Record, reached float64) error {
 	inARow, disturbances := 0, 0
 	for _, r := range records {
-		if objection(r) != "" {
+		if invalidReason(r) != "" {
 			p.invalid = append(p.invalid, r)
 			inARow++
 			continue
@@ -99,9 +118,17 @@ func lossless(records []measure.Record, n int) bool {
 	return true
 }
 
-func (w *walk) reportFrameLossRate(p *part, frame *v1alpha1.FrameResult) {
+func (frameLossRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.FrameLossRate = w.lossCurve(p)
+	}
+	return len(parts) > 0
+}
+
+// lossCurve returns the figures of a part.
+func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 	f := w.instr.FrameLossRate
-	most := w.maximum(p.frameBytes, f.MaximumFramesPerSecond)
+	most := w.maximum(p.size, curveMaximum(f))
 	out := &v1alpha1.FrameLossRateResult{
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin, End: v1alpha1.EndLowestLoad,
 	}
@@ -117,7 +144,7 @@ func (w *walk) reportFrameLossRate(p *part, frame *v1alpha1.FrameResult) {
 			LossPartsPerMillion:       worstLoss(r.Outcome),
 		})
 	}
-	frame.FrameLossRate = out
+	return out
 }
 
 // worstLoss is that of the worse direction.

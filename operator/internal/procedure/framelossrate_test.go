@@ -13,7 +13,7 @@ import (
 
 func frameLossRate(asked uint64) measure.Instructions {
 	instr := alone(64)
-	instr.FrameLossRate = &measure.FrameLossRateInstructions{StepPercent: 10, TrialNanoseconds: 60e9, MaximumFramesPerSecond: asked}
+	instr.FrameLossRate = &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 60_000, MaximumFramesPerSecond: new(int64(asked))}
 	return instr
 }
 

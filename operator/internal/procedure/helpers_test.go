@@ -25,7 +25,7 @@ func instructions() measure.Instructions {
 	return measure.Instructions{
 		LinkBitsPerSecond: 10_000_000_000,
 		Calibration:       &measure.Path{},
-		FrameBytes:        []int{64, 512},
+		Sizes:             sizes(64, 512),
 		WarmUpNanoseconds: second,
 		SettleNanoseconds: second / 10,
 		Throughput: &measure.ThroughputInstructions{
@@ -120,4 +120,13 @@ func (d silent) Answer(q simulated.Question) simulated.Answer {
 		return simulated.Answer{LossRatio: 1}
 	}
 	return d.Device.Answer(q)
+}
+
+// sizes are plain frame sizes.
+func sizes(frameBytes ...int) []measure.Size {
+	var out []measure.Size
+	for _, bytes := range frameBytes {
+		out = append(out, measure.FrameSize(bytes))
+	}
+	return out
 }

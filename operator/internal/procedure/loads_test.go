@@ -20,7 +20,7 @@ func TestLoadsBySize(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		least, most := instr.Minimum(r.Trial.FrameBytes), instr.Maximum(r.Trial.FrameBytes)
+		least, most := instr.Minimum(measure.FrameSize(r.Trial.FrameBytes)), instr.Maximum(measure.FrameSize(r.Trial.FrameBytes))
 		if load := r.Trial.IntendedFramesPerSecond; r.Stage == measure.StageThroughput && (load < least || load > most) {
 			t.Errorf("%d bytes: a load of %d frames/s is not between %d and %d", r.Trial.FrameBytes, load, least, most)
 		}

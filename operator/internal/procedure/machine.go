@@ -16,13 +16,13 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 	if state == nil {
 		return nil
 	}
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	for _, description := range []*measure.Description{state.Calibration, state.Chain} {
 		if description == nil {
 			continue
 		}
 		for _, fallback := range description.Fallbacks {
-			d.add(v1alpha1.WarningTransmitFallback, 0, "About the generator: %s.", fallback)
+			d.add(v1alpha1.WarningTransmitFallback, wholeRun, "About the generator: %s.", fallback)
 		}
 	}
 	m := state.Machine
@@ -31,25 +31,25 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 		return d.list
 	}
 	if changing := unsteadyGovernors(m); len(changing) > 0 {
-		d.add(v1alpha1.WarningFrequencyScaling, 0,
+		d.add(v1alpha1.WarningFrequencyScaling, wholeRun,
 			"CPUs of the generator change their frequency with their load (scaling governor %s), so delays depend on what ran before; set the governor to %s.",
 			words(changing), steadyGovernor)
 	}
 	if len(m.CPUs) == 0 || len(m.IsolatedCPUs) == len(m.CPUs) {
 		return d.list
 	}
-	d.add(v1alpha1.WarningNoCPUIsolation, 0,
+	d.add(v1alpha1.WarningNoCPUIsolation, wholeRun,
 		"%d of the generator's %s not isolated from the kernel's scheduler, so other work may hold up a frame.",
 		len(m.CPUs)-len(m.IsolatedCPUs), plural(len(m.CPUs), "CPU is", "CPUs are"))
 	if sameNode && len(m.CPUs) >= m.OnlineCPUs && m.OnlineCPUs > 0 {
-		d.add(v1alpha1.WarningSharedCores, 0,
+		d.add(v1alpha1.WarningSharedCores, wholeRun,
 			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks.", m.OnlineCPUs)
 	}
 	return d.list
 }
 
 // warnRealTime names what real-time threads meet on this node, and what meets them.
-func warnRealTime(d *doubtful, state *measure.GeneratorState) {
+func warnRealTime(d *warningList, state *measure.GeneratorState) {
 	description := state.Chain
 	if description == nil {
 		description = state.Calibration
@@ -58,12 +58,12 @@ func warnRealTime(d *doubtful, state *measure.GeneratorState) {
 		return
 	}
 	if description.RealTimeLimited {
-		d.add(v1alpha1.WarningRealTimeScheduling, 0,
+		d.add(v1alpha1.WarningRealTimeScheduling, wholeRun,
 			"The threads that send are scheduled in real time, and the node's kernel limits such threads, "+
 				"so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.")
 	}
 	if m := state.Machine; m != nil && m.OnlineCPUs > 0 && len(m.CPUs) >= m.OnlineCPUs {
-		d.add(v1alpha1.WarningRealTimeScheduling, 0,
+		d.add(v1alpha1.WarningRealTimeScheduling, wholeRun,
 			"The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all %d), "+
 				"so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.", m.OnlineCPUs)
 	}

@@ -14,12 +14,12 @@ type maximum struct {
 // maximum of a frame size: line rate, what the spec asks for where it does, and
 // what the calibration received in the slower direction, whichever is least.
 // The bounds of the throughput search are its own and are not taken.
-func (w *walk) maximum(frameBytes int, asked uint64) maximum {
-	out := maximum{framesPerSecond: lineRate(w.instr, frameBytes), origin: v1alpha1.MaximumLineRate}
+func (w *replay) maximum(size measure.Size, asked uint64) maximum {
+	out := maximum{framesPerSecond: lineRate(w.instr, size), origin: v1alpha1.MaximumLineRate}
 	if asked > 0 && asked < out.framesPerSecond {
 		out = maximum{framesPerSecond: asked, origin: v1alpha1.MaximumSpec}
 	}
-	if p := w.find(measure.StageCalibrateRate, frameBytes); p != nil && p.over {
+	if p := w.find(measure.StageCalibrateRate, size); p != nil && p.over {
 		if reached := max(1, uint64(p.last().Outcome.ForwardingFramesPerSecond())); reached < out.framesPerSecond {
 			out = maximum{framesPerSecond: reached, origin: v1alpha1.MaximumCalibration}
 		}
@@ -28,18 +28,18 @@ func (w *walk) maximum(frameBytes int, asked uint64) maximum {
 }
 
 // warnMaximum says that a maximum is the generator's own.
-func (w *walk) warnMaximum(d *doubtful, p *part, asked uint64, what string) {
-	if most := w.maximum(p.frameBytes, asked); most.origin == v1alpha1.MaximumCalibration {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+func (w *replay) warnMaximum(d *warningList, p *part, asked uint64, what string) {
+	if most := w.maximum(p.size, asked); most.origin == v1alpha1.MaximumCalibration {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 			"%s: the maximum is %d frames/s, which is what the generator reached in its calibration; line rate is %d frames/s.",
-			what, most.framesPerSecond, lineRate(w.instr, p.frameBytes))
+			what, most.framesPerSecond, lineRate(w.instr, p.size))
 	}
 }
 
-// single is the phase of a kind that has one for each frame size, without a name.
-func single(asked bool) []measure.LoadInstruction {
+// single returns the one phase of a measurement that has one for each size.
+func single(asked bool) []phase {
 	if !asked {
 		return nil
 	}
-	return []measure.LoadInstruction{{}}
+	return []phase{{}}
 }

@@ -14,7 +14,7 @@ import (
 // methodInstructions are those of a run with a method and two goals.
 func methodInstructions(method v1alpha1.SearchMethod, trial time.Duration) measure.Instructions {
 	instr := instructions()
-	instr.FrameBytes = instr.FrameBytes[:1]
+	instr.Sizes = instr.Sizes[:1]
 	instr.Throughput.Method = string(method)
 	instr.Throughput.MaximumSearchNanoseconds = (4 * time.Hour).Nanoseconds()
 	if method == v1alpha1.MethodTST009WithLossVerification {

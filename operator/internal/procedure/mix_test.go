@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
@@ -14,16 +15,16 @@ import (
 func TestAMixIsOneMoreSize(t *testing.T) {
 	instr := instructions()
 	instr.LinkBitsPerSecond = 1_000_000_000
-	instr.FrameBytes = []int{64, 362}
-	mix := measure.Mix{Name: "SimpleIMIX", Frames: []measure.MixFrame{
+	mix := measure.Mix{Frames: []measure.MixFrame{
 		{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1},
 	}}
-	instr.Mixes = []measure.Mix{mix}
-	instr.Soak = &measure.SoakInstructions{
-		FrameBytes: 362, Load: measure.LoadInstruction{FramesPerSecond: 5000}, DurationNanoseconds: 2e9, IntervalNanoseconds: 1e9,
+	// A plain size has the mix's mean, and stays another one.
+	instr.Sizes = append(sizes(64, 362), measure.MixSize("SimpleIMIX", mix))
+	instr.Soak = &v1alpha1.Soak{
+		Size: "SimpleIMIX", FramesPerSecond: new(int64(5000)), DurationSeconds: 2, IntervalSeconds: 1,
 	}
-	instr.FixedLoad = &measure.FixedLoadInstructions{
-		DurationNanoseconds: 1e9, Repeats: 1, Profiles: []measure.ProfileInstruction{{Name: "mixed", FrameBytes: 362, FramesPerSecond: 5000}},
+	instr.FixedLoad = &v1alpha1.FixedLoad{
+		DurationSeconds: 1, Repeats: 1, Profiles: []v1alpha1.LoadProfile{{Name: "mixed", Size: "SimpleIMIX", FramesPerSecond: new(int64(5000))}},
 	}
 	most := mix.LineRateFramesPerSecond(instr.LinkBitsPerSecond)
 	told := false
@@ -31,11 +32,11 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 		told = told || strings.Contains(Progress(instr, records).Stage, "mix SimpleIMIX")
 		switch trial := step.Trial; {
 		case step.Done:
-		case trial.FrameBytes == 64 && trial.Mix != nil:
-			t.Error("a trial of 64 bytes sends a mix")
-		case trial.FrameBytes == 362 && (trial.Mix == nil || trial.Mix.Name != mix.Name):
+		case trial.Size != "SimpleIMIX" && trial.Mix != nil:
+			t.Errorf("a trial of size %s sends a mix", trial.Size)
+		case trial.Size == "SimpleIMIX" && (trial.Mix == nil || trial.FrameBytes != 362):
 			t.Error("a trial of the mix sends none")
-		case trial.FrameBytes == 362 && trial.IntendedFramesPerSecond > most:
+		case trial.Size == "SimpleIMIX" && trial.IntendedFramesPerSecond > most:
 			t.Errorf("a load of %d is above line rate, %d", trial.IntendedFramesPerSecond, most)
 		}
 	})
@@ -46,13 +47,16 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 		t.Error("the progress never names the mix")
 	}
 	figures := Results(instr, records)
-	if len(figures.Frames) != 2 || figures.Frames[0].Mix != "" || figures.Frames[1].Mix != mix.Name || figures.Frames[1].FrameBytes != 362 {
-		t.Fatalf("results %+v, want 64 bytes and the mix", figures.Frames)
+	if len(figures.Frames) != 3 || figures.Frames[1].Mix != "" || figures.Frames[2].Mix != "SimpleIMIX" || figures.Frames[2].FrameBytes != 362 || len(figures.Calibration) != 3 {
+		t.Fatalf("results %+v, want 64 bytes, 362 bytes and the mix", figures.Frames)
 	}
-	if got := figures.Frames[1]; got.Soak == nil || len(got.FixedLoad) != 1 || figures.Frames[0].Soak != nil {
+	if got := figures.Frames[2]; got.Soak == nil || len(got.FixedLoad) != 1 || figures.Frames[1].Soak != nil || figures.Frames[1].FixedLoad != nil {
 		t.Errorf("the mix has soak %+v and profiles %+v, want one of each", got.Soak, got.FixedLoad)
 	}
-	ndr := figures.Frames[1].Throughput[0]
+	if plain, line := figures.Frames[1].Throughput[0], instr.LineRateFramesPerSecond(measure.FrameSize(362)); uint64(plain.FramesPerSecond) != line {
+		t.Errorf("throughput %d frames/s of 362 bytes, line rate is %d", plain.FramesPerSecond, line)
+	}
+	ndr := figures.Frames[2].Throughput[0]
 	if uint64(ndr.FramesPerSecond) != most || ndr.LineRatePartsPerMillion != 1_000_000 {
 		t.Errorf("throughput %d frames/s, %d ppm of line rate; the device forwards all of %d", ndr.FramesPerSecond, ndr.LineRatePartsPerMillion, most)
 	}
@@ -63,8 +67,8 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 
 func TestAMixAlone(t *testing.T) {
 	instr := instructions()
-	instr.FrameBytes = []int{96}
-	instr.Mixes = []measure.Mix{{Name: "m", Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 1}, {FrameBytes: 128, Weight: 1}}}}
+	mix := measure.MixSize("m", measure.Mix{Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 1}, {FrameBytes: 128, Weight: 1}}})
+	instr.Sizes = []measure.Size{mix}
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 500_000}).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -72,16 +76,8 @@ func TestAMixAlone(t *testing.T) {
 	if got := Results(instr, records).Summary; got == nil || got.Size != "m" {
 		t.Errorf("summary %+v, want that of the mix", got)
 	}
-	instr.FrameBytes = []int{96, 96}
+	instr.Sizes = []measure.Size{mix, mix}
 	if _, err := Next(instr, nil); err == nil {
-		t.Error("a mix with the mean of a size was accepted")
-	}
-	instr.FrameBytes = []int{64}
-	if _, err := Next(instr, nil); err == nil {
-		t.Error("a mix that is not measured was accepted")
-	}
-	instr.FrameBytes, instr.Mixes = []int{96}, append(instr.Mixes, instr.Mixes[0])
-	if _, err := Next(instr, nil); err == nil {
-		t.Error("two mixes with one mean were accepted")
+		t.Error("two sizes of one name were accepted")
 	}
 }

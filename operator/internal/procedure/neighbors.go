@@ -196,21 +196,21 @@ const leastPercent = 90
 // warnNeighbors says where a neighbour was not what was asked for. Of memory and
 // disk nothing can be said: their load is as fast as the node lets it be.
 func warnNeighbors(instr measure.Instructions, records []measure.Record) []v1alpha1.Warning {
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	for _, c := range accompanied(instr, records) {
 		if lost := c.stopped + c.trials - c.known; lost > 0 {
-			d.add(v1alpha1.WarningNeighborStopped, 0,
+			d.add(v1alpha1.WarningNeighborStopped, wholeRun,
 				"In %d of %d trials neighbour %q did not load, or did not say that it did, so their figures may be those without it.", lost, c.trials, c.load.Name)
 		}
 		if c.milliseconds == 0 {
 			continue
 		}
 		if intended, got := c.load.IntendedMilliCPU(), c.each(c.cpu); intended > 0 && got*100 < intended*leastPercent {
-			d.add(v1alpha1.WarningNeighborLoadNotReached, 0,
+			d.add(v1alpha1.WarningNeighborLoadNotReached, wholeRun,
 				"Neighbour %q took %d of the %d thousandths of a CPU that it was asked to take: the node gave it no more.", c.load.Name, got, intended)
 		}
 		if intended, got := c.load.IntendedFramesPerSecond(), c.each(c.received); intended > 0 && got*100 < intended*leastPercent {
-			d.add(v1alpha1.WarningNeighborLoadNotReached, 0,
+			d.add(v1alpha1.WarningNeighborLoadNotReached, wholeRun,
 				"Neighbour %q sent %d and received %d of the %d frames/s that it was asked for: the node gave it no more.", c.load.Name, c.each(c.sent), got, intended)
 		}
 	}

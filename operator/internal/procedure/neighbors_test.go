@@ -16,7 +16,7 @@ import (
 
 func besideInstructions(compared bool) measure.Instructions {
 	instr := instructions()
-	instr.FrameBytes = []int{64}
+	instr.Sizes = sizes(64)
 	instr.Neighbors = []measure.NeighborLoad{
 		{Name: "cpu", Kind: measure.NeighborCPU, Workers: 2, LoadPercent: 100},
 		{Name: "frames", Kind: measure.NeighborNetwork, FramesPerSecond: 1000, FrameBytes: 512, Directions: "Both"},

@@ -11,11 +11,11 @@ import (
 func TestPackets(t *testing.T) {
 	instr := instructions()
 	packet := measure.Packet{PayloadBytes: 4096, IPVersion: 4, MTUBytes: 1500}
-	instr.FrameBytes, instr.Packets, instr.Repeats = []int{64, packet.FrameBytes()}, []measure.Packet{packet}, 2
+	instr.Sizes, instr.Repeats = append(sizes(64), measure.PacketSize(packet)), 2
 	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 100_000})
 	b.spoil = func(r *measure.Record) {
-		if (r.Trial.Packet != nil) != (r.Trial.FrameBytes == 4142) {
-			t.Errorf("%s of %d bytes has the packet %+v", r.Stage, r.Trial.FrameBytes, r.Trial.Packet)
+		if (r.Trial.Packet != nil) != (r.Trial.Size == "udp-4096") {
+			t.Errorf("%s of size %s has the packet %+v", r.Stage, r.Trial.Size, r.Trial.Packet)
 		}
 	}
 	records, err := b.run(t, instr, nil)

@@ -67,7 +67,7 @@ type Step struct {
 
 // next is Next of one side.
 func next(instr measure.Instructions, records []measure.Record) (Step, error) {
-	w := play(instr, records)
+	w := replayRecords(instr, records)
 	if w.err != nil {
 		return Step{}, w.err
 	}
@@ -83,64 +83,33 @@ func next(instr measure.Instructions, records []measure.Record) (Step, error) {
 
 func validate(instr measure.Instructions) error {
 	switch {
-	case len(instr.FrameBytes) == 0 && instr.TCP == nil && instr.Connections == nil:
+	case len(instr.Sizes) == 0 && instr.TCP == nil && instr.Connections == nil:
 		return fmt.Errorf("%w: no frame size", ErrInstructions)
-	case len(instr.FrameBytes) > 0 && instr.Throughput == nil && instr.Latency == nil && !asked(instr):
+	case len(instr.Sizes) > 0 && !measuresSizes(instr):
 		return fmt.Errorf("%w: nothing is asked for", ErrInstructions)
-	case instr.Throughput != nil && len(instr.Throughput.Goals) == 0:
-		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
-	case instr.Latency != nil && len(instr.Latency.Loads) == 0:
-		return fmt.Errorf("%w: latency without a load", ErrInstructions)
 	}
-	if l := instr.Latency; l != nil && (l.TaggedFrameNanoseconds < 0 || l.TaggedFrameNanoseconds >= l.TrialNanoseconds) {
-		return fmt.Errorf("%w: a frame is tagged after %d ns of a stream of %d ns", ErrInstructions, l.TaggedFrameNanoseconds, l.TrialNanoseconds)
-	}
-	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
-		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
-	}
-	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstNanoseconds < 1 || instr.Throughput == nil) {
-		return fmt.Errorf("%w: back-to-back frames need a step, a longest burst and a throughput", ErrInstructions)
-	}
-	if s := instr.Soak; s != nil && (s.DurationNanoseconds < 1 || s.IntervalNanoseconds < 1) {
-		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
-	}
-	if err := instr.CheckPackets(); err != nil {
-		return fmt.Errorf("%w: %w", ErrInstructions, err)
-	}
-	if err := validateTCP(instr.TCP); err != nil {
-		return err
-	}
-	if err := validateConnections(instr); err != nil {
-		return err
-	}
-	if err := instr.CheckMixes(); err != nil {
-		return fmt.Errorf("%w: %w", ErrInstructions, err)
-	}
-	seen := map[int]bool{}
-	for _, frameBytes := range instr.FrameBytes {
-		switch {
-		case seen[frameBytes]:
-			return fmt.Errorf("%w: frame size %d stands there twice", ErrInstructions, frameBytes)
-		case frameBytes <= 0 || lineRate(instr, frameBytes) == 0:
-			return fmt.Errorf("%w: the link carries no frame of %d bytes", ErrInstructions, frameBytes)
+	for _, m := range registry {
+		if err := m.check(instr); err != nil {
+			return err
 		}
-		seen[frameBytes] = true
+	}
+	if err := instr.CheckSizes(); err != nil {
+		return fmt.Errorf("%w: %w", ErrInstructions, err)
 	}
 	return nil
 }
 
-// size names what is measured under frameBytes: "64 bytes", "mix SimpleIMIX" or
-// "packets of 4096 bytes".
-func size(instr measure.Instructions, frameBytes int) string {
-	if mix := instr.MixOf(frameBytes); mix != nil {
-		return "mix " + mix.Name
+// measuresSizes reports whether something is measured of a size.
+func measuresSizes(instr measure.Instructions) bool {
+	instr.WarmUpNanoseconds = 0
+	for _, size := range instr.Sizes {
+		if len(phasesAt(perSize, instr, size)) > 0 {
+			return true
+		}
 	}
-	if packet := instr.PacketOf(frameBytes); packet != nil {
-		return fmt.Sprintf("packets of %d bytes", packet.PayloadBytes)
-	}
-	return fmt.Sprintf("%d bytes", frameBytes)
+	return false
 }
 
-func lineRate(instr measure.Instructions, frameBytes int) uint64 {
-	return instr.LineRateFramesPerSecond(frameBytes)
+func lineRate(instr measure.Instructions, size measure.Size) uint64 {
+	return instr.LineRateFramesPerSecond(size)
 }

@@ -51,7 +51,7 @@ func TestTrials(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial := func(rate uint64, seconds int64) measure.Trial {
-		return measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: rate, DurationNanoseconds: seconds * 1e9, SettleNanoseconds: 1e8}
+		return measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: rate, DurationNanoseconds: seconds * 1e9, SettleNanoseconds: 1e8}
 	}
 	want := []measure.Trial{trial(0, 1), trial(1000, 1), trial(2_000_000, 1), trial(2_000_000, 1), trial(1000, 5)}
 	if diff := cmp.Diff(want, first); diff != "" {
@@ -62,7 +62,7 @@ func TestTrials(t *testing.T) {
 func TestLimits(t *testing.T) {
 	rate := func(frames uint64) measure.Record {
 		return measure.Record{
-			Stage: measure.StageCalibrateRate, Trial: measure.Trial{FrameBytes: 64, DurationNanoseconds: 1e9},
+			Stage: measure.StageCalibrateRate, Trial: measure.Trial{Size: "64", FrameBytes: 64, DurationNanoseconds: 1e9},
 			Outcome: measure.Outcome{SendingNanoseconds: 1e9, Directions: []measure.DirectionOutcome{
 				{Direction: measure.Forward, SentFrames: 9e6, ReceivedFrames: 9e6},
 				{Direction: measure.Reverse, SentFrames: 9e6, ReceivedFrames: frames},
@@ -83,7 +83,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			instr := instructions()
 			instr.Throughput.MaximumFramesPerSecond = test.asked
-			got, err := play(instr, test.records).limit(64)
+			got, err := replayRecords(instr, test.records).limit(measure.FrameSize(64))
 			if err != nil || got != test.want {
 				t.Errorf("got %v, %v, want %v", got, err, test.want)
 			}
@@ -146,7 +146,7 @@ func TestFailures(t *testing.T) {
 				test.change(&instr)
 			}
 			if name == "line rate too low" {
-				instr.FrameBytes = []int{512}
+				instr.Sizes = sizes(512)
 			}
 			b := newBench(device[test.device])
 			b.spoil = test.spoil
@@ -227,7 +227,7 @@ func TestDisturbedTrials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			instr := instructions()
-			instr.FrameBytes = []int{64}
+			instr.Sizes = sizes(64)
 			b, inARow := newBench(hardCap()), 0
 			b.spoil = func(r *measure.Record) {
 				if rate := r.Trial.IntendedFramesPerSecond; r.Stage != measure.StageThroughput || rate > 600_000 || rate < 400_000 {
@@ -267,7 +267,7 @@ func TestForeignRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*measure.Instructions){
-		"other frames":   func(i *measure.Instructions) { i.FrameBytes = []int{64, 1518} },
+		"other frames":   func(i *measure.Instructions) { i.Sizes = sizes(64, 1518) },
 		"no calibration": func(i *measure.Instructions) { i.Calibration = nil },
 		"no latency":     func(i *measure.Instructions) { i.Latency = nil },
 		"a load less":    func(i *measure.Instructions) { i.Latency.Loads = i.Latency.Loads[:2] },
@@ -284,10 +284,10 @@ func TestForeignRecords(t *testing.T) {
 
 func TestInstructionsThatCannotBeFollowed(t *testing.T) {
 	for name, change := range map[string]func(*measure.Instructions){
-		"no frames":      func(i *measure.Instructions) { i.FrameBytes = nil },
-		"frame twice":    func(i *measure.Instructions) { i.FrameBytes = []int{64, 64} },
+		"no frames":      func(i *measure.Instructions) { i.Sizes = nil },
+		"frame twice":    func(i *measure.Instructions) { i.Sizes = sizes(64, 64) },
 		"no link":        func(i *measure.Instructions) { i.LinkBitsPerSecond = 0 },
-		"negative frame": func(i *measure.Instructions) { i.FrameBytes = []int{-20} },
+		"negative frame": func(i *measure.Instructions) { i.Sizes = sizes(-20) },
 		"nothing asked":  func(i *measure.Instructions) { i.Throughput, i.Latency = nil, nil },
 		"no goals":       func(i *measure.Instructions) { i.Throughput.Goals = nil },
 		"no loads":       func(i *measure.Instructions) { i.Latency.Loads = nil },

@@ -9,43 +9,55 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-// receiveRateKind measures the forwarding rate at the maximum offered load
-// (RFC 2285 section 3.6.2), several times: its profile over the trials.
-var receiveRateKind = kind{
-	stage: measure.StageReceiveRate,
-	noun:  "receive rate",
-	loads: func(instr measure.Instructions, _ int) []measure.LoadInstruction {
-		return single(instr.ReceiveRate != nil)
-	},
-	highest: func(w *walk, ph phase) (uint64, error) { return w.maximum(ph.frameBytes, 0).framesPerSecond, nil },
-	trials:  func(w *walk, _ phase) int { return w.instr.ReceiveRate.Trials },
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.cost(w.instr.ReceiveRate.Trials, w.instr.ReceiveRate.TrialNanoseconds)
-	},
-	fill:   (*walk).fillReceiveRate,
-	report: (*walk).reportReceiveRate,
-	warn:   (*walk).warnReceiveRate,
+// receiveRateOf measures the forwarding rate at the maximum offered load (RFC 2285
+// section 3.6.2), several times: its profile over the trials.
+type receiveRateOf struct{ timed }
+
+var receiveRateMeasurement = receiveRateOf{timed{base{name: measure.StageReceiveRate, noun: "receive rate"}}}
+
+func (receiveRateOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.ReceiveRate != nil)
+}
+
+func (receiveRateOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.maximum(ph.size, 0).framesPerSecond, nil
+}
+
+func (receiveRateOf) trials(w *replay, _ phase) int { return int(w.instr.ReceiveRate.Trials) }
+
+func (receiveRateOf) expected(w *replay, _ phase) time.Duration {
+	return w.cost(int(w.instr.ReceiveRate.Trials), milliseconds(w.instr.ReceiveRate.TrialMilliseconds))
+}
+
+func (receiveRateOf) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, p.counted}}
+}
+
+func (receiveRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		w.warnReceiveRate(d, p)
+	}
 }
 
 // flatOut is the maximum load, and false with 0, as fast as the generator can,
 // where no calibration says how fast that is.
-func (w *walk) flatOut(frameBytes int) (maximum, bool) {
+func (w *replay) flatOut(size measure.Size) (maximum, bool) {
 	if w.instr.Calibration == nil {
 		return maximum{}, false
 	}
-	return w.maximum(frameBytes, 0), true
+	return w.maximum(size, 0), true
 }
 
-func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
+func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	r := w.instr.ReceiveRate
-	most, _ := w.flatOut(p.frameBytes)
+	most, _ := w.flatOut(p.size)
 	flatOut, low := p.split(records, most.framesPerSecond)
 	if err := p.take(flatOut); err != nil {
 		return err
 	}
-	p.left = w.cost(r.Trials-len(p.counted), r.TrialNanoseconds)
-	p.next = w.trial(p.frameBytes, most.framesPerSecond, r.TrialNanoseconds)
-	if len(p.counted) < r.Trials {
+	p.left = w.cost(int(r.Trials)-len(p.counted), milliseconds(r.TrialMilliseconds))
+	p.next = w.trial(p.size, most.framesPerSecond, milliseconds(r.TrialMilliseconds))
+	if len(p.counted) < int(r.Trials) {
 		return nil
 	}
 	// Nothing at all may be what an overloaded device forwards, or what is left
@@ -53,13 +65,13 @@ func (w *walk) fillReceiveRate(p *part, records []measure.Record) error {
 	if nothingReceived(p.last().Outcome) {
 		switch {
 		case most.framesPerSecond == aliveFramesPerSecond:
-			return w.chainFailed(p.frameBytes, aliveFramesPerSecond)
+			return w.chainFailed(p.size, aliveFramesPerSecond)
 		case low == nil:
 			p.why = "see whether the device still forwards at a low load"
-			p.next = w.trial(p.frameBytes, aliveFramesPerSecond, r.TrialNanoseconds)
+			p.next = w.trial(p.size, aliveFramesPerSecond, milliseconds(r.TrialMilliseconds))
 			return nil
 		case nothingReceived(low.Outcome):
-			return w.chainFailed(p.frameBytes, aliveFramesPerSecond)
+			return w.chainFailed(p.size, aliveFramesPerSecond)
 		}
 	}
 	p.over = true
@@ -76,7 +88,7 @@ func (p *part) split(records []measure.Record, most uint64) (flatOut []measure.R
 		switch {
 		case most == aliveFramesPerSecond || r.Trial.IntendedFramesPerSecond != aliveFramesPerSecond:
 			flatOut = append(flatOut, r)
-		case objection(r) != "":
+		case invalidReason(r) != "":
 			// Behind the last of the others it counts among the invalid ones in a row.
 			flatOut = append(flatOut, r)
 		default:
@@ -86,8 +98,16 @@ func (p *part) split(records []measure.Record, most uint64) (flatOut []measure.R
 	return flatOut, low
 }
 
-func (w *walk) reportReceiveRate(p *part, frame *v1alpha1.FrameResult) {
-	most, set := w.flatOut(p.frameBytes)
+func (receiveRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.ReceiveRate = w.receiveRates(p)
+	}
+	return len(parts) > 0
+}
+
+// receiveRates returns the figures of a part.
+func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
+	most, set := w.flatOut(p.size)
 	out := &v1alpha1.ReceiveRateResult{IntendedFramesPerSecond: signed(most.framesPerSecond)}
 	if set {
 		out.MaximumOrigin = most.origin
@@ -106,12 +126,12 @@ func (w *walk) reportReceiveRate(p *part, frame *v1alpha1.FrameResult) {
 	s := statistics.SpreadOf(rates)
 	out.MeanFramesPerSecond, out.StandardDeviationFramesPerSecond = int64(s.Mean), int64(math.Round(s.StandardDeviation))
 	out.MinFramesPerSecond, out.MaxFramesPerSecond = signed(s.Minimum), signed(s.Maximum)
-	frame.ReceiveRate = out
+	return out
 }
 
 // warnReceiveRate names what the figure is a floor of: where a trial lost
 // nothing, the device kept up with all that there was.
-func (w *walk) warnReceiveRate(d *doubtful, p *part) {
+func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	w.warnMaximum(d, p, 0, "Receive rate")
 	warnUnsent(d, p, "the receive rate")
 	kept := 0
@@ -121,7 +141,7 @@ func (w *walk) warnReceiveRate(d *doubtful, p *part) {
 		}
 	}
 	if kept > 0 {
-		d.add(v1alpha1.WarningMaximumLoad, p.frameBytes,
+		d.add(v1alpha1.WarningMaximumLoad, p.size,
 			"At the maximum load, %d of %d trials lost nothing; the device may do better.", kept, len(p.counted))
 	}
 }

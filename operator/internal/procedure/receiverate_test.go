@@ -10,7 +10,7 @@ import (
 
 func receiveRate() measure.Instructions {
 	instr := alone(64)
-	instr.ReceiveRate = &measure.ReceiveRateInstructions{TrialNanoseconds: 1e9, Trials: 4}
+	instr.ReceiveRate = &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 4}
 	return instr
 }
 

@@ -11,17 +11,17 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-// repeated has each frame size measured so often, one repeat after the other.
+// inRepeatsOf has each size measured so often, one repeat after the other.
 // What a repeat is made of, warm-up, searches and latency loads, stands in the
 // list as one piece for each frame size; everything else stays where it is.
-func repeated(list []phase, repeats int) []phase {
+func inRepeatsOf(list []phase, repeats int) []phase {
 	if repeats < 2 {
 		return list
 	}
 	var out []phase
 	for start := 0; start < len(list); {
 		end := start
-		for end < len(list) && list[end].repeats() && list[end].frameBytes == list[start].frameBytes {
+		for end < len(list) && list[end].repeats() && list[end].size.Name == list[start].size.Name {
 			end++
 		}
 		if end == start {
@@ -43,23 +43,17 @@ func repeated(list []phase, repeats int) []phase {
 	return out
 }
 
-// repeats says that the phase is made again in each repeat.
-func (p phase) repeats() bool {
-	switch p.stage {
-	case measure.StageWarmUp, measure.StageThroughput, measure.StageLatency, measure.StageTCP, measure.StageConnections:
-		return true
-	}
-	return false
-}
+// repeats reports whether the phase is made again in each repeat.
+func (p phase) repeats() bool { return p.measurement.repetition() != once }
 
-// figures says that the phase has figures of its own: a warm-up alone is not
+// figures reports whether the phase has figures of its own: a warm-up alone is not
 // worth repeating.
-func (p phase) figures() bool { return p.repeats() && p.stage != measure.StageWarmUp }
+func (p phase) figures() bool { return p.measurement.repetition() == repeatedly }
 
 // findRepeat is the part of a stage, frame size and repeat that has begun, or nil.
-func (w *walk) findRepeat(stage measure.Stage, frameBytes, repeat int) *part {
+func (w *replay) findRepeat(stage measure.Stage, size measure.Size, repeat int) *part {
 	for _, p := range w.parts {
-		if p.stage == stage && p.frameBytes == frameBytes && p.repeat == repeat {
+		if p.stage() == stage && p.size.Name == size.Name && p.repeat == repeat {
 			return p
 		}
 	}
@@ -67,10 +61,10 @@ func (w *walk) findRepeat(stage measure.Stage, frameBytes, repeat int) *part {
 }
 
 // all are the parts of a stage and frame size that have begun, in their order.
-func (w *walk) all(stage measure.Stage, frameBytes int) []*part {
+func (w *replay) all(stage measure.Stage, size measure.Size) []*part {
 	var out []*part
 	for _, p := range w.parts {
-		if p.stage == stage && p.frameBytes == frameBytes {
+		if p.stage() == stage && p.size.Name == size.Name {
 			out = append(out, p)
 		}
 	}
@@ -78,7 +72,7 @@ func (w *walk) all(stage measure.Stage, frameBytes int) []*part {
 }
 
 // ofRepeat ends a sentence about a stage, where there is more than one repeat.
-func (w *walk) ofRepeat(p phase) string {
+func (w *replay) ofRepeat(p phase) string {
 	if w.instr.Repeats < 2 || !p.repeats() {
 		return ""
 	}
@@ -86,7 +80,7 @@ func (w *walk) ofRepeat(p phase) string {
 }
 
 // combineThroughput makes one result for each goal of those of the repeats.
-func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes int) []v1alpha1.ThroughputResult {
+func (w *replay) combineThroughput(list []v1alpha1.ThroughputResult, size measure.Size) []v1alpha1.ThroughputResult {
 	var out []v1alpha1.ThroughputResult
 	for _, group := range grouped(list, func(t v1alpha1.ThroughputResult) string { return t.Goal }) {
 		first := group[0]
@@ -103,9 +97,9 @@ func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes in
 		}
 		rate := int64(math.Floor(statistics.Mean(rates)))
 		first.FramesPerSecond = rate
-		first.FragmentsPerSecond = fragmentsPerSecond(w.instr, rate, frameBytes)
-		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), frameBytes))
-		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, frameBytes)))
+		first.FragmentsPerSecond = fragmentsPerSecond(rate, size)
+		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), size))
+		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, size)))
 		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
 		out = append(out, first)
 	}
@@ -113,7 +107,7 @@ func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes in
 }
 
 // widen takes another repeat into a result, such that its bounds enclose what
-// every repeat found and its doubts are those of the most doubtful one.
+// every repeat found and its doubts are those of the most warningList one.
 func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 	if t.Regularity == v1alpha1.Irregular {
 		into.Regularity = v1alpha1.Irregular
@@ -126,15 +120,15 @@ func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 		upper := max(*into.UpperBoundFramesPerSecond, *t.UpperBoundFramesPerSecond)
 		into.UpperBoundFramesPerSecond = &upper
 	}
-	if doubtfulness(t.UpperBoundCause) > doubtfulness(into.UpperBoundCause) {
+	if causeSeverity(t.UpperBoundCause) > causeSeverity(into.UpperBoundCause) {
 		into.UpperBoundCause = t.UpperBoundCause
 	}
 	into.LossPartsPerMillion = max(into.LossPartsPerMillion, t.LossPartsPerMillion)
 	into.Trials += t.Trials
 }
 
-// doubtfulness orders causes by how little they say about the device.
-func doubtfulness(cause v1alpha1.UpperBoundCause) int {
+// causeSeverity orders causes by how little they say about the device.
+func causeSeverity(cause v1alpha1.UpperBoundCause) int {
 	switch cause {
 	case v1alpha1.CauseDeviceLoss:
 		return 0

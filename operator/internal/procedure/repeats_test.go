@@ -84,7 +84,7 @@ func TestRepeatsOfASteadyDevice(t *testing.T) {
 
 func TestRepeatsOfANoisyDevice(t *testing.T) {
 	instr := repeatedInstructions(5)
-	instr.FrameBytes = []int{64}
+	instr.Sizes = sizes(64)
 	records, err := newBench(simulated.Noisy{Device: hardCap(), Strength: simulated.Strong}).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestRepeatsOfANoisyDevice(t *testing.T) {
 // one goes on where it was.
 func TestRepeatsSoFar(t *testing.T) {
 	instr := repeatedInstructions(3)
-	instr.FrameBytes = []int{64}
+	instr.Sizes = sizes(64)
 	records, err := newBench(hardCap()).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -170,11 +170,11 @@ func TestRepeatsAndOldRecords(t *testing.T) {
 
 func TestCombineDoubtfulRepeats(t *testing.T) {
 	upper := func(v int64) *int64 { return &v }
-	w := &walk{instr: instructions()}
+	w := &replay{instr: instructions()}
 	got := w.combineThroughput([]v1alpha1.ThroughputResult{
 		{Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: 100, LowerBoundFramesPerSecond: 100, UpperBoundFramesPerSecond: upper(102), UpperBoundCause: v1alpha1.CauseDeviceLoss, Trials: 3},
 		{Goal: "NDR", Regularity: v1alpha1.Irregular, FramesPerSecond: 103, LowerBoundFramesPerSecond: 104, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, LossPartsPerMillion: 7, Trials: 4},
-	}, 64)
+	}, measure.FrameSize(64))
 	want := []v1alpha1.ThroughputResult{{
 		Goal: "NDR", Regularity: v1alpha1.Irregular, FramesPerSecond: 101, Layer1BitsPerSecond: 101 * 84 * 8, LineRatePartsPerMillion: 6,
 		LowerBoundFramesPerSecond: 100, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, LossPartsPerMillion: 7, Trials: 7,
@@ -205,10 +205,10 @@ func TestCombineStarvedDirection(t *testing.T) {
 // Only what has figures is repeated; every other phase stays where it is.
 func TestRepeatedPhases(t *testing.T) {
 	ph := func(stage measure.Stage, frameBytes, repeat int) phase {
-		return phase{stage: stage, frameBytes: frameBytes, repeat: repeat}
+		return phase{measurement: measurementOf(stage), size: measure.FrameSize(frameBytes), repeat: repeat}
 	}
-	const other = measure.Stage("Other")
-	got := repeated([]phase{
+	const other = measure.StageSoak
+	got := inRepeatsOf([]phase{
 		ph(measure.StageCalibrateRate, 64, 0), ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0), ph(other, 64, 0),
 		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0), ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
 	}, 2)
@@ -220,7 +220,7 @@ func TestRepeatedPhases(t *testing.T) {
 		ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
 		ph(measure.StageWarmUp, 1518, 1), ph(measure.StageLatency, 1518, 1),
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(phase{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(phase{}), cmp.Comparer(func(a, b measurement) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,10 +1,8 @@
 package procedure
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -32,19 +30,23 @@ type Figures struct {
 
 // results is Results of one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
-	w := play(instr, records)
-	out := Figures{Calibration: w.calibration(), Warnings: w.warnings(), TCP: w.tcpResult(), Connections: w.connectionsResult()}
-	for _, frameBytes := range instr.FrameBytes {
+	w := replayRecords(instr, records)
+	out := Figures{Warnings: w.warnings()}
+	for _, m := range registry {
+		m.reportRun(w, &out)
+	}
+	for _, size := range instr.Sizes {
 		frame := v1alpha1.FrameResult{
-			Size:       sizeName(instr, frameBytes),
-			FrameBytes: int32(frameBytes),
-			Mix:        mixName(instr, frameBytes),
-			Packet:     packetResult(instr, frameBytes),
-			Throughput: w.throughputResults(frameBytes),
-			Latency:    w.latencyResults(frameBytes),
+			Size:       size.Name,
+			FrameBytes: int32(size.FrameBytes),
+			Mix:        mixName(size),
+			Packet:     packetResult(size.Packet),
 		}
-		if w.reportFurther(&frame) || len(frame.Throughput)+len(frame.Latency) > 0 {
-			frame.FirstFrame = w.firstFrame(frameBytes)
+		found := false
+		for _, m := range registry {
+			found = m.report(w, reportable(w.all(m.stage(), size)), &frame) || found
+		}
+		if found {
 			out.Frames = append(out.Frames, frame)
 		}
 	}
@@ -53,26 +55,14 @@ func results(instr measure.Instructions, records []measure.Record) Figures {
 	return out
 }
 
-// sizeName names a measured size as the API does.
-func sizeName(instr measure.Instructions, frameBytes int) string {
-	if packet := instr.PacketOf(frameBytes); packet != nil {
-		return fmt.Sprintf("udp-%d", packet.PayloadBytes)
+func mixName(size measure.Size) string {
+	if size.Mix == nil {
+		return ""
 	}
-	if mix := instr.MixOf(frameBytes); mix != nil {
-		return mix.Name
-	}
-	return strconv.Itoa(frameBytes)
+	return size.Name
 }
 
-func mixName(instr measure.Instructions, frameBytes int) string {
-	if mix := instr.MixOf(frameBytes); mix != nil {
-		return mix.Name
-	}
-	return ""
-}
-
-func packetResult(instr measure.Instructions, frameBytes int) *v1alpha1.PacketResult {
-	packet := instr.PacketOf(frameBytes)
+func packetResult(packet *measure.Packet) *v1alpha1.PacketResult {
 	if packet == nil {
 		return nil
 	}
@@ -80,19 +70,18 @@ func packetResult(instr measure.Instructions, frameBytes int) *v1alpha1.PacketRe
 }
 
 // fragmentsPerSecond is a rate of packets in frames, nil where frames are whole.
-func fragmentsPerSecond(instr measure.Instructions, packetsPerSecond int64, frameBytes int) *int64 {
-	packet := instr.PacketOf(frameBytes)
-	if packet == nil {
+func fragmentsPerSecond(packetsPerSecond int64, size measure.Size) *int64 {
+	if size.Packet == nil {
 		return nil
 	}
-	return new(packetsPerSecond * int64(packet.FragmentCount()))
+	return new(packetsPerSecond * int64(size.Packet.FragmentCount()))
 }
 
-func (w *walk) calibration() []v1alpha1.CalibrationFrame {
+func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 	var out []v1alpha1.CalibrationFrame
-	for _, frameBytes := range w.instr.FrameBytes {
-		rate := w.find(measure.StageCalibrateRate, frameBytes)
-		delay := w.find(measure.StageCalibrateLatency, frameBytes)
+	for _, size := range w.instr.Sizes {
+		rate := w.find(measure.StageCalibrateRate, size)
+		delay := w.find(measure.StageCalibrateLatency, size)
 		if rate == nil || !rate.over || delay == nil || !delay.over {
 			continue
 		}
@@ -101,7 +90,7 @@ func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 			bias = max(bias, d.Latency.P50Nanoseconds)
 		}
 		out = append(out, v1alpha1.CalibrationFrame{
-			Size:                   sizeName(w.instr, frameBytes),
+			Size:                   size.Name,
 			MaximumFramesPerSecond: int64(rate.last().Outcome.ForwardingFramesPerSecond()),
 			LatencyBiasNanoseconds: signed(bias),
 		})
@@ -110,19 +99,19 @@ func (w *walk) calibration() []v1alpha1.CalibrationFrame {
 }
 
 // throughputResults are those of the repeats that have ended, as one.
-func (w *walk) throughputResults(frameBytes int) []v1alpha1.ThroughputResult {
+func (w *replay) throughputResults(size measure.Size) []v1alpha1.ThroughputResult {
 	var out []v1alpha1.ThroughputResult
-	for _, p := range w.all(measure.StageThroughput, frameBytes) {
+	for _, p := range w.all(measure.StageThroughput, size) {
 		if p.over {
 			out = append(out, w.searchResults(p)...)
 		}
 	}
-	return w.combineThroughput(out, frameBytes)
+	return w.combineThroughput(out, size)
 }
 
 // searchResults are those of one search.
-func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
-	frameBytes := p.frameBytes
+func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
+	size := p.size
 	var out []v1alpha1.ThroughputResult
 	for _, r := range p.results {
 		rate := wholeFrames(r.ConditionalThroughputFramesPerSecond)
@@ -130,9 +119,9 @@ func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
 			Goal:                      r.Goal,
 			Regularity:                v1alpha1.Irregular,
 			FramesPerSecond:           signed(rate),
-			FragmentsPerSecond:        fragmentsPerSecond(w.instr, signed(rate), frameBytes),
-			Layer1BitsPerSecond:       int64(w.instr.Layer1BitsPerSecond(float64(rate), frameBytes)),
-			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, frameBytes))),
+			FragmentsPerSecond:        fragmentsPerSecond(signed(rate), size),
+			Layer1BitsPerSecond:       int64(w.instr.Layer1BitsPerSecond(float64(rate), size)),
+			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, size))),
 			LowerBoundFramesPerSecond: signed(r.LowerBoundFramesPerSecond),
 			UpperBoundCause:           w.cause(p, r),
 			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond),
@@ -151,9 +140,9 @@ func (w *walk) searchResults(p *part) []v1alpha1.ThroughputResult {
 }
 
 // cause is the search's, but for a maximum load that was the generator's own limit.
-func (w *walk) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
+func (w *replay) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
 	if r.UpperBoundCause == search.MaximumLoad {
-		if limit, _ := w.limit(p.frameBytes); limit.by == limitCalibration {
+		if limit, _ := w.limit(p.size); limit.by == limitCalibration {
 			return v1alpha1.CauseGeneratorCeiling
 		}
 	}
@@ -178,55 +167,6 @@ func (p *part) lossAt(load uint64) int64 {
 		worst = max(worst, lossPartsPerMillion(c.lost, c.sent))
 	}
 	return worst
-}
-
-func (w *walk) latencyResults(frameBytes int) []v1alpha1.LatencyResult {
-	var out []v1alpha1.LatencyResult
-	for _, p := range w.parts {
-		if p.stage != measure.StageLatency || p.frameBytes != frameBytes || !p.over || p.skipped {
-			continue
-		}
-		out = append(out, p.latencyResult())
-	}
-	return combineLatency(out)
-}
-
-// latencyResult is that of one load in one repeat: of its trial, or of all its streams.
-func (p *part) latencyResult() v1alpha1.LatencyResult {
-	result := v1alpha1.LatencyResult{
-		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
-	}
-	var directions []v1alpha1.DirectionResult
-	for _, r := range p.counted {
-		for _, d := range r.Outcome.Directions {
-			directions = append(directions, directionResult(d))
-		}
-	}
-	for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
-		combined := combineDirection(same)
-		// Statistics are those of repeats.
-		combined.Statistics = nil
-		combined.TaggedFrames = p.taggedFrames(combined.Direction)
-		result.Directions = append(result.Directions, combined)
-	}
-	return result
-}
-
-// firstFrame is the warm-up's. Nothing else of a warm-up is a figure.
-func (w *walk) firstFrame(frameBytes int) []v1alpha1.FirstFrameResult {
-	p := w.find(measure.StageWarmUp, frameBytes)
-	if p == nil || p.last() == nil {
-		return nil
-	}
-	var out []v1alpha1.FirstFrameResult
-	for _, d := range p.counted[0].Outcome.Directions {
-		if d.FirstFrameNanoseconds > 0 {
-			out = append(out, v1alpha1.FirstFrameResult{
-				Direction: string(d.Direction), DelayNanoseconds: signed(d.FirstFrameNanoseconds),
-			})
-		}
-	}
-	return out
 }
 
 func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
@@ -277,7 +217,7 @@ func delays(d measure.Delays) v1alpha1.Delays {
 
 // summary is the first frame size's first goal and last latency load.
 func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha1.ResultSummary {
-	if len(frames) == 0 || frames[0].FrameBytes != int32(instr.FrameBytes[0]) {
+	if len(frames) == 0 || frames[0].Size != instr.Sizes[0].Name {
 		return nil
 	}
 	first := frames[0]

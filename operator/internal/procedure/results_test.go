@@ -170,7 +170,7 @@ func TestWarnings(t *testing.T) {
 			// It forwards less under overload, so the search comes from below and
 			// steps up through the band that loses.
 			device: simulated.Collapse{CapacityFramesPerSecond: 1_000_000},
-			change: func(i *measure.Instructions) { i.FrameBytes = []int{64} },
+			change: func(i *measure.Instructions) { i.Sizes = sizes(64) },
 			spoil:  loseBetween(240_000, 260_000),
 			code:   v1alpha1.WarningLossInversion,
 			message: "frames/s missed NDR, yet 997217 frames/s held it; the figure stays below the lower of the two, " +
@@ -191,7 +191,7 @@ func TestWarnings(t *testing.T) {
 		},
 		"preempted at the limit, which is no news": {
 			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},
-			change: func(i *measure.Instructions) { i.Calibration, i.FrameBytes = nil, []int{64} },
+			change: func(i *measure.Instructions) { i.Calibration, i.Sizes = nil, sizes(64) },
 			spoil: func(r *measure.Record) {
 				if behind(*r) {
 					r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtMissedDeadlines, Detail: "all late"})
@@ -257,9 +257,9 @@ func TestNoWarnings(t *testing.T) {
 }
 
 func TestWarningsAreBounded(t *testing.T) {
-	d := &doubtful{seen: map[string]bool{}}
+	d := &warningList{seen: map[string]bool{}}
 	for i := range 200 {
-		d.add("Code", i%100, "%s", strings.Repeat("ä", 400+i%100))
+		d.add("Code", measure.FrameSize(1+i%100), "%s", strings.Repeat("ä", 400+i%100))
 	}
 	if len(d.list) != mostWarnings {
 		t.Errorf("got %d warnings", len(d.list))

@@ -1,55 +1,39 @@
 package procedure
 
-import (
-	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/search"
-)
+import "vnfbench.io/operator/internal/measure"
 
 // What a record takes in the results with its key, with two directions and
 // figures of the usual length; the largest are a fifth more.
 const (
-	recordBytes = 1600
-	burstBytes  = 700
+	recordBytes = 1620
+	burstBytes  = 720
 )
 
 // ExpectedBytes is what the records of a measurement take, where the device is
 // quiet and no trial has to be repeated.
 func ExpectedBytes(instr measure.Instructions) int {
 	total := 0
-	eachPhase(instr, func(stage measure.Stage, trials int) {
-		bytes := recordBytes
-		switch stage {
-		case measure.StageTCP:
-			bytes = tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
-		case measure.StageConnections:
-			bytes = connectionsRecordBytes
-		case measure.StageBackToBack:
-			bytes = burstBytes
-		}
-		total += trials * bytes
-	})
+	for _, ph := range expectedPhases(instr) {
+		total += ph.expectedTrials * ph.measurement.recordBytes(instr)
+	}
 	return total
 }
 
-// eachPhase tells how many trials each phase takes on a quiet device.
-func eachPhase(instr measure.Instructions, tell func(stage measure.Stage, trials int)) {
-	w := &walk{instr: instr}
+// expectedPhase is a phase with the trials that it takes on a quiet device.
+type expectedPhase struct {
+	phase
+	expectedTrials int
+}
+
+func expectedPhases(instr measure.Instructions) []expectedPhase {
+	w := &replay{instr: instr}
+	var out []expectedPhase
 	for _, ph := range phases(instr) {
-		trials := 1
-		if k, ok := kindOf(ph.stage); ok {
-			trials = k.trials(w, ph)
-		}
-		switch ph.stage {
-		case measure.StageThroughput:
-			if estimate, err := search.Remaining(w.searchConfigFor(ph.frameBytes, lineRate(instr, ph.frameBytes)), nil); err == nil {
-				trials = estimate.Trials
-			}
-		case measure.StageLatency:
-			trials = instr.Latency.Trials()
-		}
+		trials := ph.measurement.trials(w, ph)
 		if instr.Compares() && ph.path() != PathCalibration {
 			trials *= 2
 		}
-		tell(ph.stage, trials)
+		out = append(out, expectedPhase{ph, trials})
 	}
+	return out
 }

@@ -4,47 +4,66 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
-// soakKind holds one load for hours, in intervals that are a trial each. What
-// it keeps is bounded by the number of intervals, whatever the duration.
-var soakKind = kind{
-	stage: measure.StageSoak,
-	noun:  "load",
-	loads: func(instr measure.Instructions, frameBytes int) []measure.LoadInstruction {
-		if instr.Soak == nil || instr.Soak.FrameBytes != frameBytes {
-			return nil
-		}
-		load := instr.Soak.Load
-		load.Name = measure.SoakLoad
-		return []measure.LoadInstruction{load}
-	},
-	highest: func(_ *walk, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil },
-	trials:  func(w *walk, _ phase) int { return w.instr.Soak.Intervals() },
-	expected: func(w *walk, _ phase) time.Duration {
-		return w.soakTime(0)
-	},
-	fill:   (*walk).fillSoak,
-	report: (*walk).reportSoak,
-	warn: func(_ *walk, d *doubtful, p *part) {
+// soakOfLoad holds one load for hours, in intervals that are a trial each. What it
+// keeps is bounded by the number of intervals, whatever the duration.
+type soakOfLoad struct{ timed }
+
+var soakMeasurement = soakOfLoad{timed{base{name: measure.StageSoak, noun: "load"}}}
+
+func (soakOfLoad) check(instr measure.Instructions) error {
+	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {
+		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)
+	}
+	return nil
+}
+
+func (soakOfLoad) phases(instr measure.Instructions, size measure.Size) []phase {
+	if instr.Soak == nil || instr.Soak.Size != size.Name {
+		return nil
+	}
+	return []phase{{load: measure.LoadInstruction{
+		Name: measure.SoakLoad, FramesPerSecond: uint64(ptr.Deref(instr.Soak.FramesPerSecond, 0)),
+		Goal: instr.Soak.Goal, Percent: int64(ptr.Deref(instr.Soak.Percent, 0)),
+	}}}
+}
+
+func (soakOfLoad) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
+func (soakOfLoad) trials(w *replay, _ phase) int               { return intervals(w.instr.Soak) }
+func (soakOfLoad) expected(w *replay, _ phase) time.Duration   { return w.soakTime(0) }
+
+func (soakOfLoad) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{atLoad(measure.SoakLoad), p.counted}}
+}
+
+func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
 		if p.skipped {
 			warnLoad(d, p)
-			return
+			continue
 		}
 		warnUnsent(d, p, "the soak's load")
-	},
+	}
+}
+
+// intervals is how many the duration has; the last may be shorter.
+func intervals(s *v1alpha1.Soak) int {
+	return int((s.DurationSeconds + s.IntervalSeconds - 1) / s.IntervalSeconds)
 }
 
 // soakTime is what is left after a number of intervals.
-func (w *walk) soakTime(done int) time.Duration {
+func (w *replay) soakTime(done int) time.Duration {
 	s := w.instr.Soak
-	sending := max(0, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds)
-	return time.Duration(sending) + w.cost(max(0, s.Intervals()-done), 0)
+	sending := max(0, seconds(s.DurationSeconds)-int64(done)*seconds(s.IntervalSeconds))
+	return time.Duration(sending) + w.cost(max(0, intervals(s)-done), 0)
 }
 
-func (w *walk) fillSoak(p *part, records []measure.Record) error {
+func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
 	s := w.instr.Soak
 	rate := w.latencyRate(p)
 	if rate == 0 {
@@ -59,30 +78,38 @@ func (w *walk) fillSoak(p *part, records []measure.Record) error {
 	}
 	done := len(p.counted)
 	p.left = w.soakTime(done)
-	p.next = w.trial(p.frameBytes, rate, min(s.IntervalNanoseconds, s.DurationNanoseconds-int64(done)*s.IntervalNanoseconds))
+	p.next = w.trial(p.size, rate, min(seconds(s.IntervalSeconds), seconds(s.DurationSeconds)-int64(done)*seconds(s.IntervalSeconds)))
 	if done == 0 {
 		return nil
 	}
 	last := p.last().Outcome
 	if nothingReceived(last) {
-		return w.chainFailed(p.frameBytes, rate)
+		return w.chainFailed(p.size, rate)
 	}
-	p.over = done >= s.Intervals() || w.tooLossy(last)
+	p.over = done >= intervals(s) || w.tooLossy(last)
 	return nil
 }
 
 // tooLossy says that an interval ends the soak.
-func (w *walk) tooLossy(o measure.Outcome) bool {
+func (w *replay) tooLossy(o measure.Outcome) bool {
 	most := w.instr.Soak.StopAboveLossPartsPerMillion
-	return most != nil && worstLoss(o) > *most
+	return most != nil && worstLoss(o) > int64(*most)
 }
 
-func (w *walk) reportSoak(p *part, frame *v1alpha1.FrameResult) {
+func (soakOfLoad) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	for _, p := range parts {
+		frame.Soak = w.soakResult(p)
+	}
+	return len(parts) > 0
+}
+
+// soakResult returns the figures of a part.
+func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond),
 	}
-	if len(p.counted) < w.instr.Soak.Intervals() {
+	if len(p.counted) < intervals(w.instr.Soak) {
 		out.End = v1alpha1.SoakLoss
 	}
 	sending := int64(0)
@@ -107,5 +134,5 @@ func (w *walk) reportSoak(p *part, frame *v1alpha1.FrameResult) {
 		out.Intervals = append(out.Intervals, interval)
 	}
 	out.SendingSeconds = sending / int64(time.Second)
-	frame.Soak = out
+	return out
 }

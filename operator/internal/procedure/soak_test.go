@@ -12,9 +12,9 @@ import (
 
 func soakOf(duration, interval time.Duration) measure.Instructions {
 	instr := alone(64)
-	instr.Soak = &measure.SoakInstructions{
-		FrameBytes: 64, Load: measure.LoadInstruction{FramesPerSecond: 400_000},
-		DurationNanoseconds: duration.Nanoseconds(), IntervalNanoseconds: interval.Nanoseconds(),
+	instr.Soak = &v1alpha1.Soak{
+		Size: "64", FramesPerSecond: new(int64(400_000)),
+		DurationSeconds: int32(duration.Seconds()), IntervalSeconds: int32(interval.Seconds()),
 	}
 	return instr
 }
@@ -103,15 +103,15 @@ func TestSoakEnds(t *testing.T) {
 		return b
 	}
 	for name, test := range map[string]struct {
-		stop      *int64
+		stop      *int32
 		end       v1alpha1.SoakEnd
 		intervals int
 		seconds   int64
 	}{
 		"goes on":       {nil, v1alpha1.SoakCompleted, 6, 55},
-		"stops":         {new(int64(0)), v1alpha1.SoakLoss, 3, 30},
-		"tolerates":     {new(int64(10)), v1alpha1.SoakCompleted, 6, 55},
-		"just too much": {new(int64(9)), v1alpha1.SoakLoss, 3, 30},
+		"stops":         {new(int32(0)), v1alpha1.SoakLoss, 3, 30},
+		"tolerates":     {new(int32(10)), v1alpha1.SoakCompleted, 6, 55},
+		"just too much": {new(int32(9)), v1alpha1.SoakLoss, 3, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			instr := soakOf(55*time.Second, 10*time.Second)
@@ -136,9 +136,9 @@ func TestSoakEnds(t *testing.T) {
 
 func TestSoakShareOfAGoal(t *testing.T) {
 	instr := instructions()
-	instr.Latency, instr.FrameBytes = nil, []int{64, 512}
+	instr.Latency, instr.Sizes = nil, sizes(64, 512)
 	instr.Soak = soakOf(time.Minute, 10*time.Second).Soak
-	instr.Soak.Load = measure.LoadInstruction{Goal: "NDR", Percent: 50}
+	instr.Soak.FramesPerSecond, instr.Soak.Goal, instr.Soak.Percent = nil, "NDR", new(int32(50))
 	records, err := newBench(hardCap()).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -44,14 +44,14 @@ func (p *part) tagged(direction string) []measure.TaggedFrame {
 }
 
 // warnTaggedFrames says where the mean is not that of every stream.
-func warnTaggedFrames(d *doubtful, p *part) {
+func warnTaggedFrames(d *warningList, p *part) {
 	if p.skipped || !p.over || p.next.TaggedFrameNanoseconds == 0 {
 		return
 	}
 	for _, o := range p.last().Outcome.Directions {
 		result := p.taggedFrames(string(o.Direction))
 		if missing := int64(len(p.counted)) - result.ReceivedFrames; missing > 0 {
-			d.add(v1alpha1.WarningTaggedFramesMissing, p.frameBytes,
+			d.add(v1alpha1.WarningTaggedFramesMissing, p.size,
 				"%s at load %s: of the tagged frames of %d streams, %d were lost and %d never sent, so their mean delay is that of %d.",
 				o.Direction, p.load.Name, len(p.counted), result.SentFrames-result.ReceivedFrames,
 				int64(len(p.counted))-result.SentFrames, result.ReceivedFrames)

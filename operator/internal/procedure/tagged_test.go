@@ -12,7 +12,7 @@ import (
 // taggedInstructions ask for RFC 2544's way at the throughput rate.
 func taggedInstructions(streams int) measure.Instructions {
 	instr := instructions()
-	instr.FrameBytes = []int{64}
+	instr.Sizes = sizes(64)
 	instr.Latency = &measure.LatencyInstructions{
 		TrialNanoseconds: int64(120 * time.Second), TaggedFrameNanoseconds: int64(60 * time.Second), Streams: streams,
 		Loads: []measure.LoadInstruction{{Name: "ndr100", Goal: "NDR", Percent: 100}},

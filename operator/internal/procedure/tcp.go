@@ -24,18 +24,42 @@ const (
 	startTime = time.Second
 )
 
-// tcpPhases are one for each number of connections, behind everything that is
-// measured for the frame sizes.
-func tcpPhases(instr measure.Instructions) []phase {
+// tcpOf measures TCP connections, after everything that is measured for the sizes.
+type tcpOf struct{ base }
+
+var tcpMeasurement = tcpOf{base{name: measure.StageTCP}}
+
+func (tcpOf) place() place                           { return afterSizes }
+func (tcpOf) repetition() repetition                 { return repeatedly }
+func (tcpOf) check(instr measure.Instructions) error { return validateTCP(instr.TCP) }
+
+// phases returns one for each number of connections.
+func (tcpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	if instr.TCP == nil {
 		return nil
 	}
 	var out []phase
 	for _, n := range instr.TCP.Streams {
-		out = append(out, phase{stage: measure.StageTCP, load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
+		out = append(out, phase{load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
 	}
 	return out
 }
+
+func (tcpOf) path(ph phase) Path {
+	if ph.stateful {
+		return PathStateful
+	}
+	return PathEndpoints
+}
+
+func (tcpOf) title(w *replay, ph phase) string { return connections(ph.streams) + w.ofRepeat(ph) }
+
+func (tcpOf) recordBytes(instr measure.Instructions) int {
+	return tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
+}
+
+func (tcpOf) reportRun(w *replay, figures *Figures)                     { figures.TCP = w.tcpResult() }
+func (tcpOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnTCP(d) }
 
 // tcpLoad is what a record of so many connections has as its load.
 func tcpLoad(streams int) string { return fmt.Sprintf("streams-%d", streams) }
@@ -67,15 +91,15 @@ func validateTCP(t *measure.TCPInstructions) error {
 	return nil
 }
 
-// expectedTCP is the time of one trial.
-func (w *walk) expectedTCP() time.Duration {
+// expected returns the time of one trial.
+func (tcpOf) expected(w *replay, _ phase) time.Duration {
 	return time.Duration(w.instr.TCP.DurationNanoseconds+w.instr.TCP.OmitNanoseconds+w.instr.SettleNanoseconds) + startTime
 }
 
-// fillTCP takes the first record: two kernels' TCP doubt nothing about themselves,
+// fill takes the first record: two kernels' TCP doubt nothing about themselves,
 // and what slowed them down is what is measured. A generator with a TCP of its
 // own may doubt a trial, which is then made again.
-func (w *walk) fillTCP(p *part, records []measure.Record) error {
+func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 	t := w.instr.TCP
 	p.next = measure.Trial{
 		DurationNanoseconds: t.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
@@ -108,7 +132,7 @@ func (w *walk) fillTCP(p *part, records []measure.Record) error {
 }
 
 // tcpResult is what the trials so far came to, or nil.
-func (w *walk) tcpResult() *v1alpha1.TCPResult {
+func (w *replay) tcpResult() *v1alpha1.TCPResult {
 	if w.instr.TCP == nil {
 		return nil
 	}
@@ -117,7 +141,7 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 		repeats := map[measure.Direction][]measure.TCPDirectionOutcome{}
 		var records []measure.Record
 		for _, p := range w.parts {
-			if p.stage != measure.StageTCP || p.streams != n || !p.over {
+			if p.stage() != measure.StageTCP || p.streams != n || !p.over {
 				continue
 			}
 			records = append(records, *p.last())
@@ -235,7 +259,7 @@ func threads(ends []v1alpha1.TCPEnd, streams int) int {
 }
 
 // warnTCP names what bounds the figures beside the device.
-func (w *walk) warnTCP(d *doubtful) {
+func (w *replay) warnTCP(d *warningList) {
 	result := w.tcpResult()
 	if result == nil {
 		return
@@ -244,7 +268,7 @@ func (w *walk) warnTCP(d *doubtful) {
 		for _, direction := range s.Directions {
 			if w.instr.Stateful != nil {
 				if direction.SenderCPUPartsPerMillion >= wholeCPU {
-					d.add(v1alpha1.WarningEndpointCeiling, 0,
+					d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 						"With %s in direction %s, the generator's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 						connections(int(s.Streams)), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
 				}
@@ -255,7 +279,7 @@ func (w *walk) warnTCP(d *doubtful) {
 				end, used = "receiver", direction.ReceiverCPUPartsPerMillion
 			}
 			if used >= wholeCPU*int64(threads(result.Ends, int(s.Streams))) {
-				d.add(v1alpha1.WarningEndpointCeiling, 0,
+				d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 					"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
 					connections(int(s.Streams)), direction.Direction, end, used/10_000)
 			}
@@ -268,7 +292,7 @@ func (w *walk) warnTCP(d *doubtful) {
 		}
 	}
 	if len(segmenting) > 0 {
-		d.add(v1alpha1.WarningSegmentationOffload, 0,
+		d.add(v1alpha1.WarningSegmentationOffload, wholeRun,
 			"TSO is on at the TCP port in the %s: on a path without a wire, packets of up to 64 KiB pass the chain whole, so goodput says little about its rate of frames.",
 			words(segmenting))
 	}

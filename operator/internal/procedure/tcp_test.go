@@ -97,12 +97,12 @@ func TestTCPAlone(t *testing.T) {
 // TCP comes behind everything that is measured of frames.
 func TestTCPComesLast(t *testing.T) {
 	instr := tcpOnly(1)
-	instr.FrameBytes = []int{64, 512}
-	instr.ReceiveRate = &measure.ReceiveRateInstructions{Trials: 1, TrialNanoseconds: 1e9}
+	instr.Sizes = sizes(64, 512)
+	instr.ReceiveRate = &v1alpha1.ReceiveRate{Trials: 1, TrialMilliseconds: 1000}
 	list := phases(instr)
 	var tcp []int
 	for i, ph := range list {
-		if ph.stage == measure.StageTCP {
+		if ph.stage() == measure.StageTCP {
 			tcp = append(tcp, i)
 		}
 	}

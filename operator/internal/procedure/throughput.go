@@ -10,6 +10,86 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
+// throughputOf searches for the highest load that meets each goal.
+type throughputOf struct{ base }
+
+var throughputMeasurement = throughputOf{base{name: measure.StageThroughput, noun: "throughput"}}
+
+func (throughputOf) repetition() repetition { return repeatedly }
+
+func (throughputOf) check(instr measure.Instructions) error {
+	if instr.Throughput != nil && len(instr.Throughput.Goals) == 0 {
+		return fmt.Errorf("%w: throughput without a goal", ErrInstructions)
+	}
+	return nil
+}
+
+func (throughputOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.Throughput != nil)
+}
+
+func (throughputOf) trials(w *replay, ph phase) int {
+	estimate, err := search.Remaining(w.searchConfigFor(ph.size, lineRate(w.instr, ph.size)), nil)
+	if err != nil {
+		return 1
+	}
+	return estimate.Trials
+}
+
+func (throughputOf) expected(w *replay, ph phase) time.Duration {
+	highest := lineRate(w.instr, ph.size)
+	if asked := w.instr.Maximum(ph.size); asked > 0 {
+		highest = min(highest, asked)
+	}
+	estimate, err := search.Remaining(w.searchConfigFor(ph.size, highest), nil)
+	if err != nil {
+		return time.Duration(w.instr.SettleNanoseconds)
+	}
+	return estimate.Time
+}
+
+func (throughputOf) within(_ *replay, p *part, expected time.Duration) (float64, time.Duration) {
+	if len(p.history) == 0 {
+		return 0, expected
+	}
+	estimate, err := search.Remaining(p.config, p.history)
+	if err != nil {
+		return 0, expected
+	}
+	var spent time.Duration
+	for _, trial := range p.history {
+		spent += trial.Cost
+	}
+	if spent+estimate.Time <= 0 {
+		return 0, estimate.Time
+	}
+	return spent.Seconds() / (spent + estimate.Time).Seconds(), estimate.Time
+}
+
+func (throughputOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	if len(parts) > 0 {
+		frame.Throughput = w.throughputResults(parts[0].size)
+	}
+	return len(frame.Throughput) > 0
+}
+
+func (throughputOf) cpuGroups(p *part) []cpuGroup {
+	var groups []cpuGroup
+	for _, r := range p.results {
+		groups = append(groups, cpuGroup{v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: r.Goal}, p.atLoad(r.LowerBoundFramesPerSecond)})
+	}
+	return groups
+}
+
+func (throughputOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range completed(parts) {
+		w.warnBounds(d, p)
+		w.warnNearCeiling(d, p)
+		w.warnIrregular(d, p)
+		warnInversion(d, p)
+	}
+}
+
 // What bounds the loads from above.
 const (
 	limitLineRate    = "the line rate of the testbed's link"
@@ -26,32 +106,32 @@ type limit struct {
 
 // limit of the loads: line rate, the run's own maximum, and what the
 // calibration received in the slower direction, whichever is least.
-func (w *walk) limit(frameBytes int) (limit, error) {
-	out := limit{framesPerSecond: lineRate(w.instr, frameBytes), by: limitLineRate}
+func (w *replay) limit(size measure.Size) (limit, error) {
+	out := limit{framesPerSecond: lineRate(w.instr, size), by: limitLineRate}
 	least := uint64(1)
 	if w.instr.Throughput != nil {
-		if asked := w.instr.Maximum(frameBytes); asked > 0 && asked < out.framesPerSecond {
+		if asked := w.instr.Maximum(size); asked > 0 && asked < out.framesPerSecond {
 			out = limit{framesPerSecond: asked, by: limitAsked}
 			if w.instr.Throughput.MaximumLoad != nil {
 				out.by = limitAskedLoad
 			}
 		}
-		least = max(least, w.instr.Minimum(frameBytes))
+		least = max(least, w.instr.Minimum(size))
 	}
 	if out.framesPerSecond < least {
 		return out, &measure.Failure{
 			Reason: v1alpha1.ReasonLoadAboveLineRate,
-			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size(w.instr, frameBytes)),
+			Err:    fmt.Errorf("the minimum load of %d frames/s is above %s, %d frames/s with %s", least, out.by, out.framesPerSecond, size),
 			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
-	if p := w.find(measure.StageCalibrateRate, frameBytes); p != nil && p.over {
+	if p := w.find(measure.StageCalibrateRate, size); p != nil && p.over {
 		if reached := uint64(p.last().Outcome.ForwardingFramesPerSecond()); reached < out.framesPerSecond {
 			out = limit{framesPerSecond: reached, by: limitCalibration}
 		}
 	}
 	if out.framesPerSecond < least {
-		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size(w.instr, frameBytes)), least)
+		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size), least)
 	}
 	return out, nil
 }
@@ -66,7 +146,7 @@ func tooSlow(err error, least uint64) error {
 }
 
 // searchConfig is the search's view of the instructions.
-func (w *walk) searchConfig(highest uint64) search.Config {
+func (w *replay) searchConfig(highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
 		Method:                 search.Method(t.Method),
@@ -95,9 +175,9 @@ func (w *walk) searchConfig(highest uint64) search.Config {
 }
 
 // searchConfigFor is the same with the minimum load of a frame size.
-func (w *walk) searchConfigFor(frameBytes int, highest uint64) search.Config {
+func (w *replay) searchConfigFor(size measure.Size, highest uint64) search.Config {
 	cfg := w.searchConfig(highest)
-	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(frameBytes))
+	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(size))
 	return cfg
 }
 
@@ -138,41 +218,41 @@ func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
 	return goal
 }
 
-// fillThroughput lets the search decide. A finished search whose last trial
+// fill lets the search decide. A finished search whose last trial
 // received nothing at all is not believed: a trial at the minimum load shows
 // whether the device is still there, because one that stopped in the middle
 // would otherwise pass for a slow one.
-func (w *walk) fillThroughput(p *part, records []measure.Record) error {
-	highest, err := w.limit(p.frameBytes)
+func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
+	highest, err := w.limit(p.size)
 	if err != nil {
 		return err
 	}
-	p.config = w.searchConfigFor(p.frameBytes, highest.framesPerSecond)
+	p.config = w.searchConfigFor(p.size, highest.framesPerSecond)
 	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
 	if err := p.unreliable(inARow); err != nil {
 		return err
 	}
 	step, err := search.Next(p.config, p.history)
 	if err != nil {
-		return fmt.Errorf("search with %s: %w", size(w.instr, p.frameBytes), err)
+		return fmt.Errorf("search with %s: %w", p.size, err)
 	}
 	p.results, p.why = step.Results, step.Why
-	p.next = w.trial(p.frameBytes, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
+	p.next = w.trial(p.size, step.LoadFramesPerSecond, step.Duration.Nanoseconds())
 	if !step.Done {
 		return nil
 	}
 	least := p.config.MinimumFramesPerSecond
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		if last.Trial.IntendedFramesPerSecond == least {
-			return w.chainFailed(p.frameBytes, least)
+			return w.chainFailed(p.size, least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
-		p.next = w.trial(p.frameBytes, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
+		p.next = w.trial(p.size, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
 		return nil
 	}
 	for _, r := range p.results {
 		if r.Irregularity == search.BelowMinimumLoad && r.UpperBoundCause == search.GeneratorCeiling {
-			return tooSlow(fmt.Errorf("it could not send that load of %s", size(w.instr, p.frameBytes)), least)
+			return tooSlow(fmt.Errorf("it could not send that load of %s", p.size), least)
 		}
 	}
 	p.over = true
@@ -186,7 +266,7 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 	disturbances := 0
 	for _, r := range records {
 		trial, err := search.FromOutcome(r.Trial, r.Outcome)
-		if err != nil || objection(r) != "" {
+		if err != nil || invalidReason(r) != "" {
 			p.invalid = append(p.invalid, r)
 			inARow++
 			continue
@@ -204,8 +284,8 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 }
 
 // warmUpReached is the rate that was sent in the warm-up, 0 without one.
-func (w *walk) warmUpReached(ph phase) float64 {
-	if p := w.findRepeat(measure.StageWarmUp, ph.frameBytes, ph.repeat); p != nil && p.last() != nil {
+func (w *replay) warmUpReached(ph phase) float64 {
+	if p := w.findRepeat(measure.StageWarmUp, ph.size, ph.repeat); p != nil && p.last() != nil {
 		return p.last().Outcome.OfferedFramesPerSecond()
 	}
 	return 0

@@ -23,8 +23,8 @@ const (
 )
 
 // warnUnsteadyLatency names the loads that one percentile does not describe.
-func (w *walk) warnUnsteadyLatency(d *doubtful, frameBytes int) {
-	for _, l := range w.latencyResults(frameBytes) {
+func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
+	for _, l := range w.latencyResults(size) {
 		var tail v1alpha1.Delays
 		var scatter v1alpha1.Statistics
 		for _, direction := range l.Directions {
@@ -39,12 +39,12 @@ func (w *walk) warnUnsteadyLatency(d *doubtful, frameBytes int) {
 			}
 		}
 		if tail.Samples > 0 {
-			d.add(v1alpha1.WarningUnsteadyLatency, frameBytes,
+			d.add(v1alpha1.WarningUnsteadyLatency, size,
 				"At load %s one frame in a thousand took %d ns or more, over %d times the median of %d ns: something held up the device or the generator.",
 				l.Load, tail.P999Nanoseconds, unsteadyTail, tail.P50Nanoseconds)
 		}
 		if scatter.N > 0 {
-			d.add(v1alpha1.WarningUnsteadyLatency, frameBytes,
+			d.add(v1alpha1.WarningUnsteadyLatency, size,
 				"At load %s the p99 delay scatters by %d %% of its mean over %d repeats, from %d to %d ns.",
 				l.Load, scatter.CoefficientOfVariationPartsPerMillion/10_000, scatter.N, scatter.Minimum, scatter.Maximum)
 		}
@@ -57,15 +57,15 @@ const nearCeilingPercent = 90
 
 // warnNearCeiling names goals that the device is said to bound, near the
 // generator's own limit.
-func (w *walk) warnNearCeiling(d *doubtful, p *part) {
-	calibration := w.find(measure.StageCalibrateRate, p.frameBytes)
+func (w *replay) warnNearCeiling(d *warningList, p *part) {
+	calibration := w.find(measure.StageCalibrateRate, p.size)
 	if calibration == nil || !calibration.over {
 		return
 	}
 	reached := uint64(calibration.last().Outcome.ForwardingFramesPerSecond())
 	for _, r := range p.results {
 		if r.UpperBoundCause == search.DeviceLoss && r.LowerBoundFramesPerSecond*100 >= reached*nearCeilingPercent {
-			d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+			d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 				"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
 				r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached, 1))
 		}
@@ -73,18 +73,18 @@ func (w *walk) warnNearCeiling(d *doubtful, p *part) {
 }
 
 // warnTwoBands names figures that are the mean of two states of the device.
-func (w *walk) warnTwoBands(d *doubtful, frameBytes int) {
-	for _, t := range w.throughputResults(frameBytes) {
+func (w *replay) warnTwoBands(d *warningList, size measure.Size) {
+	for _, t := range w.throughputResults(size) {
 		for _, s := range t.Statistics {
 			if b, two := statistics.TwoBands(s.Values); two {
-				d.add(v1alpha1.WarningTwoBands, frameBytes,
+				d.add(v1alpha1.WarningTwoBands, size,
 					"The throughput of %s fell into two bands over the repeats, %d to %d and %d to %d frames/s: the device has two states, and its mean is neither.",
 					t.Goal, b.LowMinimum, b.LowMaximum, b.HighMinimum, b.HighMaximum)
 			}
 		}
 	}
-	if b, two := w.forwardingBands(frameBytes); two {
-		d.add(v1alpha1.WarningTwoBands, frameBytes,
+	if b, two := w.forwardingBands(size); two {
+		d.add(v1alpha1.WarningTwoBands, size,
 			"Under overload the device forwarded %d to %d frames/s in some trials and %d to %d in others, at like loads: it has two states.",
 			b.LowMinimum, b.LowMaximum, b.HighMinimum, b.HighMaximum)
 	}
@@ -93,10 +93,10 @@ func (w *walk) warnTwoBands(d *doubtful, frameBytes int) {
 // forwardingBands are two bands of the rates that overloaded trials forwarded.
 // Where all loads of one band are above those of the other, the load is the
 // cause: a device that forwards less the more it gets has one state.
-func (w *walk) forwardingBands(frameBytes int) (statistics.Bands, bool) {
+func (w *replay) forwardingBands(size measure.Size) (statistics.Bands, bool) {
 	var rates []int64
 	loads := map[int64][]uint64{}
-	for _, p := range w.all(measure.StageThroughput, frameBytes) {
+	for _, p := range w.all(measure.StageThroughput, size) {
 		for _, r := range p.counted {
 			if behind(r) || r.Outcome.LossRatio()*1e6 < overloadedLoss {
 				continue

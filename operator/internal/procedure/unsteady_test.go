@@ -23,7 +23,7 @@ func messages(list []v1alpha1.Warning, code string) []string {
 
 func TestUnsteadyLatency(t *testing.T) {
 	instr := repeatedInstructions(5)
-	instr.FrameBytes = []int{64}
+	instr.Sizes = sizes(64)
 	for name, test := range map[string]struct {
 		spoil func(*measure.Record)
 		want  []string
@@ -93,7 +93,7 @@ func (d twoStates) Answer(q simulated.Question) simulated.Answer {
 
 func TestTwoBandsOverRepeats(t *testing.T) {
 	instr := repeatedInstructions(6)
-	instr.FrameBytes, instr.Latency = []int{64}, nil
+	instr.Sizes, instr.Latency = sizes(64), nil
 	slow := false
 	b := newBench(twoStates{hardCap(), &slow})
 	records, err := b.run(t, instr, func(_ []measure.Record, s Step) { slow = s.Repeat%2 == 1 })
@@ -122,7 +122,7 @@ func TestForwardingBands(t *testing.T) {
 		"nothing was counted": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &part{phase: phase{stage: measure.StageThroughput, frameBytes: 64}}
+			p := &part{phase: phase{measurement: measurementOf(measure.StageThroughput), size: measure.FrameSize(64)}}
 			for _, tr := range test.trials {
 				p.counted = append(p.counted, measure.Record{
 					Trial: measure.Trial{IntendedFramesPerSecond: tr.load},
@@ -131,8 +131,8 @@ func TestForwardingBands(t *testing.T) {
 					}},
 				})
 			}
-			w := &walk{instr: instructions(), parts: []*part{p}}
-			if b, got := w.forwardingBands(64); got != test.want {
+			w := &replay{instr: instructions(), parts: []*part{p}}
+			if b, got := w.forwardingBands(measure.FrameSize(64)); got != test.want {
 				t.Errorf("got %v, %+v", got, b)
 			}
 		})

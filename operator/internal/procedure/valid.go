@@ -13,7 +13,7 @@ import (
 // once fills a phase of one trial: the first record that counts ends it.
 func (p *part) once(records []measure.Record) error {
 	for _, r := range records {
-		if objection(r) != "" {
+		if invalidReason(r) != "" {
 			p.invalid = append(p.invalid, r)
 			continue
 		}
@@ -31,27 +31,27 @@ func (p *part) unreliable(inARow int) error {
 		return nil
 	}
 	last := p.invalid[len(p.invalid)-1]
-	if p.frameBytes == 0 {
+	if p.size.Name == "" {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonGeneratorUnreliable,
 			Err: fmt.Errorf("%d trials in a row of stage %q with load %s were invalid, the last because %s",
-				inARow, p.stage, p.load.Name, objection(last)),
+				inARow, p.stage(), p.load.Name, invalidReason(last)),
 			Remedy: "give the generator dedicated CPUs, or ask for less",
 		}
 	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
-		Err: fmt.Errorf("%d trials in a row of stage %q with %d bytes were invalid, the last because %s",
-			inARow, p.stage, p.frameBytes, objection(last)),
+		Err: fmt.Errorf("%d trials in a row of stage %q with %s were invalid, the last because %s",
+			inARow, p.stage(), p.size, invalidReason(last)),
 		Remedy: "give the generator dedicated CPUs, or lower maximumFramesPerSecond",
 	}
 }
 
-// objection says why a record must not be used, in one clause; "" where it counts.
-func objection(r measure.Record) string {
+// invalidReason says why a record must not be used, in one clause; "" where it counts.
+func invalidReason(r measure.Record) string {
 	var why []string
 	for _, d := range r.Outcome.Doubts {
-		if d.Invalid && !harmless(r.Stage, d.Code) {
+		if d.Invalid && !isExpectedIn(r.Stage, d.Code) {
 			why = append(why, fmt.Sprintf("%s (%s)", d.Detail, d.Code))
 		}
 	}
@@ -66,13 +66,11 @@ func objection(r measure.Record) string {
 	return excerpt.Text(strings.Join(why, ", "), maxDetailBytes)
 }
 
-// harmless doubts do not forbid a trial's use. A flat-out calibration asks what
-// the generator gets through, and its own drops are a part of that answer.
-func harmless(stage measure.Stage, code string) bool {
-	if stage != measure.StageCalibrateRate {
-		return false
-	}
-	return code == measure.DoubtReceiveDrops || code == measure.DoubtTransmitDrops || code == measure.DoubtUnsent
+// isExpectedIn reports whether a doubt is a part of what a stage asks, and does not
+// forbid a trial's use.
+func isExpectedIn(stage measure.Stage, code string) bool {
+	m := measurementOf(stage)
+	return m != nil && m.expects(code)
 }
 
 const (
@@ -112,10 +110,10 @@ func nothingReceived(o measure.Outcome) bool {
 	return true
 }
 
-func (w *walk) chainFailed(frameBytes int, framesPerSecond uint64) error {
-	err := fmt.Errorf("no frame of %s came through at %d frames/s", size(w.instr, frameBytes), framesPerSecond)
-	if w.instr.PacketOf(frameBytes) != nil {
-		err = fmt.Errorf("none of the %s came through with all its fragments at %d packets/s", size(w.instr, frameBytes), framesPerSecond)
+func (w *replay) chainFailed(size measure.Size, framesPerSecond uint64) error {
+	err := fmt.Errorf("no frame of %s came through at %d frames/s", size, framesPerSecond)
+	if size.Packet != nil {
+		err = fmt.Errorf("none of the %s came through with all its fragments at %d packets/s", size, framesPerSecond)
 	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonChainFailed,

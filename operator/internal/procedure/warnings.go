@@ -24,68 +24,60 @@ const (
 	leastTrial = time.Minute
 )
 
-// doubtful collects warnings in order, each once.
-type doubtful struct {
+// warningList collects warnings in order, each once.
+type warningList struct {
 	list []v1alpha1.Warning
 	seen map[string]bool
-	// instr have the names of sizes.
-	instr measure.Instructions
 }
 
-// add appends a warning; frame size 0 is the whole run.
-func (d *doubtful) add(code string, frameBytes int, format string, args ...any) {
+// wholeRun is the size of a warning that is about no single one.
+var wholeRun measure.Size
+
+// add appends a warning about a size, or about the whole run.
+func (d *warningList) add(code string, size measure.Size, format string, args ...any) {
 	message := excerpt.Text(fmt.Sprintf(format, args...), maxWarningBytes)
-	key := fmt.Sprint(code, frameBytes, message)
+	key := fmt.Sprint(code, size.Name, message)
 	if d.seen[key] || len(d.list) >= mostWarnings {
 		return
 	}
 	d.seen[key] = true
 	warning := v1alpha1.Warning{Code: code, Message: message}
-	if frameBytes > 0 {
-		warning.Size = sizeName(d.instr, frameBytes)
+	if size.Name != "" {
+		warning.Size = size.Name
 	}
 	d.list = append(d.list, warning)
 }
 
-func (w *walk) warnings() []v1alpha1.Warning {
-	d := &doubtful{seen: map[string]bool{}, instr: w.instr}
-	if w.instr.Calibration == nil && len(w.instr.FrameBytes) > 0 {
-		d.add(v1alpha1.WarningNotCalibrated, 0,
+func (w *replay) warnings() []v1alpha1.Warning {
+	d := &warningList{seen: map[string]bool{}}
+	if w.instr.Calibration == nil && len(w.instr.Sizes) > 0 {
+		d.add(v1alpha1.WarningNotCalibrated, wholeRun,
 			"The testbed's ports are not both bridges, so they allow no trial without a device: the generator's own limit and latency are unknown.")
 	}
 	w.warnShortTrials(d)
-	for _, frameBytes := range w.instr.FrameBytes {
-		for _, p := range w.all(measure.StageThroughput, frameBytes) {
-			if p.over {
-				w.warnBounds(d, p)
-				w.warnNearCeiling(d, p)
-				w.warnIrregular(d, p)
-				warnInversion(d, p)
+	for _, size := range w.instr.Sizes {
+		for _, m := range registry {
+			if m.place() == perSize {
+				m.warn(w, d, size, w.all(m.stage(), size))
 			}
 		}
-		for _, p := range w.parts {
-			if p.stage == measure.StageLatency && p.frameBytes == frameBytes {
-				warnLoad(d, p)
-				warnTaggedFrames(d, p)
-			}
-		}
-		w.warnUnsteadyLatency(d, frameBytes)
-		w.warnTwoBands(d, frameBytes)
-		w.warnFurther(d, frameBytes)
-		w.warnInvalid(d, frameBytes)
-		w.warnDoubts(d, frameBytes)
-		w.warnEvidence(d, frameBytes)
+		w.warnInvalid(d, size)
+		w.warnDoubts(d, size)
+		w.warnEvidence(d, size)
 	}
-	w.warnTCP(d)
-	w.warnConnections(d)
-	// Trials of TCP and of connections have no frame size.
-	w.warnInvalid(d, 0)
-	w.warnDoubts(d, 0)
-	w.warnEvidence(d, 0)
+	for _, m := range registry {
+		if m.place() == afterSizes {
+			m.warn(w, d, wholeRun, w.all(m.stage(), wholeRun))
+		}
+	}
+	// Trials of TCP and of connections have no size.
+	w.warnInvalid(d, wholeRun)
+	w.warnDoubts(d, wholeRun)
+	w.warnEvidence(d, wholeRun)
 	return d.list
 }
 
-func (w *walk) warnShortTrials(d *doubtful) {
+func (w *replay) warnShortTrials(d *warningList) {
 	if w.instr.Throughput == nil {
 		return
 	}
@@ -96,13 +88,13 @@ func (w *walk) warnShortTrials(d *doubtful) {
 		}
 	}
 	if len(short) > 0 {
-		d.add(v1alpha1.WarningShortTrials, 0,
+		d.add(v1alpha1.WarningShortTrials, wholeRun,
 			"Trials of %s are shorter than the 60 s that RFC 2544 section 24 asks for.", words(short))
 	}
 }
 
 // warnBounds names what the figures are a floor of.
-func (w *walk) warnBounds(d *doubtful, p *part) {
+func (w *replay) warnBounds(d *warningList, p *part) {
 	var held, unsent []string
 	for _, r := range p.results {
 		switch r.UpperBoundCause {
@@ -113,38 +105,38 @@ func (w *walk) warnBounds(d *doubtful, p *part) {
 		}
 	}
 	if len(held) > 0 {
-		limit, _ := w.limit(p.frameBytes)
+		limit, _ := w.limit(p.size)
 		code := v1alpha1.WarningMaximumLoad
 		if limit.by == limitCalibration {
 			code = v1alpha1.WarningGeneratorCeiling
 		}
-		d.add(code, p.frameBytes, "The highest load, %d frames/s, still met %s; it was bounded by %s, so the device may do better.",
+		d.add(code, p.size, "The highest load, %d frames/s, still met %s; it was bounded by %s, so the device may do better.",
 			limit.framesPerSecond, words(held), limit.by)
 	}
 	if len(unsent) > 0 {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.frameBytes,
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 			"The generator, not the device, bounds %s from above: it could not send the next higher load in full, so the device may do better.",
 			words(unsent))
 	}
 }
 
-func (w *walk) warnIrregular(d *doubtful, p *part) {
+func (w *replay) warnIrregular(d *warningList, p *part) {
 	for _, r := range p.results {
 		switch r.Irregularity {
 		case search.BelowMinimumLoad:
-			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+			d.add(v1alpha1.WarningIrregularResult, p.size,
 				"Even the minimum load of %d frames/s lost more than %s allows, so its throughput is given as 0.",
 				p.config.MinimumFramesPerSecond, r.Goal)
 		case search.OutOfTime:
-			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+			d.add(v1alpha1.WarningIrregularResult, p.size,
 				"The search ended after maximumSearchSeconds (%s) before the bounds of %s were as close as the goal asks.",
 				p.config.MaxSearch, r.Goal)
 		case search.OutOfTrials:
-			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+			d.add(v1alpha1.WarningIrregularResult, p.size,
 				"The search ended after %d trials before the bounds of %s were as close as the goal asks.",
 				len(p.history), r.Goal)
 		case search.LoadResolution:
-			d.add(v1alpha1.WarningIrregularResult, p.frameBytes,
+			d.add(v1alpha1.WarningIrregularResult, p.size,
 				"The bounds of %s are neighbouring whole frames per second, and still wider apart than the goal asks.", r.Goal)
 		}
 	}
@@ -152,10 +144,10 @@ func (w *walk) warnIrregular(d *doubtful, p *part) {
 
 // warnInversion names goals that a load held above one that missed them. The
 // lower of the two counts, as RFC 9971 asks.
-func warnInversion(d *doubtful, p *part) {
+func warnInversion(d *warningList, p *part) {
 	for _, r := range p.results {
 		if r.LossInversionFramesPerSecond > 0 {
-			d.add(v1alpha1.WarningLossInversion, p.frameBytes,
+			d.add(v1alpha1.WarningLossInversion, p.size,
 				"%d frames/s missed %s, yet %d frames/s held it; the figure stays below the lower of the two, "+
 					"and the device is not steady, or loses less at some higher loads.",
 				r.UpperBoundFramesPerSecond, r.Goal, r.LossInversionFramesPerSecond)
@@ -163,9 +155,9 @@ func warnInversion(d *doubtful, p *part) {
 	}
 }
 
-func warnLoad(d *doubtful, p *part) {
+func warnLoad(d *warningList, p *part) {
 	if p.skipped {
-		d.add(v1alpha1.WarningLoadNotDerived, p.frameBytes,
+		d.add(v1alpha1.WarningLoadNotDerived, p.size,
 			"Load %s is %d %% of the throughput of %s, which was not found, so it was not measured.",
 			p.load.Name, p.load.Percent, p.load.Goal)
 		return
@@ -176,36 +168,36 @@ func warnLoad(d *doubtful, p *part) {
 	warnUnsent(d, p, "load "+p.load.Name)
 }
 
-func (w *walk) warnInvalid(d *doubtful, frameBytes int) {
+func (w *replay) warnInvalid(d *warningList, size measure.Size) {
 	count, why := 0, ""
 	for _, p := range w.parts {
-		if p.frameBytes != frameBytes {
+		if p.size.Name != size.Name {
 			continue
 		}
 		for _, r := range p.invalid {
-			count, why = count+1, objection(r)
+			count, why = count+1, invalidReason(r)
 			if why == "" {
 				why = disturbance(r)
 			}
 		}
 	}
 	if count > 0 {
-		d.add(v1alpha1.WarningInvalidTrials, frameBytes,
+		d.add(v1alpha1.WarningInvalidTrials, size,
 			"Trials that were made again and do not count: %d, the last because %s.", count, why)
 	}
 }
 
 // warnDoubts names what the generator doubted about trials that do count.
-func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
+func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	trials := 0
 	counts, details := map[string]int{}, map[string]string{}
 	for _, p := range w.parts {
-		if p.frameBytes != frameBytes || p.stage == measure.StageWarmUp {
+		if p.size.Name != size.Name || p.stage() == measure.StageWarmUp {
 			continue
 		}
 		for _, r := range p.counted {
 			trials++
-			for code, detail := range remarks(r) {
+			for code, detail := range warningsFor(r) {
 				counts[code]++
 				details[code] = detail
 			}
@@ -213,14 +205,14 @@ func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
 	}
 	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented} {
 		if counts[code] > 0 {
-			d.add(code, frameBytes, "The generator doubted %d of the %d trials that count, the last because %s.",
+			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
 				counts[code], trials, excerpt.Text(details[code], maxDetailBytes))
 		}
 	}
 }
 
-// remarks are a record's doubts by the code of the warning that they become.
-func remarks(r measure.Record) map[string]string {
+// warningsFor returns a record's doubts by the code of the warning that they become.
+func warningsFor(r measure.Record) map[string]string {
 	out := map[string]string{}
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
@@ -232,18 +224,18 @@ func remarks(r measure.Record) map[string]string {
 		case measure.DoubtStretched:
 			code = v1alpha1.WarningStretchedTrials
 		}
-		if out[code] == "" && !judgedElsewhere(r, doubt.Code) {
+		if out[code] == "" && !coveredByOtherWarning(r, doubt.Code) {
 			out[code] = fmt.Sprintf("%s (%s)", doubt.Detail, doubt.Code)
 		}
 	}
 	return out
 }
 
-// judgedElsewhere is true for doubts that say nothing new: frames that were not
+// coveredByOtherWarning is true for doubts that say nothing new: frames that were not
 // sent are counted by the search and for the latency loads, a generator at its
 // limit is late and fills queues by nature, and drops beside a trial without
 // loss were of somebody else's frames.
-func judgedElsewhere(r measure.Record, code string) bool {
+func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops:
 		return true
@@ -252,7 +244,7 @@ func judgedElsewhere(r measure.Record, code string) bool {
 	case measure.DoubtFragmentsUnknown:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:
-		return harmless(r.Stage, code) || r.Outcome.LossRatio() == 0
+		return isExpectedIn(r.Stage, code) || r.Outcome.LossRatio() == 0
 	}
 	return false
 }

@@ -18,7 +18,7 @@ func workedInstructions() measure.Instructions {
 		}
 	}
 	return measure.Instructions{
-		LinkBitsPerSecond: 10_000_000_000, Calibration: &measure.Path{}, FrameBytes: []int{64},
+		LinkBitsPerSecond: 10_000_000_000, Calibration: &measure.Path{}, Sizes: sizes(64),
 		WarmUpNanoseconds: 5e8, SettleNanoseconds: 1e8,
 		Throughput: &measure.ThroughputInstructions{
 			Goals:                  []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},

@@ -24,7 +24,7 @@ func furtherMeasurements() v1alpha1.Measurements {
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
 		ReceiveRate:        &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 3},
-		Soak:               &v1alpha1.Soak{FrameBytes: 256, DurationSeconds: 86_400, IntervalSeconds: 300},
+		Soak:               &v1alpha1.Soak{Size: "256", DurationSeconds: 86_400, IntervalSeconds: 300},
 	}
 }
 

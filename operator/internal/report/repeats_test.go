@@ -19,7 +19,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	const calibration, repeats = 2, 3
 	run, all := fixture(t)
 	run.Spec.Experiment.Traffic.FrameBytes, run.Spec.Experiment.Measurements.Repeats, run.Spec.Experiment.Acceptance = []int32{64}, repeats, nil
-	instr := measure.Instructions{FrameBytes: []int{64}, LinkBitsPerSecond: 10_000_000_000, Repeats: repeats, Calibration: &measure.Path{}}
+	instr := measure.Instructions{Sizes: []measure.Size{measure.FrameSize(64)}, LinkBitsPerSecond: 10_000_000_000, Repeats: repeats, Calibration: &measure.Path{}}
 	instr.WarmUpNanoseconds = 1
 	instr.Latency = &measure.LatencyInstructions{TrialNanoseconds: 5e9}
 	for _, l := range run.Spec.Experiment.Measurements.Latency.Loads {

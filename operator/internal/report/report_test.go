@@ -210,7 +210,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 		last.Outcome.Directions[i].SentFragments, last.Outcome.Directions[i].ReceivedFragments = 3, 3
 		last.Outcome.Directions[i].TaggedFrame = &measure.TaggedFrame{DueNanoseconds: 1, DelayNanoseconds: 1}
 	}
-	last.Trial.Mix, run.Status.Results[0].Mix = &measure.Mix{Name: "m"}, "m"
+	last.Trial.Mix, run.Status.Results[0].Mix = &measure.Mix{}, "m"
 	doc, err := Build(run, records, now)
 	if err != nil {
 		t.Fatal(err)

@@ -52,13 +52,7 @@ func namedSize(size string, frameBytes int) string {
 
 // sentName is the same of a trial.
 func sentName(trial measure.Trial) string {
-	switch {
-	case trial.Packet != nil:
-		return namedSize(v1alpha1.Packet{PayloadBytes: int32(trial.Packet.PayloadBytes)}.SizeName(), trial.FrameBytes)
-	case trial.Mix != nil:
-		return namedSize(trial.Mix.Name, trial.FrameBytes)
-	}
-	return count(trial.FrameBytes)
+	return namedSize(trial.Size, trial.FrameBytes)
 }
 
 func flowsInWords(t v1alpha1.Traffic) string {

@@ -77,8 +77,8 @@ func trialRows(doc Document) []row {
 			r["neighbors"] = strconv.FormatBool(record.Neighbors)
 		}
 		r.set("frameBytes", int64(record.Trial.FrameBytes))
-		if mix := record.Trial.Mix; mix != nil {
-			r["mix"] = mix.Name
+		if record.Trial.Mix != nil {
+			r["mix"] = record.Trial.Size
 		}
 		if p := record.Trial.Packet; p != nil {
 			r.set("packetPayloadBytes", int64(p.PayloadBytes))

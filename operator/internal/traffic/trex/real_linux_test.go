@@ -159,7 +159,7 @@ func TestRealServerTrials(t *testing.T) {
 		"a mix":         {p.IPv4(), func() measure.Trial { x := trialOf(mix.MeanFrameBytes(), 3000, time.Second); x.Mix = mix; return x }()},
 		"a mix over IPv6": {p.IPv6(), func() measure.Trial {
 			x := trialOf(0, 3000, time.Second)
-			x.Mix = &measure.Mix{Name: "6", Frames: []measure.MixFrame{{FrameBytes: 82, Weight: 3}, {FrameBytes: 1400, Weight: 1}}}
+			x.Mix = &measure.Mix{Frames: []measure.MixFrame{{FrameBytes: 82, Weight: 3}, {FrameBytes: 1400, Weight: 1}}}
 			return x
 		}()},
 		"flows":           {both(p.IPv4(), measure.Flows{Count: 1000, Fields: ports}), trialOf(128, 3000, time.Second)},

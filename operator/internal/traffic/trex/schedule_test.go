@@ -10,7 +10,7 @@ import (
 )
 
 func simpleIMIX() *measure.Mix {
-	return &measure.Mix{Name: "simple", Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1}}}
+	return &measure.Mix{Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1}}}
 }
 
 // The parts of a load are the load: no frame more and none less, in all and of
@@ -151,7 +151,7 @@ func TestGroupsAreDistinct(t *testing.T) {
 	seen := map[int]string{}
 	trial := trialOf(0, 50_000, time.Second)
 	trial.TaggedFrameNanoseconds = int64(time.Second / 2)
-	trial.Mix = &measure.Mix{Name: "eight"}
+	trial.Mix = &measure.Mix{}
 	for n := range measure.MaximumMixFrames {
 		trial.Mix.Frames = append(trial.Mix.Frames, measure.MixFrame{FrameBytes: 128 + 64*n, Weight: 1})
 	}

@@ -15,7 +15,7 @@ import (
 // mixed is a trial of a mix of 8 sizes whose buffers shrink and grow.
 func mixed(rate uint64, duration time.Duration) measure.Trial {
 	trial := trialOf(0, rate, duration)
-	trial.Mix = &measure.Mix{Name: "eight", Frames: []measure.MixFrame{
+	trial.Mix = &measure.Mix{Frames: []measure.MixFrame{
 		{FrameBytes: 90, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1}, {FrameBytes: 91, Weight: 1},
 		{FrameBytes: 1200, Weight: 2}, {FrameBytes: 301, Weight: 3}, {FrameBytes: 3400, Weight: 1}, {FrameBytes: 128, Weight: 100},
 	}}
@@ -152,7 +152,7 @@ func TestMixOutOfRange(t *testing.T) {
 		"without weight": {[]measure.MixFrame{{FrameBytes: 64}}, v1alpha1.ReasonInvalidTrial},
 	} {
 		trial := trialOf(500, 1000, 10*time.Millisecond)
-		trial.Mix = &measure.Mix{Name: "m", Frames: c.frames}
+		trial.Mix = &measure.Mix{Frames: c.frames}
 		if _, err := d.Measure(t.Context(), trial); measure.ReasonOf(err) != c.want {
 			t.Errorf("%s: %v, want reason %q", name, err, c.want)
 		}

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// everything is a run of every kind at once.
+// everything is a run of every measurement at once.
 func everything() measure.Instructions {
 	instr := instructions()
 	instr.FixedLoad = fixedLoad().FixedLoad
@@ -23,9 +23,9 @@ func everything() measure.Instructions {
 	return instr
 }
 
-// Whatever devices and generators do, every kind ends, in figures or in a failure
+// Whatever devices and generators do, every measurement ends, in figures or in a failure
 // with a reason, and stored records say the same as those in memory.
-func TestWhateverHappensToKinds(t *testing.T) {
+func TestMeasurementsEnd(t *testing.T) {
 	ended := 0
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -35,7 +35,7 @@ func TestWhateverHappensToKinds(t *testing.T) {
 			if random.Float64() < trouble {
 				spoil(random, r)
 			}
-			r.Outcome = Keep(r.Stage, r.Outcome)
+			r.Outcome = Compact(r.Stage, r.Outcome)
 		}
 		instr := everything()
 		records, err := b.run(t, instr, nil)
@@ -77,8 +77,8 @@ func TestWhateverHappensToKinds(t *testing.T) {
 	}
 }
 
-// Kinds follow throughput and latency of a frame size, in one order.
-func TestOrderOfKinds(t *testing.T) {
+// The measurements of a size follow in the order of the registry.
+func TestOrderOfMeasurements(t *testing.T) {
 	var got []measure.Stage
 	_, err := newBench(buffered{500_000, 3000}).run(t, everything(), func(_ []measure.Record, s Step) {
 		if n := len(got); s.Trial.FrameBytes == 64 && s.Path == PathChain && s.Stage != measure.StageDiscard && (n == 0 || got[n-1] != s.Stage) {

@@ -1,0 +1,143 @@
+package procedure
+
+import (
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// latencyOf measures delays at loads that are given, or shares of a throughput.
+type latencyOf struct{ timed }
+
+var latencyMeasurement = latencyOf{timed{base{name: measure.StageLatency, noun: "latency at load"}}}
+
+func (latencyOf) repetition() repetition { return repeatedly }
+
+func (latencyOf) check(instr measure.Instructions) error {
+	l := instr.Latency
+	switch {
+	case l == nil:
+		return nil
+	case len(l.Loads) == 0:
+		return fmt.Errorf("%w: latency without a load", ErrInstructions)
+	case l.TaggedFrameNanoseconds < 0 || l.TaggedFrameNanoseconds >= l.TrialNanoseconds:
+		return fmt.Errorf("%w: a frame is tagged after %d ns of a stream of %d ns", ErrInstructions, l.TaggedFrameNanoseconds, l.TrialNanoseconds)
+	}
+	return nil
+}
+
+func (latencyOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	if instr.Latency == nil {
+		return nil
+	}
+	var out []phase
+	for _, load := range instr.Latency.Loads {
+		out = append(out, phase{load: load})
+	}
+	return out
+}
+
+func (latencyOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.instr.Rate(ph.load, ph.size), nil
+}
+func (latencyOf) trials(w *replay, _ phase) int { return w.instr.Latency.Trials() }
+
+func (latencyOf) expected(w *replay, _ phase) time.Duration {
+	return w.cost(w.instr.Latency.Trials(), w.instr.Latency.TrialNanoseconds)
+}
+
+func (latencyOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	if len(parts) > 0 {
+		frame.Latency = w.latencyResults(parts[0].size)
+	}
+	return len(frame.Latency) > 0
+}
+
+func (latencyOf) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{atLoad(p.load.Name), []measure.Record{*p.last()}}}
+}
+
+func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*part) {
+	for _, p := range parts {
+		warnLoad(d, p)
+		warnTaggedFrames(d, p)
+	}
+	w.warnUnsteadyLatency(d, size)
+	// Of throughput, but what is not steady is reported in one place.
+	w.warnTwoBands(d, size)
+}
+
+func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
+	rate := w.latencyRate(p)
+	if rate == 0 {
+		p.over, p.skipped = true, true
+		if len(records) > 0 {
+			return fmt.Errorf("%w: record %d is a trial of load %q, which cannot be derived", ErrRecords, records[0].Index, p.load.Name)
+		}
+		return nil
+	}
+	latency := w.instr.Latency
+	p.next = w.trial(p.size, rate, latency.TrialNanoseconds)
+	p.next.TaggedFrameNanoseconds = latency.TaggedFrameNanoseconds
+	if err := p.take(records); err != nil {
+		return err
+	}
+	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
+		return w.chainFailed(p.size, rate)
+	}
+	p.over = len(p.counted) >= latency.Trials()
+	p.left = w.cost(latency.Trials()-len(p.counted), latency.TrialNanoseconds)
+	return nil
+}
+
+// latencyRate is the load's rate: as given, or the share of the goal's
+// conditional throughput; 0 where nothing was found that it could be a share of.
+func (w *replay) latencyRate(p *part) uint64 {
+	if p.load.Goal == "" {
+		return w.instr.Rate(p.load, p.size)
+	}
+	throughput := w.findRepeat(measure.StageThroughput, p.size, p.repeat)
+	if throughput == nil {
+		return 0
+	}
+	for _, r := range throughput.results {
+		if r.Goal == p.load.Goal {
+			return wholeFrames(r.ConditionalThroughputFramesPerSecond) * uint64(max(p.load.Percent, 0)) / 100
+		}
+	}
+	return 0
+}
+
+func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
+	var out []v1alpha1.LatencyResult
+	for _, p := range w.parts {
+		if p.stage() != measure.StageLatency || p.size.Name != size.Name || !p.over || p.skipped {
+			continue
+		}
+		out = append(out, p.latencyResult())
+	}
+	return combineLatency(out)
+}
+
+// latencyResult is that of one load in one repeat: of its trial, or of all its streams.
+func (p *part) latencyResult() v1alpha1.LatencyResult {
+	result := v1alpha1.LatencyResult{
+		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
+	}
+	var directions []v1alpha1.DirectionResult
+	for _, r := range p.counted {
+		for _, d := range r.Outcome.Directions {
+			directions = append(directions, directionResult(d))
+		}
+	}
+	for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
+		combined := combineDirection(same)
+		// Statistics are those of repeats.
+		combined.Statistics = nil
+		combined.TaggedFrames = p.taggedFrames(combined.Direction)
+		result.Directions = append(result.Directions, combined)
+	}
+	return result
+}

@@ -1,0 +1,78 @@
+package procedure
+
+import (
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// warmUpOf is a trial of each size that is not counted but for its first frame's delay.
+type warmUpOf struct{ base }
+
+var warmUpMeasurement = warmUpOf{base{name: measure.StageWarmUp, noun: "warm-up"}}
+
+func (warmUpOf) repetition() repetition { return inRepeats }
+func (warmUpOf) evidence() bool         { return false }
+
+func (warmUpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+	return single(instr.WarmUpNanoseconds > 0)
+}
+
+func (warmUpOf) expected(w *replay, _ phase) time.Duration {
+	return w.cost(1, w.instr.WarmUpNanoseconds)
+}
+
+func (warmUpOf) fill(w *replay, p *part, records []measure.Record) error {
+	rate, err := w.warmUpRate(p.size)
+	if err != nil {
+		return err
+	}
+	p.next = w.trial(p.size, rate, w.instr.WarmUpNanoseconds)
+	// Nothing of it counts, so doubts do not matter either.
+	p.counted, p.over = records, len(records) > 0
+	return nil
+}
+
+// report adds the first frame's delay, which alone makes no result.
+func (warmUpOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+	if len(parts) > 0 {
+		frame.FirstFrame = w.firstFrame(parts[0].size)
+	}
+	return false
+}
+
+// warmUpRate returns the highest load that follows: what warms up at less may
+// still meet its slow path when it counts.
+func (w *replay) warmUpRate(size measure.Size) (uint64, error) {
+	limit, err := w.limit(size)
+	if err != nil || w.instr.Throughput != nil {
+		return limit.framesPerSecond, err
+	}
+	highest := uint64(1)
+	for _, ph := range phasesAt(perSize, w.instr, size) {
+		rate, err := ph.measurement.highest(w, ph)
+		if err != nil {
+			return 0, err
+		}
+		highest = max(highest, rate)
+	}
+	return min(highest, limit.framesPerSecond), nil
+}
+
+// firstFrame is the warm-up's. Nothing else of a warm-up is a figure.
+func (w *replay) firstFrame(size measure.Size) []v1alpha1.FirstFrameResult {
+	p := w.find(measure.StageWarmUp, size)
+	if p == nil || p.last() == nil {
+		return nil
+	}
+	var out []v1alpha1.FirstFrameResult
+	for _, d := range p.counted[0].Outcome.Directions {
+		if d.FirstFrameNanoseconds > 0 {
+			out = append(out, v1alpha1.FirstFrameResult{
+				Direction: string(d.Direction), DelayNanoseconds: signed(d.FirstFrameNanoseconds),
+			})
+		}
+	}
+	return out
+}
