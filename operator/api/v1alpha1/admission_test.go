@@ -46,7 +46,12 @@ func TestMain(m *testing.M) {
 	if server, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := 1
+	if err := installPolicies(context.Background(), server); err != nil {
+		println("installing the admission policies:", err.Error())
+	} else {
+		code = m.Run()
+	}
 	if err := env.Stop(); err != nil {
 		println("stopping the API server:", err.Error())
 		code = 1

@@ -1,13 +1,6 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.taggedFrame) || !has(self.repeats) || self.repeats == 1",message="latency.taggedFrame repeats its streams itself: leave repeats out and set latency.taggedFrame.streams",fieldPath=".repeats"
-// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate) || has(self.soak) || has(self.tcp) || has(self.connections)",message="at least one of throughput and latency, or another measurement, is required"
-// +kubebuilder:validation:XValidation:rule="!has(self.soak) || !has(self.soak.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == self.soak.goal))",message="the soak's load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".soak"
-// +kubebuilder:validation:XValidation:rule="!has(self.soak) || !((has(self.latency) && has(self.latency.loads) && self.latency.loads.exists(l, l.name == 'soak')) || (has(self.fixedLoad) && self.fixedLoad.profiles.exists(p, p.name == 'soak')))",message="soak is the name of the soak's load: give the latency load or profile another",fieldPath=".soak"
-// +kubebuilder:validation:XValidation:rule="!has(self.backToBack) || (has(self.throughput) && self.throughput.goals.exists(g, !has(g.lossPartsPerMillion) || g.lossPartsPerMillion == 0))",message="backToBack needs the throughput without loss: add a goal with lossPartsPerMillion 0 to throughput.goals",fieldPath=".backToBack"
-// +kubebuilder:validation:XValidation:rule="!has(self.fixedLoad) || !has(self.latency) || self.fixedLoad.profiles.all(p, has(self.latency.loads) ? !self.latency.loads.exists(l, l.name == p.name) : !(p.name in ['idle', 'pdr10', 'pdr50', 'pdr90', 'ndr95', 'ndr100']))",message="a profile has the name of a latency load: give it another, because acceptance names both",fieldPath=".fixedLoad.profiles"
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || (has(self.latency.loads) ? self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal))) : (has(self.throughput) && (!has(self.throughput.goals) || self.throughput.goals.exists(g, g.name == (has(self.latency.preset) && self.latency.preset in ['NDR95', 'RFC2544'] ? 'NDR' : 'PDR')))))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
 type Measurements struct {
 	// throughput searches for the highest load that meets each goal. Absent: not measured.
 	// +optional

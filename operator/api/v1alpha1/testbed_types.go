@@ -7,8 +7,6 @@ import (
 )
 
 // TestbedSpec says where traffic is made, where network functions run, and how the two are joined.
-// +kubebuilder:validation:XValidation:rule="!has(self.generator) || !has(self.generator.trex) || self.generator.trex.mode != 'DPDK' || (has(self.ports) && has(self.ports.west) && has(self.ports.west.attachment) && self.ports.west.attachment in ['SRIOV', 'NetworkAttachmentDefinition'])",message="generator.trex.mode DPDK takes a device that a device plugin gives: use attachment SRIOV, or a network with the annotation k8s.v1.cni.cncf.io/resourceName, or generator.trex.mode AFPacket",fieldPath=".ports.west"
-// +kubebuilder:validation:XValidation:rule="!has(self.generator) || !has(self.generator.trex) || self.generator.trex.mode != 'DPDK' || (has(self.ports) && has(self.ports.east) && has(self.ports.east.attachment) && self.ports.east.attachment in ['SRIOV', 'NetworkAttachmentDefinition'])",message="generator.trex.mode DPDK takes a device that a device plugin gives: use attachment SRIOV, or a network with the annotation k8s.v1.cni.cncf.io/resourceName, or generator.trex.mode AFPacket",fieldPath=".ports.east"
 type TestbedSpec struct {
 	// maximumConcurrentRuns is how many BenchmarkRuns may hold this testbed at
 	// once; the others queue in the order of their creation. Default 1, the only
