@@ -321,7 +321,7 @@ func TestSpecOfARunIsImmutable(t *testing.T) {
 		changed := object(t, goodRun, map[string]string{"metadata.name": "immutable", path: value})
 		changed.SetResourceVersion(o.GetResourceVersion())
 		err := server.Update(ctx, changed)
-		if err == nil || !strings.Contains(err.Error(), "immutable but for suspend and ttlSecondsAfterFinished") {
+		if err == nil || !strings.Contains(err.Error(), "immutable, only suspend and ttlSecondsAfterFinished may change") {
 			t.Errorf("%s: %v, want a refusal that says what may be changed", path, err)
 		}
 	}

@@ -21,7 +21,7 @@ type BenchmarkRunSpec struct {
 	// experiment is what is measured, where and how. It cannot be changed: a
 	// figure belongs to one experiment.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a run's experiment is immutable: apply the change under a new name, or delete the run first"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a run's experiment is immutable, only suspend and ttlSecondsAfterFinished may change: apply the change under a new name, or delete the run first"
 	Experiment Experiment `json:"experiment,omitzero"`
 }
 
@@ -215,6 +215,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Queue",type=integer,JSONPath=`.status.queuePosition`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.experiment.baseline) || self.spec.experiment.baseline.run != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.experiment.baseline.run"
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -12,7 +12,7 @@ func beside(t *testing.T, neighbors, comparison string) *unstructured.Unstructur
 	t.Helper()
 	fields := map[string]string{"spec.experiment.noisyNeighbors": neighbors}
 	if comparison != "" {
-		fields["spec.experiment.measurements"] = "{throughput: {}, neighbors: " + comparison + "}"
+		fields["spec.experiment.measurements"] = "{throughput: {}, noisyNeighbors: " + comparison + "}"
 	}
 	return object(t, goodRun, fields)
 }
@@ -58,7 +58,7 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 		"too little memory":       {"[{name: a, kind: Memory, memory: 1Mi}]", "", []string{"spec.experiment.noisyNeighbors[0].memory", "at least 4Mi"}},
 		"too little disk":         {"[{name: a, kind: Disk, disk: 1Mi}]", "", []string{"spec.experiment.noisyNeighbors[0].disk", "at least 4Mi"}},
 		"too many workers":        {"[{name: a, kind: CPU, workers: 257}]", "", []string{"spec.experiment.noisyNeighbors[0].workers", "less than or equal to 256"}},
-		"nothing to compare":      {"[]", "WithAndWithout", []string{"spec.experiment.measurements.noisyNeighbors", "add neighbors, or leave it out"}},
+		"nothing to compare":      {"[]", "WithAndWithout", []string{"spec.experiment.measurements.noisyNeighbors", "add noisyNeighbors, or leave it out"}},
 		"an unknown comparison":   {"[{name: a, kind: CPU}]", "Without", []string{"spec.experiment.measurements.noisyNeighbors", "Unsupported value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,9 +84,9 @@ func TestNeighborsAreImmutable(t *testing.T) {
 	}
 	defer func() { _ = server.Delete(t.Context(), run) }()
 	changed := run.DeepCopy()
-	neighbors, _, _ := unstructured.NestedSlice(changed.Object, "spec", "neighbors")
+	neighbors, _, _ := unstructured.NestedSlice(changed.Object, "spec", "experiment", "noisyNeighbors")
 	neighbors[0].(map[string]any)["workers"] = int64(2)
-	if err := unstructured.SetNestedSlice(changed.Object, neighbors, "spec", "neighbors"); err != nil {
+	if err := unstructured.SetNestedSlice(changed.Object, neighbors, "spec", "experiment", "noisyNeighbors"); err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Patch(t.Context(), changed, client.MergeFrom(run)); err == nil || !strings.Contains(err.Error(), "immutable") {
