@@ -43,7 +43,7 @@ func TestBadConnectionsAreRefused(t *testing.T) {
 		"a rate, of held":   {twoLoads, "[{name: a, metric: ConnectionsEstablishedPerSecond, load: table, atLeast: 1}]", []string{"ConnectionsEstablishedPerSecond one without"}},
 		"without a load":    {twoLoads, "[{name: a, metric: ConnectionsHeld, atLeast: 1}]", []string{"load is required"}},
 		"with a frame size": {twoLoads, "[{name: a, metric: ConnectionsHeld, load: table, frameBytes: 64, atLeast: 1}]", []string{"no meaning for a Connections metric"}},
-		"a frames' metric":  {"{throughput: {}, connections: {loads: [{name: web, connectionsPerSecond: 1}]}}", "[{name: a, metric: LatencyP99Nanoseconds, load: web, atMost: 1}]", []string{"names a load that measurements.latency.loads does not have"}},
+		"a frames' metric":  {"{throughput: {}, connections: {loads: [{name: web, connectionsPerSecond: 1}]}}", "[{name: a, metric: LatencyP99Nanoseconds, load: web, atMost: 1}]", []string{"which no measurement has"}},
 		"a limit of failed": {twoLoads, "[{name: a, metric: ConnectionsFailedPartsPerMillion, load: web, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConnectionsEstablishedPerSecond alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ const (
 )
 
 // Throughput searches for the highest load that meets each goal.
-// +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch' || self.goals.all(g, g.durationSumMilliseconds == g.trialMilliseconds && g.exceedPercent == 0)",message="methods RFC2544, TST009 and TST009WithLossVerification decide by single trials: each goal's durationSumMilliseconds must equal its trialMilliseconds, and exceedPercent must be 0",fieldPath=".goals"
+// +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch' || self.goals.all(g, g.durationSumMilliseconds == g.trialMilliseconds && g.exceedPercent == 0)",message="exceedPercent must be 0 and durationSumMilliseconds equal to trialMilliseconds",fieldPath=".goals"
 // +kubebuilder:validation:XValidation:rule="!has(self.lossVerification) || (has(self.method) && self.method == 'TST009WithLossVerification')",message="lossVerification is for method TST009WithLossVerification alone",fieldPath=".lossVerification"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumFramesPerSecond) || has(self.minimumLoad) || self.maximumFramesPerSecond > self.minimumFramesPerSecond",message="maximumFramesPerSecond must be above minimumFramesPerSecond",fieldPath=".maximumFramesPerSecond"
 // +kubebuilder:validation:XValidation:rule="!has(self.minimumLoad) || !has(self.minimumFramesPerSecond) || self.minimumFramesPerSecond == 1000",message="give either minimumLoad or minimumFramesPerSecond",fieldPath=".minimumLoad"
