@@ -58,10 +58,10 @@ help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Bring up the lab, install the operator, measure a router, show the result.
-	@test/demo.sh
+	@test/scripts/demo.sh
 
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
-	@test/demo-vm.sh
+	@test/scripts/demo-vm.sh
 
 test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
@@ -70,10 +70,10 @@ e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 60m -v .
 
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
-	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/e2e-kubevirt.sh
+	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-kubevirt.sh
 
 e2e-upgrade: $(LAB) $(HELM) ## Install an older version (REV, a commit) in the lab, upgrade it in the middle of a run, remove it; deletes every run there.
-	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) REV='$(REV)' MAKE='$(MAKE)' test/e2e-upgrade.sh
+	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) REV='$(REV)' MAKE='$(MAKE)' test/scripts/e2e-upgrade.sh
 
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
@@ -93,7 +93,7 @@ lab-kubeconfig: $(LAB) ## Print the path of the lab's kubeconfig.
 	@$(LAB) kubeconfig
 
 $(LAB): $(LAB_FILES)
-	@test/prerequisites.sh go
+	@test/scripts/prerequisites.sh go
 	@mkdir -p $(BIN)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
@@ -108,16 +108,16 @@ $(BIN)/kubectl_complete-vnfbench: operator/cmd/kubectl-vnfbench/kubectl_complete
 	install -m 0755 $< $@
 
 $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
-	@test/prerequisites.sh go
+	@test/scripts/prerequisites.sh go
 	@mkdir -p $(BIN)
 	cd operator && $(GO_BUILD) -ldflags '-s -w' -o $@ ./cmd/$*
 
 images: $(LAB) build ## Build the image archives into bin/images.
-	@test/prerequisites.sh iperf stress
+	@test/scripts/prerequisites.sh iperf stress
 	@mkdir -p $(BIN)/images
-	@test/program-files.sh iperf3 > $(BIN)/iperf3.files
-	@test/program-files.sh stress-ng > $(BIN)/stress-ng.files
-	@tag=$$(test/image-tag.sh) && echo "image tag $$tag" && { \
+	@test/scripts/program-files.sh iperf3 > $(BIN)/iperf3.files
+	@test/scripts/program-files.sh stress-ng > $(BIN)/stress-ng.files
+	@tag=$$(test/scripts/image-tag.sh) && echo "image tag $$tag" && { \
 	$(LAB) image --tag localhost/vnfbench/manager:$$tag --out $(BIN)/images/manager.tar --entrypoint '["/usr/local/bin/manager"]' --user 65532:65532 $(BIN)/manager:/usr/local/bin/manager && \
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
@@ -126,35 +126,35 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	$(LAB) images $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 guest-image: images ## Build the archives of the reference guest and of the neighbour's, for KubeVirt, and their files into bin/guest and bin/neighbor-guest.
-	@test/prerequisites.sh guest
-	@PATH=$$PATH:/usr/sbin test/program-files.sh mke2fs > $(BIN)/mke2fs.files
-	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
-	@echo "lab guest --init neighbor ..." >&2; $(LAB) guest --init neighbor --tag localhost/vnfbench/neighbor-guest:$$(test/image-tag.sh) --out $(BIN)/images/neighbor-guest.tar --dir $(BIN)/neighbor-guest \
+	@test/scripts/prerequisites.sh guest
+	@PATH=$$PATH:/usr/sbin test/scripts/program-files.sh mke2fs > $(BIN)/mke2fs.files
+	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/scripts/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
+	@echo "lab guest --init neighbor ..." >&2; $(LAB) guest --init neighbor --tag localhost/vnfbench/neighbor-guest:$$(test/scripts/image-tag.sh) --out $(BIN)/images/neighbor-guest.tar --dir $(BIN)/neighbor-guest \
 	  $(NEIGHBOR_IMAGE_FILES) $$(cat $(BIN)/stress-ng.files $(BIN)/mke2fs.files)
 
 push: images $(CRANE) ## Push the images to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
+	@CRANE=$(CRANE) test/scripts/push.sh $(REGISTRY) $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 push-guest: guest-image $(CRANE) ## Push the reference guest and the neighbour's to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
-	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(foreach name,$(GUEST_IMAGES),$(BIN)/images/$(name).tar)
+	@CRANE=$(CRANE) test/scripts/push.sh $(REGISTRY) $(foreach name,$(GUEST_IMAGES),$(BIN)/images/$(name).tar)
 
 release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) ## Make a release, VERSION=x.y.z, into dist/: images, chart, manifests, plugin, bills of materials, checksums.
-	@test/prerequisites.sh go release
-	@LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) DIST=$(DIST) test/release/release.sh '$(VERSION)'
+	@test/scripts/prerequisites.sh go release
+	@LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) DIST=$(DIST) test/scripts/release.sh '$(VERSION)'
 
 trex-image: $(LAB) $(BIN)/measurer ## Build the image with TRex into bin/images, of a release that you bring: TREX_TARBALL=v3.08.tar.gz TREX_SHA256=...
-	@LAB=$(LAB) BIN=$(BIN) TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' operator/images/trex/build.sh
+	@LAB=$(LAB) BIN=$(BIN) TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' test/scripts/trex-image.sh
 
 push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbench.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-trex REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@test -e $(BIN)/images/trex.tar || { echo "there is no $(BIN)/images/trex.tar: run make trex-image first" >&2; exit 1; }
-	@CRANE=$(CRANE) test/release/push.sh $(REGISTRY) $(BIN)/images/trex.tar >/dev/null
+	@CRANE=$(CRANE) test/scripts/push.sh $(REGISTRY) $(BIN)/images/trex.tar >/dev/null
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guests'.
 	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),$(GUEST_IMAGES)),$(BIN)/images/$(name).tar)
-	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/image-tag.sh); \
+	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/scripts/image-tag.sh); \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
@@ -165,7 +165,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 ##@ Test
 .PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
-	@test/prerequisites.sh go debian
+	@test/scripts/prerequisites.sh go debian
 
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
 	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 40m ./...
@@ -175,14 +175,14 @@ test-lab-units: ## Unit tests of the lab, and of what runs the commands of the d
 	@cd test/e2e && go test -count=1 ./guide
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
-	@cd test/argocd && ../again.sh go mod download && go test -count=1 ./...
+	@cd test/argocd && ../scripts/again.sh go mod download && go test -count=1 ./...
 
 test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
-	@test/kube-schemas.sh $(KUBE_SCHEMAS)
-	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/chart.sh
+	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
+	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
 
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu; says which of them, or tflint, is not there to do it.
-	@tflint=$(TFLINT); test/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
+	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
 	for program in $${VNFBENCH_TERRAFORM:-terraform $$tofu}; do \
 	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed (make tofu builds OpenTofu)"; continue; fi; \
@@ -191,50 +191,50 @@ test-terraform: ## Test and lint the Terraform modules, with Terraform and with 
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
-	@test/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))
+	@test/scripts/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))
 
 test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbour's under each load.
-	@test/prerequisites.sh go qemu
+	@test/scripts/prerequisites.sh go qemu
 	cd test/lab && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -v -run TestCards ./internal/guest
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest VNFBENCH_NEIGHBOR_GUEST=$(BIN)/neighbor-guest go test -count=1 -p 1 -timeout 30m -v -run 'TestBoot|TestLabels' ./internal/guest/...
 
 test-release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) $(CRANE) $(COSIGN) ## Make two releases and compare them; sign, verify and push one, to a registry on loopback.
-	@test/prerequisites.sh go release
+	@test/scripts/prerequisites.sh go release
 	@cd test/e2e && VNFBENCH_RELEASE_TEST=1 LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) CRANE=$(CRANE) COSIGN=$(COSIGN) go test -count=1 -timeout 40m -v ./release
 
 test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
-	  test/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
+	  test/scripts/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
 	@for module in operator test/lab test/e2e test/config test/argocd test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
-	@test/prerequisites.sh go debian bench
-	cd operator && go run ./cmd/driverbench
+	@test/scripts/prerequisites.sh go debian bench
+	cd operator && go run ./hack/driverbench
 
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
-	@test/prerequisites.sh go
-	@test/search/bench.sh -seeds $(SEEDS)
+	@test/scripts/prerequisites.sh go
+	@test/scripts/bench-search.sh -seeds $(SEEDS)
 
 trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
-	@test/prerequisites.sh go
+	@test/scripts/prerequisites.sh go
 	@mkdir -p $(BIN)
-	cd operator && go build -o $(BIN)/trexrecord ./cmd/trexrecord
+	cd operator && go build -o $(BIN)/trexrecord ./hack/trexrecord
 	$(BIN)/trexrecord -trex $(TREX) -from test/fixtures/trex -to $(BIN)/trex-recordings $(if $(ONLY),-only $(ONLY))
 
 ##@ Documentation
 .PHONY: docs-site
 docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no list and a link that leads nowhere fail.
-	@test/prerequisites.sh python
-	@test/docs-site.sh
+	@test/scripts/prerequisites.sh python
+	@test/scripts/docs-site.sh
 
 ##@ Generated files
 .PHONY: generate verify
 generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
-	@test/prerequisites.sh go bpf
+	@test/scripts/prerequisites.sh go bpf
 	cd operator && $(CONTROLLER_GEN) object paths=./api/...
 	cd operator && $(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=../config/crd/bases
 	cd operator && $(CONTROLLER_GEN) rbac:roleName=vnfbench-manager paths=./internal/controller/... output:rbac:dir=../config/rbac
@@ -243,20 +243,20 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	mkdir -p charts/vnfbench/files/admission && cp config/admission/*-*.yaml charts/vnfbench/files/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --renderer=markdown --output-path=../docs/reference/api.md
-	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/terraform-docs.sh
+	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/scripts/terraform-docs.sh
 
 verify: ## Fail when generated files or formatting are not what their sources give.
-	@test/verify.sh
+	@test/scripts/verify.sh
 
-$(TOOLS)/controller-gen-%: ; @test/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
-$(TOOLS)/crd-ref-docs-%: ; @test/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
-$(TOOLS)/kustomize-%: ; @test/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
-$(TOOLS)/helm-%: ; @test/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
-$(TOOLS)/kubeconform-%: ; @test/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
-$(TOOLS)/crane-%: ; @test/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
-$(TOOLS)/syft-%: ; @test/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
-$(TOOLS)/cosign-%: ; @test/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
-$(TOOLS)/golangci-lint-%: ; @test/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
+$(TOOLS)/controller-gen-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
+$(TOOLS)/crd-ref-docs-%: ; @test/scripts/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
+$(TOOLS)/kustomize-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
+$(TOOLS)/helm-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
+$(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
+$(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
+$(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
+$(TOOLS)/cosign-%: ; @test/scripts/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
+$(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in modules of their own, which the names here repeat.
-$(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
-$(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && ../again.sh go build -trimpath -o $@ github.com/terraform-docs/terraform-docs
+$(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
+$(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && ../scripts/again.sh go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

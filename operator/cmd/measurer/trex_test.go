@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/traffic/trex"
 	"vnfbench.io/operator/internal/traffic/trex/astf"
 	"vnfbench.io/operator/internal/traffic/trex/server"

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 )
 

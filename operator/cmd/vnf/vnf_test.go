@@ -22,7 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
 )

@@ -150,7 +150,7 @@ func TestInstallRefuses(t *testing.T) {
 
 // TestBuildSaysWhatItNeeds: make trex-image without a release.
 func TestBuildSaysWhatItNeeds(t *testing.T) {
-	command := exec.Command("bash", "build.sh")
+	command := exec.Command("bash", "../../../test/scripts/trex-image.sh")
 	command.Env = append(os.Environ(), "LAB=/bin/true", "BIN="+t.TempDir(), "TREX_TARBALL=v3.08.tar.gz", "TREX_SHA256=")
 	out, err := command.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "make trex-image TREX_TARBALL=") {

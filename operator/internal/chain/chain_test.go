@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/measurer"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/vnf"
 )
 
@@ -113,9 +113,9 @@ func TestInstructionsConfigMap(t *testing.T) {
 
 // TestFunctionConfiguration: the function reads what is mounted for it.
 func TestFunctionConfiguration(t *testing.T) {
-	for name, input := range inputs {
-		t.Run(name, func(t *testing.T) {
-			for _, function := range chain.Functions(mustMake(t, input())) {
+	for _, c := range plantest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			for _, function := range chain.Functions(mustMake(t, c.Input())) {
 				var text []byte
 				if function.Machine != nil && function.Secret == nil {
 					// The user's own machine: see TestSeed.
@@ -136,9 +136,9 @@ func TestFunctionConfiguration(t *testing.T) {
 
 // TestAttachments: what pods ask Multus for is what the networks are named.
 func TestAttachments(t *testing.T) {
-	for name, input := range inputs {
-		t.Run(name, func(t *testing.T) {
-			in := input()
+	for _, c := range plantest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			in := c.Input()
 			p := mustMake(t, in)
 			known := map[string]bool{}
 			for _, network := range chain.Networks(p) {
@@ -281,7 +281,7 @@ func TestRights(t *testing.T) {
 
 // TestGuaranteed: a generator that names its CPU can get cores of its own.
 func TestGuaranteed(t *testing.T) {
-	p := mustMake(t, inputs["existing-networks"]())
+	p := mustMake(t, plantest.ExistingNetworks())
 	resources := chain.MeasurerJob(p).Spec.Template.Spec.Containers[0].Resources
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if request, limit := resources.Requests[name], resources.Limits[name]; request.Cmp(limit) != 0 {

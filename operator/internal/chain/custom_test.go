@@ -11,12 +11,12 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 // TestSeed: the secret has the filled texts, and none that the user's own secret has.
 func TestSeed(t *testing.T) {
-	in := custom()
+	in := plantest.CustomMachines()
 	p := mustMake(t, in)
 	want := []map[string]string{
 		{"userdata": "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address 198.18.0.2/24\n"},
@@ -50,7 +50,7 @@ func TestSeed(t *testing.T) {
 // TestUserDataStandsInTheSecretAlone: no other object of the run has any of it.
 func TestUserDataStandsInTheSecretAlone(t *testing.T) {
 	for _, secret := range []string{"vyos_config_commands", "198.18.0.2/24\n"} {
-		if text := render(t, objectsOf(mustMake(t, custom()))); bytes.Contains(text, []byte(secret)) {
+		if text := render(t, objectsOf(mustMake(t, plantest.CustomMachines()))); bytes.Contains(text, []byte(secret)) {
 			t.Errorf("%q is in an object that is no secret", secret)
 		}
 	}
@@ -58,7 +58,7 @@ func TestUserDataStandsInTheSecretAlone(t *testing.T) {
 
 // TestClaimStaysAsItIs: the user's claim is below a layer of its own.
 func TestClaimStaysAsItIs(t *testing.T) {
-	spec := chain.Functions(mustMake(t, custom()))[1].Machine.Spec
+	spec := chain.Functions(mustMake(t, plantest.CustomMachines()))[1].Machine.Spec
 	for _, volume := range spec.Volumes {
 		if volume.PersistentVolumeClaim != nil || volume.DataVolume != nil {
 			t.Errorf("volume %q can be written to", volume.Name)
@@ -72,7 +72,7 @@ func TestClaimStaysAsItIs(t *testing.T) {
 // TestCustomProbes: KubeVirt asks what the user chose, and nothing where the
 // generator's frames are to say it.
 func TestCustomProbes(t *testing.T) {
-	functions := chain.Functions(mustMake(t, custom()))
+	functions := chain.Functions(mustMake(t, plantest.CustomMachines()))
 	tcp, http := functions[0].Machine.Spec, functions[1].Machine.Spec
 	if p := tcp.ReadinessProbe; p.TCPSocket == nil || p.TCPSocket.Port.IntValue() != 22 || p.HTTPGet != nil {
 		t.Errorf("%+v", p)
@@ -92,7 +92,7 @@ func TestCustomProbes(t *testing.T) {
 
 // TestCustomHasTheMachinesRest: what holds for every machine holds for the user's.
 func TestCustomHasTheMachinesRest(t *testing.T) {
-	for _, function := range chain.Functions(mustMake(t, custom())) {
+	for _, function := range chain.Functions(mustMake(t, plantest.CustomMachines())) {
 		spec := function.Machine.Spec
 		if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || !spec.Domain.Devices.DisableHotplug ||
 			!*spec.Domain.Devices.LogSerialConsole || spec.Domain.Firmware.KernelBoot != nil || !strings.Contains(function.Machine.Name, "-fn-") {

@@ -12,39 +12,14 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/vnf"
 )
-
-// gateways is a WireGuard pair and an IPsec pair.
-func gateways() plan.Input {
-	in := plantest.Input(4)
-	for i := range in.Run.Spec.Experiment.Chain {
-		function := &in.Run.Spec.Experiment.Chain[i]
-		function.Function = v1alpha1.FunctionEncryptionGateway
-		function.Name = []string{"wg-west", "wg-east", "ipsec-west", "ipsec-east"}[i]
-		if i >= 2 {
-			function.EncryptionGateway = &v1alpha1.EncryptionGateway{Protocol: v1alpha1.ProtocolIPsec}
-		}
-	}
-	return in
-}
-
-// gatewayMachines is the same pairs as virtual machines.
-func gatewayMachines() plan.Input {
-	in := plantest.MachineInput(4)
-	pods := gateways()
-	for i := range in.Run.Spec.Experiment.Chain {
-		function := &in.Run.Spec.Experiment.Chain[i]
-		function.Name, function.Function, function.EncryptionGateway = pods.Run.Spec.Experiment.Chain[i].Name, pods.Run.Spec.Experiment.Chain[i].Function, pods.Run.Spec.Experiment.Chain[i].EncryptionGateway
-	}
-	return in
-}
 
 // TestKeys: each end has its own keys and what belongs to the peer, and nothing
 // that is rendered from the plan has any.
 func TestKeys(t *testing.T) {
-	p := mustMake(t, gateways())
+	p := mustMake(t, plantest.Gateways())
 	data := keysOf(t, p)
 	wgWest, wgEast, ipsecWest, ipsecEast := data[0], data[1], data[2], data[3]
 	if string(wgWest["psk"]) != string(wgEast["psk"]) || string(ipsecWest["key-out"]) != string(ipsecEast["key-in"]) {
@@ -110,7 +85,7 @@ func keysOf(t *testing.T, p *plan.Plan) []map[string][]byte {
 
 // TestKeysInPods: each pod mounts its own Secret, and WireGuard's the TUN device.
 func TestKeysInPods(t *testing.T) {
-	p := mustMake(t, gateways())
+	p := mustMake(t, plantest.Gateways())
 	for i, function := range chain.Functions(p) {
 		name := p.Functions[i].Name
 		var mounted []string
@@ -133,7 +108,7 @@ func TestKeysInPods(t *testing.T) {
 // TestKeysInMachines: each machine has a disk of its own Secret, by the label
 // that the guest looks for.
 func TestKeysInMachines(t *testing.T) {
-	p := mustMake(t, gatewayMachines())
+	p := mustMake(t, plantest.GatewayMachines())
 	for i, function := range chain.Functions(p) {
 		spec := function.Machine.Spec
 		index := slices.IndexFunc(spec.Volumes, func(v kubevirtv1.Volume) bool { return v.Secret != nil })

@@ -8,38 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
-
-func init() {
-	inputs["neighbors"] = neighbors
-	inputs["neighbor-machines"] = neighborMachines
-}
-
-// neighborMachines are one of each kind, as virtual machines.
-func neighborMachines() plan.Input {
-	in := neighbors()
-	in.KubeVirt = true
-	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
-	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
-		in.Run.Spec.Experiment.NoisyNeighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
-	}
-	in.Run.Spec.Experiment.NoisyNeighbors[0].CPU = new(resource.MustParse("1500m"))
-	in.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
-	return in
-}
 
 // A neighbour that is a virtual machine is told its ports and nothing secret, and
 // has a disk where it loads one.
 func TestNeighborMachines(t *testing.T) {
-	in := neighborMachines()
+	in := plantest.NeighborMachines()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	p := mustMake(t, in)
 	for i, n := range chain.Neighbors(p) {
@@ -82,23 +63,9 @@ func TestNeighborMachines(t *testing.T) {
 	}
 }
 
-// neighbors are one of each kind.
-func neighbors() plan.Input {
-	in := plantest.Input(1)
-	in.Nodes[0].Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("8Gi")
-	in.Run.Spec.Experiment.Measurements.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
-	in.Run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{
-		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2},
-		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1},
-		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1},
-		{Name: "frames", Kind: v1alpha1.NeighborNetwork, Workers: 1, FramesPerSecond: new(int64(1000))},
-	}
-	return in
-}
-
 // A neighbour holds no right but the one that its kind needs.
 func TestNeighborRights(t *testing.T) {
-	in := neighbors()
+	in := plantest.Neighbors()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	for i, n := range chain.Neighbors(mustMake(t, in)) {
 		pod := n.Pod
@@ -127,7 +94,7 @@ func TestNeighborRights(t *testing.T) {
 
 // Only the measurer reaches a neighbour, and a neighbour reaches nobody.
 func TestNeighborPolicies(t *testing.T) {
-	p := mustMake(t, neighbors())
+	p := mustMake(t, plantest.Neighbors())
 	found, let := false, false
 	for _, policy := range chain.NetworkPolicies(p) {
 		switch policy.Spec.PodSelector.MatchLabels[v1alpha1.LabelComponent] {

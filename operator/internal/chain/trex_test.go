@@ -13,7 +13,7 @@ import (
 
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 // TestTRexConfinement: TRex is root of nothing, too.

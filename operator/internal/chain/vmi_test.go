@@ -11,7 +11,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 // expectNetworks: a machine's NICs join networks that exist, west before east,
@@ -47,7 +47,7 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 // TestMachineNICs: models follow the attachments, and the guest finds its ports
 // by the MAC addresses that it is given.
 func TestMachineNICs(t *testing.T) {
-	p := mustMake(t, inputs["machines"]())
+	p := mustMake(t, plantest.Machines())
 	want := []string{"virtio", "e1000", "e1000e", "rtl8139"}
 	for i, function := range chain.Functions(p) {
 		nics := function.Machine.Spec.Domain.Devices.Interfaces

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/insomniacslk/dhcp/dhcpv4"
 
-	"vnfbench.io/operator/internal/guest/guesttest"
+	"vnfbench.io/operator/internal/testing/guesttest"
 )
 
 var three = []Card{

@@ -11,9 +11,9 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/testing/configmaptest"
 	"vnfbench.io/operator/internal/traffic/simulated"
 	"vnfbench.io/operator/internal/trialstore"
-	"vnfbench.io/operator/internal/trialstore/configmaptest"
 )
 
 const results = "run-results"

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
 func TestArguments(t *testing.T) {

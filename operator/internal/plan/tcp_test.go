@@ -14,7 +14,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/placeholder"
 	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/plan/plantest"
+	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/vnf"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/configmaptest"
 	"vnfbench.io/operator/internal/trialstore"
-	"vnfbench.io/operator/internal/trialstore/configmaptest"
 )
 
 // racer does something just before a patch arrives.

@@ -18,8 +18,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/configmaptest"
 	"vnfbench.io/operator/internal/trialstore"
-	"vnfbench.io/operator/internal/trialstore/configmaptest"
 )
 
 const namespace, name = "lab", "run-results"

@@ -107,7 +107,7 @@ func makeRelease(t *testing.T, folder, architectures string) string {
 	run(t, guide.Root(t), "bash", "-euo", "pipefail", "-c",
 		`git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done | tar --null -T - -cf - | tar -xf - -C "$0"`, folder)
 	began := time.Now()
-	cmd := exec.CommandContext(t.Context(), "test/release/release.sh", version)
+	cmd := exec.CommandContext(t.Context(), "test/scripts/release.sh", version)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "DIRTY=1", "SOURCE_DATE_EPOCH=1700000000", "ARCHITECTURES="+architectures, "DIST="+filepath.Join(folder, "dist"))
 	out, err := cmd.CombinedOutput()

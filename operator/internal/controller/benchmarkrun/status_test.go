@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/controller/gitopstest"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/gitopstest"
 )
 
 // conditionsOf are the conditions that a decision leads to, as "status/reason".

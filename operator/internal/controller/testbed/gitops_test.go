@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/controller/gitopstest"
+	"vnfbench.io/operator/internal/testing/gitopstest"
 )
 
 // What GitOps tools make of a testbed, with the expressions and scripts of config/gitops.

@@ -10,7 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/endpoint"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
 // Each offload is told by its own name while it is on, and not any more when it

@@ -20,8 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"vnfbench.io/operator/internal/guest/guesttest"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/guesttest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
 )

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"vnfbench.io/operator/internal/guest/guesttest"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
+	"vnfbench.io/operator/internal/testing/guesttest"
 )
 
 // guestVariable names the directory with vmlinuz and initrd.img.

@@ -22,7 +22,7 @@ import (
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/endpoint/agent"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/kernel"
 )

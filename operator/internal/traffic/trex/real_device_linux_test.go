@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // A device in user space sees the frames as they are on the wire, and drops every

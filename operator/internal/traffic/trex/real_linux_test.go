@@ -19,9 +19,9 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/contract"
+	"vnfbench.io/operator/internal/testing/contract"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/trex/server"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // realServer is TRex itself, in the network namespace of a path's generator,

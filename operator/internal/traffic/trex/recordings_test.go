@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 )
 
 // answers are those to one method in a recording, read into T.

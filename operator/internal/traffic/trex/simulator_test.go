@@ -14,7 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 

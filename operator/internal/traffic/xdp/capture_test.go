@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // What the driver's figures may be beyond those of a capture that brackets the
@@ -142,7 +142,7 @@ func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key ui
 		t.Fatal(err)
 	}
 	if err := testpath.Do(p.Device, command.Start); err != nil {
-		t.Fatalf("tcpdump: %v (test/prerequisites.sh debian installs it)", err)
+		t.Fatalf("tcpdump: %v (test/scripts/prerequisites.sh debian installs it)", err)
 	}
 	ended := false
 	t.Cleanup(func() {

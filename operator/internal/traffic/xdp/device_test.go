@@ -12,7 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // forward opens a driver with the Forward stream over a device in user space.

@@ -14,8 +14,8 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // flowOf is flows.h's flow_of.

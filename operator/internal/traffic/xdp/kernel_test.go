@@ -13,8 +13,8 @@ import (
 	"github.com/vishvananda/netns"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/contract"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/contract"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // needKernel fails where the kernel tests cannot run: skipping them has to be

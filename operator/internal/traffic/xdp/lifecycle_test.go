@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 func TestCancelStopsARunningTrial(t *testing.T) {

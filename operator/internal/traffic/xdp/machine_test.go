@@ -71,7 +71,7 @@ func TestBusyMachineIsMarked(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	spinner.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := spinner.Start(); err != nil {
-		t.Fatalf("%v (test/prerequisites.sh debian installs taskset)", err)
+		t.Fatalf("%v (test/scripts/prerequisites.sh debian installs taskset)", err)
 	}
 	t.Cleanup(func() {
 		_ = spinner.Process.Kill()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // mixed is a trial of a mix of 8 sizes whose buffers shrink and grow.

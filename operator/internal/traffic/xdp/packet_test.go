@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 // packetTrial is a trial of packets in fragments.

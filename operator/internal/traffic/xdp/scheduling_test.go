@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath/recorder"
+	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/testing/testpath/recorder"
 )
 
 func TestUnaskedScheduling(t *testing.T) {

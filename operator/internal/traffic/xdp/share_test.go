@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
+	"vnfbench.io/operator/internal/testing/testpath"
 )
 
 // TestShareOfTheLoad has the reverse direction send a tenth, by one thread and

@@ -16,9 +16,9 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/contract"
+	"vnfbench.io/operator/internal/testing/contract"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
-	"vnfbench.io/operator/internal/traffic/xdp/testpath"
 )
 
 const testVLAN = 100
@@ -238,7 +238,7 @@ func TestTagOnTheWire(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err := testpath.Do(p.Device, command.Start); err != nil {
-					t.Fatalf("tcpdump: %v (test/prerequisites.sh debian installs it)", err)
+					t.Fatalf("tcpdump: %v (test/scripts/prerequisites.sh debian installs it)", err)
 				}
 				timer := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() })
 				for line, words := "", bufio.NewReader(said); !strings.Contains(line, "listening on"); {

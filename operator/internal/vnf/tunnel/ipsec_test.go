@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 )
 

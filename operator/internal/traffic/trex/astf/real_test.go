@@ -13,7 +13,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/kernel"

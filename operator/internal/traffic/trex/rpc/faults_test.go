@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 

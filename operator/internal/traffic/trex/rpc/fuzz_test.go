@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 

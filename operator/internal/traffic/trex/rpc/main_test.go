@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"vnfbench.io/operator/internal/traffic/trex/replay"
+	"vnfbench.io/operator/internal/testing/replay"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
 // A neighbour cannot reach the server; the pod itself can.

@@ -14,7 +14,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/netnstest"
+	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
 // realConfig is for TRex itself, where the environment variable TREX names its

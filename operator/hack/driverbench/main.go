@@ -1,0 +1,124 @@
+// Command driverbench says what the XDP driver can do, beside what others can:
+//
+//   - how many frames a second it and its peers (trafgen, iperf3 and
+//     dpdk-testpmd) bring through the same path, with one core for generator,
+//     device and receiver together;
+//   - how many more a second core brings;
+//   - how exactly it keeps a set load: by how much frames leave behind their due
+//     time, and by how much the gaps between them differ from the intended one.
+//
+// It needs root, ethtool and taskset. A peer that is not there is reported as
+// not run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/xdp"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 5, "how often each generator sends, by turns")
+	window := flag.Duration("window", time.Second, "how long received frames are counted in a round")
+	parts := flag.String("parts", "speed,threads,pacing", "what to measure")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *parts, *rounds, *window); err != nil {
+		fmt.Fprintln(os.Stderr, "driverbench:", err)
+		os.Exit(1)
+	}
+}
+
+// A kind of path is built twice: for the driver, whose ports are in one
+// namespace, and for its peers, of which some need one for each port.
+var kinds = []struct {
+	name            string
+	together, apart func() (*testpath.Path, error)
+}{
+	{"routed veth", func() (*testpath.Path, error) { return testpath.Routed(true) }, func() (*testpath.Path, error) { return testpath.RoutedApart(true) }},
+	{"direct veth", testpath.Direct, testpath.DirectApart},
+}
+
+func run(ctx context.Context, parts string, rounds int, window time.Duration) error {
+	fmt.Printf("%d CPUs; load average %s\n", runtime.NumCPU(), loadAverage())
+	if wanted(parts, "speed") {
+		for _, kind := range kinds {
+			if err := compareOn(ctx, kind.name, kind.together, kind.apart, rounds, window); err != nil {
+				return err
+			}
+		}
+	}
+	if wanted(parts, "threads") {
+		for _, kind := range kinds {
+			if err := compareThreads(ctx, kind.name, kind.together, rounds, window); err != nil {
+				return err
+			}
+		}
+	}
+	if wanted(parts, "pacing") {
+		return pace(ctx, rounds, window)
+	}
+	return nil
+}
+
+// open opens a driver that may send on the given CPUs alone, or on all.
+func open(ctx context.Context, p *testpath.Path, config xdp.Config, cpus ...int) (d *xdp.Driver, err error) {
+	err = testpath.Do(p.Generator, func() error {
+		var all, only unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &all); err != nil {
+			return err
+		}
+		only = all
+		if len(cpus) > 0 {
+			only.Zero()
+			for _, cpu := range cpus {
+				only.Set(cpu)
+			}
+		}
+		if err := unix.SchedSetaffinity(0, &only); err != nil {
+			return err
+		}
+		d, err = xdp.Open(ctx, config)
+		return errors.Join(err, unix.SchedSetaffinity(0, &all))
+	})
+	return d, err
+}
+
+func trialOf(frameBytes int, framesPerSecond uint64, duration time.Duration) measure.Trial {
+	return measure.Trial{
+		FrameBytes: frameBytes, IntendedFramesPerSecond: framesPerSecond,
+		DurationNanoseconds: int64(duration), SettleNanoseconds: int64(100 * time.Millisecond),
+	}
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// loadAverage says how busy the machine was; figures of a busy one are low.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	var one string
+	_, _ = fmt.Sscan(string(text), &one)
+	return one
+}
+
+func wanted(parts, part string) bool { return slices.Contains(strings.Split(parts, ","), part) }

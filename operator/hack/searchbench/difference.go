@@ -1,0 +1,68 @@
+package main
+
+import (
+	"math"
+
+	"vnfbench.io/operator/internal/statistics"
+)
+
+// Difference is how much farther from the truth, or less steady, one search is
+// than another, over the same devices. Above 0 is worse, relative to the truth.
+type Difference struct {
+	Value float64
+	// Interval is half of the 95 % confidence interval.
+	Interval float64
+}
+
+// resolution is what two searches may differ by that are equally right: loads
+// are whole frames a second, and no device here forwards fewer.
+const resolution = 1 / leastCapacity
+
+// Worse says that the difference is above 0 by more than its interval.
+func (d Difference) Worse() bool { return d.Value > d.Interval+resolution }
+
+// BiasDifference is by how much the bias of a goal is larger, as an amount.
+// The errors are paired: both searches had the same device for a seed, and what
+// is odd about it is odd for both.
+func BiasDifference(of, than Figures, goal int) Difference {
+	return paired(len(of.Runs), func(i int) float64 {
+		return math.Copysign(1, of.Bias[goal])*of.Runs[i].Error[goal] -
+			math.Copysign(1, than.Bias[goal])*than.Runs[i].Error[goal]
+	})
+}
+
+// DeviationDifference is by how much the standard deviation of a goal is
+// larger. Each run counts by its influence on it, to the first order.
+func DeviationDifference(of, than Figures, goal int) Difference {
+	d := paired(len(of.Runs), func(i int) float64 { return of.influence(i, goal) - than.influence(i, goal) })
+	d.Value = of.Deviation[goal] - than.Deviation[goal]
+	return d
+}
+
+// influence is what a run adds to the standard deviation of a goal, times the
+// number of runs; 0 on average.
+func (f Figures) influence(run, goal int) float64 {
+	if f.Deviation[goal] == 0 {
+		return 0
+	}
+	off := f.Runs[run].Error[goal] - f.Bias[goal]
+	return (off*off/f.Deviation[goal] - f.Deviation[goal]) / 2
+}
+
+// paired is the mean of so many values, and Student's interval of it; of less
+// than two nothing is known.
+func paired(count int, value func(int) float64) Difference {
+	n := float64(count)
+	mean, squares := 0.0, 0.0
+	for i := range count {
+		mean += value(i) / n
+	}
+	if count < 2 {
+		return Difference{Value: mean, Interval: math.Inf(1)}
+	}
+	for i := range count {
+		squares += (value(i) - mean) * (value(i) - mean)
+	}
+	deviation := math.Sqrt(squares / (n - 1))
+	return Difference{Value: mean, Interval: statistics.StudentT(count-1) * deviation / math.Sqrt(n)}
+}

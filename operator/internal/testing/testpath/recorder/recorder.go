@@ -1,0 +1,137 @@
+// Package recorder notes when each frame of a generator left it: from the
+// frames themselves, at the device's port that they are sent to. What goes in
+// is an interface, what comes out are the errors of the gaps between
+// departures. It serves benchmarks and tests; the driver does without.
+package recorder
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+//go:generate go run github.com/cilium/ebpf/cmd/bpf2go -cc clang-19 -strip llvm-strip-19 -target bpfel -no-global-types record ../../../../bpf/record.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I../../../../bpf -idirafter /usr/include/x86_64-linux-gnu -idirafter /usr/include/aarch64-linux-gnu
+
+// capacity is record.bpf.c's RECORDS.
+const capacity = 1 << 20
+
+// recording is the program's memory.
+type recording struct {
+	seen    uint64
+	records [capacity]record
+}
+
+type record struct{ sentAt, cameAt uint64 }
+
+// Recorder is a recording program on an interface.
+type Recorder struct {
+	collection *ebpf.Collection
+	link       link.Link
+	mapped     []byte
+}
+
+// Attach puts a recorder on an interface of the calling thread's namespace.
+func Attach(interfaceIndex int) (_ *Recorder, err error) {
+	r := &Recorder{}
+	defer func() {
+		if err != nil {
+			_ = r.Close()
+		}
+	}()
+	spec, err := loadRecord()
+	if err != nil {
+		return nil, err
+	}
+	if r.collection, err = ebpf.NewCollection(spec); err != nil {
+		return nil, fmt.Errorf("loading the recorder: %w", err)
+	}
+	page := os.Getpagesize()
+	size := (int(unsafe.Sizeof(recording{})) + page - 1) / page * page
+	if r.mapped, err = unix.Mmap(r.collection.Maps[".bss"].FD(), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return nil, fmt.Errorf("mapping the recording: %w", err)
+	}
+	if r.link, err = link.AttachXDP(link.XDPOptions{
+		Program: r.collection.Programs["record"], Interface: interfaceIndex, Flags: link.XDPDriverMode,
+	}); err != nil {
+		return nil, fmt.Errorf("attaching the recorder: %w", err)
+	}
+	return r, nil
+}
+
+// Close takes the program off the interface.
+func (r *Recorder) Close() error {
+	var err error
+	if r.link != nil {
+		err = r.link.Close()
+	}
+	if r.mapped != nil {
+		_ = unix.Munmap(r.mapped)
+		r.mapped = nil
+	}
+	if r.collection != nil {
+		r.collection.Close()
+	}
+	return err
+}
+
+func (r *Recorder) recording() *recording { return (*recording)(unsafe.Pointer(&r.mapped[0])) }
+
+// Clear forgets what was recorded. Nothing may be under way.
+func (r *Recorder) Clear() { r.recording().seen = 0 }
+
+// Pacing is how far the gaps between departures were from the intended one.
+type Pacing struct {
+	// Stamped is by the departure times that the frames carry, Arrived by the
+	// times at which they came to the device's port.
+	Stamped, Arrived Errors
+	// Missed frames were too many to be recorded.
+	Missed uint64
+}
+
+// Errors are |gap - intended gap|. Percentiles are by nearest rank, exact.
+type Errors struct {
+	Gaps                                           int
+	P50Nanoseconds, P99Nanoseconds, MaxNanoseconds uint64
+}
+
+// Pacing sums the recording up.
+func (r *Recorder) Pacing(framesPerSecond uint64) Pacing {
+	seen := r.recording().seen
+	kept := min(seen, capacity)
+	records := r.recording().records[:kept]
+	return Pacing{
+		Stamped: gapErrors(records, framesPerSecond, func(r record) uint64 { return r.sentAt }),
+		Arrived: gapErrors(records, framesPerSecond, func(r record) uint64 { return r.cameAt }),
+		Missed:  seen - kept,
+	}
+}
+
+func gapErrors(records []record, framesPerSecond uint64, at func(record) uint64) Errors {
+	times := make([]uint64, len(records))
+	for i, r := range records {
+		times[i] = at(r)
+	}
+	return GapErrors(times, framesPerSecond)
+}
+
+// GapErrors are those of any departures, in nanoseconds of one clock and in
+// the order of time.
+func GapErrors(times []uint64, framesPerSecond uint64) Errors {
+	if len(times) < 2 {
+		return Errors{}
+	}
+	gap := int64((1e9 + framesPerSecond/2) / framesPerSecond)
+	all := make([]uint64, 0, len(times)-1)
+	for i := 1; i < len(times); i++ {
+		off := int64(times[i]) - int64(times[i-1]) - gap
+		all = append(all, uint64(max(off, -off)))
+	}
+	slices.Sort(all)
+	rank := func(percent int) uint64 { return all[(len(all)*percent+99)/100-1] }
+	return Errors{Gaps: len(all), P50Nanoseconds: rank(50), P99Nanoseconds: rank(99), MaxNanoseconds: all[len(all)-1]}
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The demo: a cluster, the operator, a run, its result. Can be repeated; what
+# is slow is cached. `make lab-down` removes the cluster.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+started=$SECONDS
+step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
+
+test/scripts/prerequisites.sh go debian
+
+step "Starting the one-node lab (the first time it is built: several minutes)"
+make --no-print-directory lab-up
+
+step "Building the operator and installing its chart"
+make --no-print-directory install plugin
+
+export KUBECONFIG
+KUBECONFIG=$(bin/lab kubeconfig)
+kubectl() { bin/lab kubectl -- "$@"; }
+
+step "Applying config/samples: a Testbed, and a BenchmarkRun of a router"
+# A run's spec is immutable and its result is kept; a repeated demo measures anew.
+kubectl delete benchmarkrun router --ignore-not-found --wait --timeout=60s
+kubectl apply -k config/samples
+
+step "Measuring"
+measuring=$SECONDS
+verdict=0
+bin/kubectl-vnfbench watch router --timeout 15m || verdict=$?
+measured=$((SECONDS - measuring))
+
+step "The report"
+bin/kubectl-vnfbench report router
+kubectl get testbeds,benchmarkruns
+
+cat <<TXT
+
+The demo took $((SECONDS - started)) s, the run itself $measured s of them.
+
+What to try next:
+  export KUBECONFIG=$KUBECONFIG PATH=$PWD/bin:\$PATH
+  bin/lab kubectl -- get benchmarkrun router -o yaml      the whole status
+  bin/lab kubectl -- apply -f config/samples/chain-of-four.yaml
+  bin/kubectl-vnfbench watch chain-of-four
+  bin/kubectl-vnfbench report router -o markdown          or json, csv, junit
+  bin/lab kubectl -- apply -f config/samples/router-accepted.yaml
+  make lab-down                                           remove the lab
+TXT
+exit $verdict
