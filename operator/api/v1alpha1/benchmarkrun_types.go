@@ -62,11 +62,11 @@ type Experiment struct {
 	// +kubebuilder:default={}
 	Traffic Traffic `json:"traffic,omitzero"`
 
-	// measurements are what is measured. Default: throughput without loss (NDR)
-	// and with at most 0.1 % loss (PDR), and latency at idle and at 50 % and
-	// 90 % of PDR.
+	// measurements are what is measured. Default: profile Standard, which is
+	// throughput without loss (NDR) and with at most 0.1 % loss (PDR), and latency
+	// at idle and at 50 % and 90 % of PDR.
 	// +optional
-	// +kubebuilder:default={throughput: {}, latency: {}}
+	// +kubebuilder:default={profile: Standard}
 	Measurements Measurements `json:"measurements,omitzero"`
 
 	// noisyNeighbors are loads on the device's node beside the chain, all at once,
