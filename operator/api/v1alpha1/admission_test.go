@@ -144,7 +144,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"baseline: twice":        {run("spec.experiment.baseline", "{run: x, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
 		"baseline: percent":      {run("spec.experiment.baseline", "{run: x, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
 		"no testbed":             {run("spec.experiment.testbedRef", "{name: ''}"), []string{"spec.experiment.testbedRef.name", "at least 1 chars long"}},
-		"nothing measured":       {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "measures nothing: add throughput"}},
+		"nothing measured":       {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "measures nothing: name a profile"}},
 		"negative trial":         {run("spec.experiment.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.experiment.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
 		"absurd deadline":        {run("spec.experiment.deadlineSeconds", "99999999"), []string{"spec.experiment.deadlineSeconds", "less than or equal to 604800"}},
 		"negative time to live":  {run("spec.ttlSecondsAfterFinished", "-5"), []string{"spec.ttlSecondsAfterFinished", "greater than or equal to 0"}},
@@ -158,7 +158,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"exceed with RFC2544": {run("spec.experiment.measurements", "{throughput: {method: RFC2544, goals: [{name: A, exceedPercent: 50}]}}"),
 			[]string{"spec.experiment.measurements.throughput.goals", "exceedPercent must be 0"}},
 		"sum with TST009": {run("spec.experiment.measurements", "{throughput: {method: TST009, goals: [{name: A, durationSumMilliseconds: 5000}]}}"),
-			[]string{"spec.experiment.measurements.throughput.goals", "durationSumMilliseconds equal to trialMilliseconds"}},
+			[]string{"spec.experiment.measurements.throughput.goals", "durationSumMilliseconds must equal trialMilliseconds"}},
 		"verification without its method": {run("spec.experiment.measurements", "{throughput: {method: TST009, lossVerification: {}}}"),
 			[]string{"spec.experiment.measurements.throughput.lossVerification", "for method TST009WithLossVerification alone"}},
 		"no repeat": {run("spec.experiment.measurements", "{throughput: {method: TST009WithLossVerification, lossVerification: {maximumRepeats: -1}}}"),
@@ -260,7 +260,11 @@ func TestDefaults(t *testing.T) {
 	if got := run.Spec.Experiment.Traffic.FrameBytes; len(got) != 3 || got[2] != 1518 {
 		t.Errorf("frameBytes %v, want 64, 512, 1518", got)
 	}
-	throughput, latency := run.Spec.Experiment.Measurements.Throughput, run.Spec.Experiment.Measurements.Latency
+	if got := run.Spec.Experiment.Measurements.Profile; got != v1alpha1.ProfileStandard {
+		t.Errorf("profile %q, want Standard", got)
+	}
+	measured := run.Spec.Experiment.Measurements.Filled()
+	throughput, latency := measured.Throughput, measured.Latency
 	if throughput == nil || len(throughput.Goals) != 2 || throughput.Goals[1].LossPartsPerMillion != 1000 || throughput.Goals[1].TrialMilliseconds != 1000 {
 		t.Errorf("throughput %+v, want goals NDR and PDR with their defaults", throughput)
 	}
