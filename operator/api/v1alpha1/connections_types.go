@@ -74,10 +74,9 @@ type ConnectionsResult struct {
 	// +kubebuilder:validation:MaxItems=8
 	Loads []ConnectionsLoadResult `json:"loads,omitempty"`
 
-	// tool is the program that was clients and servers, with its version.
+	// program that was clients and servers.
 	// +optional
-	// +kubebuilder:validation:MaxLength=40
-	Tool string `json:"tool,omitempty"`
+	Program *Program `json:"program,omitempty"`
 }
 
 // ConnectionsLoadResult is what one load came to. Over repeats, rates are means

@@ -3,7 +3,7 @@ package v1alpha1
 // Fingerprint is what figures of a node depend on. A field that is absent could
 // not be read, or the node has no such thing.
 type Fingerprint struct {
-	// digest over everything else but ports: nodes with equal digests are the
+	// digest over everything else but interfaces: nodes with equal digests are the
 	// same platform.
 	// +required
 	// +kubebuilder:validation:MaxLength=80
@@ -85,20 +85,18 @@ type Fingerprint struct {
 	// +kubebuilder:validation:MaxLength=200
 	TicklessCPUs string `json:"ticklessCPUs,omitempty"`
 
-	// mitigations are the kernel's words on each vulnerability that affects the
-	// CPU, such as "meltdown: Mitigation: PTI".
+	// vulnerabilities are those that affect the CPU, ordered by name, with what the
+	// kernel does about each.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	// +kubebuilder:validation:items:MaxLength=402
-	Mitigations []string `json:"mitigations,omitempty"`
+	Vulnerabilities []Vulnerability `json:"vulnerabilities,omitempty"`
 
-	// hugepages are how many are set aside, by their size in kibibytes, such as "2048: 512".
+	// hugepagePools are what the node has set aside, the smallest pages first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=64
-	Hugepages []string `json:"hugepages,omitempty"`
+	HugepagePools []HugepagePool `json:"hugepagePools,omitempty"`
 
 	// transparentHugepages is always, madvise or never.
 	// +optional
@@ -121,92 +119,72 @@ type Fingerprint struct {
 	// +kubebuilder:validation:MaxLength=200
 	Product string `json:"product,omitempty"`
 
-	// ports are the measured ones of the generator, such as "west: ice, firmware 4.40".
+	// interfaces are the measured ports of the generator.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:validation:items:MaxLength=512
-	Ports []string `json:"ports,omitempty"`
+	Interfaces []NetworkInterface `json:"interfaces,omitempty"`
 }
 
-// DeviceReport is what the chain ran on, as its node showed it.
-type DeviceReport struct {
-	// fingerprint of the node. Absent where it was not observed.
-	// +optional
-	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
-
-	// domains are the chain's virtual machines as they really ran.
-	// +optional
-	// +listType=map
-	// +listMapKey=function
-	// +kubebuilder:validation:MaxItems=8
-	Domains []DomainReport `json:"domains,omitempty"`
-
-	// problems say what is absent and why.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=512
-	Problems []string `json:"problems,omitempty"`
-}
-
-// DomainReport is a virtual machine as its QEMU was started, and where its
-// threads may run: what was in force, and not what was asked for.
-type DomainReport struct {
-	// function of the chain that it is.
+// Vulnerability is one that affects the CPU, and what the kernel does about it.
+type Vulnerability struct {
+	// name in the kernel, such as meltdown.
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=20
-	Function string `json:"function,omitempty"`
+	// +kubebuilder:validation:MaxLength=200
+	Name string `json:"name,omitempty"`
 
-	// accelerator is kvm, or tcg where the guest's processor is emulated.
-	// +optional
-	// +kubebuilder:validation:MaxLength=100
-	Accelerator string `json:"accelerator,omitempty"`
+	// state is in the kernel's words, such as "Mitigation: PTI" or "Vulnerable".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=200
+	State string `json:"state,omitempty"`
+}
 
-	// machineType, such as pc-q35-9.2.
-	// +optional
-	// +kubebuilder:validation:MaxLength=100
-	MachineType string `json:"machineType,omitempty"`
+// HugepagePool is how many hugepages of one size a node has set aside.
+type HugepagePool struct {
+	// sizeKibibytes of each page.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	SizeKibibytes int64 `json:"sizeKibibytes,omitempty"`
 
-	// cpuModel that the guest sees.
-	// +optional
-	// +kubebuilder:validation:MaxLength=100
-	CPUModel string `json:"cpuModel,omitempty"`
+	// pages is how many there are.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Pages int64 `json:"pages,omitempty"`
+}
 
-	// vcpus of the guest.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	VCPUs int32 `json:"vcpus,omitempty"`
+// NetworkInterface is one of a node's, with what drives it, as its kernel reports it.
+type NetworkInterface struct {
+	// name of the interface.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name,omitempty"`
 
-	// memoryBacking is Hugepages, Shared, File or Anonymous.
+	// driver, such as ice or veth.
 	// +optional
-	// +kubebuilder:validation:Enum=Hugepages;Shared;File;Anonymous
-	MemoryBacking string `json:"memoryBacking,omitempty"`
+	// +kubebuilder:validation:MaxLength=32
+	Driver string `json:"driver,omitempty"`
 
-	// hugepageKibibytes that the process holds.
+	// firmwareVersion of the NIC, in the driver's words.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
-	HugepageKibibytes *int64 `json:"hugepageKibibytes,omitempty"`
+	// +kubebuilder:validation:MaxLength=32
+	FirmwareVersion string `json:"firmwareVersion,omitempty"`
 
-	// nics, such as "virtio-net-pci 02:00:00:00:00:01, tap with vhost, 2 queues".
+	// busAddress is the NIC's place on its bus, for PCI such as 0000:3b:00.0.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:MaxLength=512
-	NICs []string `json:"nics,omitempty"`
+	// +kubebuilder:validation:MaxLength=32
+	BusAddress string `json:"busAddress,omitempty"`
 
-	// threads by what they do, such as "2 VCPU on CPUs 2, 3, scheduled FIFO 1".
+	// speedMegabitsPerSecond that the link has negotiated, or that the driver of a
+	// port without a wire claims.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=512
-	Threads []string `json:"threads,omitempty"`
+	// +kubebuilder:validation:Minimum=1
+	SpeedMegabitsPerSecond int64 `json:"speedMegabitsPerSecond,omitempty"`
 
-	// problems say what is absent and why.
+	// queues is how many the driver uses in each direction.
 	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:items:MaxLength=512
-	Problems []string `json:"problems,omitempty"`
+	// +kubebuilder:validation:Minimum=1
+	Queues int32 `json:"queues,omitempty"`
 }

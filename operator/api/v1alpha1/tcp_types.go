@@ -203,10 +203,15 @@ type TCPEnd struct {
 	// +kubebuilder:validation:Enum=west;east
 	Name string `json:"name,omitempty"`
 
-	// tool is the program with its version, such as "iperf 3.12".
+	// program that made the connections here.
 	// +optional
-	// +kubebuilder:validation:MaxLength=40
-	Tool string `json:"tool,omitempty"`
+	Program *Program `json:"program,omitempty"`
+
+	// threading is Single where one thread serves all connections of a trial, as
+	// iperf3 does before version 3.16, and PerConnection where each has its own.
+	// Absent with TRex, whose threads are those of its ports.
+	// +optional
+	Threading Threading `json:"threading,omitempty"`
 
 	// mtuBytes is its port's.
 	// +optional
@@ -220,3 +225,37 @@ type TCPEnd struct {
 	// +kubebuilder:validation:items:MaxLength=20
 	Offloads []string `json:"offloads,omitempty"`
 }
+
+// Program makes traffic.
+type Program struct {
+	// name is iperf3 or TRex.
+	// +required
+	// +kubebuilder:validation:Enum=iperf3;TRex
+	Name ProgramName `json:"name,omitempty"`
+
+	// version in the program's own words, such as 3.12 or v3.08.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Version string `json:"version,omitempty"`
+}
+
+// ProgramName names a program that makes traffic.
+type ProgramName string
+
+const (
+	// ProgramIperf3 runs on a machine at each end.
+	ProgramIperf3 ProgramName = "iperf3"
+	// ProgramTRex is both ends itself.
+	ProgramTRex ProgramName = "TRex"
+)
+
+// Threading says how many threads of a program serve connections.
+// +kubebuilder:validation:Enum=Single;PerConnection
+type Threading string
+
+const (
+	// ThreadingSingle is one thread for all of them.
+	ThreadingSingle Threading = "Single"
+	// ThreadingPerConnection is one thread for each of them.
+	ThreadingPerConnection Threading = "PerConnection"
+)

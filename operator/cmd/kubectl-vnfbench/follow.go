@@ -35,8 +35,8 @@ type follower struct {
 	observer observer
 	// missing is the error for a run that was never there.
 	missing error
-	// pause waits before the next attempt; it returns early when ctx is done.
-	pause func(context.Context, time.Duration)
+	// pause waits before the next attempt; it returns an error when ctx is done.
+	pause func(context.Context, time.Duration) error
 
 	// uid is empty until the run has been seen.
 	uid types.UID
@@ -78,7 +78,9 @@ func (f *follower) follow(ctx context.Context) error {
 		if watched {
 			backoff = newBackoff()
 		}
-		f.pause(ctx, backoff.Step())
+		if err := f.pause(ctx, backoff.Step()); err != nil {
+			return err
+		}
 	}
 }
 
@@ -148,14 +150,4 @@ func (f *follower) see(run *v1alpha1.BenchmarkRun) (ended bool, err error) {
 	f.uid = run.UID
 	f.observer.saw(run)
 	return outcomeOf(run) != nil, nil
-}
-
-// sleep is the follower's pause outside of tests.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

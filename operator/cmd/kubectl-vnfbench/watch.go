@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"vnfbench.io/operator/internal/clock"
 )
 
 const watchHelp = `Follow a BenchmarkRun until it has ended.
@@ -43,7 +45,7 @@ func newWatchCommand(streams genericiooptions.IOStreams, connect func() (*cluste
 				timeout: timeout,
 				streams: streams,
 				display: newDisplay(streams.Out),
-				pause:   sleep,
+				pause:   clock.Sleep,
 			})
 		},
 	}
@@ -59,7 +61,7 @@ type watching struct {
 	timeout time.Duration
 	streams genericiooptions.IOStreams
 	display display
-	pause   func(context.Context, time.Duration)
+	pause   func(context.Context, time.Duration) error
 }
 
 // watchRun follows the run and returns its verdict as an error with an exit code.

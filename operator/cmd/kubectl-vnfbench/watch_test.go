@@ -19,6 +19,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 )
 
 type edit func(*v1alpha1.BenchmarkRun)
@@ -215,7 +216,7 @@ func TestWatchRun(t *testing.T) {
 			streams := genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}
 			w := watching{
 				source: &script{steps: tc.steps}, run: "lab/router-pod", missing: notFound("lab", "router-pod"),
-				streams: streams, display: newDisplay(&out), pause: func(context.Context, time.Duration) {},
+				streams: streams, display: newDisplay(&out), pause: func(context.Context, time.Duration) error { return nil },
 			}
 			if tc.code == exitTimeout {
 				w.timeout = 100 * time.Millisecond
@@ -238,7 +239,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out bytes.Buffer
-	err := watchRun(ctx, watching{source: &script{}, run: "lab/r", display: newDisplay(&out), pause: sleep})
+	err := watchRun(ctx, watching{source: &script{}, run: "lab/r", display: newDisplay(&out), pause: clock.Sleep})
 	if code := tell(err, genericiooptions.IOStreams{ErrOut: io.Discard}); code != exitError {
 		t.Errorf("exit code %d, want %d", code, exitError)
 	}

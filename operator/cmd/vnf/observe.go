@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -41,6 +40,9 @@ It reads /proc and /sys, and needs the node's process table and no privilege.`,
 }
 
 func observe(ctx context.Context, listen string, guests []string, log *slog.Logger) error {
-	o := observer.New(os.DirFS("/"), guests, time.Now)
+	o, err := observer.New("/", guests, time.Now)
+	if err != nil {
+		return err
+	}
 	return serve.Until(ctx, listen, o.Handler(log), log.With("guests", guests), "observing")
 }

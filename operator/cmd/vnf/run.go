@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/serve"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
@@ -53,7 +53,7 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	}
 	log = log.With("name", config.Name)
 	log.Info("starting", "function", config.Function, "configurationDigest", config.Digest(), "listen", listen)
-	meter, err := cpu.NewMeter(os.DirFS("/"), time.Now)
+	meter, err := cpu.NewMeter("/", time.Now)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,8 @@ func watch(ctx context.Context, function *kernel.Function, agent *agent.Agent, l
 			return
 		}
 		log.Warn("watching links again", "error", err.Error())
-		select {
-		case <-ctx.Done():
+		if clock.Sleep(ctx, watchRetry) != nil {
 			return
-		case <-time.After(watchRetry):
 		}
 	}
 }

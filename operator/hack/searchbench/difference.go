@@ -52,17 +52,13 @@ func (f Figures) influence(run, goal int) float64 {
 // paired is the mean of so many values, and Student's interval of it; of less
 // than two nothing is known.
 func paired(count int, value func(int) float64) Difference {
-	n := float64(count)
-	mean, squares := 0.0, 0.0
-	for i := range count {
-		mean += value(i) / n
+	values := make([]float64, count)
+	for i := range values {
+		values[i] = value(i)
 	}
+	s := statistics.SpreadOf(values)
 	if count < 2 {
-		return Difference{Value: mean, Interval: math.Inf(1)}
+		return Difference{Value: s.Mean, Interval: math.Inf(1)}
 	}
-	for i := range count {
-		squares += (value(i) - mean) * (value(i) - mean)
-	}
-	deviation := math.Sqrt(squares / (n - 1))
-	return Difference{Value: mean, Interval: statistics.StudentT(count-1) * deviation / math.Sqrt(n)}
+	return Difference{Value: s.Mean, Interval: statistics.StudentT(count-1) * s.StandardDeviation / math.Sqrt(float64(count))}
 }

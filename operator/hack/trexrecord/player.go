@@ -96,7 +96,7 @@ func (p *player) make(ctx context.Context, old replay.Exchange) error {
 	if err != nil {
 		return err
 	}
-	if answer, err = rpc.Expand(answer, zmtp.DefaultMaxMessageBytes); err != nil {
+	if answer, err = replay.Expand(answer, zmtp.DefaultMaxMessageBytes); err != nil {
 		return err
 	}
 	p.learn(old, answer)
@@ -131,7 +131,7 @@ func (p *player) catchUp(ctx context.Context, conn *zmtp.Conn, connection int, f
 }
 
 func plain(message []byte) []byte {
-	text, err := rpc.Expand(message, zmtp.DefaultMaxMessageBytes)
+	text, err := replay.Expand(message, zmtp.DefaultMaxMessageBytes)
 	if err != nil {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (p *player) message(old replay.Exchange) ([]byte, error) {
 		message = append(message, bytes.Repeat([]byte(" "), old.RequestBytes-len(message))...)
 	}
 	if old.RequestCompressed {
-		return rpc.Compress(message)
+		return replay.Compress(message)
 	}
 	return message, nil
 }

@@ -48,7 +48,7 @@ func Failed(verdicts []v1alpha1.Verdict) []v1alpha1.Verdict {
 
 func judge(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) v1alpha1.Verdict {
 	verdict := v1alpha1.Verdict{Criterion: criterion.Name, FrameBytes: frameBytes, Result: v1alpha1.VerdictFailed}
-	measured, err := figure(criterion, frameBytes, results)
+	measured, err := Figure(criterion, frameBytes, results)
 	return compare(verdict, criterion, measured, err)
 }
 

@@ -119,15 +119,9 @@ var soakFigures = map[v1alpha1.Metric]func(v1alpha1.WorstCase) int64{
 	v1alpha1.MetricJitter:      func(w v1alpha1.WorstCase) int64 { return w.JitterNanoseconds },
 }
 
-// Figure is the value that a criterion would judge for one frame size. The
-// error says, for people, why there is none.
-func Figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) (int64, error) {
-	return figure(criterion, frameBytes, results)
-}
-
-// figure is the criterion's value for one frame size. The error says, for
+// Figure returns the value that a criterion would judge for one frame size. The error says, for
 // people, why there is none.
-func figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) (int64, error) {
+func Figure(criterion v1alpha1.Criterion, frameBytes int32, results []v1alpha1.FrameResult) (int64, error) {
 	for _, result := range results {
 		if result.FrameBytes != frameBytes {
 			continue

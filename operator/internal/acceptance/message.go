@@ -3,9 +3,9 @@ package acceptance
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 )
 
 const (
@@ -34,18 +34,5 @@ func Message(verdicts []v1alpha1.Verdict) string {
 	if others := len(failed) - len(told); others > 0 {
 		tail = fmt.Sprintf("; and %d more", others)
 	}
-	return head + shorten(strings.Join(told, "; "), maximumMessageBytes-len(head)-len(tail)) + tail
-}
-
-// shorten cuts s to limit bytes without breaking a character.
-func shorten(s string, limit int) string {
-	const ellipsis = "..."
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit - len(ellipsis)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + ellipsis
+	return head + excerpt.Text(strings.Join(told, "; "), maximumMessageBytes-len(head)-len(tail)) + tail
 }

@@ -34,7 +34,7 @@ func EvaluateTCP(criteria []v1alpha1.Criterion, asked *v1alpha1.TCP, result *v1a
 		}
 		for _, streams := range Streams(criterion, asked) {
 			verdict := v1alpha1.Verdict{Criterion: criterion.Name, Streams: streams, Result: v1alpha1.VerdictFailed}
-			measured, err := tcpFigure(criterion, streams, result)
+			measured, err := TCPFigure(criterion, streams, result)
 			verdicts = append(verdicts, compare(verdict, criterion, measured, err))
 		}
 	}
@@ -53,14 +53,10 @@ func Streams(criterion v1alpha1.Criterion, asked *v1alpha1.TCP) []int32 {
 	return nil
 }
 
-// TCPFigure is the value that a criterion would judge for a number of
-// connections. The error says, for people, why there is none.
+// TCPFigure returns the value that a criterion would judge for a number of
+// connections: that of the direction nearer to missing the threshold. The error
+// says, for people, why there is none.
 func TCPFigure(criterion v1alpha1.Criterion, streams int32, result *v1alpha1.TCPResult) (int64, error) {
-	return tcpFigure(criterion, streams, result)
-}
-
-// tcpFigure is that of the direction that is nearer to missing the threshold.
-func tcpFigure(criterion v1alpha1.Criterion, streams int32, result *v1alpha1.TCPResult) (int64, error) {
 	if result == nil {
 		return 0, fmt.Errorf("TCP was not measured")
 	}

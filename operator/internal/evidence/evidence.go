@@ -17,10 +17,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/observer"
@@ -35,8 +35,8 @@ const (
 	pathStatus = "/status"
 	// mostBytes of an answer are read.
 	mostBytes = 256 << 10
-	// mostNotes and longestNote bound what a record holds of what is missing.
-	mostNotes, longestNote = 4, 160
+	// mostNotes and maxNoteBytes bound what a record holds of what is missing.
+	mostNotes, maxNoteBytes = 4, 160
 	// mostMisses in a row, and a pod is not asked any more: waiting for one that is
 	// out of reach would cost seconds of every trial.
 	mostMisses = 6
@@ -349,11 +349,7 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 
 // note is a bounded sentence.
 func note(format string, args ...any) string {
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	if len(text) > longestNote {
-		text = strings.ToValidUTF8(text[:longestNote-3], "") + "..."
-	}
-	return text
+	return excerpt.Line(fmt.Sprintf(format, args...), maxNoteBytes)
 }
 
 // distinct are the first notes, each once.

@@ -221,7 +221,7 @@ func TestMissing(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, test.note)
 			}
 			for _, n := range got.Notes {
-				if len(n) > longestNote || strings.Contains(n, "\n") {
+				if len(n) > maxNoteBytes || strings.Contains(n, "\n") {
 					t.Errorf("%q", n)
 				}
 			}

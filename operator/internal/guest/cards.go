@@ -19,6 +19,8 @@ import (
 
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
+
+	"vnfbench.io/operator/internal/clock"
 )
 
 // Card is one network card of the guest.
@@ -80,10 +82,8 @@ func awaitCards(ctx context.Context, macs []string) ([]Card, error) {
 		if err != nil || len(found) > 0 && len(missing(found, macs)) == 0 || time.Now().After(deadline) {
 			return found, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(cardInterval):
+		if err := clock.Sleep(ctx, cardInterval); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/siderolabs/go-blockdevice/v2/blkid"
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/clock"
 )
 
 // Disk is a block device with a file system on it.
@@ -31,10 +33,8 @@ func AwaitDisk(ctx context.Context, label string, absent error) (Disk, error) {
 		if time.Now().After(deadline) {
 			return Disk{}, errors.Join(absent, err)
 		}
-		select {
-		case <-ctx.Done():
-			return Disk{}, ctx.Err()
-		case <-time.After(diskInterval):
+		if err := clock.Sleep(ctx, diskInterval); err != nil {
+			return Disk{}, err
 		}
 	}
 }

@@ -7,15 +7,16 @@ import (
 	"strconv"
 	"strings"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
 const (
 	cpuFolder = "sys/devices/system/cpu"
-	// mostParameters and longestText bound what a strange node could put into
+	// maxParameters and maxTextBytes bound what a strange node could put into
 	// every result.
-	mostParameters = 32
-	longestText    = 200
+	maxParameters = 32
+	maxTextBytes  = 200
 )
 
 // timingParameters are the kernel's parameters that bear on timing. The others
@@ -116,7 +117,7 @@ func kernelParameters(line string) []string {
 		}
 		name, _, _ := strings.Cut(word, "=")
 		known := timingParameters[name] || slices.ContainsFunc(timingPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-		if known && len(kept) < mostParameters {
+		if known && len(kept) < maxParameters {
 			kept = append(kept, short(word))
 		}
 	}
@@ -165,22 +166,25 @@ func mitigations(root fs.FS) map[string]string {
 	found := map[string]string{}
 	for _, entry := range entries {
 		text := readLine(root, path.Join(folder, entry.Name()))
-		if text != "" && text != "Not affected" && len(found) < mostParameters {
+		if text != "" && text != "Not affected" && len(found) < maxParameters {
 			found[short(entry.Name())] = short(text)
 		}
 	}
 	return found
 }
 
-func hugepages(root fs.FS) map[string]int {
+func hugepages(root fs.FS) map[int]int {
 	const folder = "sys/kernel/mm/hugepages"
 	entries, err := fs.ReadDir(root, folder)
 	if err != nil {
 		return nil
 	}
-	found := map[string]int{}
+	found := map[int]int{}
 	for _, entry := range entries {
-		size := strings.TrimSuffix(strings.TrimPrefix(entry.Name(), "hugepages-"), "kB")
+		size, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(entry.Name(), "hugepages-"), "kB"))
+		if err != nil {
+			continue
+		}
 		count, err := strconv.Atoi(readLine(root, path.Join(folder, entry.Name(), "nr_hugepages")))
 		if err == nil && count > 0 {
 			found[size] = count
@@ -203,9 +207,5 @@ func product(root fs.FS) string {
 
 // short is a text on one line and within its bound.
 func short(text string) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "")
-	if len(text) > longestText {
-		text = strings.ToValidUTF8(text[:longestText], "")
-	}
-	return text
+	return excerpt.Line(text, maxTextBytes)
 }

@@ -2,28 +2,33 @@ package machine
 
 import (
 	"fmt"
+	"math"
 
-	"golang.org/x/sys/unix"
+	"github.com/safchain/ethtool"
 
 	"vnfbench.io/operator/internal/measure"
 )
 
-// PortDriver asks the kernel what drives an interface of this network
-// namespace. It takes no privilege.
+// PortDriver asks the kernel what drives an interface of the calling thread's
+// network namespace. It takes no privilege. Speed and queues are left out where
+// the driver does not say.
 func PortDriver(name string) (measure.PortDriver, error) {
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	kernel, err := ethtool.NewEthtool()
 	if err != nil {
 		return measure.PortDriver{}, fmt.Errorf("asking for the driver of %q: %w", name, err)
 	}
-	defer func() { _ = unix.Close(socket) }()
-	info, err := unix.IoctlGetEthtoolDrvinfo(socket, name)
+	defer kernel.Close()
+	info, err := kernel.DriverInfo(name)
 	if err != nil {
 		return measure.PortDriver{}, fmt.Errorf("asking for the driver of %q: %w", name, err)
 	}
-	return measure.PortDriver{
-		Interface: name,
-		Driver:    short(unix.ByteSliceToString(info.Driver[:])),
-		Firmware:  short(unix.ByteSliceToString(info.Fw_version[:])),
-		Bus:       short(unix.ByteSliceToString(info.Bus_info[:])),
-	}, nil
+	out := measure.PortDriver{Interface: name, Driver: short(info.Driver), Firmware: short(info.FwVersion), Bus: short(info.BusInfo)}
+	// A link that is down has the speed -1, in 16 or in 32 bits.
+	if speed, err := kernel.CmdGet(&ethtool.EthtoolCmd{}, name); err == nil && speed != math.MaxUint16 && speed != math.MaxUint32 {
+		out.SpeedMegabitsPerSecond = int64(speed)
+	}
+	if channels, err := kernel.GetChannels(name); err == nil {
+		out.Queues = int(channels.CombinedCount + max(channels.RxCount, channels.TxCount))
+	}
+	return out, nil
 }

@@ -190,8 +190,16 @@ type DomainThreads struct {
 	Count int    `json:"count"`
 	// CPUs are the lists of CPUs on which they may run, each once, such as "2-3".
 	CPUs []string `json:"cpus,omitempty"`
-	// Scheduling policies, each once, such as "Other" or "FIFO 1".
-	Scheduling []string `json:"scheduling,omitempty"`
+	// Scheduling is how the kernel schedules them, each way once.
+	Scheduling []ThreadScheduling `json:"scheduling,omitempty"`
+}
+
+// ThreadScheduling is a scheduling policy of the kernel.
+type ThreadScheduling struct {
+	// Policy by its name in sched(7), such as "Other" or "FIFO", or its number.
+	Policy string `json:"policy"`
+	// Priority of the real-time policies FIFO and RoundRobin; 0 for others.
+	Priority int `json:"priority,omitempty"`
 }
 
 // FunctionState is what a function said of itself before it was measured.

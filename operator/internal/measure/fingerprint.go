@@ -42,8 +42,8 @@ type Fingerprint struct {
 	// Mitigations are the kernel's words on each vulnerability of the CPU, by
 	// its name, those left out that do not affect it.
 	Mitigations map[string]string `json:"mitigations,omitempty"`
-	// Hugepages are how many are set aside, by their size in kibibytes ("2048").
-	Hugepages map[string]int `json:"hugepages,omitempty"`
+	// Hugepages are how many are set aside, by their size in kibibytes.
+	Hugepages map[int]int `json:"hugepages,omitempty"`
 	// TransparentHugepages is "always", "madvise" or "never".
 	TransparentHugepages string `json:"transparentHugepages,omitempty"`
 	ClockSource          string `json:"clockSource,omitempty"`
@@ -56,13 +56,17 @@ type Fingerprint struct {
 	Ports []PortDriver `json:"ports,omitempty"`
 }
 
-// PortDriver is what drives a network interface (ETHTOOL_GDRVINFO).
+// PortDriver is what drives a network interface (ethtool).
 type PortDriver struct {
 	Interface string `json:"interface"`
 	Driver    string `json:"driver"`
 	Firmware  string `json:"firmware,omitempty"`
 	// Bus is the device's address, such as "0000:03:00.1".
 	Bus string `json:"bus,omitempty"`
+	// SpeedMegabitsPerSecond of the link, and Queues in each direction; 0 where
+	// the driver does not say.
+	SpeedMegabitsPerSecond int64 `json:"speedMegabitsPerSecond,omitempty"`
+	Queues                 int   `json:"queues,omitempty"`
 }
 
 // Sealed is the fingerprint with its digest.

@@ -101,8 +101,8 @@ type ConnectionsOutcome struct {
 	// GeneratorCPUPartsPerMillion is how busy the generator's sending threads were
 	// at the end of the time that counts.
 	GeneratorCPUPartsPerMillion int64 `json:"generatorCPUPartsPerMillion"`
-	// Tool is the program with its version.
-	Tool string `json:"tool,omitempty"`
+	// Program that was clients and servers.
+	Program Program `json:"program,omitzero"`
 }
 
 // Failed are the connections that did not come to their end.

@@ -83,12 +83,29 @@ type TCPInterval struct {
 type TCPEnd struct {
 	// Name is "west" or "east".
 	Name string `json:"name"`
-	// Tool is the program with its version.
-	Tool     string `json:"tool,omitempty"`
-	MTUBytes int    `json:"mtuBytes,omitempty"`
+	// Program that made the connections here.
+	Program Program `json:"program,omitzero"`
+	// ThreadPerConnection says that the program has a thread for each connection,
+	// and not one for all of them.
+	ThreadPerConnection bool `json:"threadPerConnection,omitempty"`
+	MTUBytes            int  `json:"mtuBytes,omitempty"`
 	// Offloads that are on, of TSO, GSO, GRO and LRO.
 	Offloads []string `json:"offloads,omitempty"`
 }
+
+// Program makes traffic.
+type Program struct {
+	// Name is ProgramIperf3 or ProgramTRex.
+	Name string `json:"name"`
+	// Version is in the program's own words, such as "3.12" or "v3.08".
+	Version string `json:"version,omitempty"`
+}
+
+// Names of programs.
+const (
+	ProgramIperf3 = "iperf3"
+	ProgramTRex   = "TRex"
+)
 
 // BitsPerSecond is a rate rounded down; 0 where no time passed.
 func BitsPerSecond(bytes, nanoseconds int64) int64 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -40,8 +41,8 @@ func ExitCode(err error) int {
 	return ExitAgain
 }
 
-// longestMessage keeps the state well within a termination message's 4096 bytes.
-const longestMessage = 1024
+// maxMessageBytes keeps the state well within a termination message's 4096 bytes.
+const maxMessageBytes = 1024
 
 // StateOf is a failure as it is stored. The reason stands on its own, so the
 // message goes without it.
@@ -59,12 +60,7 @@ func StateOf(err error) measure.FailureState {
 
 // shorten makes one line of bounded length of a text.
 func shorten(text string) string {
-	text = strings.ReplaceAll(text, "\n", "; ")
-	runes := []rune(text)
-	if len(runes) <= longestMessage {
-		return text
-	}
-	return string(runes[:longestMessage]) + "..."
+	return excerpt.Text(strings.ReplaceAll(text, "\n", "; "), maxMessageBytes)
 }
 
 // WriteTermination leaves a failure where the kubelet takes it into the pod's status.

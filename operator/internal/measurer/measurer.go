@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/evidence"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/procedure"
@@ -207,7 +207,7 @@ func (m *Measurer) keepLog() {
 	state := m.store.Generator()
 	state.Log = nil
 	for _, line := range lines[max(0, len(lines)-measure.GeneratorLogLines):] {
-		state.Log = append(state.Log, strings.ToValidUTF8(line[:min(len(line), measure.GeneratorLogBytes)], ""))
+		state.Log = append(state.Log, excerpt.Text(line, measure.GeneratorLogBytes))
 	}
 	if err := m.store.SetGenerator(state); err != nil {
 		m.Log.Warn("the generator's log could not be kept", "error", err.Error())

@@ -162,7 +162,7 @@ func TestFailures(t *testing.T) {
 		"cannot load":             {open: refuse("cal0", v1alpha1.ReasonCannotLoadBPF, -1), reason: v1alpha1.ReasonCannotLoadBPF},
 		"no port":                 {open: refuse("west", v1alpha1.ReasonPortMissing, -1), reason: v1alpha1.ReasonPortMissing},
 		"no path, then there is":  {open: refuse("west", v1alpha1.ReasonNoPathThroughChain, 20), atMost: 21 * time.Second},
-		"link comes up late":      {open: refuse("cal0", reasonPortDown, 5), atMost: 6 * time.Second},
+		"link comes up late":      {open: refuse("cal0", v1alpha1.ReasonPortDown, 5), atMost: 6 * time.Second},
 		"no path":                 {open: refuse("west", v1alpha1.ReasonNoPathThroughChain, -1), reason: v1alpha1.ReasonNoPathThroughChain, atMost: 30 * time.Second},
 		"no path without a chain": {open: refuse("cal0", v1alpha1.ReasonNoPathThroughChain, -1), reason: v1alpha1.ReasonGeneratorUnreliable, atMost: 30 * time.Second},
 		"chain never ready":       {notReady: true, reason: v1alpha1.ReasonChainNotReady, atMost: 15*time.Minute + 31*time.Second},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/procedure"
@@ -54,7 +55,7 @@ func (m *Measurer) accompany(ctx context.Context, step procedure.Step) error {
 		}
 	}
 	m.Log.Info("neighbours load", "neighbours", len(m.Instructions.Neighbors))
-	return wait(ctx, neighborSettle)
+	return clock.Sleep(ctx, neighborSettle)
 }
 
 // addressOf is where a neighbour listens.
@@ -86,7 +87,7 @@ func (m *Measurer) eventually(ctx context.Context, load measure.NeighborLoad, as
 			return notStarted(load, err)
 		}
 		m.Log.Info("a neighbour does not do yet what it is told", "neighbour", load.Name, "error", err.Error())
-		if err := wait(ctx, neighborPause); err != nil {
+		if err := clock.Sleep(ctx, neighborPause); err != nil {
 			return err
 		}
 	}
@@ -113,7 +114,7 @@ func (m *Measurer) awaitLoad(ctx context.Context, load measure.NeighborLoad) err
 		case time.Since(start) > neighborPatience:
 			return notStarted(load, fmt.Errorf("it was told to, and its counters do not move"))
 		}
-		if err := wait(ctx, neighborPause); err != nil {
+		if err := clock.Sleep(ctx, neighborPause); err != nil {
 			return err
 		}
 	}
@@ -167,15 +168,5 @@ func (m *Measurer) dismiss(ctx context.Context) {
 	m.loading = nil
 	if err := m.store.SetNeighbors(states); err != nil {
 		m.Log.Error("what the neighbours did cannot be kept", "error", err.Error())
-	}
-}
-
-// wait is over early, with its cause, when ctx is.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
 	}
 }

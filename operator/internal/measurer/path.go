@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -109,22 +110,17 @@ func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Drive
 			return nil, err
 		}
 		m.Log.Info("no way through yet", "error", err.Error())
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(openPause):
+		if err := clock.Sleep(ctx, openPause); err != nil {
+			return nil, err
 		}
 	}
 }
-
-// reasonPortDown is a driver's: a link that is still being negotiated.
-const reasonPortDown = "PortDown"
 
 // timeHeals is true for what a chain that is still starting shows.
 func timeHeals(err error) bool {
 	reason := measure.ReasonOf(err)
 	// An end that cannot be reached yet may wait for its network policy.
-	return reason == v1alpha1.ReasonNoPathThroughChain || reason == reasonPortDown || reason == v1alpha1.ReasonEndpointFailed
+	return reason == v1alpha1.ReasonNoPathThroughChain || reason == v1alpha1.ReasonPortDown || reason == v1alpha1.ReasonEndpointFailed
 }
 
 // opened keeps a driver and stores what it found out about its path.

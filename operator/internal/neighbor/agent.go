@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -53,7 +52,7 @@ var errNotConfigured = errors.New("the machine is not set up yet")
 // New is a pod's agent that loads nothing yet. The program is stress-ng, scratch
 // a folder that it may write to.
 func New(program, scratch string, log *slog.Logger) (*Agent, error) {
-	meter, err := cpu.NewMeter(os.DirFS("/"), time.Now)
+	meter, err := cpu.NewMeter("/", time.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func New(program, scratch string, log *slog.Logger) (*Agent, error) {
 // NewInGuest is the agent of a machine in which nothing else runs. It is not
 // ready until it is told.
 func NewInGuest(program, scratch string, log *slog.Logger) (*Agent, error) {
-	meter, err := cpu.NewGuestMeter(os.DirFS("/"), time.Now)
+	meter, err := cpu.NewGuestMeter("/", time.Now)
 	if err != nil {
 		return nil, err
 	}

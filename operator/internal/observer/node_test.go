@@ -3,28 +3,54 @@ package observer
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
+	"time"
 )
 
 // node is a node's process table to be looked at.
 type node struct {
-	t     *testing.T
-	files fstest.MapFS
+	t    *testing.T
+	root string
 }
 
 const nodeStat = "cpu  5000 200 700 90000 40 10 300 60 1000 50\ncpu0 1 1 1 1 1 1 1 1 1 1\ncpu1 1 1 1 1 1 1 1 1 1 1\nintr 1 2\n"
 
 func newNode(t *testing.T) *node {
-	n := &node{t: t, files: fstest.MapFS{}}
+	n := &node{t: t, root: t.TempDir()}
 	n.write("proc/stat", nodeStat)
 	n.write("sys/devices/system/cpu/online", "0-1\n")
 	n.thread("proc/2", "kthreadd", taskTime{kernel: true})
 	return n
 }
 
-func (n *node) write(name, text string) { n.files[name] = &fstest.MapFile{Data: []byte(text)} }
+func (n *node) write(name, text string) {
+	n.t.Helper()
+	place := filepath.Join(n.root, name)
+	if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := os.WriteFile(place, []byte(text), 0o644); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) remove(name string) {
+	n.t.Helper()
+	if err := os.Remove(filepath.Join(n.root, name)); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) observer(guests []string, now func() time.Time) *Observer {
+	n.t.Helper()
+	o, err := New(n.root, guests, now)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return o
+}
 
 // taskTime is what a thread has used, in ticks.
 type taskTime struct {

@@ -9,11 +9,15 @@ package observer
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"sync"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/proc"
 )
 
 // Port that the observer listens on.
@@ -58,8 +62,9 @@ type Node struct {
 
 // Observer reads one node.
 type Observer struct {
-	// root is the file system, guests the names of the virtual machines to look for.
-	root    fs.FS
+	// files are the node's, guests the names of the virtual machines to look for.
+	files   fs.FS
+	proc    procfs.FS
 	guests  []string
 	now     func() time.Time
 	started time.Time
@@ -74,10 +79,14 @@ type Observer struct {
 	softirqThreads []process
 }
 
-// New is the observer of a node. Its guests are named as libvirt calls them,
+// New returns the observer of the node whose root is given, "/" outside of tests. Its guests are named as libvirt calls them,
 // for KubeVirt "namespace_name".
-func New(root fs.FS, guests []string, now func() time.Time) *Observer {
-	return &Observer{root: root, guests: guests, now: now, started: now(), found: map[string]process{}}
+func New(root string, guests []string, now func() time.Time) (*Observer, error) {
+	kernel, err := proc.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	return &Observer{files: os.DirFS(root), proc: kernel, guests: guests, now: now, started: now(), found: map[string]process{}}, nil
 }
 
 // Snapshot reads the counters. An error means that the node shows nothing at all.
@@ -86,7 +95,7 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 	defer o.mu.Unlock()
 	s := Snapshot{StartedAt: o.started, ElapsedNanoseconds: int64(o.now().Sub(o.started))}
 	var err error
-	if s.Node, s.CPUs, err = readNodeTime(o.root); err != nil {
+	if s.Node, s.CPUs, err = readNodeTime(o.proc); err != nil {
 		return Snapshot{}, err
 	}
 	if err := o.look(); err != nil {
@@ -101,7 +110,7 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 			s.Problems = append(s.Problems, noProcess(name))
 			continue
 		}
-		time, err := readDomainTime(o.root, found)
+		time, err := readDomainTime(o.proc, found)
 		if err != nil {
 			s.Problems = append(s.Problems, fmt.Sprintf("virtual machine %q: %v", name, err))
 			continue
@@ -115,7 +124,7 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 func (o *Observer) Node() Node {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	node := Node{Machine: machine.ReadNode(o.root)}
+	node := Node{Machine: machine.ReadNode(o.files)}
 	// vhost threads may have come since the last look.
 	if err := o.lookAtAll(); err != nil {
 		node.Problems = append(node.Problems, err.Error())
@@ -129,7 +138,7 @@ func (o *Observer) Node() Node {
 			node.Problems = append(node.Problems, noProcess(name))
 			continue
 		}
-		domain, err := readDomain(o.root, name, found)
+		domain, err := o.readDomain(name, found)
 		if err != nil {
 			node.Problems = append(node.Problems, fmt.Sprintf("virtual machine %q: %v", name, err))
 			continue

@@ -40,7 +40,7 @@ func tunedGuest(t *testing.T) *node {
 
 func TestSnapshot(t *testing.T) {
 	now := time.Unix(1000, 0)
-	o := New(tunedGuest(t).files, []string{tuned}, func() time.Time { return now })
+	o := tunedGuest(t).observer([]string{tuned}, func() time.Time { return now })
 	now = now.Add(1500 * time.Millisecond)
 	got, err := o.Snapshot()
 	if err != nil {
@@ -69,7 +69,7 @@ func TestSnapshot(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	n := newNode(t)
 	n.guest(4000, "libvirt10-kvm.txt", taskTime{user: 10, start: 900}, map[string]taskTime{"4000 qemu-kvm": {user: 10}})
-	o := New(n.files, []string{tuned, "benchmarks_gone"}, time.Now)
+	o := n.observer([]string{tuned, "benchmarks_gone"}, time.Now)
 	s, err := o.Snapshot()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestAbsent(t *testing.T) {
 	if len(node.Problems) != 2 {
 		t.Errorf("%q", node.Problems)
 	}
-	delete(n.files, "proc/stat")
+	n.remove("proc/stat")
 	if s, err := o.Snapshot(); err == nil {
 		t.Errorf("got %+v without /proc/stat", s)
 	}
@@ -100,7 +100,7 @@ func TestEmulatedThreads(t *testing.T) {
 	n.guest(15509, "libvirt9-tcg.txt", taskTime{user: 760, start: 900}, map[string]taskTime{
 		"15509 qemu-kvm": {user: 14}, "15515 qemu-kvm": {user: 5}, "15516 IO mon_iothread": {user: 8}, "15517 CPU 0/TCG": {user: 729}, "16340 worker": {},
 	})
-	o := New(n.files, []string{"benchmarks_routers-666ff6cc-fn-r1"}, time.Now)
+	o := n.observer([]string{"benchmarks_routers-666ff6cc-fn-r1"}, time.Now)
 	s, err := o.Snapshot()
 	if err != nil || len(s.Guests) != 1 {
 		t.Fatalf("%+v, %v", s, err)
@@ -118,7 +118,7 @@ func TestEmulatedThreads(t *testing.T) {
 func TestFindsAgain(t *testing.T) {
 	n := newNode(t)
 	n.thread("proc/15", "ksoftirqd/0", taskTime{kernel: true})
-	o := New(n.files, []string{tuned}, time.Now)
+	o := n.observer([]string{tuned}, time.Now)
 	if s, err := o.Snapshot(); err != nil || len(s.Guests) != 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -136,7 +136,7 @@ func TestVhostInTheProcess(t *testing.T) {
 	n.guest(4000, "libvirt10-kvm.txt", taskTime{user: 10, system: 300, start: 900}, map[string]taskTime{
 		"4000 qemu-kvm": {user: 10}, "4009 vhost-4000": {system: 250, cpus: "0-1"},
 	})
-	s, err := New(n.files, []string{tuned}, time.Now).Snapshot()
+	s, err := n.observer([]string{tuned}, time.Now).Snapshot()
 	if err != nil || len(s.Guests) != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -147,7 +147,7 @@ func TestVhostInTheProcess(t *testing.T) {
 
 func TestDomain(t *testing.T) {
 	n := tunedGuest(t)
-	got := New(n.files, []string{tuned}, time.Now).Node()
+	got := n.observer([]string{tuned}, time.Now).Node()
 	want := []measure.Domain{{
 		Name: tuned, Emulator: "qemu-kvm", Accelerator: "kvm", Machine: "pc-q35-rhel9.6.0", CPUModel: "host", VCPUs: 4,
 		MemoryBacking: "Hugepages", HugepageKibibytes: new(int64(2097152)),
@@ -156,11 +156,11 @@ func TestDomain(t *testing.T) {
 			{Model: "vfio-pci", HostAddress: "0000:3b:02.1"},
 		},
 		Threads: []measure.DomainThreads{
-			{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []string{"FIFO 1"}},
-			{Class: measure.ThreadEmulator, Count: 2, CPUs: []string{"0"}, Scheduling: []string{"Other"}},
-			{Class: measure.ThreadIO, Count: 1, CPUs: []string{"0"}, Scheduling: []string{"Other"}},
-			{Class: measure.ThreadVhost, Count: 2, CPUs: []string{"0-1"}, Scheduling: []string{"Other"}},
-			{Class: measure.ThreadOther, Count: 1, CPUs: []string{"0-1"}, Scheduling: []string{"Other"}},
+			{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []measure.ThreadScheduling{{Policy: "FIFO", Priority: 1}}},
+			{Class: measure.ThreadEmulator, Count: 2, CPUs: []string{"0"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
+			{Class: measure.ThreadIO, Count: 1, CPUs: []string{"0"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
+			{Class: measure.ThreadVhost, Count: 2, CPUs: []string{"0-1"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
+			{Class: measure.ThreadOther, Count: 1, CPUs: []string{"0-1"}, Scheduling: []measure.ThreadScheduling{{Policy: "Other"}}},
 		},
 	}}
 	if diff := cmp.Diff(want, got.Domains); diff != "" || len(got.Problems) > 0 {
@@ -209,30 +209,44 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
+// A node without counters is an error, and a process without them is not there.
 func TestBrokenCounters(t *testing.T) {
 	for name, text := range map[string]string{
-		"empty": "", "no sum": "cpu0 1 2 3 4 5 6 7 8 9 10\n", "too few": "cpu 1 2 3 4 5 6 7\ncpu0 1\n", "no number": "cpu 1 2 x 4 5 6 7 8 9 10\ncpu0 1\n",
+		"empty": "", "no sum": "cpu0 1 2 3 4 5 6 7 8 9 10\n", "no CPU": "cpu 1 2 3 4 5 6 7 8 9 10\n", "no number": "cpu 1 2 x 4 5 6 7 8 9 10\ncpu0 1\n",
 	} {
-		if got, _, err := parseNodeTime(text); err == nil {
+		n := newNode(t)
+		n.write("proc/stat", text)
+		if got, err := n.observer(nil, time.Now).Snapshot(); err == nil {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
-	for name, text := range map[string]string{
-		"empty": "", "no name": "1 2 3", "too short": "1 (a) S 1 2", "no number": "1 (a b) (c)) S 1 2 3 4 5 6 7 8 9 10 x 12 13 14 15 16 17 18 19 20",
-	} {
-		if got, err := parseStat(text); err == nil {
-			t.Errorf("%s: got %+v", name, got)
-		}
+	n := tunedGuest(t)
+	for id, text := range map[string]string{"6": "", "7": "1 2 3", "8": "1 (a) S 1 2", "9": "1 (a b) (c)) S 1 2 3 4 5 6 7 8 9 10 x 12 13 14 15 16 17 18 19 20"} {
+		n.write("proc/"+id+"/stat", text)
 	}
-	got, err := parseStat("7 (a) b) S 1 7 7 0 -1 4194304 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0")
-	if err != nil || got.comm != "a) b" || got.milliseconds() != 230 || got.startTicks != 99 || got.hasPolicy {
-		t.Errorf("%+v, %v", got, err)
+	got, err := n.observer([]string{tuned}, time.Now).Snapshot()
+	if err != nil || len(got.Guests) != 1 || len(got.Problems) > 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// A name may have blanks and parentheses in it.
+func TestThreadNames(t *testing.T) {
+	n := newNode(t)
+	n.thread("proc/7", "a) (b c)", taskTime{user: 11, system: 12, start: 99, policy: 7, priority: 0})
+	o := n.observer(nil, time.Now)
+	got, err := readStat(o.proc, 7)
+	if err != nil || got.Comm != "a) (b c)" || milliseconds(got) != 230 || got.Starttime != 99 || scheduling(got) != (measure.ThreadScheduling{Policy: "7"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := readStat(o.proc, 8); err == nil {
+		t.Errorf("got %+v of a process that is not there", got)
 	}
 }
 
 func TestHandler(t *testing.T) {
 	n := tunedGuest(t)
-	server := httptest.NewServer(New(n.files, []string{tuned}, time.Now).Handler(slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(n.observer([]string{tuned}, time.Now).Handler(slog.New(slog.DiscardHandler)))
 	defer server.Close()
 	get := func(path string, into any) int {
 		t.Helper()
@@ -265,7 +279,7 @@ func TestHandler(t *testing.T) {
 	if code := get("/proc/1/environ", nil); code != http.StatusNotFound {
 		t.Errorf("got %d for a path that there is not", code)
 	}
-	delete(n.files, "proc/stat")
+	n.remove("proc/stat")
 	if code := get(PathSnapshot, nil); code != http.StatusInternalServerError {
 		t.Errorf("got %d without /proc/stat", code)
 	}
@@ -273,7 +287,10 @@ func TestHandler(t *testing.T) {
 
 // This machine's own counters can be read by whoever the test runs as.
 func TestThisMachine(t *testing.T) {
-	o := New(os.DirFS("/"), nil, time.Now)
+	o, err := New("/", nil, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
 	before, err := o.Snapshot()
 	if err != nil {
 		t.Fatal(err)
@@ -287,5 +304,24 @@ func TestThisMachine(t *testing.T) {
 	used := after.Node.Minus(before.Node)
 	if used.UserMilliseconds+used.NiceMilliseconds+used.StealMilliseconds == 0 || after.CPUs == 0 {
 		t.Errorf("a busy process left no trace in %+v", used)
+	}
+}
+
+// BenchmarkSnapshot is of a look that finds its processes where they were, and of
+// one through the whole table.
+func BenchmarkSnapshot(b *testing.B) {
+	for name, all := range map[string]bool{"known": false, "all": true} {
+		b.Run(name, func(b *testing.B) {
+			o, err := New("/", nil, time.Now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				o.looked = o.looked && !all
+				if _, err := o.Snapshot(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

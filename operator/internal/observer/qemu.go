@@ -3,28 +3,19 @@ package observer
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
 const (
-	// longestText and mostNICs bound what a strange command line could put into every result.
-	longestText = 100
-	mostNICs    = 16
+	// maxTextBytes and maxNICs bound what a strange command line could put into every result.
+	maxTextBytes = 100
+	maxNICs      = 16
 )
-
-// readArguments are a process's, as it was started.
-func readArguments(root fs.FS, id int) ([]string, error) {
-	text, err := fs.ReadFile(root, path.Join("proc", strconv.Itoa(id), "cmdline"))
-	if err != nil {
-		return nil, err
-	}
-	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), nil
-}
 
 // guestName is libvirt's name of the virtual machine, or "".
 func guestName(arguments []string) string {
@@ -94,26 +85,30 @@ func on(value string) bool { return value == "on" || value == "true" || value ==
 
 // readDomain reads a virtual machine's effective settings: what its QEMU was
 // started with, and where its threads may run.
-func readDomain(root fs.FS, name string, p process) (measure.Domain, error) {
-	arguments, err := readArguments(root, p.id)
+func (o *Observer) readDomain(name string, p process) (measure.Domain, error) {
+	running, err := o.proc.Proc(p.id)
+	if err != nil {
+		return measure.Domain{}, fmt.Errorf("reading its command line: %w", err)
+	}
+	arguments, err := running.CmdLine()
 	if err != nil {
 		return measure.Domain{}, fmt.Errorf("reading its command line: %w", err)
 	}
 	domain := parseDomain(arguments)
 	domain.Name = name
 	folder := path.Join("proc", strconv.Itoa(p.id))
-	if held, found := strings.CutSuffix(statusLine(root, folder, "HugetlbPages"), " kB"); found {
+	if held, found := strings.CutSuffix(statusLine(o.files, folder, "HugetlbPages"), " kB"); found {
 		if kibibytes, err := strconv.ParseInt(strings.TrimSpace(held), 10, 64); err == nil {
 			domain.HugepageKibibytes = &kibibytes
 		}
 	} else {
 		domain.Problems = append(domain.Problems, "the kernel does not say how many hugepages the process holds")
 	}
-	threads, err := threadsOf(root, p)
+	threads, err := threadsOf(o.proc, p)
 	if err != nil {
 		return measure.Domain{}, err
 	}
-	domain.Threads = placement(root, threads)
+	domain.Threads = placement(o.files, threads)
 	if wanted, found := vhostNICs(domain), count(domain, measure.ThreadVhost); wanted > 0 && found == 0 {
 		domain.Problems = append(domain.Problems,
 			"the domain uses vhost, and the node shows no vhost thread of it: this process table is not the whole node's")
@@ -174,7 +169,7 @@ func parseDomain(arguments []string) measure.Domain {
 		case "object":
 			backing(&domain, o.values, memory)
 		case "device":
-			if nic, isNIC := parseNIC(o.values, backends); isNIC && len(domain.NICs) < mostNICs {
+			if nic, isNIC := parseNIC(o.values, backends); isNIC && len(domain.NICs) < maxNICs {
 				domain.NICs = append(domain.NICs, nic)
 			}
 		case "mem-path":
@@ -242,8 +237,5 @@ func parseNIC(values map[string]string, backends map[string]map[string]string) (
 }
 
 func bounded(text string) string {
-	if len(text) > longestText {
-		text = text[:longestText]
-	}
-	return strings.ToValidUTF8(text, "")
+	return excerpt.Text(text, maxTextBytes)
 }

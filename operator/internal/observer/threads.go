@@ -1,13 +1,16 @@
 package observer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 
 	"vnfbench.io/operator/internal/measure"
 )
@@ -17,9 +20,9 @@ const vhostPrefix = "vhost-"
 
 // thread is one thread of a virtual machine.
 type thread struct {
-	stat
+	procfs.ProcStat
 	class string
-	// folder of its files.
+	// folder of its files, below the root.
 	folder string
 }
 
@@ -48,27 +51,25 @@ func classOf(comm, main string) string {
 // threadsOf are a virtual machine's threads: its process's own, and the vhost
 // threads that the kernel runs beside it. Later kernels than Linux 6.3 make
 // those threads of the process.
-func threadsOf(root fs.FS, p process) ([]thread, error) {
-	folder := path.Join("proc", strconv.Itoa(p.id), "task")
-	entries, err := fs.ReadDir(root, folder)
+func threadsOf(kernel procfs.FS, p process) ([]thread, error) {
+	listed, err := kernel.AllThreads(p.id)
 	if err != nil {
 		return nil, fmt.Errorf("listing its threads: %w", err)
 	}
+	sort.Sort(listed)
 	var found []thread
-	for _, entry := range entries {
-		place := path.Join(folder, entry.Name())
+	for _, one := range listed {
 		// Helpers come and go.
-		if stat, err := readStat(root, place+"/stat"); err == nil {
-			found = append(found, thread{stat: stat, class: classOf(stat.comm, p.comm), folder: place})
+		if stat, err := one.Stat(); err == nil {
+			found = append(found, thread{stat, classOf(stat.Comm, p.comm), fmt.Sprintf("proc/%d/task/%d", p.id, one.PID)})
 		}
 	}
 	if len(found) == 0 {
 		return nil, errors.New("it has ended")
 	}
 	for _, vhost := range p.vhosts {
-		place := path.Join("proc", strconv.Itoa(vhost.id))
-		if stat, err := readStat(root, place+"/stat"); err == nil && stat.startTicks == vhost.startTicks {
-			found = append(found, thread{stat: stat, class: measure.ThreadVhost, folder: place})
+		if stat, err := readStat(kernel, vhost.id); err == nil && stat.Starttime == vhost.startTicks {
+			found = append(found, thread{stat, measure.ThreadVhost, fmt.Sprintf("proc/%d", vhost.id)})
 		}
 	}
 	return found, nil
@@ -77,12 +78,12 @@ func threadsOf(root fs.FS, p process) ([]thread, error) {
 // readDomainTime adds up a virtual machine's time by class. What the process
 // used and no thread of another class did is the emulator's: so helpers that
 // have ended stay counted.
-func readDomainTime(root fs.FS, p process) (measure.DomainTime, error) {
-	whole, err := readStat(root, path.Join("proc", strconv.Itoa(p.id), "stat"))
+func readDomainTime(kernel procfs.FS, p process) (measure.DomainTime, error) {
+	whole, err := readStat(kernel, p.id)
 	if err != nil {
 		return measure.DomainTime{}, fmt.Errorf("reading its processor time: %w", err)
 	}
-	threads, err := threadsOf(root, p)
+	threads, err := threadsOf(kernel, p)
 	if err != nil {
 		return measure.DomainTime{}, err
 	}
@@ -93,23 +94,21 @@ func readDomainTime(root fs.FS, p process) (measure.DomainTime, error) {
 		}
 		**sum += milliseconds
 	}
-	emulator := whole.milliseconds()
+	emulator := milliseconds(whole)
 	for _, t := range threads {
 		switch t.class {
 		case measure.ThreadVCPU:
-			add(&out.VCPUMilliseconds, t.milliseconds())
-			if t.hasGuests {
-				add(&out.GuestMilliseconds, t.guestTicks*millisecondsPerTick)
-			}
+			add(&out.VCPUMilliseconds, milliseconds(t.ProcStat))
+			add(&out.GuestMilliseconds, ticks(int64(t.GuestTime)))
 		case measure.ThreadIO:
-			add(&out.IOThreadMilliseconds, t.milliseconds())
+			add(&out.IOThreadMilliseconds, milliseconds(t.ProcStat))
 		case measure.ThreadVhost:
-			add(&out.VhostMilliseconds, t.milliseconds())
+			add(&out.VhostMilliseconds, milliseconds(t.ProcStat))
 		case measure.ThreadOther:
-			add(&out.OtherMilliseconds, t.milliseconds())
+			add(&out.OtherMilliseconds, milliseconds(t.ProcStat))
 		}
-		if t.class != measure.ThreadEmulator && !t.kernelThread() {
-			emulator -= t.milliseconds()
+		if t.class != measure.ThreadEmulator && !isKernelThread(t.ProcStat) {
+			emulator -= milliseconds(t.ProcStat)
 		}
 	}
 	out.EmulatorMilliseconds = new(max(0, emulator))
@@ -130,43 +129,35 @@ func placement(root fs.FS, threads []thread) []measure.DomainThreads {
 			if cpus := statusLine(root, t.folder, "Cpus_allowed_list"); cpus != "" && !slices.Contains(sum.CPUs, cpus) {
 				sum.CPUs = append(sum.CPUs, cpus)
 			}
-			if policy := t.scheduling(); policy != "" && !slices.Contains(sum.Scheduling, policy) {
+			if policy := scheduling(t.ProcStat); !slices.Contains(sum.Scheduling, policy) {
 				sum.Scheduling = append(sum.Scheduling, policy)
 			}
 		}
 		if sum.Count > 0 {
 			slices.Sort(sum.CPUs)
-			slices.Sort(sum.Scheduling)
+			slices.SortFunc(sum.Scheduling, func(a, b measure.ThreadScheduling) int {
+				return cmp.Or(cmp.Compare(a.Policy, b.Policy), cmp.Compare(a.Priority, b.Priority))
+			})
 			out = append(out, sum)
 		}
 	}
 	return out
 }
 
-// scheduling is the policy by its name in sched(7), with the priority of
-// real-time ones.
-func (s stat) scheduling() string {
-	if !s.hasPolicy {
-		return ""
+// policies are the names of the kernel's scheduling policies in sched(7).
+var policies = map[uint]string{0: "Other", 1: "FIFO", 2: "RoundRobin", 3: "Batch", 5: "Idle", 6: "Deadline"}
+
+// scheduling returns the thread's policy, with the priority of a real-time one.
+func scheduling(s procfs.ProcStat) measure.ThreadScheduling {
+	name, named := policies[s.Policy]
+	if !named {
+		name = strconv.FormatUint(uint64(s.Policy), 10)
 	}
-	switch s.policy {
-	case 0:
-		return "Other"
-	case 1:
-		return fmt.Sprintf("FIFO %d", s.priority)
-	case 2:
-		return fmt.Sprintf("RoundRobin %d", s.priority)
-	case 3:
-		return "Batch"
-	case 5:
-		return "Idle"
-	case 6:
-		return "Deadline"
-	}
-	return fmt.Sprintf("policy %d", s.policy)
+	return measure.ThreadScheduling{Policy: name, Priority: int(s.RTPriority)}
 }
 
-// statusLine is a field of /proc/<process>/status, or "".
+// statusLine returns a field of /proc/<process>/status, or "". procfs reads a field
+// that is not there as 0, which for hugepages is another fact.
 func statusLine(root fs.FS, folder, name string) string {
 	text, err := fs.ReadFile(root, folder+"/status")
 	if err != nil {

@@ -30,7 +30,10 @@ func TestMain(m *testing.M) {
 		// Ends with its parent, who holds the other end.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case roleLook:
-		o := New(os.DirFS("/"), []string{"benchmarks_real"}, time.Now)
+		o, err := New("/", []string{"benchmarks_real"}, time.Now)
+		if err != nil {
+			os.Exit(1)
+		}
 		snapshot, err := o.Snapshot()
 		if err != nil {
 			snapshot.Problems = append(snapshot.Problems, err.Error())

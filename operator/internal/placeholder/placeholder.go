@@ -17,6 +17,7 @@ import (
 	"strings"
 	"text/template/parse"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/vnf"
 )
 
@@ -143,15 +144,9 @@ func (v Values) fillAction(action *parse.ActionNode) (string, error) {
 	return "", v.refuse(action)
 }
 
-func (v Values) refuse(node parse.Node) error {
-	return fmt.Errorf("%s is no placeholder; there are %s, and {{\"{{\"}} for two braces themselves", shortened(node.String()), strings.Join(v.Names(), ", "))
-}
+// maxQuotedBytes keeps a message about a long block readable.
+const maxQuotedBytes = 60
 
-// shortened keeps a message about a long block readable.
-func shortened(text string) string {
-	const most = 60
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+func (v Values) refuse(node parse.Node) error {
+	return fmt.Errorf("%s is no placeholder; there are %s, and {{\"{{\"}} for two braces themselves", excerpt.Text(node.String(), maxQuotedBytes), strings.Join(v.Names(), ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/search"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 const (
@@ -152,12 +153,12 @@ func (w *walk) reportBackToBack(p *part, frame *v1alpha1.FrameResult) {
 	b := w.instr.BackToBack
 	most := w.maximum(p.frameBytes, 0)
 	throughput, _ := w.deviceThroughput(p.frameBytes)
-	s := spreadOf(p.bursts)
-	implied := s.mean / float64(most.framesPerSecond) * 1e9
+	s := statistics.SpreadOf(p.bursts)
+	implied := s.Mean / float64(most.framesPerSecond) * 1e9
 	behind := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
 	out := &v1alpha1.BackToBackResult{
-		MeanFrames: int64(s.mean), MinFrames: signed(s.least), MaxFrames: signed(s.most),
-		StandardDeviationFrames: int64(math.Round(s.deviation)),
+		MeanFrames: int64(s.Mean), MinFrames: signed(s.Minimum), MaxFrames: signed(s.Maximum),
+		StandardDeviationFrames: int64(math.Round(s.StandardDeviation)),
 		StepFrames:              signed(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.frameBytes) * b.StepFrames),
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
 		ThroughputFramesPerSecond:  signed(throughput),

@@ -131,16 +131,6 @@ func TestBackToBackVerifiesLoss(t *testing.T) {
 	}
 }
 
-func TestBackToBackSpread(t *testing.T) {
-	s := spreadOf([]uint64{2, 4, 4, 4, 5, 5, 7, 9})
-	if s.mean != 5 || s.least != 2 || s.most != 9 || s.deviation < 2.138 || s.deviation > 2.139 {
-		t.Errorf("%+v", s)
-	}
-	if spreadOf(nil) != (spread{}) || spreadOf([]uint64{3}).deviation != 0 {
-		t.Error("a spread of nothing or of one")
-	}
-}
-
 func TestBackToBackIsLeftOut(t *testing.T) {
 	instr := backToBack()
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6}).run(t, instr, nil)

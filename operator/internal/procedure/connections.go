@@ -7,6 +7,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 const (
@@ -99,7 +100,7 @@ func (w *walk) connectionsResult() *v1alpha1.ConnectionsResult {
 			result.CPU = &used
 		}
 		out.Loads = append(out.Loads, result)
-		out.Tool = truncate(group[len(group)-1].Tool, 40)
+		out.Program = programOf(group[len(group)-1].Program)
 	}
 	if len(out.Loads) == 0 {
 		return nil
@@ -145,7 +146,7 @@ func combineConnections(load measure.ConnectionLoad, group []measure.Connections
 
 // downMean is a rate's mean, rounded down: rates are never flattered.
 func downMean[T any](list []T, figure func(T) int64) int64 {
-	return int64(math.Floor(mean(values(list, figure))))
+	return int64(math.Floor(statistics.Mean(values(list, figure))))
 }
 
 // warnConnections says where the generator did less than it was asked to.

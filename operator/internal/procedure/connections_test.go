@@ -26,7 +26,7 @@ func connectionsOnly() measure.Instructions {
 }
 
 func connectionsRecord(index int, load string, repeat int, o measure.ConnectionsOutcome, doubts ...measure.Doubt) measure.Record {
-	o.CountedNanoseconds, o.Tool = 10e9, "TRex v3.08"
+	o.CountedNanoseconds, o.Program = 10e9, measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}
 	return measure.Record{
 		Index: index, Stage: measure.StageConnections, Load: load, Repeat: repeat,
 		Trial: measure.Trial{Connections: &measure.ConnectionsTrial{}}, Outcome: measure.Outcome{Connections: &o, Doubts: doubts},
@@ -64,7 +64,7 @@ func TestConnections(t *testing.T) {
 	}
 	figures := Results(instr, list)
 	got := figures.Connections
-	if got == nil || len(got.Loads) != 2 || got.Tool != "TRex v3.08" || len(figures.Frames) != 0 {
+	if got == nil || len(got.Loads) != 2 || *got.Program != (v1alpha1.Program{Name: v1alpha1.ProgramTRex, Version: "v3.08"}) || len(figures.Frames) != 0 {
 		t.Fatalf("figures are %+v", figures)
 	}
 	statistics := got.Loads[0].Statistics

@@ -6,6 +6,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/comparison"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -69,9 +70,9 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 	case without.Percent < 100 && !without.Calibrated:
 		out.Stage = without.Stage
 	case without.Percent < 100:
-		out.Stage = truncate(without.Stage+", without neighbours", 200)
+		out.Stage = excerpt.Text(without.Stage+", without neighbours", maxStageBytes)
 	case with.Percent < 100:
-		out.Stage = truncate(with.Stage+", beside neighbours", 200)
+		out.Stage = excerpt.Text(with.Stage+", beside neighbours", maxStageBytes)
 	}
 	return out
 }
@@ -101,7 +102,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
 	for _, w := range without.Warnings {
 		if !slices.ContainsFunc(out.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(out.Warnings) < mostWarnings {
-			w.Message = truncate("Without neighbours: "+w.Message, longestWarning)
+			w.Message = excerpt.Text("Without neighbours: "+w.Message, maxWarningBytes)
 			out.Warnings = append(out.Warnings, w)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/search"
 )
@@ -113,12 +114,12 @@ func (w *walk) stage() string {
 	case measure.StageTCP:
 		return connections(p.streams) + w.ofRepeat(p.phase)
 	case measure.StageConnections:
-		return truncate(fmt.Sprintf("connections at load %s%s", p.load.Name, w.ofRepeat(p.phase)), 200)
+		return excerpt.Text(fmt.Sprintf("connections at load %s%s", p.load.Name, w.ofRepeat(p.phase)), maxStageBytes)
 	case measure.StageThroughput:
 		return "throughput, " + size(w.instr, p.frameBytes) + w.ofRepeat(p.phase)
 	}
 	if k, ok := kindOf(p.stage); ok {
-		return truncate(fmt.Sprintf("%s, %s", named(k.noun, p.phase), size(w.instr, p.frameBytes)), 200)
+		return excerpt.Text(fmt.Sprintf("%s, %s", named(k.noun, p.phase), size(w.instr, p.frameBytes)), maxStageBytes)
 	}
-	return truncate(fmt.Sprintf("latency at load %s, %s%s", p.load.Name, size(w.instr, p.frameBytes), w.ofRepeat(p.phase)), 200)
+	return excerpt.Text(fmt.Sprintf("latency at load %s, %s%s", p.load.Name, size(w.instr, p.frameBytes), w.ofRepeat(p.phase)), maxStageBytes)
 }

@@ -48,7 +48,7 @@ func TestWhateverHappens(t *testing.T) {
 			}
 		}
 		for _, w := range got.Warnings {
-			if len(w.Message) > longestWarning {
+			if len(w.Message) > maxWarningBytes {
 				t.Errorf("seed %d: a message of %d bytes", seed, len(w.Message))
 			}
 		}

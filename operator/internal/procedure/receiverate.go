@@ -6,6 +6,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // receiveRateKind measures the forwarding rate at the maximum offered load
@@ -102,9 +103,9 @@ func (w *walk) reportReceiveRate(p *part, frame *v1alpha1.FrameResult) {
 			LossPartsPerMillion:       worstLoss(r.Outcome),
 		})
 	}
-	s := spreadOf(rates)
-	out.MeanFramesPerSecond, out.StandardDeviationFramesPerSecond = int64(s.mean), int64(math.Round(s.deviation))
-	out.MinFramesPerSecond, out.MaxFramesPerSecond = signed(s.least), signed(s.most)
+	s := statistics.SpreadOf(rates)
+	out.MeanFramesPerSecond, out.StandardDeviationFramesPerSecond = int64(s.Mean), int64(math.Round(s.StandardDeviation))
+	out.MinFramesPerSecond, out.MaxFramesPerSecond = signed(s.Minimum), signed(s.Maximum)
 	frame.ReceiveRate = out
 }
 

@@ -101,7 +101,7 @@ func (w *walk) combineThroughput(list []v1alpha1.ThroughputResult, frameBytes in
 				widen(&first, t)
 			}
 		}
-		rate := int64(math.Floor(mean(rates)))
+		rate := int64(math.Floor(statistics.Mean(rates)))
 		first.FramesPerSecond = rate
 		first.FragmentsPerSecond = fragmentsPerSecond(w.instr, rate, frameBytes)
 		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), frameBytes))
@@ -157,7 +157,7 @@ func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 			loads = append(loads, l.IntendedFramesPerSecond)
 			directions = append(directions, l.Directions...)
 		}
-		result.IntendedFramesPerSecond = int64(math.Floor(mean(loads)))
+		result.IntendedFramesPerSecond = int64(math.Floor(statistics.Mean(loads)))
 		for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
 			result.Directions = append(result.Directions, combineDirection(same))
 		}
@@ -258,17 +258,9 @@ func values[T any](list []T, figure func(T) int64) []int64 {
 	return out
 }
 
-func mean(list []int64) float64 {
-	sum := 0.0
-	for _, v := range list {
-		sum += float64(v)
-	}
-	return sum / float64(len(list))
-}
-
 // meanOf is a delay's mean, rounded up: delays are never flattered.
 func meanOf[T any](list []T, figure func(T) int64) int64 {
-	return int64(math.Ceil(mean(values(list, figure))))
+	return int64(math.Ceil(statistics.Mean(values(list, figure))))
 }
 
 // summarized has the figure as its mean, so that both are rounded alike; the

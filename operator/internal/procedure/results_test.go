@@ -265,7 +265,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Errorf("got %d warnings", len(d.list))
 	}
 	for _, w := range d.list {
-		if len(w.Message) > longestWarning {
+		if len(w.Message) > maxWarningBytes {
 			t.Errorf("got %d bytes", len(w.Message))
 		}
 	}

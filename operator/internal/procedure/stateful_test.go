@@ -19,7 +19,7 @@ func trexRecord(index int, cpu int64, doubts ...measure.Doubt) measure.Record {
 	r := tcpRecord(index, 1, 0, 1_000_000_000)
 	r.Outcome.Doubts = doubts
 	for i := range r.Outcome.TCP.Ends {
-		r.Outcome.TCP.Ends[i].Tool = "TRex v3.08"
+		r.Outcome.TCP.Ends[i].Program = measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}
 	}
 	for i := range r.Outcome.TCP.Directions {
 		d := &r.Outcome.TCP.Directions[i]

@@ -5,6 +5,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // taggedFrames sums up one direction's tagged frames over the streams of a
@@ -23,9 +24,9 @@ func (p *part) taggedFrames(direction string) *v1alpha1.TaggedFramesResult {
 		}
 	}
 	out.ReceivedFrames = int64(len(delays))
-	s := spreadOf(delays)
-	out.MeanNanoseconds, out.StandardDeviationNanoseconds = int64(math.Ceil(s.mean)), int64(math.Round(s.deviation))
-	out.MinNanoseconds, out.MaxNanoseconds = signed(s.least), signed(s.most)
+	s := statistics.SpreadOf(delays)
+	out.MeanNanoseconds, out.StandardDeviationNanoseconds = int64(math.Ceil(s.Mean)), int64(math.Round(s.StandardDeviation))
+	out.MinNanoseconds, out.MaxNanoseconds = signed(s.Minimum), signed(s.Maximum)
 	return out
 }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 const (
@@ -149,9 +150,24 @@ func (w *walk) tcpResult() *v1alpha1.TCPResult {
 func tcpEnds(ends []measure.TCPEnd) []v1alpha1.TCPEnd {
 	var out []v1alpha1.TCPEnd
 	for _, e := range ends {
-		out = append(out, v1alpha1.TCPEnd{Name: e.Name, Tool: truncate(e.Tool, 40), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads})
+		end := v1alpha1.TCPEnd{Name: e.Name, Program: programOf(e.Program), MTUBytes: int32(e.MTUBytes), Offloads: e.Offloads}
+		if e.Program.Name == measure.ProgramIperf3 {
+			end.Threading = v1alpha1.ThreadingSingle
+			if e.ThreadPerConnection {
+				end.Threading = v1alpha1.ThreadingPerConnection
+			}
+		}
+		out = append(out, end)
 	}
 	return out
+}
+
+// programOf returns nil for a tool that an end did not name.
+func programOf(t measure.Program) *v1alpha1.Program {
+	if t.Name == "" {
+		return nil
+	}
+	return &v1alpha1.Program{Name: v1alpha1.ProgramName(t.Name), Version: excerpt.Text(t.Version, maxVersionBytes)}
 }
 
 // combineTCP makes one result of the repeats of a direction, the latest last.
@@ -161,10 +177,10 @@ func combineTCP(group []measure.TCPDirectionOutcome) v1alpha1.TCPDirectionResult
 	latest := group[len(group)-1]
 	out := v1alpha1.TCPDirectionResult{
 		Direction:                  string(latest.Direction),
-		GoodputBitsPerSecond:       int64(math.Floor(mean(goodput))),
-		SentBitsPerSecond:          int64(math.Floor(mean(values(group, measure.TCPDirectionOutcome.SentBitsPerSecond)))),
+		GoodputBitsPerSecond:       int64(math.Floor(statistics.Mean(goodput))),
+		SentBitsPerSecond:          int64(math.Floor(statistics.Mean(values(group, measure.TCPDirectionOutcome.SentBitsPerSecond)))),
 		Retransmits:                meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.Retransmits }),
-		EfficiencyPartsPerMillion:  int64(math.Floor(mean(values(group, tcpEfficiency)))),
+		EfficiencyPartsPerMillion:  int64(math.Floor(statistics.Mean(values(group, tcpEfficiency)))),
 		RoundTripTime:              roundTripTime(group),
 		SenderCPUPartsPerMillion:   meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.SenderCPUPartsPerMillion }),
 		ReceiverCPUPartsPerMillion: meanOf(group, func(d measure.TCPDirectionOutcome) int64 { return d.ReceiverCPUPartsPerMillion }),
@@ -208,24 +224,19 @@ func roundTripTime(group []measure.TCPDirectionOutcome) *v1alpha1.TCPRoundTripTi
 	return out
 }
 
-// threads is how many of the connections the ends' iperf3 serves at once: it has
-// one thread before 3.16, and from then on one for each connection.
+// threads returns how many of the connections the ends' iperf3 serves at once.
 func threads(ends []v1alpha1.TCPEnd, streams int) int {
 	for _, end := range ends {
-		var major, minor int
-		if n, _ := fmt.Sscanf(end.Tool, "iperf %d.%d", &major, &minor); n < 2 || major < 3 || major == 3 && minor < 16 {
+		if end.Threading != v1alpha1.ThreadingPerConnection {
 			return 1
 		}
 	}
 	return streams
 }
 
-// toolTRex is how the name of a generator with a TCP of its own begins.
-const toolTRex = "TRex "
-
-// madeByTRex says that the generator was at both ends.
+// madeByTRex reports whether the generator was both ends.
 func madeByTRex(ends []v1alpha1.TCPEnd) bool {
-	return len(ends) > 0 && strings.HasPrefix(ends[0].Tool, toolTRex)
+	return len(ends) > 0 && ends[0].Program != nil && ends[0].Program.Name == v1alpha1.ProgramTRex
 }
 
 // warnTCP names what bounds the figures beside the device.

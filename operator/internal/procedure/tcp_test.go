@@ -170,8 +170,8 @@ func TestTCPRecordSize(t *testing.T) {
 	record.Measurer = "a-measurer-whose-name-has-as-many-characters-as-63-allow-abcde"
 	record.Trial.TCP.Directions = []measure.Direction{measure.Forward, measure.Reverse}
 	record.Outcome.TCP.Ends = []measure.TCPEnd{
-		{Name: "west", Tool: "iperf 3.12.1", MTUBytes: 9000, Offloads: []string{"TSO", "GSO", "GRO", "LRO"}},
-		{Name: "east", Tool: "iperf 3.12.1", MTUBytes: 9000, Offloads: []string{"TSO", "GSO", "GRO", "LRO"}},
+		{Name: "west", Program: measure.Program{Name: measure.ProgramIperf3, Version: "3.12.1"}, ThreadPerConnection: true, MTUBytes: 9000, Offloads: []string{"TSO", "GSO", "GRO", "LRO"}},
+		{Name: "east", Program: measure.Program{Name: measure.ProgramIperf3, Version: "3.12.1"}, ThreadPerConnection: true, MTUBytes: 9000, Offloads: []string{"TSO", "GSO", "GRO", "LRO"}},
 	}
 	for i := range record.Outcome.TCP.Directions {
 		d := &record.Outcome.TCP.Directions[i]
@@ -190,10 +190,35 @@ func TestTCPRecordSize(t *testing.T) {
 
 // One thread is at its limit with one CPU, several with as many.
 func TestThreads(t *testing.T) {
-	for tool, want := range map[string]int{"iperf 3.12": 1, "iperf 3.9": 1, "iperf 3.16": 4, "iperf 3.18+": 4, "": 1, "other": 1} {
-		if got := threads([]v1alpha1.TCPEnd{{Tool: "iperf 3.17"}, {Tool: tool}}, 4); got != want {
-			t.Errorf("%q: %d threads, want %d", tool, got, want)
+	for threading, want := range map[v1alpha1.Threading]int{v1alpha1.ThreadingSingle: 1, v1alpha1.ThreadingPerConnection: 4, "": 1} {
+		if got := threads([]v1alpha1.TCPEnd{{Threading: v1alpha1.ThreadingPerConnection}, {Threading: threading}}, 4); got != want {
+			t.Errorf("%q: %d threads, want %d", threading, got, want)
 		}
+	}
+}
+
+// What an end says of its program reaches the result as fields.
+func TestTCPEnds(t *testing.T) {
+	got := tcpEnds([]measure.TCPEnd{
+		{Name: "west", Program: measure.Program{Name: measure.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500},
+		{Name: "east", Program: measure.Program{Name: measure.ProgramIperf3, Version: strings.Repeat("3", 40)}, ThreadPerConnection: true, Offloads: []string{"TSO"}},
+		{Name: "west", Program: measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}},
+		{Name: "east"},
+	})
+	want := []v1alpha1.TCPEnd{
+		{Name: "west", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, Threading: v1alpha1.ThreadingSingle, MTUBytes: 1500},
+		{
+			Name: "east", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: strings.Repeat("3", 29) + "..."},
+			Threading: v1alpha1.ThreadingPerConnection, Offloads: []string{"TSO"},
+		},
+		{Name: "west", Program: &v1alpha1.Program{Name: v1alpha1.ProgramTRex, Version: "v3.08"}},
+		{Name: "east"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if madeByTRex(got[:2]) || !madeByTRex(got[2:]) || madeByTRex(got[3:]) || madeByTRex(nil) {
+		t.Error("a generator that is not the one that made the connections")
 	}
 }
 

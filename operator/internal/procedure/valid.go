@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/search"
 )
@@ -62,7 +63,7 @@ func objection(r measure.Record) string {
 			why = append(why, fmt.Sprintf("direction %s sent nothing", d.Direction))
 		}
 	}
-	return truncate(strings.Join(why, ", "), 300)
+	return excerpt.Text(strings.Join(why, ", "), maxDetailBytes)
 }
 
 // harmless doubts do not forbid a trial's use. A flat-out calibration asks what

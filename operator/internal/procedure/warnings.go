@@ -4,17 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/search"
 )
 
 const (
-	// mostWarnings and longestWarning are the API's bounds.
-	mostWarnings   = 64
-	longestWarning = 512
+	// mostWarnings and maxWarningBytes are the API's bounds.
+	mostWarnings    = 64
+	maxWarningBytes = 512
+	// maxDetailBytes keeps a reason inside a sentence that is bounded itself.
+	maxDetailBytes = 300
+	// maxStageBytes and maxVersionBytes are the API's bounds of a stage and of a tool's version.
+	maxStageBytes   = 200
+	maxVersionBytes = 32
 	// leastTrial is what RFC 2544 section 24 asks of a trial.
 	leastTrial = time.Minute
 )
@@ -27,7 +32,7 @@ type doubtful struct {
 
 // add appends a warning; frame size 0 is the whole run.
 func (d *doubtful) add(code string, frameBytes int, format string, args ...any) {
-	message := truncate(fmt.Sprintf(format, args...), longestWarning)
+	message := excerpt.Text(fmt.Sprintf(format, args...), maxWarningBytes)
 	key := fmt.Sprint(code, frameBytes, message)
 	if d.seen[key] || len(d.list) >= mostWarnings {
 		return
@@ -208,7 +213,7 @@ func (w *walk) warnDoubts(d *doubtful, frameBytes int) {
 	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented} {
 		if counts[code] > 0 {
 			d.add(code, frameBytes, "The generator doubted %d of the %d trials that count, the last because %s.",
-				counts[code], trials, truncate(details[code], 300))
+				counts[code], trials, excerpt.Text(details[code], maxDetailBytes))
 		}
 	}
 }
@@ -257,17 +262,4 @@ func words(names []string) string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// truncate keeps a text within a number of bytes and whole characters.
-func truncate(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	const end = "..."
-	text = text[:most-len(end)]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text + end
 }

@@ -26,8 +26,8 @@ func connectionsSection(doc Document) section {
 	if len(s.rows) == 0 {
 		return section{}
 	}
-	if doc.Connections.Tool != "" {
-		s.facts = []fact{{"Clients and servers", doc.Connections.Tool}}
+	if doc.Connections.Program != nil {
+		s.facts = []fact{{"Clients and servers", programInWords(doc.Connections.Program)}}
 	}
 	s = withoutEmptyColumns(s)
 	s.notes = append(s.notes, experimentalConnections)

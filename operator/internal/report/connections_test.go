@@ -36,7 +36,7 @@ func connections(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 
 func connectionsResults() *v1alpha1.ConnectionsResult {
 	return &v1alpha1.ConnectionsResult{
-		Tool: "TRex v3.08",
+		Program: &v1alpha1.Program{Name: v1alpha1.ProgramTRex, Version: "v3.08"},
 		Loads: []v1alpha1.ConnectionsLoadResult{
 			{
 				Name: "web", IntendedConnectionsPerSecond: 5000, AttemptedConnectionsPerSecond: new(int64(4998)), EstablishedConnectionsPerSecond: new(int64(4950)),

@@ -227,16 +227,18 @@ func fingerprintSection(title string, f v1alpha1.Fingerprint) section {
 	add("Turbo", f.Turbo)
 	add("Isolated CPUs", f.IsolatedCPUs)
 	add("Tickless CPUs", f.TicklessCPUs)
-	for _, m := range f.Mitigations {
-		add("Mitigation", m)
+	for _, m := range f.Vulnerabilities {
+		add("Mitigation", m.Name+": "+m.State)
 	}
-	add("Hugepages (KiB: number)", strings.Join(f.Hugepages, ", "))
+	for _, pool := range f.HugepagePools {
+		add("Hugepages", fmt.Sprintf("%d of %d KiB", pool.Pages, pool.SizeKibibytes))
+	}
 	add("Transparent hugepages", f.TransparentHugepages)
 	add("Clock source", f.ClockSource)
 	add("Hypervisor", f.Hypervisor)
 	add("Product", f.Product)
-	for _, port := range f.Ports {
-		add("Port", port)
+	for _, port := range f.Interfaces {
+		add("Port", portInWords(port))
 	}
 	return s
 }
@@ -258,11 +260,11 @@ func domainSection(d v1alpha1.DomainReport) section {
 	if d.HugepageKibibytes != nil && *d.HugepageKibibytes > 0 {
 		add("In hugepages", fmt.Sprintf("%d KiB", *d.HugepageKibibytes))
 	}
-	for _, nic := range d.NICs {
-		add("NIC", nic)
+	for _, nic := range d.Interfaces {
+		add("NIC", nicInWords(nic))
 	}
-	for _, threads := range d.Threads {
-		add("Threads", threads)
+	for _, threads := range d.ThreadGroups {
+		add("Threads", threadsInWords(threads))
 	}
 	for _, problem := range d.Problems {
 		add("Not known", problem)

@@ -42,13 +42,13 @@ func tcpSection(doc Document, l letters) section {
 // interface, so that nothing is known of one.
 func endInWords(end v1alpha1.TCPEnd) string {
 	if end.MTUBytes == 0 {
-		return end.Tool
+		return programInWords(end.Program)
 	}
 	offloads := "no offload on"
 	if len(end.Offloads) > 0 {
 		offloads = strings.Join(end.Offloads, ", ") + " on"
 	}
-	return fmt.Sprintf("%s, MTU %d bytes, %s", end.Tool, end.MTUBytes, offloads)
+	return fmt.Sprintf("%s, MTU %d bytes, %s", programInWords(end.Program), end.MTUBytes, offloads)
 }
 
 // tcpScalingSection sets the goodput of each number of connections beside what

@@ -60,7 +60,7 @@ func tcpResults() *v1alpha1.TCPResult {
 			{Streams: 1, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 940_000_000, 0), silent}, CPU: used(410)},
 			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 2_470_000_000, 7), direction("Reverse", 900_000_000, 120)}, CPU: used(1500)},
 		},
-		Ends: []v1alpha1.TCPEnd{{Name: "west", Tool: "iperf 3.12", MTUBytes: 1500, Offloads: []string{"TSO", "GRO"}}, {Name: "east", Tool: "iperf 3.12", MTUBytes: 1500}},
+		Ends: []v1alpha1.TCPEnd{{Name: "west", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500, Offloads: []string{"TSO", "GRO"}}, {Name: "east", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500}},
 	}
 }
 

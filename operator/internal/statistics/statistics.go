@@ -14,6 +14,36 @@ import (
 // confidence is that of the interval around the mean: 95 %.
 const confidence = 0.95
 
+// Number is a kind of value that a figure has.
+type Number interface{ ~int64 | ~uint64 | ~float64 }
+
+// Mean returns the arithmetic mean, and 0 of no values.
+func Mean[T Number](values []T) float64 { return SpreadOf(values).Mean }
+
+// Spread is how far values lie apart, in their unit.
+type Spread[T Number] struct {
+	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1);
+	// of one value it is 0.
+	Mean, StandardDeviation float64
+	Minimum, Maximum        T
+}
+
+// SpreadOf returns the spread of values; of none, all of it is 0.
+func SpreadOf[T Number](values []T) Spread[T] {
+	if len(values) == 0 {
+		return Spread[T]{}
+	}
+	floats := make([]float64, len(values))
+	for i, v := range values {
+		floats[i] = float64(v)
+	}
+	out := Spread[T]{Mean: stat.Mean(floats, nil), Minimum: slices.Min(values), Maximum: slices.Max(values)}
+	if len(values) > 1 {
+		out.StandardDeviation = stat.StdDev(floats, nil)
+	}
+	return out
+}
+
 // Summary of at least two values, in their unit but for the coefficient.
 type Summary struct {
 	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1).
@@ -38,19 +68,14 @@ func Summarize(values []int64) (Summary, bool) {
 	if len(values) < 2 {
 		return Summary{}, false
 	}
-	floats := make([]float64, len(values))
-	for i, v := range values {
-		floats[i] = float64(v)
-	}
-	mean, deviation := stat.MeanStdDev(floats, nil)
-	n := float64(len(values))
-	half := StudentT(len(values)-1) * deviation / math.Sqrt(n)
+	spread := SpreadOf(values)
+	half := StudentT(len(values)-1) * spread.StandardDeviation / math.Sqrt(float64(len(values)))
 	s := Summary{
-		Mean: mean, StandardDeviation: deviation, Low: mean - half, High: mean + half,
-		Minimum: slices.Min(values), Maximum: slices.Max(values), Values: slices.Clone(values),
+		Mean: spread.Mean, StandardDeviation: spread.StandardDeviation, Low: spread.Mean - half, High: spread.Mean + half,
+		Minimum: spread.Minimum, Maximum: spread.Maximum, Values: slices.Clone(values),
 	}
-	if mean != 0 {
-		s.VariationPartsPerMillion = deviation / math.Abs(mean) * 1e6
+	if spread.Mean != 0 {
+		s.VariationPartsPerMillion = spread.StandardDeviation / math.Abs(spread.Mean) * 1e6
 	}
 	return s, true
 }
@@ -85,9 +110,8 @@ type Bands struct {
 // gap is more than four times as wide as either side and more than 2 % of the mean.
 func TwoBands(values []int64) (Bands, bool) {
 	sorted := slices.Sorted(slices.Values(values))
-	split, sum := 0, 0.0
+	split := 0
 	for i, v := range sorted {
-		sum += float64(v)
 		if i > 0 && (split == 0 || v-sorted[i-1] > sorted[split]-sorted[split-1]) {
 			split = i
 		}
@@ -101,6 +125,6 @@ func TwoBands(values []int64) (Bands, bool) {
 	}
 	gap := b.HighMinimum - b.LowMaximum
 	spread := max(b.LowMaximum-b.LowMinimum, b.HighMaximum-b.HighMinimum)
-	least := math.Abs(sum) / float64(len(sorted)) * bandGapOfMean
+	least := math.Abs(Mean(sorted)) * bandGapOfMean
 	return b, gap > bandGapOverSpread*spread && float64(gap) > least
 }

@@ -84,3 +84,33 @@ func TestTwoBands(t *testing.T) {
 		})
 	}
 }
+
+func TestSpreadOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		values    []uint64
+		want      Spread[uint64]
+		tolerance float64
+	}{
+		"nothing":      {},
+		"one value":    {values: []uint64{3}, want: Spread[uint64]{Mean: 3, Minimum: 3, Maximum: 3}},
+		"equal values": {values: []uint64{7, 7, 7}, want: Spread[uint64]{Mean: 7, Minimum: 7, Maximum: 7}},
+		"eight values": {
+			values: []uint64{2, 4, 4, 4, 5, 5, 7, 9}, want: Spread[uint64]{Mean: 5, StandardDeviation: 2.1381, Minimum: 2, Maximum: 9}, tolerance: 1e-4,
+		},
+		// A sum of shares would be a little below 3, and its whole part 2.
+		"a mean that is whole": {
+			values: []uint64{3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, want: Spread[uint64]{Mean: 3, Minimum: 3, Maximum: 3},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := SpreadOf(test.values)
+			if math.Abs(got.StandardDeviation-test.want.StandardDeviation) > test.tolerance {
+				t.Errorf("the standard deviation is %v, want %v", got.StandardDeviation, test.want.StandardDeviation)
+			}
+			got.StandardDeviation = test.want.StandardDeviation
+			if got != test.want || Mean(test.values) != test.want.Mean {
+				t.Errorf("got %+v and a mean of %v, want %+v", got, Mean(test.values), test.want)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -48,7 +49,7 @@ func (s *Store) retry(ctx context.Context, attempt func(context.Context) error) 
 		if !conflict(err) {
 			s.cfg.Log.Warn("trying again", "attempt", tries, "wait", wait.String(), "error", err.Error())
 		}
-		if stopped := pause(ctx, wait); stopped != nil {
+		if stopped := clock.Sleep(ctx, wait); stopped != nil {
 			return fmt.Errorf("%w, while the API server answered: %w", stopped, err)
 		}
 		wait = min(2*wait, longestPause)
@@ -86,15 +87,3 @@ func notStored(err error) error {
 }
 
 func conflict(err error) bool { return apierrors.IsConflict(err) }
-
-// pause waits, or returns ctx's error.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -242,7 +243,7 @@ func (s *Store) AwaitChain(ctx context.Context) error {
 		if s.known[measure.KeyChain] == measure.ChainReady {
 			return nil
 		}
-		if err := pause(ctx, pollInterval); err != nil {
+		if err := clock.Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}

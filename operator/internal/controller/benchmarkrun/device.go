@@ -1,24 +1,13 @@
 package benchmarkrun
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
-)
-
-// Bounds of a fingerprint's and a device's parts, as the API sets them.
-const (
-	textLimit       = 200
-	nameLimit       = 100
-	maximumLines    = 32
-	maximumProblems = 8
-	maximumNICs     = 16
-	maximumPorts    = 4
 )
 
 // device is what the chain ran on, once its node has been looked at.
@@ -27,7 +16,7 @@ func (w *writer) device() *v1alpha1.DeviceReport {
 		return nil
 	}
 	state := w.records.device
-	report := &v1alpha1.DeviceReport{Problems: boundedLines(state.Problems, maximumProblems, messageLimit)}
+	report := &v1alpha1.DeviceReport{Problems: excerpt.Lines(state.Problems, maxProblems, maxMessageBytes)}
 	if state.Machine != nil {
 		report.Fingerprint = fingerprintOf(state.Machine.Fingerprint)
 	}
@@ -47,14 +36,14 @@ func fingerprintOf(f *measure.Fingerprint) *v1alpha1.Fingerprint {
 		return nil
 	}
 	out := &v1alpha1.Fingerprint{
-		Digest:   bounded(f.Digest, 80),
-		CPUModel: bounded(f.CPUModel, textLimit), Microcode: bounded(f.Microcode, textLimit),
-		CPUs: int32(f.CPUs), Cores: int32(f.Cores), Sockets: int32(f.Sockets), SMT: bounded(f.SMT, textLimit), NUMANodes: int32(f.NUMANodes),
-		Kernel: bounded(f.Kernel, textLimit), KernelParameters: boundedLines(f.KernelParameters, maximumLines, textLimit),
-		ScalingDriver: bounded(f.ScalingDriver, textLimit), ScalingGovernors: boundedLines(f.ScalingGovernors, maximumFallbacks, textLimit),
-		IsolatedCPUs: bounded(f.IsolatedCPUs, textLimit), TicklessCPUs: bounded(f.TicklessCPUs, textLimit),
-		TransparentHugepages: bounded(f.TransparentHugepages, textLimit), ClockSource: bounded(f.ClockSource, textLimit),
-		Product: bounded(f.Product, textLimit),
+		Digest:   excerpt.Line(f.Digest, maxDigestBytes),
+		CPUModel: excerpt.Line(f.CPUModel, maxTextBytes), Microcode: excerpt.Line(f.Microcode, maxTextBytes),
+		CPUs: int32(f.CPUs), Cores: int32(f.Cores), Sockets: int32(f.Sockets), SMT: excerpt.Line(f.SMT, maxTextBytes), NUMANodes: int32(f.NUMANodes),
+		Kernel: excerpt.Line(f.Kernel, maxTextBytes), KernelParameters: excerpt.Lines(f.KernelParameters, maxLines, maxTextBytes),
+		ScalingDriver: excerpt.Line(f.ScalingDriver, maxTextBytes), ScalingGovernors: excerpt.Lines(f.ScalingGovernors, maxFallbacks, maxTextBytes),
+		IsolatedCPUs: excerpt.Line(f.IsolatedCPUs, maxTextBytes), TicklessCPUs: excerpt.Line(f.TicklessCPUs, maxTextBytes),
+		TransparentHugepages: excerpt.Line(f.TransparentHugepages, maxTextBytes), ClockSource: excerpt.Line(f.ClockSource, maxTextBytes),
+		Product: excerpt.Line(f.Product, maxTextBytes),
 	}
 	if f.Turbo == "Enabled" || f.Turbo == "Disabled" {
 		out.Turbo = f.Turbo
@@ -62,67 +51,54 @@ func fingerprintOf(f *measure.Fingerprint) *v1alpha1.Fingerprint {
 	if f.Hypervisor {
 		out.Hypervisor = "Present"
 	}
-	for _, name := range first(slices.Sorted(maps.Keys(f.Mitigations)), maximumLines) {
-		out.Mitigations = append(out.Mitigations, bounded(name, textLimit)+": "+bounded(f.Mitigations[name], textLimit))
+	for _, name := range first(slices.Sorted(maps.Keys(f.Mitigations)), maxLines) {
+		out.Vulnerabilities = append(out.Vulnerabilities, v1alpha1.Vulnerability{
+			Name: excerpt.Line(name, maxTextBytes), State: excerpt.Line(f.Mitigations[name], maxTextBytes),
+		})
 	}
-	for _, size := range first(slices.Sorted(maps.Keys(f.Hugepages)), maximumFallbacks) {
-		out.Hugepages = append(out.Hugepages, bounded(fmt.Sprintf("%s: %d", size, f.Hugepages[size]), 64))
+	for _, size := range first(slices.Sorted(maps.Keys(f.Hugepages)), maxFallbacks) {
+		out.HugepagePools = append(out.HugepagePools, v1alpha1.HugepagePool{SizeKibibytes: int64(size), Pages: int64(f.Hugepages[size])})
 	}
-	for _, port := range first(f.Ports, maximumPorts) {
-		text := port.Interface + ": " + port.Driver
-		if port.Firmware != "" {
-			text += ", firmware " + port.Firmware
-		}
-		if port.Bus != "" {
-			text += ", at " + port.Bus
-		}
-		out.Ports = append(out.Ports, bounded(text, messageLimit))
+	for _, port := range first(f.Ports, maxPorts) {
+		out.Interfaces = append(out.Interfaces, v1alpha1.NetworkInterface{
+			Name: excerpt.Line(port.Interface, maxKeywordBytes), Driver: excerpt.Line(port.Driver, maxKeywordBytes),
+			FirmwareVersion: excerpt.Line(port.Firmware, maxKeywordBytes), BusAddress: excerpt.Line(port.Bus, maxKeywordBytes),
+			SpeedMegabitsPerSecond: port.SpeedMegabitsPerSecond, Queues: int32(port.Queues),
+		})
 	}
 	return out
 }
 
 func domainOf(function string, d measure.Domain) v1alpha1.DomainReport {
 	out := v1alpha1.DomainReport{
-		Function: function, Accelerator: bounded(d.Accelerator, nameLimit), MachineType: bounded(d.Machine, nameLimit),
-		CPUModel: bounded(d.CPUModel, nameLimit), VCPUs: int32(d.VCPUs), MemoryBacking: d.MemoryBacking,
-		HugepageKibibytes: d.HugepageKibibytes, Problems: boundedLines(d.Problems, maximumProblems, messageLimit),
+		Function: function, Accelerator: excerpt.Line(d.Accelerator, maxNameBytes), MachineType: excerpt.Line(d.Machine, maxNameBytes),
+		CPUModel: excerpt.Line(d.CPUModel, maxNameBytes), VCPUs: int32(d.VCPUs), MemoryBacking: d.MemoryBacking,
+		HugepageKibibytes: d.HugepageKibibytes, Problems: excerpt.Lines(d.Problems, maxProblems, maxMessageBytes),
 	}
-	for _, nic := range first(d.NICs, maximumNICs) {
-		out.NICs = append(out.NICs, bounded(nicLine(nic), messageLimit))
+	for _, nic := range first(d.NICs, maxNICs) {
+		out.Interfaces = append(out.Interfaces, domainInterfaceOf(nic))
 	}
-	for _, t := range first(d.Threads, maximumProblems) {
-		line := fmt.Sprintf("%d %s", t.Count, t.Class)
-		if len(t.CPUs) > 0 {
-			line += " on CPUs " + strings.Join(t.CPUs, ", ")
+	for _, t := range first(d.Threads, maxProblems) {
+		threads := v1alpha1.ThreadGroup{Class: t.Class, Count: int32(t.Count), CPUs: excerpt.Lines(t.CPUs, maxLines, maxTextBytes)}
+		for _, s := range first(t.Scheduling, maxProblems) {
+			threads.Scheduling = append(threads.Scheduling, v1alpha1.ThreadScheduling{Policy: excerpt.Line(s.Policy, maxKeywordBytes), Priority: int32(s.Priority)})
 		}
-		if len(t.Scheduling) > 0 {
-			line += ", scheduled " + strings.Join(t.Scheduling, ", ")
-		}
-		out.Threads = append(out.Threads, bounded(line, messageLimit))
+		out.ThreadGroups = append(out.ThreadGroups, threads)
 	}
 	return out
 }
 
-func nicLine(nic measure.DomainNIC) string {
-	line := strings.TrimSpace(nic.Model + " " + nic.MAC)
+// domainInterfaceOf leaves out of a device that is passed through what only QEMU's own have.
+func domainInterfaceOf(nic measure.DomainNIC) v1alpha1.DomainInterface {
+	out := v1alpha1.DomainInterface{
+		Model: excerpt.Line(nic.Model, maxNameBytes), MACAddress: excerpt.Line(nic.MAC, maxMACBytes), HostAddress: excerpt.Line(nic.HostAddress, maxNameBytes),
+	}
 	if nic.HostAddress != "" {
-		return line + ", passed through from " + nic.HostAddress
+		return out
 	}
-	with := "without vhost"
+	out.Backend, out.Queues, out.Vhost = excerpt.Line(nic.Backend, maxNameBytes), int32(nic.Queues), "Disabled"
 	if nic.Vhost {
-		with = "with vhost"
-	}
-	queues := "1 queue"
-	if nic.Queues != 1 {
-		queues = fmt.Sprintf("%d queues", nic.Queues)
-	}
-	return fmt.Sprintf("%s, %s %s, %s", line, nic.Backend, with, queues)
-}
-
-func boundedLines(lines []string, most, limit int) []string {
-	var out []string
-	for _, line := range first(lines, most) {
-		out = append(out, bounded(line, limit))
+		out.Vhost = "Enabled"
 	}
 	return out
 }

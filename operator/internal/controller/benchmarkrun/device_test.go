@@ -23,8 +23,8 @@ func TestDeviceReport(t *testing.T) {
 	s.records.device = &measure.DeviceState{
 		Machine: &measure.Machine{Fingerprint: &measure.Fingerprint{
 			Digest: "sha256:1", CPUModel: "a CPU", CPUs: 4, Turbo: "Disabled", Hypervisor: true,
-			Mitigations: map[string]string{"b": "two", "a": "one"}, Hugepages: map[string]int{"2048": 512},
-			Ports: []measure.PortDriver{{Interface: "west", Driver: "ice", Firmware: "4.40", Bus: "0000:3b:00.0"}, {Interface: "east", Driver: "veth"}},
+			Mitigations: map[string]string{"b": "two", "a": "one"}, Hugepages: map[int]int{2048: 512, 1048576: 4},
+			Ports: []measure.PortDriver{{Interface: "west", Driver: "ice", Firmware: "4.40", Bus: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8}, {Interface: "east", Driver: "veth"}},
 		}},
 		Domains: []measure.Domain{
 			{Name: "somebody_else"},
@@ -35,7 +35,7 @@ func TestDeviceReport(t *testing.T) {
 					{Model: "e1000", MAC: "02:00:00:00:00:02", Backend: "tap", Queues: 1},
 					{Model: "vfio-pci", HostAddress: "0000:3b:02.1"},
 				},
-				Threads: []measure.DomainThreads{{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []string{"FIFO 1"}}},
+				Threads: []measure.DomainThreads{{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []measure.ThreadScheduling{{Policy: "FIFO", Priority: 1}, {Policy: "Other"}}}},
 			},
 		},
 		Problems: []string{"a\nproblem"},
@@ -43,17 +43,23 @@ func TestDeviceReport(t *testing.T) {
 	want := &v1alpha1.DeviceReport{
 		Fingerprint: &v1alpha1.Fingerprint{
 			Digest: "sha256:1", CPUModel: "a CPU", CPUs: 4, Turbo: "Disabled", Hypervisor: "Present",
-			Mitigations: []string{"a: one", "b: two"}, Hugepages: []string{"2048: 512"},
-			Ports: []string{"west: ice, firmware 4.40, at 0000:3b:00.0", "east: veth"},
+			Vulnerabilities: []v1alpha1.Vulnerability{{Name: "a", State: "one"}, {Name: "b", State: "two"}},
+			HugepagePools:   []v1alpha1.HugepagePool{{SizeKibibytes: 2048, Pages: 512}, {SizeKibibytes: 1048576, Pages: 4}},
+			Interfaces: []v1alpha1.NetworkInterface{
+				{Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8},
+				{Name: "east", Driver: "veth"},
+			},
 		},
 		Domains: []v1alpha1.DomainReport{{
 			Function: "one", Accelerator: "kvm", MachineType: "q35", CPUModel: "host", VCPUs: 2, MemoryBacking: "Hugepages", HugepageKibibytes: new(int64(7)),
-			NICs: []string{
-				"virtio-net-pci 02:00:00:00:00:01, tap with vhost, 2 queues",
-				"e1000 02:00:00:00:00:02, tap without vhost, 1 queue",
-				"vfio-pci, passed through from 0000:3b:02.1",
+			Interfaces: []v1alpha1.DomainInterface{
+				{Model: "virtio-net-pci", MACAddress: "02:00:00:00:00:01", Backend: "tap", Vhost: "Enabled", Queues: 2},
+				{Model: "e1000", MACAddress: "02:00:00:00:00:02", Backend: "tap", Vhost: "Disabled", Queues: 1},
+				{Model: "vfio-pci", HostAddress: "0000:3b:02.1"},
 			},
-			Threads: []string{"2 VCPU on CPUs 2, 3, scheduled FIFO 1"},
+			ThreadGroups: []v1alpha1.ThreadGroup{{
+				Class: "VCPU", Count: 2, CPUs: []string{"2", "3"}, Scheduling: []v1alpha1.ThreadScheduling{{Policy: "FIFO", Priority: 1}, {Policy: "Other"}},
+			}},
 		}},
 		Problems: []string{"a problem"},
 	}
@@ -66,19 +72,20 @@ func TestDeviceReport(t *testing.T) {
 func TestFingerprintIsBounded(t *testing.T) {
 	long := strings.Repeat("ä ", 600)
 	f := measure.Fingerprint{
-		Digest: long, CPUModel: long, Kernel: long, Turbo: "Sometimes", Mitigations: map[string]string{}, Hugepages: map[string]int{},
+		Digest: long, CPUModel: long, Kernel: long, Turbo: "Sometimes", Mitigations: map[string]string{}, Hugepages: map[int]int{},
 	}
 	for i := range 100 {
 		f.KernelParameters = append(f.KernelParameters, long)
 		f.ScalingGovernors = append(f.ScalingGovernors, long)
 		f.Mitigations[fmt.Sprint(i, long)] = long
-		f.Hugepages[fmt.Sprint(i)] = i
-		f.Ports = append(f.Ports, measure.PortDriver{Interface: long})
+		f.Hugepages[i+1] = i + 1
+		f.Ports = append(f.Ports, measure.PortDriver{Interface: long, Driver: long, Firmware: long, Bus: long})
 	}
 	got := fingerprintOf(&f)
 	if len(got.Digest) > 80 || len(got.CPUModel) > 200 || len(got.Kernel) > 200 || got.Turbo != "" ||
 		len(got.KernelParameters) > 32 || len(got.KernelParameters[0]) > 200 || len(got.ScalingGovernors) > 8 ||
-		len(got.Mitigations) > 32 || len(got.Mitigations[0]) > 402 || len(got.Hugepages) > 8 || len(got.Ports) > 4 || len(got.Ports[0]) > 512 {
+		len(got.Vulnerabilities) > 32 || len(got.Vulnerabilities[0].Name) > 200 || len(got.Vulnerabilities[0].State) > 200 || len(got.HugepagePools) > 8 || len(got.Interfaces) > 4 ||
+		len(got.Interfaces[0].Name) > 32 || len(got.Interfaces[0].Driver) > 32 || len(got.Interfaces[0].FirmwareVersion) > 32 || len(got.Interfaces[0].BusAddress) > 32 {
 		t.Errorf("%+v", got)
 	}
 	if fingerprintOf(nil) != nil {

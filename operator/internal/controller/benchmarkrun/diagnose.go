@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -257,19 +258,7 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondi
 	return corev1.PodCondition{}
 }
 
-// messageLimit keeps a message short enough for every condition and list.
-const messageLimit = 512
-
 // sentence is one bounded line.
 func sentence(format string, args ...any) string {
-	return bounded(fmt.Sprintf(format, args...), messageLimit)
-}
-
-// bounded makes one line of at most limit bytes, cut between characters.
-func bounded(text string, limit int) string {
-	text = strings.TrimRight(strings.Join(strings.Fields(text), " "), ":;, ")
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit-3], "") + "..."
+	return excerpt.Line(strings.TrimRight(fmt.Sprintf(format, args...), ":;, \n"), maxMessageBytes)
 }

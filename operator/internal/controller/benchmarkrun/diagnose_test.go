@@ -127,15 +127,14 @@ func TestEventsTellWhatThePodDoesNot(t *testing.T) {
 	}
 }
 
-func TestBoundedIsOneShortLine(t *testing.T) {
+func TestSentenceIsOneShortLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"two\nlines, ":               "two lines",
-		"short":                      "short",
-		strings.Repeat("x", 30):      strings.Repeat("x", 17) + "...",
-		"0123456789012345é and more": "0123456789012345...",
+		"two\nlines, ":                         "two lines",
+		"short":                                "short",
+		strings.Repeat("x", 2*maxMessageBytes): strings.Repeat("x", maxMessageBytes-3) + "...",
 	} {
-		if got := bounded(text, 20); got != want {
-			t.Errorf("bounded(%q) is %q, want %q", text, got, want)
+		if got := sentence("%s", text); got != want {
+			t.Errorf("sentence(%q) is %q, want %q", text, got, want)
 		}
 	}
 }

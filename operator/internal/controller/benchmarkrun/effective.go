@@ -10,6 +10,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/vnf"
 )
@@ -51,12 +52,12 @@ func (s *scope) addOwnWords(report *v1alpha1.FunctionReport) {
 		}
 		if f := state.Firewall; f != nil {
 			report.Firewall = &v1alpha1.FirewallReport{
-				Implementation: bounded(f.Implementation, 32), Rules: int32(max(f.Rules, 0)), LoadMilliseconds: max(f.LoadMilliseconds, 0),
+				Implementation: excerpt.Line(f.Implementation, maxKeywordBytes), Rules: int32(max(f.Rules, 0)), LoadMilliseconds: max(f.LoadMilliseconds, 0),
 			}
 		}
 		if g := state.EncryptionGateway; g != nil {
 			report.EncryptionGateway = &v1alpha1.EncryptionGatewayReport{
-				Protocol: bounded(g.Protocol, 32), Implementation: bounded(g.Implementation, 32),
+				Protocol: excerpt.Line(g.Protocol, maxKeywordBytes), Implementation: excerpt.Line(g.Implementation, maxKeywordBytes),
 				Threads: int32(max(g.Threads, 0)), TunnelMTUBytes: int32(max(g.TunnelMTUBytes, 0)),
 			}
 		}
@@ -75,17 +76,17 @@ func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	if pod == nil || len(statuses) == 0 {
 		return ""
 	}
-	return bounded(statuses[0].ImageID, 512)
+	return excerpt.Line(statuses[0].ImageID, maxImageIDBytes)
 }
 
 // reportMachine says what KubeVirt reports of a machine.
 func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *v1alpha1.FunctionReport {
-	vm := &v1alpha1.VirtualMachineReport{LauncherImage: bounded(machine.Status.LauncherContainerImageVersion, 512)}
+	vm := &v1alpha1.VirtualMachineReport{LauncherImage: excerpt.Line(machine.Status.LauncherContainerImageVersion, maxImageIDBytes)}
 	if machine.Status.Machine != nil {
-		vm.MachineType = bounded(machine.Status.Machine.Type, 64)
+		vm.MachineType = excerpt.Line(machine.Status.Machine.Type, maxModelBytes)
 	}
 	if cpu := machine.Spec.Domain.CPU; cpu != nil {
-		vm.CPUModel = bounded(cpu.Model, 64)
+		vm.CPUModel = excerpt.Line(cpu.Model, maxModelBytes)
 	}
 	if topology := machine.Status.CurrentCPUTopology; topology != nil {
 		vm.VCPUs = int32(max(topology.Sockets, 1) * max(topology.Cores, 1) * max(topology.Threads, 1))
@@ -95,9 +96,9 @@ func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance,
 	}
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
 		// KubeVirt reports no model in a machine's status: this is what it admitted.
-		nic := v1alpha1.VirtualPortReport{Name: port, Model: bounded(chain.ModelOf(machine, port), 32)}
+		nic := v1alpha1.VirtualPortReport{Name: port, Model: excerpt.Line(chain.ModelOf(machine, port), maxKeywordBytes)}
 		if status := nicStatus(machine, port); status != nil {
-			nic.MAC, nic.Queues = strings.ToLower(bounded(status.MAC, 17)), status.QueueCount
+			nic.MAC, nic.Queues = strings.ToLower(excerpt.Line(status.MAC, maxMACBytes)), status.QueueCount
 		}
 		vm.Ports = append(vm.Ports, nic)
 	}
@@ -118,7 +119,7 @@ func guestImageOf(launcher *corev1.Pod, image string) string {
 		}
 		for _, status := range launcher.Status.ContainerStatuses {
 			if status.Name == c.Name {
-				return bounded(status.ImageID, 512)
+				return excerpt.Line(status.ImageID, maxImageIDBytes)
 			}
 		}
 	}

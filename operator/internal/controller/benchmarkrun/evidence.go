@@ -10,6 +10,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/observer"
 )
@@ -38,7 +39,7 @@ func (s *scope) observerTrouble() *trouble {
 	}
 	t := diagnoseStart(pod, s.startup(), v1alpha1.ReasonChainNotReady)
 	if t != nil {
-		t.message = sentence("%s; a testbed with spec.systemUnderTest.observer Disabled does without this pod", bounded(t.message, messageLimit-100))
+		t.message = sentence("%s; a testbed with spec.systemUnderTest.observer Disabled does without this pod", excerpt.Line(t.message, maxMessageBytes-100))
 	}
 	return t
 }

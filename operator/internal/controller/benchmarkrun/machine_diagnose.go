@@ -12,6 +12,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -276,5 +277,5 @@ func besideConsole(message, whose, console string) string {
 		return message
 	}
 	words := "; " + whose + " ends: "
-	return bounded(message, messageLimit-consoleLimit-len(words)) + words + console
+	return excerpt.Line(message, maxMessageBytes-consoleLimit-len(words)) + words + console
 }

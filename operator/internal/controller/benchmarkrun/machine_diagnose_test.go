@@ -190,9 +190,9 @@ func TestLastLines(t *testing.T) {
 
 // TestConsoleFitsTheMessage: however long both are, the console's end is there.
 func TestConsoleFitsTheMessage(t *testing.T) {
-	long := &trouble{reason: "r", message: strings.Repeat("m", messageLimit)}
+	long := &trouble{reason: "r", message: strings.Repeat("m", maxMessageBytes)}
 	got := withConsole(long, lastLines(strings.Repeat("y", 999)+" panic")).message
-	if len(got) > messageLimit || !strings.HasSuffix(got, "panic") {
+	if len(got) > maxMessageBytes || !strings.HasSuffix(got, "panic") {
 		t.Errorf("%d characters, ending %q", len(got), got[len(got)-20:])
 	}
 	if withConsole(nil, "x") != nil || withConsole(long, "") != long {

@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/plan"
@@ -100,7 +101,7 @@ func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 			}
 			for _, stressor := range first(state.Stressors, maximumStressors) {
 				report.Loads[i].Stressors = append(report.Loads[i].Stressors, v1alpha1.StressorReport{
-					Name: bounded(stressor.Name, 32), Operations: stressor.Operations, OperationsPerSecond: stressor.OperationsPerSecond,
+					Name: excerpt.Line(stressor.Name, maxKeywordBytes), Operations: stressor.Operations, OperationsPerSecond: stressor.OperationsPerSecond,
 				})
 			}
 		}

@@ -11,14 +11,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
-)
-
-// Bounds of lists in the status, as the API sets them.
-const (
-	maximumVerdicts  = 1024
-	maximumWarnings  = 64
-	maximumFallbacks = 8
 )
 
 // summarize computes the whole status from what was read and what was done. It
@@ -93,7 +87,7 @@ func (w *writer) facts() {
 		w.status.ResultsRef = w.names.Results
 		if r.progress != nil {
 			w.status.Progress = &v1alpha1.Progress{
-				Stage:            bounded(r.progress.Stage, 200),
+				Stage:            excerpt.Line(r.progress.Stage, maxStageBytes),
 				Trials:           int32(r.progress.Trials),
 				Percent:          int32(min(max(r.progress.Percent, 0), 100)),
 				RemainingSeconds: max(r.progress.RemainingSeconds, 0),
@@ -154,11 +148,11 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		return nil
 	}
 	report := &v1alpha1.GeneratorReport{
-		Driver:       bounded(description.Driver, 20),
-		TransmitPath: bounded(description.TransmitPath, 20),
-		ReceiveMode:  bounded(description.ReceiveMode, 20),
+		Driver:       excerpt.Line(description.Driver, maxDriverBytes),
+		TransmitPath: excerpt.Line(description.TransmitPath, maxDriverBytes),
+		ReceiveMode:  excerpt.Line(description.ReceiveMode, maxDriverBytes),
 		Threads:      int32(description.Threads),
-		Scheduling:   bounded(description.Scheduling, 20),
+		Scheduling:   excerpt.Line(description.Scheduling, maxDriverBytes),
 		Calibration:  w.figures.Calibration,
 	}
 	if w.plan != nil {
@@ -167,15 +161,15 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 	}
 	if m := w.records.generator.Machine; m != nil {
 		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))
-		for _, governor := range first(m.ScalingGovernors, maximumFallbacks) {
-			report.ScalingGovernors = append(report.ScalingGovernors, bounded(governor, 32))
+		for _, governor := range first(m.ScalingGovernors, maxFallbacks) {
+			report.ScalingGovernors = append(report.ScalingGovernors, excerpt.Line(governor, maxKeywordBytes))
 		}
 		report.Fingerprint = fingerprintOf(m.Fingerprint)
 	}
-	for _, fallback := range first(description.Fallbacks, maximumFallbacks) {
-		report.Fallbacks = append(report.Fallbacks, bounded(fallback, messageLimit))
+	for _, fallback := range first(description.Fallbacks, maxFallbacks) {
+		report.Fallbacks = append(report.Fallbacks, excerpt.Line(fallback, maxMessageBytes))
 	}
-	report.Log = boundedLines(w.records.generator.Log, measure.GeneratorLogLines, measure.GeneratorLogBytes)
+	report.Log = excerpt.Lines(w.records.generator.Log, measure.GeneratorLogLines, measure.GeneratorLogBytes)
 	return report
 }
 
@@ -224,7 +218,7 @@ func (w *writer) measured() {
 func (w *writer) accepted() {
 	switch {
 	case w.measuredNow():
-		w.status.Acceptance = first(w.verdicts(), maximumVerdicts)
+		w.status.Acceptance = first(w.verdicts(), maxVerdicts)
 		status, reason := metav1.ConditionTrue, v1alpha1.ReasonAccepted
 		if w.failed() {
 			status, reason = metav1.ConditionFalse, v1alpha1.ReasonNotAccepted
@@ -286,13 +280,13 @@ func (w *writer) going() (reason, message string) {
 	case w.records.progress.Calibrated && !w.records.chainOpen:
 		return v1alpha1.ReasonProgressing, "launching the chain"
 	}
-	return v1alpha1.ReasonProgressing, bounded(w.records.progress.Stage, messageLimit)
+	return v1alpha1.ReasonProgressing, excerpt.Line(w.records.progress.Stage, maxMessageBytes)
 }
 
 func boundedWarnings(warnings []v1alpha1.Warning) []v1alpha1.Warning {
-	kept := slices.Clone(first(warnings, maximumWarnings))
+	kept := slices.Clone(first(warnings, maxWarnings))
 	for i := range kept {
-		kept[i].Code, kept[i].Message = bounded(kept[i].Code, 40), bounded(kept[i].Message, messageLimit)
+		kept[i].Code, kept[i].Message = excerpt.Line(kept[i].Code, maxCodeBytes), excerpt.Line(kept[i].Message, maxMessageBytes)
 	}
 	return kept
 }

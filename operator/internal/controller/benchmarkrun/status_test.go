@@ -196,10 +196,10 @@ func TestStatusIsBounded(t *testing.T) {
 		s.figures.Warnings = append(s.figures.Warnings, v1alpha1.Warning{Code: strings.Repeat("c", 99), Message: strings.Repeat("m", 9999)})
 	}
 	after := summarize(s, decide(s))
-	if len(after.Warnings) != maximumWarnings || len(after.Warnings[0].Message) > 512 || len(after.Warnings[0].Code) > 40 {
+	if len(after.Warnings) != maxWarnings || len(after.Warnings[0].Message) > 512 || len(after.Warnings[0].Code) > 40 {
 		t.Error("warnings are not bounded")
 	}
-	if g := after.Generator; len(g.Fallbacks) != maximumFallbacks || len(g.Fallbacks[0]) > 512 || len(g.Driver) > 20 ||
+	if g := after.Generator; len(g.Fallbacks) != maxFallbacks || len(g.Fallbacks[0]) > 512 || len(g.Driver) > 20 ||
 		len(g.Log) != measure.GeneratorLogLines || len(g.Log[0]) > 256 {
 		t.Error("the generator's report is not bounded")
 	}

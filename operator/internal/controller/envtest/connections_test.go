@@ -32,7 +32,7 @@ func (s statefulEnds) Measure(ctx context.Context, trial measure.Trial) (measure
 	}
 	out := &measure.ConnectionsOutcome{
 		CountedNanoseconds: 1e9, CountedAttempts: trial.Connections.ConnectionsPerSecond, CountedEstablished: trial.Connections.ConnectionsPerSecond,
-		Attempts: 100, Established: 100, Completed: 90, Reset: 10, Concurrent: 100, HeldAtEnd: 90, Tool: "TRex v3.08",
+		Attempts: 100, Established: 100, Completed: 90, Reset: 10, Concurrent: 100, HeldAtEnd: 90, Program: measure.Program{Name: measure.ProgramTRex, Version: "v3.08"},
 	}
 	if trial.Connections.ConcurrentConnections > 0 {
 		out.CountedAttempts, out.CountedEstablished = 0, 0
@@ -62,7 +62,7 @@ func TestConnectionsRun(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/NotAccepted")
 	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring("ConnectionsHeld at table is 90, at least 100 required"))
 	l.Expect(run.Status.TCP.Streams).To(HaveLen(2))
-	l.Expect(run.Status.Connections.Tool).To(Equal("TRex v3.08"))
+	l.Expect(run.Status.Connections.Program).To(Equal(&v1alpha1.Program{Name: v1alpha1.ProgramTRex, Version: "v3.08"}))
 	l.Expect(run.Status.Connections.Loads).To(HaveLen(2))
 	l.Expect(run.Status.Connections.Loads[0].EstablishedConnectionsPerSecond).To(HaveValue(BeEquivalentTo(1000)))
 	l.Expect(run.Status.Connections.Loads[0].FailedPartsPerMillion).To(BeEquivalentTo(100_000))

@@ -29,7 +29,7 @@ func (o opener) OpenEndpoints(_ context.Context, at measure.Endpoints, _ measure
 type tcpEnds struct{}
 
 func (tcpEnds) Measure(_ context.Context, trial measure.Trial) (measure.Outcome, error) {
-	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: "west", Tool: "iperf 3.12"}, {Name: "east"}}}
+	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: "west", Program: measure.Program{Name: measure.ProgramIperf3, Version: "3.12"}}, {Name: "east"}}}
 	for _, direction := range trial.TCP.Directions {
 		bytes := int64(trial.TCP.Streams) * 125_000_000
 		out.Directions = append(out.Directions, measure.TCPDirectionOutcome{
@@ -72,7 +72,7 @@ func TestTCPRun(t *testing.T) {
 	l.Expect(run.Status.Results).To(BeEmpty())
 	l.Expect(run.Status.TCP.Streams).To(HaveLen(2))
 	l.Expect(run.Status.TCP.Streams[1].Directions[0].GoodputBitsPerSecond).To(BeEquivalentTo(4_000_000_000))
-	l.Expect(run.Status.TCP.Ends[0].Tool).To(Equal("iperf 3.12"))
+	l.Expect(run.Status.TCP.Ends[0].Program).To(Equal(&v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}))
 	l.Expect(run.Status.Acceptance).To(HaveLen(2))
 	l.Expect(run.Status.Acceptance[1].Streams).To(BeEquivalentTo(4))
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")

@@ -157,7 +157,7 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 		}
 		if node.Fingerprint != nil {
 			// They belong to the run and not to the node.
-			node.Fingerprint.Ports = nil
+			node.Fingerprint.Interfaces = nil
 		}
 	}
 	return nodes

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/version"
+
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -30,7 +32,7 @@ type Agent struct {
 	port   Port
 	// program is iperf3's path.
 	program string
-	tool    string
+	tool    measure.Program
 	log     *slog.Logger
 
 	mu sync.Mutex
@@ -45,11 +47,24 @@ func New(config *endpoint.Config, program string, log *slog.Logger) (*Agent, err
 	if err != nil {
 		return nil, fmt.Errorf("asking %s for its version: %w", program, err)
 	}
-	a.tool, _, _ = strings.Cut(string(text), "\n")
-	if words := strings.Fields(a.tool); len(words) >= 2 {
-		a.tool = words[0] + " " + words[1]
-	}
+	a.tool = programOf(string(text))
 	return a, a.port.Down()
+}
+
+// programOf reads what "iperf3 --version" writes: "iperf 3.12 (cJSON 1.7.15)" and more.
+func programOf(text string) measure.Program {
+	tool := measure.Program{Name: measure.ProgramIperf3}
+	if words := strings.Fields(text); len(words) >= 2 && words[0] == "iperf" {
+		tool.Version = words[1]
+	}
+	return tool
+}
+
+// threadPerConnection reports whether this version of iperf3 has a thread for
+// each connection, which it has since 3.16. Of an unknown version it is false.
+func threadPerConnection(tool measure.Program) bool {
+	number, err := version.ParseGeneric(tool.Version)
+	return err == nil && number.AtLeast(version.MajorMinor(3, 16))
 }
 
 // Close ends what runs and takes the port down.
@@ -91,7 +106,7 @@ func (a *Agent) up(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusInternalServerError, err)
 		return
 	}
-	answer(w, measure.TCPEnd{Name: a.config.Name, Tool: a.tool, MTUBytes: a.config.MTUBytes, Offloads: a.port.Offloads()})
+	answer(w, measure.TCPEnd{Name: a.config.Name, Program: a.tool, ThreadPerConnection: threadPerConnection(a.tool), MTUBytes: a.config.MTUBytes, Offloads: a.port.Offloads()})
 }
 
 func (a *Agent) down(w http.ResponseWriter, _ *http.Request) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/guest/modules"
 	"vnfbench.io/operator/internal/vnf"
@@ -44,7 +45,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	meter, err := cpu.NewGuestMeter(os.DirFS("/"), time.Now)
+	meter, err := cpu.NewGuestMeter("/", time.Now)
 	if err != nil {
 		return err
 	}
@@ -191,10 +192,8 @@ func watch(ctx context.Context, function *kernel.Function, tell *agent.Agent, lo
 			return
 		}
 		log.Warn("watching links again", "error", err.Error())
-		select {
-		case <-ctx.Done():
+		if clock.Sleep(ctx, watchRetry) != nil {
 			return
-		case <-time.After(watchRetry):
 		}
 	}
 }

@@ -16,11 +16,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"vnfbench.io/operator/internal/proc"
 )
 
 // Patience is generous: without hardware virtualisation a boot takes 5 to 20 s
@@ -205,23 +206,19 @@ func (m *Machine) Await(t *testing.T, want int, text string) string {
 // processors got, and some for itself.
 func (m *Machine) CPU(t *testing.T) time.Duration {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.Pid))
+	kernel, err := proc.Open("/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The name, in brackets, may have anything in it (proc_pid_stat(5)); user and
-	// system time are fields 14 and 15, in hundredths of a second.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const user, system, tick = 14 - 3, 15 - 3, 10 * time.Millisecond
-	sum := time.Duration(0)
-	for _, i := range []int{user, system} {
-		ticks, err := strconv.ParseInt(fields[i], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum += time.Duration(ticks) * tick
+	process, err := kernel.Proc(m.process.Pid)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return sum
+	stat, err := process.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(stat.UTime+stat.STime) * proc.Tick
 }
 
 // Monitor has QEMU's monitor run a command, and returns what it says.

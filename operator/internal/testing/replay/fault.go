@@ -1,12 +1,10 @@
 package replay
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"time"
 
-	"vnfbench.io/operator/internal/traffic/trex/rpc"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
@@ -89,31 +87,13 @@ func WrongID() Fault {
 	})
 }
 
-// NotCompressed answers with the header of a compressed message and no zlib
-// stream behind it.
-func NotCompressed() Fault {
-	return bodyOf("answers with a broken compression", func(good []byte) []byte {
-		packed, err := rpc.Compress(good)
+// Compressed answers with a compressed message, for which nobody asked.
+func Compressed() Fault {
+	return bodyOf("answers with a compressed message", func(good []byte) []byte {
+		packed, err := Compress(good)
 		if err != nil {
 			return good
 		}
-		return append(packed[:8:8], "garbagegarbage"...)
-	})
-}
-
-// Bomb answers with a compressed message that is larger than it looks: declared
-// as 1 GiB, or as 100 bytes with 256 KiB in it.
-func Bomb(declared bool) Fault {
-	return bodyOf("answers with a decompression bomb", func([]byte) []byte {
-		packed, err := rpc.Compress(make([]byte, 1<<18))
-		if err != nil {
-			return nil
-		}
-		said := uint32(100)
-		if declared {
-			said = 1 << 30
-		}
-		binary.BigEndian.PutUint32(packed[4:], said)
 		return packed
 	})
 }

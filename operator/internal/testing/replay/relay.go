@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"vnfbench.io/operator/internal/traffic/trex/rpc"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
@@ -121,7 +120,7 @@ func (r *Relay) serve(stream net.Conn, number int) {
 		response, lost := server.Exchange(r.life, request)
 		e := Exchange{
 			Connection: number, Milliseconds: r.since(began), Took: math.Round(time.Since(began).Seconds()*1e5) / 100,
-			RequestCompressed: rpc.IsCompressed(request), ResponseCompressed: rpc.IsCompressed(response),
+			RequestCompressed: IsCompressed(request), ResponseCompressed: IsCompressed(response),
 			RequestBytes: len(request), ResponseBytes: len(response), ConnectionLost: lost != nil,
 		}
 		var raw string
@@ -142,7 +141,7 @@ func isNull(text json.RawMessage) bool { return string(text) == "null" }
 
 // understand is a message's JSON, or null and its octets as characters.
 func understand(message []byte) (text json.RawMessage, raw string) {
-	plain, err := rpc.Expand(message, relayMaxBytes)
+	plain, err := Expand(message, relayMaxBytes)
 	if err != nil {
 		plain = message
 	}

@@ -224,7 +224,7 @@ func (s *Server) planned(methods []string) (Fault, bool) {
 
 // handle makes the answer to a message; ok is false where the process ends.
 func (s *Server) handle(message []byte) (answer []byte, methods []string, ok bool) {
-	text, err := rpc.Expand(message, 2*rpc.MaxRequestBytes)
+	text, err := Expand(message, 2*rpc.MaxRequestBytes)
 	if err != nil {
 		s.t.Errorf("a request cannot be uncompressed: %v", err)
 		return nil, nil, false
@@ -256,8 +256,8 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 		said = replies[0]
 	}
 	answer, err = plain(said)
-	if err == nil && rpc.IsCompressed(message) {
-		answer, err = rpc.Compress(answer)
+	if err == nil && IsCompressed(message) {
+		answer, err = Compress(answer)
 	}
 	if err != nil {
 		s.t.Errorf("an answer to %q has no JSON form: %v", methods, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -125,7 +126,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		case !isBusy(err) || attempt == attempts:
 			return measure.Outcome{}, explain(err, *trial.TCP)
 		}
-		if err := pause(ctx, retryPause); err != nil {
+		if err := clock.Sleep(ctx, retryPause); err != nil {
 			return measure.Outcome{}, err
 		}
 	}
@@ -167,7 +168,7 @@ func (d *Driver) test(ctx context.Context, trial measure.Trial) (_ measure.Outco
 	if d.sent != nil {
 		d.sent()
 	}
-	if err := pause(ctx, trial.Settle()); err != nil {
+	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	return measure.Outcome{
@@ -233,13 +234,4 @@ func first(list []error) error {
 // seconds of the whole test.
 func seconds(trial measure.Trial) int {
 	return int((trial.Duration() + time.Duration(trial.TCP.OmitNanoseconds)).Seconds())
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -43,7 +43,7 @@ func (f *fakes) handler(end string) http.Handler {
 		}
 		switch {
 		case r.URL.Path == "/up":
-			_ = json.NewEncoder(w).Encode(measure.TCPEnd{Name: end, Tool: "iperf 3.12", MTUBytes: 1500})
+			_ = json.NewEncoder(w).Encode(measure.TCPEnd{Name: end, Program: measure.Program{Name: measure.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500})
 		case r.URL.Path == "/clients":
 			_, _ = w.Write(f.client)
 		case r.Method == http.MethodGet:

@@ -236,7 +236,7 @@ func TestThroughARouter(t *testing.T) {
 		}
 	}
 	for i, end := range outcome.TCP.Ends {
-		if end.Name != []string{"west", "east"}[i] || end.Tool == "" || end.MTUBytes != 1500 || len(end.Offloads) == 0 {
+		if end.Name != []string{"west", "east"}[i] || end.Program.Name != measure.ProgramIperf3 || end.Program.Version == "" || end.MTUBytes != 1500 || len(end.Offloads) == 0 {
 			t.Errorf("end %d is %+v", i, end)
 		}
 	}

@@ -13,24 +13,10 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
-)
-
-// Why a driver cannot be opened or a trial not be run.
-const (
-	ReasonInvalidPath        = "InvalidPath"
-	ReasonInvalidTrial       = "InvalidTrial"
-	ReasonFrameTooSmall      = "FrameTooSmall"
-	ReasonFrameTooLarge      = "FrameTooLarge"
-	ReasonPortMissing        = "PortMissing"
-	ReasonPortDown           = "PortDown"
-	ReasonNoPathThroughChain = "NoPathThroughChain"
-	// ReasonServerFailed: the server died, hung or answered nonsense, beyond repair.
-	ReasonServerFailed = "TRexServerFailed"
-	// ReasonVersion: the server speaks another version of the API.
-	ReasonVersion = "TRexVersion"
 )
 
 // Server is what the driver needs of TRex's server, which another watches.
@@ -137,7 +123,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 
 func (d *Driver) checkConfig() error {
 	invalid := func(format string, args ...any) error {
-		return &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
+		return &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
 	}
 	path := d.config.Path
 	if d.config.Server == nil {
@@ -163,7 +149,7 @@ func (d *Driver) checkConfig() error {
 		}
 		if err := checkFlows(*s); err != nil {
 			return &measure.Failure{
-				Reason: ReasonInvalidPath, Err: err,
+				Reason: v1alpha1.ReasonInvalidPath, Err: err,
 				Remedy: fmt.Sprintf("ask for at most %d random flows of these fields, or for sequential ones", flowsAlike(*s.Flows)),
 			}
 		}
@@ -225,14 +211,14 @@ func (d *Driver) serverFailure(err error) error {
 		return err
 	case errors.Is(err, rpc.ErrVersion):
 		return &measure.Failure{
-			Reason: ReasonVersion, Err: err,
+			Reason: v1alpha1.ReasonTRexVersion, Err: err,
 			Remedy: fmt.Sprintf("build the generator's image with TRex v3.08, or another of the API %s %d.%d", rpc.STL.Name, rpc.STL.Major, rpc.STL.Minor),
 		}
 	case errors.Is(err, rpc.ErrMode):
-		return &measure.Failure{Reason: ReasonServerFailed, Err: err, Remedy: "start the server without --astf"}
+		return &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "start the server without --astf"}
 	}
 	if dead := d.config.Server.Alive(); dead != nil {
 		err = fmt.Errorf("%w; the server: %w", err, dead)
 	}
-	return &measure.Failure{Reason: ReasonServerFailed, Err: err, Remedy: "look at the log of the traffic pod"}
+	return &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the log of the traffic pod"}
 }

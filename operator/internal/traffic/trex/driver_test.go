@@ -255,14 +255,14 @@ func TestPortsByTheirAddresses(t *testing.T) {
 		sim := newSimulator(t)
 		sim.macs[1] = "02:00:00:00:00:99"
 		_, err := Open(t.Context(), sim.config())
-		wantFailure(t, err, ReasonPortMissing, `"east"`, "02:00:00:00:00:02", "02:00:00:00:00:99")
+		wantFailure(t, err, v1alpha1.ReasonPortMissing, `"east"`, "02:00:00:00:00:02", "02:00:00:00:00:99")
 	})
 	t.Run("the same twice", func(t *testing.T) {
 		sim := newSimulator(t)
 		c := sim.config()
 		c.Path.Streams[1].SourceMAC = c.Path.Streams[0].SourceMAC
 		_, err := Open(t.Context(), c)
-		wantFailure(t, err, ReasonPortMissing, "both ports")
+		wantFailure(t, err, v1alpha1.ReasonPortMissing, "both ports")
 	})
 }
 
@@ -285,15 +285,15 @@ func TestOpenRefuses(t *testing.T) {
 		config func(c *Config)
 		reason string
 	}{
-		"a link that is down":  {server: func(s *simulator) { s.linkDown = 1 }, reason: ReasonPortDown},
-		"a path without a way": {server: func(s *simulator) { s.loseEvery = 1 }, reason: ReasonNoPathThroughChain},
-		"one port twice":       {config: func(c *Config) { c.Path.Ports[1] = c.Path.Ports[0] }, reason: ReasonInvalidPath},
-		"no stream":            {config: func(c *Config) { c.Path.Streams = nil }, reason: ReasonInvalidPath},
-		"a direction twice":    {config: func(c *Config) { c.Path.Streams[1].Direction = measure.Forward }, reason: ReasonInvalidPath},
-		"a reserved VLAN":      {config: func(c *Config) { c.Path.Ports[0].VLAN = 4095 }, reason: ReasonInvalidPath},
+		"a link that is down":  {server: func(s *simulator) { s.linkDown = 1 }, reason: v1alpha1.ReasonPortDown},
+		"a path without a way": {server: func(s *simulator) { s.loseEvery = 1 }, reason: v1alpha1.ReasonNoPathThroughChain},
+		"one port twice":       {config: func(c *Config) { c.Path.Ports[1] = c.Path.Ports[0] }, reason: v1alpha1.ReasonInvalidPath},
+		"no stream":            {config: func(c *Config) { c.Path.Streams = nil }, reason: v1alpha1.ReasonInvalidPath},
+		"a direction twice":    {config: func(c *Config) { c.Path.Streams[1].Direction = measure.Forward }, reason: v1alpha1.ReasonInvalidPath},
+		"a reserved VLAN":      {config: func(c *Config) { c.Path.Ports[0].VLAN = 4095 }, reason: v1alpha1.ReasonInvalidPath},
 		"too many random flows": {config: func(c *Config) {
 			c.Path.Streams[0].Flows = &measure.Flows{Count: 40_000, Random: true, Fields: []measure.FlowField{measure.FlowSourceAddress, measure.FlowDestinationAddress}}
-		}, reason: ReasonInvalidPath},
+		}, reason: v1alpha1.ReasonInvalidPath},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -317,7 +317,7 @@ func TestLinkGoesDown(t *testing.T) {
 	d := openOn(t, sim.config())
 	sim.with(func(s *simulator) { s.extra = func(s *simulator) { s.linkDown = 0 } })
 	_, err := d.Measure(t.Context(), trialOf(64, 1000, 50*time.Millisecond))
-	wantFailure(t, err, ReasonPortDown, `"west"`)
+	wantFailure(t, err, v1alpha1.ReasonPortDown, `"west"`)
 }
 
 func TestAnOwnedPortIsTakenAndNamed(t *testing.T) {
@@ -400,7 +400,7 @@ func TestNonsenseHasAName(t *testing.T) {
 			sim.Inject("get_pgid_stats", fault)
 			_, err := d.Measure(t.Context(), trialOf(64, 2000, 50*time.Millisecond))
 			if err != nil {
-				wantFailure(t, err, ReasonServerFailed)
+				wantFailure(t, err, v1alpha1.ReasonTRexServerFailed)
 			}
 			// The next one is not touched by it.
 			if o := run1(t, d, trialOf(64, 2000, 50*time.Millisecond)); o.Directions[0].ReceivedFrames != 100 {
@@ -417,9 +417,9 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 	sim.with(func(s *simulator) { s.restartFails = errNoStart })
 	sim.Inject("start_traffic", replay.Die())
 	_, err := d.Measure(t.Context(), trialOf(64, 2000, 50*time.Millisecond))
-	wantFailure(t, err, ReasonServerFailed, errNoStart.Error())
+	wantFailure(t, err, v1alpha1.ReasonTRexServerFailed, errNoStart.Error())
 	_, err = d.Measure(t.Context(), trialOf(64, 2000, 50*time.Millisecond))
-	wantFailure(t, err, ReasonServerFailed)
+	wantFailure(t, err, v1alpha1.ReasonTRexServerFailed)
 }
 
 // A server that was started again by somebody else has other counters: the
@@ -440,9 +440,9 @@ func TestAnotherVersion(t *testing.T) {
 		api    rpc.API
 		reason string
 	}{
-		"older":    {rpc.API{Name: "STL", Major: 4, Minor: 6}, ReasonVersion},
-		"newer":    {rpc.API{Name: "STL", Major: 6, Minor: 0}, ReasonVersion},
-		"stateful": {rpc.ASTF, ReasonServerFailed},
+		"older":    {rpc.API{Name: "STL", Major: 4, Minor: 6}, v1alpha1.ReasonTRexVersion},
+		"newer":    {rpc.API{Name: "STL", Major: 6, Minor: 0}, v1alpha1.ReasonTRexVersion},
+		"stateful": {rpc.ASTF, v1alpha1.ReasonTRexServerFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &simulator{Server: replay.New(t, replay.NewScript(t, c.api, 2))}
@@ -462,17 +462,17 @@ func TestStuckServer(t *testing.T) {
 	d := openOn(t, sim.config(measure.Forward))
 	sim.with(func(s *simulator) { s.stuck, s.restartFails = true, errNoStart })
 	_, err := d.Measure(t.Context(), trialOf(64, 0, 50*time.Millisecond))
-	wantFailure(t, err, ReasonServerFailed, errStuck.Error())
+	wantFailure(t, err, v1alpha1.ReasonTRexServerFailed, errStuck.Error())
 	sim.with(func(s *simulator) { s.stuck = false })
 }
 
 // The reasons are those of the API.
 func TestReasonsAreTheAPIs(t *testing.T) {
 	for ours, theirs := range map[string]string{
-		ReasonInvalidPath: v1alpha1.ReasonInvalidPath, ReasonInvalidTrial: v1alpha1.ReasonInvalidTrial,
-		ReasonFrameTooSmall: v1alpha1.ReasonFrameTooSmall, ReasonFrameTooLarge: v1alpha1.ReasonFrameTooLarge,
-		ReasonPortMissing: v1alpha1.ReasonPortMissing, ReasonPortDown: v1alpha1.ReasonPortDown,
-		ReasonNoPathThroughChain: v1alpha1.ReasonNoPathThroughChain, ReasonVersion: v1alpha1.ReasonTRexVersion,
+		v1alpha1.ReasonInvalidPath: v1alpha1.ReasonInvalidPath, v1alpha1.ReasonInvalidTrial: v1alpha1.ReasonInvalidTrial,
+		v1alpha1.ReasonFrameTooSmall: v1alpha1.ReasonFrameTooSmall, v1alpha1.ReasonFrameTooLarge: v1alpha1.ReasonFrameTooLarge,
+		v1alpha1.ReasonPortMissing: v1alpha1.ReasonPortMissing, v1alpha1.ReasonPortDown: v1alpha1.ReasonPortDown,
+		v1alpha1.ReasonNoPathThroughChain: v1alpha1.ReasonNoPathThroughChain, v1alpha1.ReasonTRexVersion: v1alpha1.ReasonTRexVersion,
 	} {
 		if ours != theirs {
 			t.Errorf("%q is %q in the API", ours, theirs)

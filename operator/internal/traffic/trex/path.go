@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
@@ -44,7 +45,7 @@ func (d *Driver) findPath(ctx context.Context) error {
 		}
 		if time.Now().After(deadline) {
 			return &measure.Failure{
-				Reason: ReasonNoPathThroughChain,
+				Reason: v1alpha1.ReasonNoPathThroughChain,
 				Err:    fmt.Errorf("in %v no probe frame of %v came through from %q and %q", d.config.ProbeTimeout, missing, d.config.Path.Ports[0].Interface, d.config.Path.Ports[1].Interface),
 				Remedy: "check the chain's addresses, routes and firewall rules, and that it leaves the IPv4 identification (IPv6: the flow label) as it is",
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -89,7 +90,7 @@ func (d *Driver) connect(ctx context.Context) error {
 // round than in the path.
 func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (ports [2]int, err error) {
 	missing := func(remedy, format string, args ...any) error {
-		return &measure.Failure{Reason: ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
+		return &measure.Failure{Reason: v1alpha1.ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 	}
 	var seen []string
 	for _, p := range info.Ports {
@@ -173,7 +174,7 @@ func (d *Driver) checkLinks(statuses [2]portStatus) error {
 	for end, s := range statuses {
 		if !s.Attr.Link.Up {
 			return &measure.Failure{
-				Reason: ReasonPortDown, Remedy: "check the cable, or the other end of the port",
+				Reason: v1alpha1.ReasonPortDown, Remedy: "check the cable, or the other end of the port",
 				Err: fmt.Errorf("port %q: TRex says that its link is down", d.config.Path.Ports[end].Interface),
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
@@ -199,7 +200,7 @@ func TestRealServerMarks(t *testing.T) {
 	})
 	t.Logf("opening: %v", err)
 	if err != nil {
-		wantFailure(t, err, ReasonNoPathThroughChain, "identification")
+		wantFailure(t, err, v1alpha1.ReasonNoPathThroughChain, "identification")
 		return
 	}
 	n := namespaced{Driver: d, path: p}

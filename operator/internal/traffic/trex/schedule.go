@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
@@ -310,14 +311,14 @@ func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
 		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 	}
 	if trial.Packet != nil {
-		return invalid(ReasonInvalidTrial, "measure packets in fragments with the XDP driver", "TRex's streams cannot send packets in fragments")
+		return invalid(v1alpha1.ReasonInvalidTrial, "measure packets in fragments with the XDP driver", "TRex's streams cannot send packets in fragments")
 	}
 	if trial.TCP != nil {
-		return invalid(ReasonInvalidTrial, "measure TCP with a driver of its own", "TRex's streams carry no TCP connections")
+		return invalid(v1alpha1.ReasonInvalidTrial, "measure TCP with a driver of its own", "TRex's streams carry no TCP connections")
 	}
 	if trial.Mix != nil {
 		if err := trial.Mix.Check(); err != nil {
-			return invalid(ReasonInvalidTrial, "correct the mix", "%w", err)
+			return invalid(v1alpha1.ReasonInvalidTrial, "correct the mix", "%w", err)
 		}
 	}
 	least := 0
@@ -327,19 +328,19 @@ func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
 	frames, _ := sizes(trial)
 	for _, f := range frames {
 		if f.FrameBytes < least {
-			return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
+			return invalid(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
 				"a frame of %d bytes has no room for headers and TRex's signature", f.FrameBytes)
 		}
 		if f.FrameBytes > largestFrameBytes {
-			return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes, or ports with a larger MTU", largestFrameBytes),
+			return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes, or ports with a larger MTU", largestFrameBytes),
 				"a frame of %d bytes is more than TRex can send at these ports", f.FrameBytes)
 		}
 	}
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
-		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
+		return invalid(v1alpha1.ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
 	}
 	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
-		return invalid(ReasonInvalidTrial, "tag a frame before the trial's end",
+		return invalid(v1alpha1.ReasonInvalidTrial, "tag a frame before the trial's end",
 			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
 	}
 	if trial.IntendedFramesPerSecond == 0 {
@@ -349,10 +350,10 @@ func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
 		share := c.rateOf(s, trial)
 		switch frames := intendedFrames(trial, share); {
 		case frames == 0:
-			return invalid(ReasonInvalidTrial, "raise the load or the duration",
+			return invalid(v1alpha1.ReasonInvalidTrial, "raise the load or the duration",
 				"%s: %d frames/s for %v is not one frame", s.Direction, share, trial.Duration())
 		case frames > burstLimit:
-			return invalid(ReasonInvalidTrial, fmt.Sprintf("shorten the trial to %v at this load", (time.Duration(burstLimit/share)*time.Second)),
+			return invalid(v1alpha1.ReasonInvalidTrial, fmt.Sprintf("shorten the trial to %v at this load", (time.Duration(burstLimit/share)*time.Second)),
 				"%s: %d frames/s for %v is more than the %d frames of one of TRex's streams", s.Direction, share, trial.Duration(), uint64(burstLimit))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -187,11 +188,11 @@ func TestTrialsThatCannotBe(t *testing.T) {
 	}{
 		"a packet in fragments": {func(trial *measure.Trial) {
 			trial.Packet = &measure.Packet{PayloadBytes: 4096, IPVersion: 4, MTUBytes: 1500}
-		}, ReasonInvalidTrial},
-		"TCP":                      {func(trial *measure.Trial) { trial.TCP = &measure.TCPTrial{} }, ReasonInvalidTrial},
-		"too small":                {func(trial *measure.Trial) { trial.FrameBytes = 63 }, ReasonFrameTooSmall},
-		"too large":                {func(trial *measure.Trial) { trial.FrameBytes = maximumFrameBytes + 1 }, ReasonFrameTooLarge},
-		"more frames than a burst": {func(trial *measure.Trial) { trial.IntendedFramesPerSecond = burstLimit + 1 }, ReasonInvalidTrial},
+		}, v1alpha1.ReasonInvalidTrial},
+		"TCP":                      {func(trial *measure.Trial) { trial.TCP = &measure.TCPTrial{} }, v1alpha1.ReasonInvalidTrial},
+		"too small":                {func(trial *measure.Trial) { trial.FrameBytes = 63 }, v1alpha1.ReasonFrameTooSmall},
+		"too large":                {func(trial *measure.Trial) { trial.FrameBytes = maximumFrameBytes + 1 }, v1alpha1.ReasonFrameTooLarge},
+		"more frames than a burst": {func(trial *measure.Trial) { trial.IntendedFramesPerSecond = burstLimit + 1 }, v1alpha1.ReasonInvalidTrial},
 	} {
 		trial := good
 		change.spoil(&trial)
@@ -199,5 +200,5 @@ func TestTrialsThatCannotBe(t *testing.T) {
 		_ = name
 	}
 	c.Path.Streams[0] = inIPv6(c.Path.Streams[0])
-	wantFailure(t, c.checkTrial(good, maximumFrameBytes), ReasonFrameTooSmall, "82")
+	wantFailure(t, c.checkTrial(good, maximumFrameBytes), v1alpha1.ReasonFrameTooSmall, "82")
 }

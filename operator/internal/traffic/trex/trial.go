@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
@@ -49,7 +51,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 	if d.closed {
 		return measure.Outcome{}, &measure.Failure{
-			Reason: ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
+			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
 		}
 	}
 	if err := d.config.checkTrial(trial, d.largestFrameBytes); err != nil {
@@ -263,7 +265,7 @@ func (d *Driver) await(ctx context.Context, trial measure.Trial, started time.Ti
 		if left := end.Sub(now); left > near {
 			pause = min(left-near, slowPoll)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := clock.Sleep(ctx, pause); err != nil {
 			return err
 		}
 		if err := d.ended(ctx, waiting, time.Now().After(end)); err != nil {
@@ -332,7 +334,7 @@ func (d *Driver) watch(ctx context.Context, r *run) error {
 // settle waits for frames that are still under way, and reads until the
 // counters stand still.
 func (d *Driver) settle(ctx context.Context, trial measure.Trial, r *run) (reading, error) {
-	if err := sleep(ctx, trial.Settle()); err != nil {
+	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return reading{}, err
 	}
 	last, err := d.readGroups(ctx, r.groups)
@@ -341,7 +343,7 @@ func (d *Driver) settle(ctx context.Context, trial measure.Trial, r *run) (readi
 	}
 	r.moving = true
 	for range mostReadings {
-		if err := sleep(ctx, quickPoll); err != nil {
+		if err := clock.Sleep(ctx, quickPoll); err != nil {
 			return reading{}, err
 		}
 		next, err := d.readGroups(ctx, r.groups)
@@ -354,15 +356,4 @@ func (d *Driver) settle(ctx context.Context, trial measure.Trial, r *run) (readi
 		last = next
 	}
 	return d.read(ctx, r.groups)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

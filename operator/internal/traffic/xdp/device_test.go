@@ -11,6 +11,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 )
@@ -283,10 +284,10 @@ func TestPortLostInATrial(t *testing.T) {
 		change func(netlink.Link) error
 		reason string
 	}{
-		"the sending port is gone":       {testpath.West, netlink.LinkDel, ReasonPortMissing},
-		"the receiving port is gone":     {testpath.East, netlink.LinkDel, ReasonPortMissing},
-		"the sending port is set down":   {testpath.West, netlink.LinkSetDown, ReasonPortDown},
-		"the receiving port is set down": {testpath.East, netlink.LinkSetDown, ReasonPortDown},
+		"the sending port is gone":       {testpath.West, netlink.LinkDel, v1alpha1.ReasonPortMissing},
+		"the receiving port is gone":     {testpath.East, netlink.LinkDel, v1alpha1.ReasonPortMissing},
+		"the sending port is set down":   {testpath.West, netlink.LinkSetDown, v1alpha1.ReasonPortDown},
+		"the receiving port is set down": {testpath.East, netlink.LinkSetDown, v1alpha1.ReasonPortDown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := buildPath(t, routedWithNAPI)

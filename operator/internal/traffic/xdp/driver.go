@@ -20,22 +20,9 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
-)
-
-// Why a driver cannot be opened or a trial not be run.
-const (
-	ReasonInvalidPath        = "InvalidPath"
-	ReasonPortMissing        = "PortMissing"
-	ReasonPortDown           = "PortDown"
-	ReasonPortBusy           = "PortBusy"
-	ReasonCannotLoadBPF      = "CannotLoadBPF"
-	ReasonCannotTransmit     = "CannotTransmit"
-	ReasonNoPathThroughChain = "NoPathThroughChain"
-	ReasonFrameTooSmall      = "FrameTooSmall"
-	ReasonFrameTooLarge      = "FrameTooLarge"
-	ReasonInvalidTrial       = "InvalidTrial"
 )
 
 // How frames leave a port.
@@ -171,7 +158,7 @@ func (d *Driver) Close() error {
 
 func (d *Driver) checkConfig() error {
 	invalid := func(format string, args ...any) error {
-		return &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
+		return &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
 	}
 	c := &d.config
 	if c.TransmitPath == "" {
@@ -278,6 +265,6 @@ func (d *Driver) chooseCPUs() error {
 	}
 	d.cpus = slices.Clone(quietest(cpus, readInterrupts())[:threads])
 	d.description.Threads = threads
-	d.chooseScheduling(len(cpus), onlineCPUs())
+	d.chooseScheduling(len(cpus), len(readCPUs()))
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/testpath"
@@ -199,9 +200,9 @@ func TestFramesOutOfRange(t *testing.T) {
 			t.Errorf("%d bytes: %v, want reason %q", size, err, want)
 		}
 	}
-	check(four, 63, ReasonFrameTooSmall)
-	check(four, 3419, ReasonFrameTooLarge) // beyond the MTU
-	check(four, 9018, ReasonFrameTooLarge)
+	check(four, 63, v1alpha1.ReasonFrameTooSmall)
+	check(four, 3419, v1alpha1.ReasonFrameTooLarge) // beyond the MTU
+	check(four, 9018, v1alpha1.ReasonFrameTooLarge)
 	if four.longest < 1514 {
 		t.Errorf("live frames carry %d bytes, less than Ethernet's 1514", four.longest)
 	}
@@ -209,7 +210,7 @@ func TestFramesOutOfRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	six := open(t, p, Config{Path: p.IPv6()})
-	check(six, 81, ReasonFrameTooSmall)
+	check(six, 81, v1alpha1.ReasonFrameTooSmall)
 }
 
 func TestFramesBeyondAPage(t *testing.T) {
@@ -231,8 +232,8 @@ func TestFramesBeyondAPage(t *testing.T) {
 	d := open(t, p, Config{Path: p.IPv4()})
 	checkWhole(t, run(t, d, trialOf(d.longest+measure.FrameCheckSequenceBytes, 1000, 50*time.Millisecond)))
 	_, err := d.Measure(t.Context(), trialOf(9018, 1000, 10*time.Millisecond))
-	if measure.ReasonOf(err) != ReasonFrameTooLarge {
-		t.Errorf("9018 bytes: %v, want reason %q", err, ReasonFrameTooLarge)
+	if measure.ReasonOf(err) != v1alpha1.ReasonFrameTooLarge {
+		t.Errorf("9018 bytes: %v, want reason %q", err, v1alpha1.ReasonFrameTooLarge)
 	}
 }
 
@@ -248,12 +249,12 @@ func TestOpenFailures(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"a missing port":     {Config{Path: other}, ReasonPortMissing},
-		"one port twice":     {Config{Path: same}, ReasonInvalidPath},
-		"a stream twice":     {Config{Path: twice}, ReasonInvalidPath},
-		"an unknown way out": {Config{Path: p.IPv4(), TransmitPath: "Sideways"}, ReasonInvalidPath},
-		"three threads":      {Config{Path: p.IPv4(), Threads: 3}, ReasonInvalidPath},
-		"nothing forwards":   {Config{Path: p.IPv4(), ProbeTimeout: time.Millisecond}, ReasonNoPathThroughChain},
+		"a missing port":     {Config{Path: other}, v1alpha1.ReasonPortMissing},
+		"one port twice":     {Config{Path: same}, v1alpha1.ReasonInvalidPath},
+		"a stream twice":     {Config{Path: twice}, v1alpha1.ReasonInvalidPath},
+		"an unknown way out": {Config{Path: p.IPv4(), TransmitPath: "Sideways"}, v1alpha1.ReasonInvalidPath},
+		"three threads":      {Config{Path: p.IPv4(), Threads: 3}, v1alpha1.ReasonInvalidPath},
+		"nothing forwards":   {Config{Path: p.IPv4(), ProbeTimeout: time.Millisecond}, v1alpha1.ReasonNoPathThroughChain},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := tryOpen(p, c.config)
@@ -274,8 +275,8 @@ func TestOpenFailures(t *testing.T) {
 func TestPortDownAndBusy(t *testing.T) {
 	p := buildPath(t, testpath.Direct)
 	first := open(t, p, Config{Path: p.IPv4()})
-	if _, err := tryOpen(p, Config{Path: p.IPv4()}); measure.ReasonOf(err) != ReasonPortBusy {
-		t.Errorf("Open on taken ports: %v, want reason %q", err, ReasonPortBusy)
+	if _, err := tryOpen(p, Config{Path: p.IPv4()}); measure.ReasonOf(err) != v1alpha1.ReasonPortBusy {
+		t.Errorf("Open on taken ports: %v, want reason %q", err, v1alpha1.ReasonPortBusy)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -283,8 +284,8 @@ func TestPortDownAndBusy(t *testing.T) {
 	if err := setLink(p.Generator, testpath.East, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tryOpen(p, Config{Path: p.IPv4()}); measure.ReasonOf(err) != ReasonPortDown {
-		t.Errorf("Open on a port that is down: %v, want reason %q", err, ReasonPortDown)
+	if _, err := tryOpen(p, Config{Path: p.IPv4()}); measure.ReasonOf(err) != v1alpha1.ReasonPortDown {
+		t.Errorf("Open on a port that is down: %v, want reason %q", err, v1alpha1.ReasonPortDown)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 )
@@ -242,8 +243,8 @@ func TestInPod(t *testing.T) {
 	path.Streams[1].SourceMAC, path.Streams[1].DestinationMAC = macs[2], macs[3]
 	// Nothing answers to this tag, so only the way there is tested.
 	_, err = Open(t.Context(), Config{Path: inVLANs(path, testVLAN, testVLAN), ProbeTimeout: time.Millisecond})
-	if measure.ReasonOf(err) != ReasonNoPathThroughChain {
-		t.Errorf("with a VLAN tag: %v, want reason %q", err, ReasonNoPathThroughChain)
+	if measure.ReasonOf(err) != v1alpha1.ReasonNoPathThroughChain {
+		t.Errorf("with a VLAN tag: %v, want reason %q", err, v1alpha1.ReasonNoPathThroughChain)
 	}
 	for _, config := range []Config{{Path: path}, {Path: path, withoutTCX: true}, {Path: path, ReceiveMode: Generic, Scheduling: RealTime}} {
 		config.ProbeTimeout = patience

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -65,7 +66,7 @@ func (d *Driver) loadFor(severalCPUs bool) error {
 
 func cannotLoad(err error) error {
 	return &measure.Failure{
-		Reason: ReasonCannotLoadBPF,
+		Reason: v1alpha1.ReasonCannotLoadBPF,
 		Remedy: "give the container the capabilities BPF and NET_ADMIN, on Linux 5.18 or later",
 		Err:    fmt.Errorf("loading the XDP programs: %w", err),
 	}
@@ -126,7 +127,7 @@ func (d *Driver) detachReceivers() error {
 func cannotAttach(err error) error {
 	if errors.Is(err, unix.EBUSY) {
 		return &measure.Failure{
-			Reason: ReasonPortBusy,
+			Reason: v1alpha1.ReasonPortBusy,
 			Remedy: "remove the XDP or tcx program that another process put on the port",
 			Err:    fmt.Errorf("attaching the receive program: %w", err),
 		}

@@ -1,7 +1,6 @@
 package xdp
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"math/bits"
@@ -12,36 +11,35 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/proc"
 )
 
 // What the machine did to a trial. All readers give 0 where a figure cannot be
 // read: they only ever raise doubts.
 
-// ticksPerSecond is USER_HZ, the unit of /proc/stat: 100 on every architecture
-// that is built for.
-const ticksPerSecond = 100
-
 // readSteal is how long the hypervisor held back the CPUs.
-func readSteal(cpus []int) time.Duration {
-	file, err := os.Open("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	defer func() { _ = file.Close() }()
-	var ticks int64
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		for _, cpu := range cpus {
-			rest, found := strings.CutPrefix(lines.Text(), fmt.Sprintf("cpu%d ", cpu))
-			if !found {
-				continue
-			}
-			var user, nice, system, idle, iowait, irq, softirq, steal int64
-			if _, err := fmt.Sscan(rest, &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal); err == nil {
-				ticks += steal
-			}
+func readSteal(cpus []int) (sum time.Duration) {
+	for number, times := range readCPUs() {
+		if slices.Contains(cpus, number) {
+			sum += times.Steal
 		}
 	}
-	return time.Duration(ticks) * time.Second / ticksPerSecond
+	return sum
+}
+
+// readCPUs returns the time of each CPU that is online, of the whole machine and
+// not only of those that this process may use.
+func readCPUs() map[int]proc.Times {
+	kernel, err := proc.Open("/")
+	if err != nil {
+		return nil
+	}
+	_, online, err := proc.ReadCPUs(kernel)
+	if err != nil {
+		return nil
+	}
+	return online
 }
 
 // quietest sorts CPUs by their interrupts. Within a factor of two the last ones

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 )
@@ -144,11 +145,11 @@ func TestMixOutOfRange(t *testing.T) {
 		frames []measure.MixFrame
 		want   string
 	}{
-		"a small frame":  {[]measure.MixFrame{{FrameBytes: 1000, Weight: 9}, {FrameBytes: 60, Weight: 1}}, ReasonFrameTooSmall},
-		"a large frame":  {[]measure.MixFrame{{FrameBytes: 64, Weight: 9}, {FrameBytes: 9018, Weight: 1}}, ReasonFrameTooLarge},
-		"a long round":   {[]measure.MixFrame{{FrameBytes: 64, Weight: 900}, {FrameBytes: 65, Weight: 1}}, ReasonInvalidTrial},
-		"nothing in it":  {nil, ReasonInvalidTrial},
-		"without weight": {[]measure.MixFrame{{FrameBytes: 64}}, ReasonInvalidTrial},
+		"a small frame":  {[]measure.MixFrame{{FrameBytes: 1000, Weight: 9}, {FrameBytes: 60, Weight: 1}}, v1alpha1.ReasonFrameTooSmall},
+		"a large frame":  {[]measure.MixFrame{{FrameBytes: 64, Weight: 9}, {FrameBytes: 9018, Weight: 1}}, v1alpha1.ReasonFrameTooLarge},
+		"a long round":   {[]measure.MixFrame{{FrameBytes: 64, Weight: 900}, {FrameBytes: 65, Weight: 1}}, v1alpha1.ReasonInvalidTrial},
+		"nothing in it":  {nil, v1alpha1.ReasonInvalidTrial},
+		"without weight": {[]measure.MixFrame{{FrameBytes: 64}}, v1alpha1.ReasonInvalidTrial},
 	} {
 		trial := trialOf(500, 1000, 10*time.Millisecond)
 		trial.Mix = &measure.Mix{Name: "m", Frames: c.frames}

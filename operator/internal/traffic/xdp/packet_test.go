@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/headers"
@@ -445,7 +446,7 @@ func TestPacketsRefused(t *testing.T) {
 	}
 	path.Streams[0].Flows = &measure.Flows{Count: 2, Fields: []measure.FlowField{measure.FlowSourcePort}}
 	d = open(t, p, Config{Path: path})
-	if _, err := d.Measure(t.Context(), packetTrial(4096, 4, 1500, 100, time.Second)); measure.ReasonOf(err) != ReasonInvalidTrial {
+	if _, err := d.Measure(t.Context(), packetTrial(4096, 4, 1500, 100, time.Second)); measure.ReasonOf(err) != v1alpha1.ReasonInvalidTrial {
 		t.Errorf("many flows: %v", err)
 	}
 }

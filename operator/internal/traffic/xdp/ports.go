@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -23,7 +24,7 @@ func findPort(h *netlink.Handle, name string) (port, error) {
 	found, err := h.LinkByName(name)
 	if err != nil {
 		return port{}, &measure.Failure{
-			Reason: ReasonPortMissing,
+			Reason: v1alpha1.ReasonPortMissing,
 			Remedy: "attach both traffic ports to the pod, under the names that the path gives",
 			Err:    fmt.Errorf("interface %q: %w", name, err),
 		}
@@ -42,7 +43,7 @@ func checkUp(attrs *netlink.LinkAttrs, remedy string) error {
 		return nil
 	}
 	return &measure.Failure{
-		Reason: ReasonPortDown, Remedy: remedy,
+		Reason: v1alpha1.ReasonPortDown, Remedy: remedy,
 		Err: fmt.Errorf("interface %q is administratively down", attrs.Name),
 	}
 }
@@ -71,7 +72,7 @@ func readCounters(h *netlink.Handle, p port) (counters, error) {
 	found, err := h.LinkByIndex(p.index)
 	if err != nil {
 		return counters{}, &measure.Failure{
-			Reason: ReasonPortMissing,
+			Reason: v1alpha1.ReasonPortMissing,
 			Remedy: "keep both traffic ports in place while a run lasts",
 			Err:    fmt.Errorf("interface %q: %w", p.name, err),
 		}

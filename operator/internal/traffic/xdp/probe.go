@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -139,7 +140,7 @@ func (d *Driver) takeWay(way string) (fallback string, err error) {
 				program := d.collection.Programs[trafficProgPassOn]
 				if d.inner[i], fallback, err = newInnerVeth(d.handle, p, program, d.config.withoutTCX); err != nil {
 					return "", &measure.Failure{
-						Reason: ReasonCannotTransmit,
+						Reason: v1alpha1.ReasonCannotTransmit,
 						Remedy: "give the container the capability NET_ADMIN on a kernel with veth and tcx or clsact",
 						Err:    err,
 					}
@@ -167,7 +168,7 @@ func (d *Driver) noPath(before [2]counters) error {
 		tried = d.config.TransmitPath
 	}
 	return &measure.Failure{
-		Reason: ReasonNoPathThroughChain,
+		Reason: v1alpha1.ReasonNoPathThroughChain,
 		Remedy: "check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
 		Err: fmt.Errorf("no probe frame came through in each of %v within %v (%s tried)%s",
 			d.directions(), d.config.ProbeTimeout, tried, text),

@@ -68,17 +68,6 @@ func realTimeThrottled() bool {
 	return err != nil || strings.TrimSpace(string(text)) != "-1"
 }
 
-// onlineCPUs counts the machine's, whichever this process may use.
-func onlineCPUs() (n int) {
-	text, _ := os.ReadFile("/proc/stat")
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "cpu") && !strings.HasPrefix(line, "cpu ") {
-			n++
-		}
-	}
-	return n
-}
-
 // tryRealTime says whether this process may have real-time threads.
 func tryRealTime() error {
 	runtime.LockOSThread()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 )
@@ -39,12 +40,12 @@ func TestShareOutOfRange(t *testing.T) {
 	p := buildPath(t, testpath.Direct)
 	path := p.IPv4()
 	path.Streams[1].LoadPercent = 101
-	if _, err := tryOpen(p, Config{Path: path}); measure.ReasonOf(err) != ReasonInvalidPath {
+	if _, err := tryOpen(p, Config{Path: path}); measure.ReasonOf(err) != v1alpha1.ReasonInvalidPath {
 		t.Errorf("a share of 101 %%: %v", err)
 	}
 	path.Streams[1].LoadPercent = 1
 	d := open(t, p, Config{Path: path})
-	if _, err := d.Measure(t.Context(), trialOf(64, 100, 100*time.Millisecond)); measure.ReasonOf(err) != ReasonInvalidTrial {
-		t.Errorf("1 %% of 100 frames/s for 100 ms: %v, want reason %s", err, ReasonInvalidTrial)
+	if _, err := d.Measure(t.Context(), trialOf(64, 100, 100*time.Millisecond)); measure.ReasonOf(err) != v1alpha1.ReasonInvalidTrial {
+		t.Errorf("1 %% of 100 frames/s for 100 ms: %v, want reason %s", err, v1alpha1.ReasonInvalidTrial)
 	}
 }

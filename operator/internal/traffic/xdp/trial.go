@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -35,7 +36,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 	if d.collection == nil {
 		return measure.Outcome{}, &measure.Failure{
-			Reason: ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
+			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
 		}
 	}
 	began := time.Now()
@@ -86,7 +87,7 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 			continue
 		}
 		if templates[i], err = d.putTemplates(i, *s, trial); err != nil {
-			return templates, &measure.Failure{Reason: ReasonInvalidPath, Remedy: "correct the path", Err: err}
+			return templates, &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: err}
 		}
 		buffer = max(buffer, len(templates[i].frame))
 		key := uint32(d.trial)<<1 | uint32(i)
@@ -128,44 +129,44 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 	}
 	smallest, largest, err := sizesOf(trial)
 	if err != nil {
-		return invalid(ReasonInvalidTrial, "correct the mix or the packet", "%w", err)
+		return invalid(v1alpha1.ReasonInvalidTrial, "correct the mix or the packet", "%w", err)
 	}
 	for _, s := range d.streams {
 		if s == nil || trial.Packet == nil {
 			continue
 		}
 		if d.config.Path.HasVLAN() {
-			return invalid(ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
+			return invalid(v1alpha1.ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
 		}
 		if err := checkPacket(*s, trial); err != nil {
-			return invalid(ReasonInvalidTrial, "correct the packet", "%w", err)
+			return invalid(v1alpha1.ReasonInvalidTrial, "correct the packet", "%w", err)
 		}
 	}
 	if smallest < least {
-		return invalid(ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
+		return invalid(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
 			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	const overhead = ethernetBytes + measure.FrameCheckSequenceBytes
 	for _, p := range d.ports {
 		if largest > p.mtu+overhead {
-			return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
+			return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
 				"a frame of %d bytes is more than %q with MTU %d carries", largest, p.name, p.mtu)
 		}
 	}
 	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
-		return invalid(ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
+		return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
 			"a frame of %d bytes is more than this kernel's live frames carry", largest)
 	}
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
-		return invalid(ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
+		return invalid(v1alpha1.ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
 	}
 	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
-		return invalid(ReasonInvalidTrial, "tag a frame before the trial's end",
+		return invalid(v1alpha1.ReasonInvalidTrial, "tag a frame before the trial's end",
 			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
 	}
 	for _, s := range d.streams {
 		if s != nil && trial.IntendedFramesPerSecond > 0 && intendedFrames(trial, d.rateOf(s, trial)) == 0 {
-			return invalid(ReasonInvalidTrial, "raise the load or the duration",
+			return invalid(v1alpha1.ReasonInvalidTrial, "raise the load or the duration",
 				"%s: %d frames/s for %v is not one frame", s.Direction, d.rateOf(s, trial), trial.Duration())
 		}
 	}
@@ -316,7 +317,7 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 	}
 	if err := errors.Join(failed...); err != nil {
 		return startedAt, start, &measure.Failure{
-			Reason: ReasonCannotTransmit,
+			Reason: v1alpha1.ReasonCannotTransmit,
 			Remedy: "give the container the capabilities BPF and NET_ADMIN, on Linux 5.18 or later",
 			Err:    err,
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/testpath"
@@ -306,10 +307,10 @@ func TestVLANFailures(t *testing.T) {
 		config Config
 		want   string
 	}{
-		"a reserved number": {Config{Path: inVLANs(p.IPv4(), headers.MaximumVLAN+1, 0)}, ReasonInvalidPath},
-		"a negative number": {Config{Path: inVLANs(p.IPv4(), 0, -1)}, ReasonInvalidPath},
-		"native mode":       {Config{Path: inVLANs(p.IPv4(), 1, 1), ReceiveMode: Native}, ReasonInvalidPath},
-		"two tags":          {Config{Path: inVLANs(p.IPv4(), 1, 2), ProbeTimeout: time.Millisecond}, ReasonNoPathThroughChain},
+		"a reserved number": {Config{Path: inVLANs(p.IPv4(), headers.MaximumVLAN+1, 0)}, v1alpha1.ReasonInvalidPath},
+		"a negative number": {Config{Path: inVLANs(p.IPv4(), 0, -1)}, v1alpha1.ReasonInvalidPath},
+		"native mode":       {Config{Path: inVLANs(p.IPv4(), 1, 1), ReceiveMode: Native}, v1alpha1.ReasonInvalidPath},
+		"two tags":          {Config{Path: inVLANs(p.IPv4(), 1, 2), ProbeTimeout: time.Millisecond}, v1alpha1.ReasonNoPathThroughChain},
 	} {
 		if _, err := tryOpen(p, c.config); measure.ReasonOf(err) != c.want {
 			t.Errorf("%s: %v, want reason %q", name, err, c.want)
@@ -319,8 +320,8 @@ func TestVLANFailures(t *testing.T) {
 	tagged := Config{Path: inVLANs(p.IPv4(), 1, 1)}
 	for name, first := range map[string]Config{"with tags": tagged, "without": {Path: p.IPv4()}} {
 		d := open(t, p, first)
-		if _, err := tryOpen(p, tagged); measure.ReasonOf(err) != ReasonPortBusy {
-			t.Errorf("on the ports of a driver %s: %v, want reason %q", name, err, ReasonPortBusy)
+		if _, err := tryOpen(p, tagged); measure.ReasonOf(err) != v1alpha1.ReasonPortBusy {
+			t.Errorf("on the ports of a driver %s: %v, want reason %q", name, err, v1alpha1.ReasonPortBusy)
 		}
 		checkWhole(t, run(t, d, trialOf(64, 1000, 50*time.Millisecond)))
 		if err := d.Close(); err != nil {
@@ -348,7 +349,7 @@ func TestLongestVLANFrame(t *testing.T) {
 	d := open(t, p, Config{Path: inVLANs(p.IPv4(), testVLAN, testVLAN)})
 	longest := d.longest + measure.FrameCheckSequenceBytes - measure.VLANTagBytes
 	checkWhole(t, run(t, d, trialOf(longest, 1000, 50*time.Millisecond)))
-	if _, err := d.Measure(t.Context(), trialOf(longest+1, 1000, 10*time.Millisecond)); measure.ReasonOf(err) != ReasonFrameTooLarge {
-		t.Errorf("%d bytes: %v, want reason %q", longest+1, err, ReasonFrameTooLarge)
+	if _, err := d.Measure(t.Context(), trialOf(longest+1, 1000, 10*time.Millisecond)); measure.ReasonOf(err) != v1alpha1.ReasonFrameTooLarge {
+		t.Errorf("%d bytes: %v, want reason %q", longest+1, err, v1alpha1.ReasonFrameTooLarge)
 	}
 }

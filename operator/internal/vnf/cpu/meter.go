@@ -10,9 +10,15 @@
 package cpu
 
 import (
-	"fmt"
 	"io/fs"
+	"maps"
+	"os"
+	"slices"
 	"time"
+
+	"github.com/prometheus/procfs"
+
+	"vnfbench.io/operator/internal/proc"
 )
 
 // Usage is processor time since the meter was made.
@@ -60,7 +66,8 @@ type Times struct {
 
 // Meter remembers where the counters stood.
 type Meter struct {
-	root           fs.FS
+	files          fs.FS
+	proc           procfs.FS
 	inContainer    bool
 	now            func() time.Time
 	started        time.Time
@@ -68,16 +75,16 @@ type Meter struct {
 	nodeStart      map[int]Processor
 }
 
-// NewMeter starts counting. The file system is the machine's root, and the
+// NewMeter starts counting. root is the machine's, "/" outside of tests, and the
 // clock that of the elapsed time.
-func NewMeter(root fs.FS, now func() time.Time) (*Meter, error) {
+func NewMeter(root string, now func() time.Time) (*Meter, error) {
 	meter, err := NewGuestMeter(root, now)
 	if err != nil {
 		return nil, err
 	}
 	meter.inContainer = true
 	// A container that cannot be read now will say so in every Usage.
-	if container, err := readContainer(root); err == nil {
+	if container, err := readContainer(meter.files); err == nil {
 		meter.containerStart = &container
 	}
 	return meter, nil
@@ -85,9 +92,13 @@ func NewMeter(root fs.FS, now func() time.Time) (*Meter, error) {
 
 // NewGuestMeter starts counting in a machine that is the function's own: there
 // is no container to be told from it.
-func NewGuestMeter(root fs.FS, now func() time.Time) (*Meter, error) {
-	meter := &Meter{root: root, now: now, started: now(), nodeStart: map[int]Processor{}}
-	processors, err := readNode(root)
+func NewGuestMeter(root string, now func() time.Time) (*Meter, error) {
+	kernel, err := proc.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	meter := &Meter{files: os.DirFS(root), proc: kernel, now: now, started: now(), nodeStart: map[int]Processor{}}
+	processors, err := readNode(kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +111,7 @@ func NewGuestMeter(root fs.FS, now func() time.Time) (*Meter, error) {
 // Read is the time used since the meter was made.
 func (m *Meter) Read() (Usage, error) {
 	usage := Usage{ElapsedNanoseconds: m.now().Sub(m.started).Nanoseconds()}
-	processors, err := readNode(m.root)
+	processors, err := readNode(m.proc)
 	if err != nil {
 		return Usage{}, err
 	}
@@ -112,7 +123,7 @@ func (m *Meter) Read() (Usage, error) {
 	if !m.inContainer {
 		return usage, nil
 	}
-	container, err := readContainer(m.root)
+	container, err := readContainer(m.files)
 	switch {
 	case err != nil:
 		usage.ContainerProblem = err.Error()
@@ -156,14 +167,23 @@ func since(now, start uint64) uint64 {
 	return now - start
 }
 
-func readNode(root fs.FS) ([]Processor, error) {
-	data, err := fs.ReadFile(root, "proc/stat")
+// readNode returns the online processors in their order.
+func readNode(kernel procfs.FS) ([]Processor, error) {
+	_, online, err := proc.ReadCPUs(kernel)
 	if err != nil {
-		return nil, fmt.Errorf("reading processor times: %w", err)
+		return nil, err
 	}
-	processors, err := parseStat(string(data))
-	if err != nil {
-		return nil, fmt.Errorf("reading processor times: /proc/stat: %w", err)
+	var processors []Processor
+	for _, number := range slices.Sorted(maps.Keys(online)) {
+		t := online[number]
+		processors = append(processors, Processor{Processor: number, Times: Times{
+			UserNanoseconds:    uint64(t.User + t.Nice + t.Guest),
+			SystemNanoseconds:  uint64(t.System),
+			HardirqNanoseconds: uint64(t.IRQ),
+			SoftirqNanoseconds: uint64(t.Softirq),
+			StealNanoseconds:   uint64(t.Steal),
+			IdleNanoseconds:    uint64(t.Idle + t.IOWait),
+		}})
 	}
 	return processors, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
@@ -110,7 +111,7 @@ func open(ctx context.Context, config Config, dial func(context.Context) (caller
 
 // Description names the tool.
 func (d *Driver) Description() measure.Description {
-	return measure.Description{Driver: d.session.tool}
+	return measure.Description{Driver: measure.ProgramTRex + " " + d.session.version}
 }
 
 // NotifySent implements measure.Notifier. A trial that failed does not call.
@@ -240,7 +241,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	if err := d.awaitOpen(ctx, t, epoch); err != nil {
 		return measure.Outcome{}, err
 	}
-	if err := pause(ctx, omit); err != nil {
+	if err := clock.Sleep(ctx, omit); err != nil {
 		return measure.Outcome{}, err
 	}
 	looks, cpu, err := d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
@@ -261,10 +262,10 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	if err := pause(ctx, trial.Settle()); err != nil {
+	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
-	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Tool: d.session.tool}, {Name: measure.EndEast, Tool: d.session.tool}}}
+	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Program: d.session.tool()}, {Name: measure.EndEast, Program: d.session.tool()}}}
 	for i, direction := range t.Directions {
 		found := tcpDirection(direction, looks[i], cpu, *t)
 		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
@@ -301,7 +302,7 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 				Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
 			}
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return err
 		}
 	}
@@ -315,7 +316,7 @@ func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts 
 	looks = make([][]look, groups)
 	begin := time.Now()
 	for i, n := 0, intervals(counts); i <= n; i++ {
-		if err := pause(ctx, time.Until(begin.Add(counts*time.Duration(i)/time.Duration(n)))); err != nil {
+		if err := clock.Sleep(ctx, time.Until(begin.Add(counts*time.Duration(i)/time.Duration(n)))); err != nil {
 			return nil, 0, err
 		}
 		found, err := d.session.lookAt(ctx, groups, epoch)
@@ -384,14 +385,14 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	if err := pause(ctx, trial.Settle()); err != nil {
+	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	if end.client.nanoseconds() <= begin.client.nanoseconds() && end.client.of(cEstablished) > 0 {
 		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
 	}
 	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
-	out.Tool, out.GeneratorCPUPartsPerMillion = d.session.tool, int64(busy.CPU*10_000)
+	out.Program, out.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.CPU*10_000)
 	return measure.Outcome{
 		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
 		Connections: &out, Doubts: doubtsOf(before, after, over),
@@ -423,7 +424,7 @@ func (w *watch) until(ctx context.Context, at time.Duration) (look, error) {
 		if err != nil || left <= 0 {
 			return found, err
 		}
-		if err := pause(ctx, min(left, lookPause)); err != nil {
+		if err := clock.Sleep(ctx, min(left, lookPause)); err != nil {
 			return found, err
 		}
 	}
@@ -436,7 +437,7 @@ func (w *watch) ended(ctx context.Context, atMost time.Duration) error {
 		if err != nil || state != rpc.ASTFTransmitting {
 			return err
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func TestTCP(t *testing.T) {
 				t.Errorf("direction %+v", found)
 			}
 		}
-		want := []measure.TCPEnd{{Name: "west", Tool: "TRex v3.08"}, {Name: "east", Tool: "TRex v3.08"}}
+		want := []measure.TCPEnd{{Name: "west", Program: measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}}, {Name: "east", Program: measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}}}
 		if diff := cmp.Diff(want, outcome.TCP.Ends); diff != "" {
 			t.Error(diff)
 		}
@@ -119,7 +119,7 @@ func TestExchanges(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if o := *outcome.Connections; !test.want(o) || o.Tool != "TRex v3.08" || o.Retransmits != 2 || o.GeneratorCPUPartsPerMillion != 375_000 {
+				if o := *outcome.Connections; !test.want(o) || o.Program != (measure.Program{Name: measure.ProgramTRex, Version: "v3.08"}) || o.Retransmits != 2 || o.GeneratorCPUPartsPerMillion != 375_000 {
 					t.Errorf("%+v", o)
 				}
 			})

@@ -48,8 +48,8 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	must(session.begin(t.Context()))
-	if session.tool != "TRex v3.08" || session.names["16"] != cEstablished {
-		t.Errorf("%q counts %q", session.tool, session.names["16"])
+	if session.version != "v3.08" || session.names["16"] != cEstablished {
+		t.Errorf("%q counts %q", session.version, session.names["16"])
 	}
 	must(session.load(t.Context(), forConnections(between, measure.ConnectionsTrial{ConnectionsPerSecond: 50, RequestBytes: 4000, ResponseBytes: 640}, 1e9)))
 	must(session.start(t.Context(), 3*time.Second, false, false))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"vnfbench.io/operator/internal/clock"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -31,8 +33,8 @@ type session struct {
 	client caller
 	// names are the counters' by their numbers.
 	names map[string]string
-	// tool is the server's name and version.
-	tool string
+	// version of the server.
+	version string
 }
 
 type onProfile struct {
@@ -53,7 +55,7 @@ func (s *session) begin(ctx context.Context) error {
 	if version.Mode != "ASTF" {
 		return fmt.Errorf("the server is in mode %q and not in ASTF", version.Mode)
 	}
-	s.tool = "TRex " + version.Version
+	s.version = version.Version
 	d, err := s.describe(ctx)
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (s *session) describe(ctx context.Context) (description, error) {
 		if err == nil || !errors.As(err, &said) || !strings.Contains(said.Specific, "not initialized yet") || time.Now().After(until) {
 			return d, err
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return d, err
 		}
 	}
@@ -212,7 +214,7 @@ func (s *session) await(ctx context.Context, patience time.Duration, done func(s
 		if time.Now().After(until) {
 			return fmt.Errorf("the server's profile is still in state %d after %s", state, patience)
 		}
-		if err := pause(ctx, statePause); err != nil {
+		if err := clock.Sleep(ctx, statePause); err != nil {
 			return err
 		}
 	}
@@ -291,11 +293,6 @@ func (s *session) global(ctx context.Context) (globalCounters, error) {
 	return g, err
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
+func (s *session) tool() measure.Program {
+	return measure.Program{Name: measure.ProgramTRex, Version: s.version}
 }

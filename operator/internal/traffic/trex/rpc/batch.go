@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
+
+	"vnfbench.io/operator/internal/clock"
 )
 
 // Request is one request of a batch. Port is the id of an acquired port, or
@@ -108,7 +109,7 @@ func (c *Client) settle(ctx context.Context, r *Request) error {
 		default:
 			return r.Err
 		}
-		if !sleep(ctx, pollInterval) {
+		if clock.Sleep(ctx, pollInterval) != nil {
 			r.Err = c.busy(ctx, r.Err, ctx.Err())
 			return r.Err
 		}
@@ -133,16 +134,4 @@ func (c *Client) busy(ctx context.Context, said, ended error) error {
 		return ErrClosed
 	}
 	return fmt.Errorf("%w: %w: %w", ErrBusy, ended, said)
-}
-
-// sleep says whether the time has passed before the context's end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

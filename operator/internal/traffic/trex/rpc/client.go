@@ -54,10 +54,7 @@ type Options struct {
 	SessionID uint32
 	// Timeout ends a call whose context has no deadline; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// CompressFromBytes compresses requests of at least so many bytes; the server
-	// then compresses the answer. 0 compresses none: on loopback it only costs.
-	CompressFromBytes int
-	// MaxAnswerBytes bounds an answer, uncompressed; 0 is 64 MiB.
+	// MaxAnswerBytes bounds an answer; 0 is 64 MiB.
 	MaxAnswerBytes int
 }
 
@@ -314,22 +311,15 @@ func (c *Client) roundTrip(ctx context.Context, calls []call) ([]reply, error) {
 	if len(message) > MaxRequestBytes {
 		return nil, fmt.Errorf("%w: %q has %d bytes, and TRex takes at most %d: split it", ErrTooLarge, calls[0].Method, len(message), MaxRequestBytes)
 	}
-	if from := c.options.CompressFromBytes; from > 0 && len(message) >= from {
-		if message, err = Compress(message); err != nil {
-			return nil, fmt.Errorf("compressing a request: %w", err)
-		}
-	}
 	answer, err := c.conn.Exchange(ctx, message)
 	if err != nil {
 		return nil, c.failed(ctx, fmt.Errorf("%q: %w", calls[0].Method, err))
 	}
-	if answer, err = Expand(answer, c.options.MaxAnswerBytes); err == nil {
-		var replies []reply
-		if replies, err = decode(answer, calls); err == nil {
-			return replies, nil
-		}
+	replies, err := decode(answer, calls)
+	if err != nil {
+		return nil, c.failed(ctx, fmt.Errorf("%q: %w", calls[0].Method, err))
 	}
-	return nil, c.failed(ctx, fmt.Errorf("%q: %w", calls[0].Method, err))
+	return replies, nil
 }
 
 // encode is one call as it is, and several as an array, which is what a batch is.

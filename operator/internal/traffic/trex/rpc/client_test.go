@@ -125,46 +125,33 @@ func TestNotSent(t *testing.T) {
 		want   error
 	}{
 		"a session 0":                 {"acquire", map[string]any{"port_id": 0, "user": "a", "session_id": 0, "force": true}, rpc.ErrLethal},
-		"streams of unknown profile":  {"get_stream_list", map[string]any{"port_id": 0, "profile_id": "zz"}, rpc.ErrLethal},
 		"a request that is too large": {"profile_fragment", large, rpc.ErrTooLarge},
 		"an array":                    {"echo", []int{1}, nil},
 		"a text":                      {"echo", "str", nil},
 		"what has no JSON":            {"echo", map[string]float64{"n": math.NaN()}, nil},
 	} {
-		for how, from := range map[string]int{"plain": 0, "compressed": 1} {
-			t.Run(name+" "+how, func(t *testing.T) {
-				server := replay.New(t, echoing(t))
-				client := dial(t, server, rpc.Options{CompressFromBytes: from})
-				calls := len(server.Calls())
-				err := client.Call(t.Context(), c.method, c.params, nil)
-				if err == nil || c.want != nil && !errors.Is(err, c.want) {
-					t.Errorf("it is %v", err)
-				}
-				if !strings.Contains(err.Error(), c.method) {
-					t.Errorf("it does not say what was called: %v", err)
-				}
-				batch := []*rpc.Request{{Method: "echo", Port: rpc.NoPort}, {Method: c.method, Port: rpc.NoPort, Params: c.params}}
-				if err := client.Batch(t.Context(), batch); err == nil {
-					t.Error("it was sent in a batch")
-				}
-				if after := len(server.Calls()); c.want != rpc.ErrTooLarge && after != calls {
-					t.Errorf("%d calls came to the server", after-calls)
-				}
-				if err := echo(t.Context(), client, 1); err != nil {
-					t.Errorf("the next call: %v", err)
-				}
-			})
-		}
-	}
-	for _, profile := range []any{"_", "*", nil} {
-		script := replay.NewScript(t, rpc.STL, 1).On("get_stream_list", func(replay.Call) replay.Answer { return replay.Result([]int{1}) })
-		params := map[string]any{"port_id": 0}
-		if profile != nil {
-			params["profile_id"] = profile
-		}
-		if err := dial(t, replay.New(t, script), rpc.Options{}).Call(t.Context(), "get_stream_list", params, nil); err != nil {
-			t.Errorf("streams of profile %v: %v", profile, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			server := replay.New(t, echoing(t))
+			client := dial(t, server, rpc.Options{})
+			calls := len(server.Calls())
+			err := client.Call(t.Context(), c.method, c.params, nil)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("it is %v", err)
+			}
+			if !strings.Contains(err.Error(), c.method) {
+				t.Errorf("it does not say what was called: %v", err)
+			}
+			batch := []*rpc.Request{{Method: "echo", Port: rpc.NoPort}, {Method: c.method, Port: rpc.NoPort, Params: c.params}}
+			if err := client.Batch(t.Context(), batch); err == nil {
+				t.Error("it was sent in a batch")
+			}
+			if after := len(server.Calls()); c.want != rpc.ErrTooLarge && after != calls {
+				t.Errorf("%d calls came to the server", after-calls)
+			}
+			if err := echo(t.Context(), client, 1); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
 	}
 }
 

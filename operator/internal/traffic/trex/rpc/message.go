@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// MaxRequestBytes is the most that the server takes, before compression.
+// MaxRequestBytes is the most that the server takes.
 const MaxRequestBytes = 999_999
 
 // call is a request as it stands on the wire.

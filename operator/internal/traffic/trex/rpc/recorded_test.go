@@ -68,14 +68,14 @@ func makeable(turns []replay.Turn) []replay.Turn {
 
 // follow makes the turns of a recording with one client per connection, and
 // wants what was recorded: each result, each error.
-func follow(t *testing.T, api rpc.API, turns []replay.Turn, compressFrom int) {
+func follow(t *testing.T, api rpc.API, turns []replay.Turn) {
 	t.Helper()
 	server := replay.New(t, replay.InOrder(t, turns))
 	clients := map[int]*rpc.Client{}
 	for _, turn := range turns {
 		c := clients[turn.Connection]
 		if c == nil {
-			c = dial(t, server, rpc.Options{API: api, CompressFromBytes: compressFrom})
+			c = dial(t, server, rpc.Options{API: api})
 			clients[turn.Connection] = c
 			continue // this turn was the handshake
 		}
@@ -137,7 +137,7 @@ func turnOf(t *testing.T, c *rpc.Client, call replay.Call) (*any, error) {
 }
 
 // Every exchange of every recording that this client can make gives what a real
-// server gave, plain and compressed.
+// server gave.
 func TestFollowsRecordings(t *testing.T) {
 	for name, want := range map[string]struct {
 		api   rpc.API
@@ -158,14 +158,12 @@ func TestFollowsRecordings(t *testing.T) {
 		"12-settling":            {rpc.STL, 50},
 		"13-own-client":          {rpc.STL, 33},
 	} {
-		for how, from := range map[string]int{"plain": 0, "compressed": 1} {
-			t.Run(name+" "+how, func(t *testing.T) {
-				turns := makeable(replay.Load(t, name).Turns())
-				if len(turns) < want.turns {
-					t.Errorf("only %d turns can be followed, and %d are expected", len(turns), want.turns)
-				}
-				follow(t, want.api, turns, from)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			turns := makeable(replay.Load(t, name).Turns())
+			if len(turns) < want.turns {
+				t.Errorf("only %d turns can be followed, and %d are expected", len(turns), want.turns)
+			}
+			follow(t, want.api, turns)
+		})
 	}
 }

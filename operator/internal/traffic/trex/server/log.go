@@ -8,12 +8,14 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"vnfbench.io/operator/internal/excerpt"
 )
 
 const (
-	// keptLines of the server's output, each at most longestLine bytes.
-	keptLines   = 200
-	longestLine = 1000
+	// keptLines of the server's output, each at most maxLineBytes bytes.
+	keptLines    = 200
+	maxLineBytes = 1000
 	// tailBytes of it go into a failure's message, which the results cut at 1024
 	// characters together with the remedy.
 	tailBytes = 500
@@ -43,7 +45,7 @@ func (l *lastLines) Write(output []byte) (int, error) {
 			l.keep(l.rest[:end])
 			l.rest = l.rest[end+1:]
 			continue
-		case len(l.rest) >= longestLine:
+		case len(l.rest) >= maxLineBytes:
 			l.keep(l.rest)
 			l.rest = nil
 		}
@@ -60,7 +62,7 @@ func (l *lastLines) finish() {
 }
 
 func (l *lastLines) keep(raw []byte) {
-	line := control.ReplaceAllString(strings.ToValidUTF8(string(raw[:min(len(raw), longestLine)]), ""), "")
+	line := control.ReplaceAllString(excerpt.Text(string(raw), maxLineBytes), "")
 	line = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' {
 			return -1
@@ -92,7 +94,7 @@ func tail(lines []string) string {
 		length += len(lines[first]) + len(" | ")
 	}
 	if first == len(lines) && first > 0 {
-		return strings.ToValidUTF8(lines[first-1][:tailBytes], "")
+		return excerpt.Text(lines[first-1], tailBytes)
 	}
 	return strings.Join(lines[first:], " | ")
 }

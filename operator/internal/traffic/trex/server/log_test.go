@@ -29,11 +29,11 @@ func TestLastLines(t *testing.T) {
 	}
 	write("half a ")
 	write("line\r\n\n  \x00\xff\n")
-	write(strings.Repeat("x", 3*longestLine))
+	write(strings.Repeat("x", 3*maxLineBytes))
 	write("no end")
 	l.finish()
 	lines := l.all()
-	if last := lines[len(lines)-3:]; last[0] != "half a line" || len(last[1]) != longestLine || last[2] != "no end" {
+	if last := lines[len(lines)-3:]; last[0] != "half a line" || len(last[1]) != maxLineBytes || last[2] != "no end" {
 		t.Errorf("got %q", last)
 	}
 	if !strings.Contains(logged.String(), `line="half a line"`) {
@@ -42,7 +42,7 @@ func TestLastLines(t *testing.T) {
 	if text := tail(lines); len(text) > tailBytes+len(" | ") || text != "no end" {
 		t.Errorf("got %q", text)
 	}
-	if text := tail([]string{strings.Repeat("y", longestLine)}); len(text) != tailBytes {
+	if text := tail([]string{strings.Repeat("y", maxLineBytes)}); len(text) != tailBytes {
 		t.Errorf("%d bytes", len(text))
 	}
 	if text := tail([]string{"a", "b"}); text != "a | b" {

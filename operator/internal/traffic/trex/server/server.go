@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
@@ -139,7 +140,7 @@ func (s *Server) look(ctx context.Context) (Host, [2]trexPort, error) {
 		if err == nil || !s.mayBeAnnounced(host, err) || time.Since(start) > statusPatience {
 			return host, ports, err
 		}
-		if err := wait(ctx, statusPause); err != nil {
+		if err := clock.Sleep(ctx, statusPause); err != nil {
 			return Host{}, ports, err
 		}
 	}
@@ -326,14 +327,4 @@ func (s *Server) Close() error {
 		return nil
 	}
 	return s.thread.run(openPorts)
-}
-
-// wait is over early, with its cause, when ctx is.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -1,4 +1,4 @@
-package rpc
+package replay
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
 const (
@@ -16,7 +18,9 @@ const (
 	zipHeaderBytes = 8
 )
 
-// Compress is a message as TRex takes and gives it: header and zlib stream.
+// Compress makes a message as TRex takes and gives it: header and zlib stream.
+// TRex's own client compresses large requests, and the server then compresses
+// the answer. The product's client does not: on loopback it only costs.
 func Compress(raw []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	var header [zipHeaderBytes]byte
@@ -33,12 +37,12 @@ func Compress(raw []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// IsCompressed says whether a message starts like a compressed one.
+// IsCompressed reports whether a message starts like a compressed one.
 func IsCompressed(message []byte) bool {
 	return len(message) >= zipHeaderBytes && binary.BigEndian.Uint32(message) == zipMagic
 }
 
-// Expand is the message itself, whether it was compressed or not. More than
+// Expand returns the message itself, whether it was compressed or not. More than
 // limit bytes are refused, whatever the header says of them.
 func Expand(message []byte, limit int) ([]byte, error) {
 	if !IsCompressed(message) {
@@ -46,11 +50,11 @@ func Expand(message []byte, limit int) ([]byte, error) {
 	}
 	declared := binary.BigEndian.Uint32(message[4:])
 	if uint64(declared) > uint64(limit) {
-		return nil, fmt.Errorf("%w: an answer of %d bytes when uncompressed, and at most %d are taken", ErrProtocol, declared, limit)
+		return nil, fmt.Errorf("%w: an answer of %d bytes when uncompressed, and at most %d are taken", rpc.ErrProtocol, declared, limit)
 	}
 	reader, err := zlib.NewReader(bytes.NewReader(message[zipHeaderBytes:]))
 	if err != nil {
-		return nil, fmt.Errorf("%w: uncompressing an answer: %w", ErrProtocol, err)
+		return nil, fmt.Errorf("%w: uncompressing an answer: %w", rpc.ErrProtocol, err)
 	}
 	// The buffer grows with what comes, not with what is declared, and the
 	// stream is read to its end, where its checksum is.
@@ -59,10 +63,10 @@ func Expand(message []byte, limit int) ([]byte, error) {
 		if err == nil {
 			err = fmt.Errorf("more than the %d bytes that were declared", declared)
 		}
-		return nil, fmt.Errorf("%w: uncompressing an answer: %w", ErrProtocol, err)
+		return nil, fmt.Errorf("%w: uncompressing an answer: %w", rpc.ErrProtocol, err)
 	}
 	if raw.Len() != int(declared) {
-		return nil, fmt.Errorf("%w: uncompressing an answer: %d bytes of the %d that were declared", ErrProtocol, raw.Len(), declared)
+		return nil, fmt.Errorf("%w: uncompressing an answer: %d bytes of the %d that were declared", rpc.ErrProtocol, raw.Len(), declared)
 	}
 	return raw.Bytes(), nil
 }

@@ -1,0 +1,24 @@
+package benchmarkrun
+
+// Bounds of texts and lists in a run's status, as the API's markers set them. A
+// status above one of them is refused as a whole.
+const (
+	maxMessageBytes = 512
+	maxTextBytes    = 200
+	maxNameBytes    = 100
+	maxStageBytes   = 200
+	maxCodeBytes    = 40
+	maxDigestBytes  = 80
+	maxImageIDBytes = 512
+	maxModelBytes   = 64
+	maxKeywordBytes = 32
+	maxDriverBytes  = 20
+	maxMACBytes     = 17
+	maxVerdicts     = 1024
+	maxWarnings     = 64
+	maxLines        = 32
+	maxFallbacks    = 8
+	maxProblems     = 8
+	maxNICs         = 16
+	maxPorts        = 4
+)

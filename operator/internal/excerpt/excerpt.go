@@ -1,0 +1,33 @@
+// Package excerpt keeps text within the bounds of the API. Text goes in, valid
+// UTF-8 of at most so many bytes comes out. The API's bounds count characters,
+// and a character has at least one byte, so what fits here fits there.
+package excerpt
+
+import "strings"
+
+const ellipsis = "..."
+
+// Text keeps the beginning of a text within maxBytes, cuts between characters,
+// and marks a cut with "...". It drops bytes that are not UTF-8.
+func Text(text string, maxBytes int) string {
+	text = strings.ToValidUTF8(text, "")
+	if len(text) <= maxBytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(maxBytes-len(ellipsis), 0)], "") + ellipsis[:min(len(ellipsis), max(maxBytes, 0))]
+}
+
+// Line joins the words of a text with single blanks, so that it is one line,
+// and keeps that within maxBytes as Text does.
+func Line(text string, maxBytes int) string {
+	return Text(strings.Join(strings.Fields(text), " "), maxBytes)
+}
+
+// Lines keeps the first maxLines texts, each as one line within maxBytes.
+func Lines(texts []string, maxLines, maxBytes int) []string {
+	var out []string
+	for _, text := range texts[:min(len(texts), maxLines)] {
+		out = append(out, Line(text, maxBytes))
+	}
+	return out
+}
