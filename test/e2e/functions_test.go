@@ -37,8 +37,19 @@ spec:
 `, name, chain)
 }
 
+// reported is what the tests read of a function's own status.
+type reported struct {
+	v1alpha1.FunctionState
+	Counters map[string]int64
+}
+
+// carries reports whether an encryption gateway encrypted and decrypted.
+func (r reported) carries() bool {
+	return r.Counters["encryptedBytes"] > 1e5 && r.Counters["decryptedBytes"] > 1e5
+}
+
 // functionStatus asks a function's pod for its /status while the run measures.
-func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bool) map[string]any {
+func functionStatus(t *testing.T, ns, run string, enough func(reported) bool) reported {
 	t.Helper()
 	var last string
 	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
@@ -47,7 +58,7 @@ func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bo
 		for _, pod := range pods.Items {
 			out, code := kubectl(t, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/status", ns, pod.Name))
 			last = out
-			status := map[string]any{}
+			status := reported{}
 			if code == 0 && json.Unmarshal([]byte(out), &status) == nil && enough(status) {
 				return status
 			}
@@ -57,7 +68,7 @@ func functionStatus(t *testing.T, ns, run string, enough func(map[string]any) bo
 		}
 	}
 	t.Fatalf("no function had the status that was waited for; the last was %s", last)
-	return nil
+	return reported{}
 }
 
 // TestFirewall: a real firewall with 1,000 or 20,000 rules, whose counters prove that the
@@ -79,12 +90,11 @@ func TestFirewall(t *testing.T) {
 			ns := namespace(t)
 			testbed(t, ns)
 			apply(t, ns, functionRun(name, "[{name: fw, function: Firewall, firewall: {"+tc.settings+fmt.Sprintf(", rules: %d}}]", tc.rules)))
-			functionStatus(t, ns, name, func(status map[string]any) bool {
-				firewall, ok := status["firewall"].(map[string]any)
-				if !ok || firewall["rules"] != float64(tc.rules+1) {
+			functionStatus(t, ns, name, func(status reported) bool {
+				if status.Firewall == nil || int(status.Firewall.Rules) != tc.rules+1 {
 					return false
 				}
-				entered, matched, known := firewall["enteredPackets"].(float64), firewall["matchPackets"].(float64), firewall["knownFlowPackets"].(float64)
+				entered, matched, known := status.Counters["enteredPackets"], status.Counters["matchedPackets"], status.Counters["knownFlowPackets"]
 				if tc.walked {
 					return matched > 100 && matched <= entered && known == 0
 				}
@@ -109,12 +119,9 @@ func TestGateways(t *testing.T) {
 	// The Secrets are there as long as the gateways are: time enough to look at them.
 	slow := strings.NewReplacer("frameBytes: [128]", "frameBytes: [1518]", "trialMilliseconds: 4000", "trialMilliseconds: 15000")
 	apply(t, ns, slow.Replace(functionRun("gateways", chain)))
-	status := functionStatus(t, ns, "gateways", func(status map[string]any) bool {
-		gateway, ok := status["encryptionGateway"].(map[string]any)
-		return ok && gateway["encryptedBytes"].(float64) > 1e5 && gateway["decryptedBytes"].(float64) > 1e5
-	})
-	if gateway := status["encryptionGateway"].(map[string]any); gateway["protocol"] != "WireGuard" || gateway["tunnelMTUBytes"] != 1500.0 {
-		t.Errorf("the gateway's status is %v", gateway)
+	status := functionStatus(t, ns, "gateways", reported.carries)
+	if gateway := status.EncryptionGateway; gateway == nil || gateway.Protocol != "WireGuard" || gateway.TunnelMTUBytes != 1500 {
+		t.Errorf("the gateway's status is %+v", status)
 	}
 	secrets := &corev1.SecretList{}
 	must(t, cluster.List(t.Context(), secrets, client.InNamespace(ns), client.HasLabels{v1alpha1.LabelRun}))

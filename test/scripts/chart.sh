@@ -40,8 +40,8 @@ rendered "image by digest" "r.example/vnfbench/manager@sha256:$(printf 'a%.0s' {
 rendered "guest image" "--guest-image=r.example/vnfbench/vnf-guest:1.2.3" --set-string image.tag=1.2.3
 rendered "image of neighbours" "--neighbor-image=r.example/vnfbench/neighbor@sha256:$(printf 'b%.0s' {1..64})" --set image.digests.neighbor=sha256:"$(printf 'b%.0s' {1..64})"
 rendered "image of TCP's ends" "--endpoint-image=r.example/vnfbench/endpoint:1.2.3" --set-string image.tag=1.2.3
-rendered "image with TRex by tag" "--trex-image=lab.example:5000/trex:v3.08" --set-string trexImage=lab.example:5000/trex:v3.08
-rendered "image with TRex by digest" "--trex-image=lab.example/trex@sha256:$(printf 'c%.0s' {1..64})" --set-string trexImage=lab.example/trex@sha256:"$(printf 'c%.0s' {1..64})"
+rendered "image with TRex by tag" "--generator-image=TRex=lab.example:5000/trex:v3.08" --set-string generatorImages.TRex=lab.example:5000/trex:v3.08
+rendered "image with TRex by digest" "--generator-image=TRex=lab.example/trex@sha256:$(printf 'c%.0s' {1..64})" --set-string generatorImages.TRex=lab.example/trex@sha256:"$(printf 'c%.0s' {1..64})"
 rendered "CRDs are kept" "helm.sh/resource-policy: keep"
 rendered "namespaced install" "--namespace=lab" --set 'watchNamespaces={lab}'
 rendered "namespaced binding" "kind: RoleBinding" --set 'watchNamespaces={lab}' --set leaderElection.enabled=false
@@ -58,7 +58,7 @@ refused "no registry" "image.registry is required" "$HELM" template x $chart --k
 refused "unknown value" "additional properties 'nonsense' not allowed" "${template[@]}" --set nonsense=1
 refused "two replicas alone" "replicas above 1 need leaderElection.enabled" "${template[@]}" --set replicas=2 --set leaderElection.enabled=false
 refused "monitor without metrics" "metrics.serviceMonitor needs metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.serviceMonitor=true
-refused "image with TRex without a version" "/trexImage" "${template[@]}" --set-string trexImage=lab.example/trex
+refused "image with TRex without a version" "/generatorImages/TRex" "${template[@]}" --set-string generatorImages.TRex=lab.example/trex
 refused "wrong digest" "/image/digests/manager" "${template[@]}" --set image.digests.manager=sha256:12
 # The chart by which Terraform gives the cluster single manifests.
 manifest=terraform/modules/addons/charts/manifest

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes all generated files again in a copy of the tree and compares; checks
-# formatting. The tree itself stays as it is.
+# formatting and words. The tree itself stays as it is.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 copy=$(mktemp -d)
@@ -19,4 +19,5 @@ unformatted=$(cd "$top" && gofmt -l operator test)
 for module in operator test/lab test/e2e test/config test/argocd test/terraform test/terraform-docs test/helm-unittest; do
   (cd "$copy/$module" && "$top/test/scripts/again.sh" go mod tidy -diff >/dev/null) || { echo "verify: go.mod of $module is not tidy; run 'go mod tidy' there" >&2; exit 1; }
 done
-echo "verify: generated files, formatting and go.mod files are up to date"
+"$top/test/scripts/words.py" || { echo "verify: replace the words above" >&2; exit 1; }
+echo "verify: generated files, formatting, words and go.mod files are up to date"

@@ -124,6 +124,32 @@ type NetworkFunction struct {
 	Platform *Platform `json:"platform,omitempty"`
 }
 
+// FunctionState is what a function reports of itself before it is measured. It
+// has one member for each function that reports anything.
+type FunctionState struct {
+	// firewall is what the function reports of its rules. Absent: it is no
+	// firewall, or did not answer.
+	// +optional
+	Firewall *FirewallReport `json:"firewall,omitempty"`
+
+	// encryptionGateway is what the function reports of its tunnel. Absent: it is
+	// no encryption gateway, or did not answer.
+	// +optional
+	EncryptionGateway *EncryptionGatewayReport `json:"encryptionGateway,omitempty"`
+}
+
+// Summary describes in a few words what the function runs; "" where it reports nothing.
+func (s FunctionState) Summary() string {
+	switch {
+	case s.Firewall != nil:
+		return s.Firewall.Summary()
+	case s.EncryptionGateway != nil:
+		return s.EncryptionGateway.Summary()
+	default:
+		return ""
+	}
+}
+
 // FunctionPort is one port of a function.
 type FunctionPort struct {
 	// attachment of the port; the testbed must offer it. Both ends of a link

@@ -104,33 +104,43 @@ type FunctionCPU struct {
 	// +optional
 	DroppedFrames *int64 `json:"droppedFrames,omitempty"`
 
-	// firewall is what the function's rules counted in these trials. Absent: it is
-	// no firewall, or counted nothing.
-	// +optional
-	Firewall *FirewallCounts `json:"firewall,omitempty"`
-}
-
-// FirewallCounts are packets that a firewall's rules counted, beside the frames
-// that the generator sent meanwhile.
-type FirewallCounts struct {
-	// sentFrames that the generator sent in these trials, both directions, each
-	// fragment for itself. Absent with TCP, whose frames nobody counts.
+	// sentFrames that the generator sent in the trials whose counters are known, both
+	// directions, each fragment for itself. Absent with TCP, whose frames are
+	// not counted, and without counters.
 	// +optional
 	SentFrames *int64 `json:"sentFrames,omitempty"`
-	// enteredPackets came to the first rule.
+
+	// counters of the function's own work in these trials, by name. The page of
+	// each function in the documentation says what they count. Absent: it has none,
+	// or they are not known.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=12
+	Counters []FunctionCounter `json:"counters,omitempty"`
+}
+
+// FunctionCounter is one counter of a function.
+type FunctionCounter struct {
+	// name of the counter, with its unit, such as matchedPackets or encryptedBytes.
 	// +required
-	EnteredPackets int64 `json:"enteredPackets"`
-	// matchedPackets met the rule that the traffic matches, behind all rules
-	// before it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Name string `json:"name,omitempty"`
+	// value that the counter rose by.
 	// +required
-	MatchedPackets int64 `json:"matchedPackets"`
-	// unmatchedPackets came past the last rule.
-	// +required
-	UnmatchedPackets int64 `json:"unmatchedPackets"`
-	// knownFlowPackets did not walk the rules, because connection tracking knew
-	// their flow.
-	// +required
-	KnownFlowPackets int64 `json:"knownFlowPackets"`
+	// +kubebuilder:validation:Minimum=0
+	Value int64 `json:"value"`
+}
+
+// Counter returns a counter's value, and whether it is known.
+func (f FunctionCPU) Counter(name string) (value int64, known bool) {
+	for _, counter := range f.Counters {
+		if counter.Name == name {
+			return counter.Value, true
+		}
+	}
+	return 0, false
 }
 
 // GuestCPU is the use inside of a virtual machine by kind.

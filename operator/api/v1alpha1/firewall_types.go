@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "fmt"
+
 // FirewallBackend is what holds the rules.
 // +kubebuilder:validation:Enum=nftables;iptables
 type FirewallBackend string
@@ -129,4 +131,36 @@ type Firewall struct {
 	// +optional
 	// +kubebuilder:default=Drop
 	DefaultPolicy RuleVerdict `json:"defaultPolicy,omitempty"`
+}
+
+// FirewallReport is what holds a firewall's rules.
+type FirewallReport struct {
+	// implementation is the part of the kernel that holds the rules: nf_tables,
+	// x_tables, or none with mode None. Absent: not reported.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Implementation string `json:"implementation,omitempty"`
+
+	// rules that the kernel holds for each IP version, the one that the traffic
+	// matches among them, counted in the kernel after they were loaded.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Rules int32 `json:"rules"`
+
+	// loadMilliseconds is how long it took to load them.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	LoadMilliseconds int64 `json:"loadMilliseconds"`
+}
+
+// Summary describes the rules in a few words.
+func (r *FirewallReport) Summary() string {
+	switch r.Rules {
+	case 0:
+		return "no rules"
+	case 1:
+		return fmt.Sprintf("%s, 1 rule loaded in %d ms", r.Implementation, r.LoadMilliseconds)
+	default:
+		return fmt.Sprintf("%s, %d rules loaded in %d ms", r.Implementation, r.Rules, r.LoadMilliseconds)
+	}
 }

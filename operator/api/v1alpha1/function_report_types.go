@@ -27,58 +27,8 @@ type FunctionReport struct {
 	// +optional
 	VirtualMachine *VirtualMachineReport `json:"virtualMachine,omitempty"`
 
-	// firewall is what the function said of its rules before it was measured.
-	// Absent: it is none, or did not answer.
-	// +optional
-	Firewall *FirewallReport `json:"firewall,omitempty"`
-
-	// encryptionGateway is what the function said of its tunnel before it was
-	// measured. Absent: it is none, or did not answer.
-	// +optional
-	EncryptionGateway *EncryptionGatewayReport `json:"encryptionGateway,omitempty"`
-}
-
-// FirewallReport is what holds a firewall's rules.
-type FirewallReport struct {
-	// implementation is the part of the kernel that holds the rules: nf_tables,
-	// x_tables, or none with mode None. Absent: not told.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Implementation string `json:"implementation,omitempty"`
-
-	// rules that the kernel holds for each IP version, the one that the traffic
-	// matches among them, counted in the kernel after they were loaded.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	Rules int32 `json:"rules"`
-
-	// loadMilliseconds is how long it took to load them.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	LoadMilliseconds int64 `json:"loadMilliseconds"`
-}
-
-// EncryptionGatewayReport is what encrypts.
-type EncryptionGatewayReport struct {
-	// protocol is WireGuard or IPsec. Absent: not told.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Protocol string `json:"protocol,omitempty"`
-
-	// implementation is Kernel or Userspace. Absent: not told.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Implementation string `json:"implementation,omitempty"`
-
-	// threads that may encrypt at a time in user space. Absent where the kernel does.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	Threads int32 `json:"threads,omitempty"`
-
-	// tunnelMTUBytes is the largest IP packet that goes into the tunnel.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	TunnelMTUBytes int32 `json:"tunnelMTUBytes,omitempty"`
+	// What the function reports of itself, in the member of its kind.
+	FunctionState `json:",inline"`
 }
 
 // VirtualMachineReport is what KubeVirt reports about a virtual machine: its

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "fmt"
+
 // EncryptionProtocol is what a gateway speaks to its peer.
 // +kubebuilder:validation:Enum=WireGuard;IPsec
 type EncryptionProtocol string
@@ -48,4 +50,39 @@ type EncryptionGateway struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Threads *int32 `json:"threads,omitempty"`
+}
+
+// EncryptionGatewayReport is what encrypts.
+type EncryptionGatewayReport struct {
+	// protocol is WireGuard or IPsec. Absent: not reported.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Protocol string `json:"protocol,omitempty"`
+
+	// implementation is Kernel or Userspace. Absent: not reported.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Implementation string `json:"implementation,omitempty"`
+
+	// threads that may encrypt at a time in user space. Absent where the kernel does.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Threads int32 `json:"threads,omitempty"`
+
+	// tunnelMTUBytes is the largest IP packet that goes into the tunnel.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	TunnelMTUBytes int32 `json:"tunnelMTUBytes,omitempty"`
+}
+
+// Summary describes in a few words what encrypts.
+func (r *EncryptionGatewayReport) Summary() string {
+	switch {
+	case r.Implementation != string(EncryptionUserspace):
+		return r.Protocol + " in the kernel"
+	case r.Threads == 1:
+		return r.Protocol + " in user space, 1 thread"
+	default:
+		return fmt.Sprintf("%s in user space, %d threads", r.Protocol, r.Threads)
+	}
 }

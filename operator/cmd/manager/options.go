@@ -12,6 +12,8 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -27,6 +29,7 @@ type options struct {
 	pullPolicy         string
 	pullSecrets        list
 	apiServerPorts     list
+	generatorImages    list
 	logLevel           int
 	logFormat          string
 }
@@ -55,7 +58,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
-	flags.StringVar(&o.defaults.TRexImage, "trex-image", "", "image of the traffic pod of testbeds with driver TRex that name none, by tag or digest; absent: there is none, and their runs end with ImageMissing")
+	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs one of its own; may be given several times; absent: there is none, and their runs end with ImageMissing")
 	flags.StringVar(&o.defaults.FunctionImage, "function-image", "", "image of the reference functions where a run names none (required)")
 	flags.StringVar(&o.defaults.GuestImage, "guest-image", "", "image that reference functions boot from as virtual machines where a run names none (required)")
 	flags.StringVar(&o.defaults.EndpointImage, "endpoint-image", "", "image of the ends of TCP connections (required)")
@@ -99,6 +102,17 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -image-pull-policy is %q, want Always, IfNotPresent or Never", o.pullPolicy)
 	}
 	o.defaults.ImagePullSecrets = o.pullSecrets
+	for _, text := range o.generatorImages {
+		driver, image, _ := strings.Cut(text, "=")
+		name := v1alpha1.GeneratorDriver(driver)
+		if g := registry.Of(name); g == nil || g.OwnImage == nil || image == "" {
+			return fmt.Errorf("flag -generator-image is %q, want DRIVER=IMAGE with a driver that needs an image of its own", text)
+		}
+		if o.defaults.GeneratorImages == nil {
+			o.defaults.GeneratorImages = map[v1alpha1.GeneratorDriver]string{}
+		}
+		o.defaults.GeneratorImages[name] = image
+	}
 	for _, text := range o.apiServerPorts {
 		port, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || port == 0 {

@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
 func TestParse(t *testing.T) {
-	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -trex-image x:1 -namespace a,b -namespace c
+	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -generator-image TRex=x:1 -namespace a,b -namespace c
 		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -leader-elect`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", TRexImage: "x:1", ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, Protocol: measure.Protocol()}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, Protocol: measure.Protocol()}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}
@@ -39,15 +40,18 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
-		"no images":           "",
-		"no guest":            "-traffic-image t -function-image f",
-		"no neighbor":         "-traffic-image t -function-image f -guest-image g -endpoint-image e",
-		"no neighbors' guest": "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n",
-		"pull policy":         images + "-image-pull-policy Sometimes",
-		"log format":          images + "-log-format xml",
-		"port":                images + "-api-server-port 70000",
-		"an argument":         images + "start",
-		"unknown flag":        images + "-zap-devel",
+		"no images":            "",
+		"no guest":             "-traffic-image t -function-image f",
+		"no neighbor":          "-traffic-image t -function-image f -guest-image g -endpoint-image e",
+		"no neighbors' guest":  "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n",
+		"pull policy":          images + "-image-pull-policy Sometimes",
+		"log format":           images + "-log-format xml",
+		"image of no driver":   images + "-generator-image Pigeon=p:1",
+		"image of the default": images + "-generator-image XDP=x:1",
+		"no image at all":      images + "-generator-image TRex",
+		"port":                 images + "-api-server-port 70000",
+		"an argument":          images + "start",
+		"unknown flag":         images + "-zap-devel",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parse(strings.Fields(arguments), io.Discard); err == nil {

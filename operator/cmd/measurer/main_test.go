@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
+	generators "vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/measurer"
 )
@@ -69,11 +72,48 @@ func TestStopOnSignal(t *testing.T) {
 }
 
 func TestUnknownDriver(t *testing.T) {
-	driver, err := (&drivers{}).Open(t.Context(), measure.Path{}, measure.DriverSettings{Name: "TRex"})
-	if driver != nil || err == nil {
+	drivers := newDrivers(measure.OpenerConfig{})
+	if driver, err := drivers.Open(t.Context(), measure.Opening{Driver: measure.DriverSettings{Name: "Pigeon"}}); driver != nil || err == nil {
 		t.Errorf("got %v, %v", driver, err)
 	}
-	if driver, err := (&drivers{}).Open(t.Context(), measure.Path{}, measure.DriverSettings{Name: "XDP"}); driver != nil || err == nil {
-		t.Errorf("an empty path: got %v, %v", driver, err)
+	if err := drivers.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a driver does not do, and settings of another version, are refused with a
+// reason; nothing is opened in their place.
+func TestDriversRefuse(t *testing.T) {
+	known := map[string]any{}
+	for _, g := range generators.All() {
+		settings, err := g.Settings(&v1alpha1.Testbed{Spec: v1alpha1.TestbedSpec{Generator: v1alpha1.Generator{
+			Driver: g.Name, TRex: &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1},
+		}}}, [2]generator.Port{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		known[string(g.Name)] = settings
+	}
+	for name := range registry {
+		settings, err := measure.NewDriverSettings(name, known[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		drivers := newDrivers(measure.OpenerConfig{})
+		if driver, err := drivers.Open(t.Context(), measure.Opening{Driver: settings}); driver != nil || measure.ReasonOf(err) != v1alpha1.ReasonNotOfferedByDriver {
+			t.Errorf("%s, nothing to open: got %v, %v", name, driver, err)
+		}
+		delete(known, name)
+		if name == measure.EndpointDriver {
+			continue
+		}
+		settings.Settings = []byte(`{"warp":9}`)
+		driver, err := drivers.Open(t.Context(), measure.Opening{Driver: settings, Path: &measure.Path{}})
+		if driver != nil || measure.ReasonOf(err) != v1alpha1.ReasonVersionMismatch || !strings.Contains(err.Error(), "warp") {
+			t.Errorf("%s, an unknown setting: got %v, %v", name, driver, err)
+		}
+	}
+	if len(known) > 0 {
+		t.Errorf("testbeds may name drivers that the measurer does not have: %v", known)
 	}
 }

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,8 +14,6 @@ import (
 	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/measurer"
-	"vnfbench.io/operator/internal/traffic/iperf"
-	"vnfbench.io/operator/internal/traffic/xdp"
 	"vnfbench.io/operator/internal/trialstore"
 )
 
@@ -38,17 +34,17 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 		return nil, nil, fmt.Errorf("making a client for the API server: %w", err)
 	}
 	facts := readMachine(instructions, log)
-	drivers := &drivers{trex: newTRexPaths(log, facts)}
+	drivers := newDrivers(measure.OpenerConfig{Log: log, Machine: facts})
 	return &measurer.Measurer{
 		Instructions: instructions,
 		Results: trialstore.Config{
 			ConfigMaps: client.ConfigMaps(o.namespace), Name: o.results,
 			Measurer: o.podName, UID: o.podUID,
 		},
-		Drivers: drivers, Endpoints: drivers, Stateful: drivers.trex,
+		Drivers: drivers,
 		Machine: facts,
 		Log:     log,
-	}, drivers.trex.close, nil
+	}, drivers.Close, nil
 }
 
 // readMachine says how the CPUs are set. No figure depends on it, so what cannot
@@ -62,14 +58,10 @@ func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.M
 	facts := machine.Read(os.DirFS("/sys"), cpus)
 	fingerprint := machine.Fingerprint(os.DirFS("/"))
 	for _, port := range instructions.Chain.Ports {
-		if trex := instructions.Driver.TRex; trex != nil && trex.Mode == measure.TRexDPDK {
-			// The kernel has let go of it: what it is is known when the server is
-			// about to start.
-			continue
-		}
 		driver, err := machine.PortDriver(port.Interface)
 		if err != nil {
-			log.Warn("the port's driver is not known", "error", err.Error())
+			// Where the kernel has let go of the port, its generator fills it in.
+			log.Info("the kernel has no driver for the port", "error", err.Error())
 			continue
 		}
 		fingerprint.Ports = append(fingerprint.Ports, driver)
@@ -90,37 +82,4 @@ func readInstructions(path string) (measure.Instructions, error) {
 		return instructions, fmt.Errorf("reading the instructions in %q: %w", path, err)
 	}
 	return instructions, nil
-}
-
-// drivers opens the drivers that this binary was built with.
-type drivers struct{ trex *trexPaths }
-
-func (d *drivers) Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error) {
-	switch settings.Name {
-	case "XDP":
-		driver, err := xdp.Open(ctx, xdp.Config{
-			Path: path, Threads: settings.Threads, TransmitPath: settings.TransmitPath,
-			Scheduling: settings.Scheduling,
-		})
-		if err != nil {
-			// A nil *xdp.Driver must not become a measure.Driver that is not nil.
-			return nil, err
-		}
-		return driver, nil
-	case "TRex":
-		if settings.TRex == nil {
-			return nil, errors.New("the instructions have no settings for driver \"TRex\"")
-		}
-		return d.trex.Open(ctx, path, *settings.TRex)
-	}
-	return nil, fmt.Errorf("there is no driver %q in this measurer", settings.Name)
-}
-
-// OpenEndpoints implements measurer.EndpointOpener.
-func (*drivers) OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error) {
-	driver, err := iperf.Open(ctx, iperf.Config{Endpoints: at, West: tcp.West, East: tcp.East}, tcp.Directions)
-	if err != nil {
-		return nil, err
-	}
-	return driver, nil
 }

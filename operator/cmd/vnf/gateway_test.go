@@ -218,19 +218,21 @@ func TestGatewayPair(t *testing.T) {
 				t.Errorf("%d frames between the gateways have the plain text", plain)
 			}
 			for _, gateway := range g.gateways {
-				var status struct{ EncryptionGateway map[string]any }
+				var status vnf.Status
 				gateway.getStatus(t, &status)
 				got := status.EncryptionGateway
-				if got["protocol"] != vnf.ProtocolWireGuard || got["implementation"] == nil || got["problem"] != nil {
-					t.Errorf("status %v", got)
+				if got == nil || got.Protocol != vnf.ProtocolWireGuard || got.Implementation == "" || status.CountersProblem != "" {
+					t.Fatalf("the gateway is %+v, problem %q", got, status.CountersProblem)
 				}
-				if got["encryptedBytes"].(float64) < 2*1500 || got["decryptedBytes"].(float64) < 2*1500 {
-					t.Errorf("status %v, want the bytes of two large packets each way", got)
+				for _, name := range []string{vnf.CounterEncryptedBytes, vnf.CounterDecryptedBytes} {
+					if status.Counters[name] < 2*1500 {
+						t.Errorf("counters %v, want the bytes of two large packets each way", status.Counters)
+					}
 				}
-				if implementation == vnf.ImplementationUserspace && (got["implementation"] != implementation || got["threads"] != 1.0) {
-					t.Errorf("status %v, want one thread in user space", got)
+				if implementation == vnf.ImplementationUserspace && (got.Implementation != implementation || got.Threads != 1) {
+					t.Errorf("the gateway is %+v, want one thread in user space", got)
 				}
-				t.Logf("%v", got)
+				t.Logf("%+v %v", got, status.Counters)
 			}
 			g.requireNoKeyTold(t)
 		})

@@ -24,7 +24,6 @@ import (
 
 	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/agent"
 )
 
 const patience = time.Minute
@@ -251,7 +250,7 @@ func (p *pod) getStatus(t *testing.T, into any) {
 
 func (p *pod) requireStatus(t *testing.T) {
 	t.Helper()
-	var status agent.Status
+	var status vnf.Status
 	p.getStatus(t, &status)
 	config, err := vnf.Load(p.config)
 	if err != nil {

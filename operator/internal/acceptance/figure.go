@@ -39,7 +39,7 @@ type directionFigure struct {
 func latencySamples(d v1alpha1.DirectionResult) int64   { return d.Latency.Samples }
 func variationSamples(d v1alpha1.DirectionResult) int64 { return d.DelayVariation.Samples }
 
-// jitterSamples are the delays where their variation was not counted, as by TRex,
+// jitterSamples are the delays where their variation was not counted, as by some generators,
 // whose jitter is never 0 where there is one.
 func jitterSamples(d v1alpha1.DirectionResult) int64 {
 	if d.DelayVariation.Samples == 0 && d.JitterNanoseconds > 0 {

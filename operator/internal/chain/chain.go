@@ -40,7 +40,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Unstructured is an object as server-side apply wants it: what the API server
+// Unstructured returns an object as server-side apply wants it: what the API server
 // or another controller fills in is left out, so that it is not claimed.
 func Unstructured(object Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -77,9 +77,9 @@ func selectorOf(p *plan.Plan, component string) map[string]string {
 	return map[string]string{v1alpha1.LabelRun: string(p.Run.UID), v1alpha1.LabelComponent: component}
 }
 
-// onNode pins a pod by required affinity and not by spec.nodeName, so that the
+// nodeAffinity pins a pod by required affinity and not by spec.nodeName, so that the
 // scheduler still counts its resources and says why when it does not fit.
-func onNode(name string) *corev1.Affinity {
+func nodeAffinity(name string) *corev1.Affinity {
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{
@@ -91,7 +91,7 @@ func onNode(name string) *corev1.Affinity {
 	}}
 }
 
-// confined is the security context of a container that has only the
+// restrictedSecurityContext returns the security context of a container that has only the
 // capabilities that are named.
 //
 // They are in force for user 0 alone: Kubernetes cannot give them to another
@@ -100,7 +100,7 @@ func onNode(name string) *corev1.Affinity {
 // no system call outside of the runtime's profile. The Pod Security level
 // "baseline" forbids these capabilities, so the namespace has to be
 // "privileged".
-func confined(capabilities ...corev1.Capability) *corev1.SecurityContext {
+func restrictedSecurityContext(capabilities ...corev1.Capability) *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		RunAsUser:                new(int64(0)),
 		Privileged:               new(false),
@@ -145,8 +145,8 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 	return references
 }
 
-// document is a file of a ConfigMap, indented for people who look at it.
-func document(value any) string {
+// indentedJSON returns a file of a ConfigMap, indented for people who look at it.
+func indentedJSON(value any) string {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		// Strings, integers and network addresses always marshal.
@@ -155,8 +155,8 @@ func document(value any) string {
 	return string(data) + "\n"
 }
 
-// inline is JSON inside of another object.
-func inline(value any) string {
+// compactJSON returns JSON inside of another object.
+func compactJSON(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
 		// Strings, integers and network addresses always marshal.

@@ -115,7 +115,7 @@ func TestInstructionsConfigMap(t *testing.T) {
 func TestFunctionConfiguration(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
-			for _, function := range chain.Functions(mustMake(t, c.Input())) {
+			for _, function := range functionsOf(mustMake(t, c.Input())) {
 				var text []byte
 				if function.Machine != nil && function.Secret == nil {
 					// The user's own machine: see TestSeed.
@@ -148,7 +148,7 @@ func TestAttachments(t *testing.T) {
 				known[network] = true
 			}
 			pods := map[string]string{"measurer": chain.MeasurerJob(p).Spec.Template.Annotations["k8s.v1.cni.cncf.io/networks"]}
-			for _, function := range chain.Functions(p) {
+			for _, function := range functionsOf(p) {
 				if function.Machine != nil {
 					expectNetworks(t, function.Machine, known)
 					continue
@@ -236,7 +236,7 @@ func TestConfinement(t *testing.T) {
 		"measurer":              {chain.MeasurerJob(p).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
 		"measurer in real time": {chain.MeasurerJob(mustMake(t, nice)).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN", "SYS_NICE"}, false},
 		"measurer without it":   {chain.MeasurerJob(mustMake(t, fair)).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
-		"function":              {chain.Functions(p)[0].Pod.Spec, []corev1.Capability{"NET_ADMIN"}, false},
+		"function":              {functionsOf(p)[0].Pod.Spec, []corev1.Capability{"NET_ADMIN"}, false},
 		"cleanup":               {chain.BridgeCleanup(in.Testbed, "n", in.Defaults).Spec.Template.Spec, []corev1.Capability{"NET_ADMIN"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -293,8 +293,8 @@ func TestGuaranteed(t *testing.T) {
 func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
 	// KubeVirt gives a machine's labels to its launcher's pod.
-	machine := chain.Functions(mustMake(t, plantest.MachineInput(1)))[0].Machine
-	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, chain.Functions(p)[0].Pod.Labels, chain.Observer(p).Labels, machine.Labels}
+	machine := functionsOf(mustMake(t, plantest.MachineInput(1)))[0].Machine
+	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, functionsOf(p)[0].Pod.Labels, observerOf(p).Labels, machine.Labels}
 	selects := func(selector, labels map[string]string) bool {
 		for key, value := range selector {
 			if labels[key] != value {
@@ -303,7 +303,7 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 		}
 		return true
 	}
-	for i, policy := range chain.NetworkPolicies(p) {
+	for i, policy := range policiesOf(p) {
 		for j, labels := range pods {
 			matches := selects(policy.Spec.PodSelector.MatchLabels, labels)
 			if matches != (i == j || i == 1 && j == 3) {
@@ -324,7 +324,7 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 			}
 		}
 	}
-	to := chain.NetworkPolicies(p)[0].Spec.Egress[1:]
+	to := policiesOf(p)[0].Spec.Egress[1:]
 	if len(to) != 2 || !selects(to[0].To[0].PodSelector.MatchLabels, pods[1]) || !selects(to[1].To[0].PodSelector.MatchLabels, pods[2]) {
 		t.Errorf("the measurer may reach %+v", to)
 	}
@@ -334,7 +334,7 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 func TestObserver(t *testing.T) {
 	in := plantest.Input(1)
 	p := mustMake(t, in)
-	pod := chain.Observer(p)
+	pod := observerOf(p)
 	security := pod.Spec.Containers[0].SecurityContext
 	if !pod.Spec.HostPID || pod.Spec.HostNetwork || pod.Spec.HostIPC || len(pod.Spec.Volumes) > 0 || *pod.Spec.AutomountServiceAccountToken ||
 		len(security.Capabilities.Add) > 0 || !slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}) ||
@@ -346,13 +346,13 @@ func TestObserver(t *testing.T) {
 		t.Errorf("%q looks for a virtual machine of a pod", pod.Spec.Containers[0].Command)
 	}
 	p.Functions[0].Runtime = v1alpha1.RuntimeVirtualMachine
-	if want := "benchmarks_" + p.Names().Function("router-1"); !slices.Contains(chain.Observer(p).Spec.Containers[0].Command, want) {
-		t.Errorf("%q does not look for %q", chain.Observer(p).Spec.Containers[0].Command, want)
+	if want := "benchmarks_" + p.Names().Function("router-1"); !slices.Contains(observerOf(p).Spec.Containers[0].Command, want) {
+		t.Errorf("%q does not look for %q", observerOf(p).Spec.Containers[0].Command, want)
 	}
 	digest := p.Digest
 	in.Testbed.Spec.SystemUnderTest.Observer = v1alpha1.ObserverDisabled
 	p = mustMake(t, in)
-	if chain.Observer(p) != nil || len(chain.NetworkPolicies(p)) != 2 {
+	if observerOf(p) != nil || len(policiesOf(p)) != 2 {
 		t.Error("a testbed without an observer has one")
 	}
 	if p.Digest != digest {

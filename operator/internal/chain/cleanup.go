@@ -20,7 +20,7 @@ const (
 )
 
 // BridgeCleanup deletes a testbed's bridges from a node: the CNI plugin makes
-// them and nobody takes them away. The command spares a link that is no bridge
+// them and does not remove them. The command spares a link that is no bridge
 // or that still has ports.
 func BridgeCleanup(testbed *v1alpha1.Testbed, node string, defaults plan.Defaults) *batchv1.Job {
 	labels := map[string]string{
@@ -56,7 +56,7 @@ func cleanupPod(testbed *v1alpha1.Testbed, node string, defaults plan.Defaults) 
 		EnableServiceLinks:            new(false),
 		// The bridges are in the node's network namespace.
 		HostNetwork: true,
-		Affinity:    onNode(node),
+		Affinity:    nodeAffinity(node),
 		// What runs could reach, cleaning must reach, whatever taints came since.
 		Tolerations:      []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		ImagePullSecrets: pullSecrets(defaults.ImagePullSecrets),
@@ -73,7 +73,7 @@ func cleanupPod(testbed *v1alpha1.Testbed, node string, defaults plan.Defaults) 
 				Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("32Mi")},
 			},
 			// NET_ADMIN: deleting links.
-			SecurityContext:          confined("NET_ADMIN"),
+			SecurityContext:          restrictedSecurityContext("NET_ADMIN"),
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}

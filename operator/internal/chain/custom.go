@@ -22,7 +22,7 @@ var diskBuses = map[v1alpha1.DiskBus]kubevirtv1.DiskBus{
 	v1alpha1.DiskBusSCSI:   kubevirtv1.DiskBusSCSI,
 }
 
-// Seed is the secret with what a user's own machine reads, its placeholders
+// Seed returns the secret with what a user's own machine reads, its placeholders
 // filled in; nil where the run's spec has no text for it. It is made from the
 // spec, because no plan holds such text.
 func Seed(p *plan.Plan, function *plan.Function, spec *v1alpha1.CustomFunction) (*corev1.Secret, error) {
@@ -45,7 +45,7 @@ func Seed(p *plan.Plan, function *plan.Function, spec *v1alpha1.CustomFunction) 
 	}, nil
 }
 
-// customMachine is the user's own: the shape of any machine, with another disk,
+// customMachine returns the user's own: the shape of any machine, with another disk,
 // another seed, and a probe that the user chooses.
 func customMachine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
 	vmi, custom := machine(p, function), function.Machine.Custom
@@ -67,7 +67,7 @@ func customMachine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMach
 	return vmi
 }
 
-// customDisk is where the machine starts from. A claim lies below a layer that
+// customDisk returns where the machine starts from. A claim lies below a layer that
 // ends with the machine.
 func customDisk(p *plan.Plan, custom *plan.Custom) kubevirtv1.VolumeSource {
 	switch {
@@ -139,7 +139,7 @@ func customNICs(custom *plan.Custom, spec *kubevirtv1.VirtualMachineInstanceSpec
 	}
 }
 
-// customProbe is nil where the generator's probe frames say when the chain is ready.
+// customProbe returns nil where the generator's probe frames say when the chain is ready.
 func customProbe(readiness v1alpha1.CustomReadiness) *kubevirtv1.Probe {
 	port := intstr.FromInt32(readiness.Port)
 	probe := machineProbe()

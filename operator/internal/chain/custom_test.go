@@ -58,7 +58,7 @@ func TestUserDataStandsInTheSecretAlone(t *testing.T) {
 
 // TestClaimStaysAsItIs: the user's claim is below a layer of its own.
 func TestClaimStaysAsItIs(t *testing.T) {
-	spec := chain.Functions(mustMake(t, plantest.CustomMachines()))[1].Machine.Spec
+	spec := functionsOf(mustMake(t, plantest.CustomMachines()))[1].Machine.Spec
 	for _, volume := range spec.Volumes {
 		if volume.PersistentVolumeClaim != nil || volume.DataVolume != nil {
 			t.Errorf("volume %q can be written to", volume.Name)
@@ -72,7 +72,7 @@ func TestClaimStaysAsItIs(t *testing.T) {
 // TestCustomProbes: KubeVirt asks what the user chose, and nothing where the
 // generator's frames are to say it.
 func TestCustomProbes(t *testing.T) {
-	functions := chain.Functions(mustMake(t, plantest.CustomMachines()))
+	functions := functionsOf(mustMake(t, plantest.CustomMachines()))
 	tcp, http := functions[0].Machine.Spec, functions[1].Machine.Spec
 	if p := tcp.ReadinessProbe; p.TCPSocket == nil || p.TCPSocket.Port.IntValue() != 22 || p.HTTPGet != nil {
 		t.Errorf("%+v", p)
@@ -92,7 +92,7 @@ func TestCustomProbes(t *testing.T) {
 
 // TestCustomHasTheMachinesRest: what holds for every machine holds for the user's.
 func TestCustomHasTheMachinesRest(t *testing.T) {
-	for _, function := range chain.Functions(mustMake(t, plantest.CustomMachines())) {
+	for _, function := range functionsOf(mustMake(t, plantest.CustomMachines())) {
 		spec := function.Machine.Spec
 		if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || !spec.Domain.Devices.DisableHotplug ||
 			!*spec.Domain.Devices.LogSerialConsole || spec.Domain.Firmware.KernelBoot != nil || !strings.Contains(function.Machine.Name, "-fn-") {

@@ -4,7 +4,6 @@ import (
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,33 +15,18 @@ import (
 
 const containerEndpoint = "endpoint"
 
-// Endpoint is the objects of one end of the TCP connections.
-type Endpoint struct {
-	ConfigMap *corev1.ConfigMap
-	Pod       *corev1.Pod
-}
-
-// Endpoints are west and east, none where TCP is not measured.
-func Endpoints(p *plan.Plan) []Endpoint {
-	var ends []Endpoint
-	for _, end := range p.Endpoints {
-		ends = append(ends, Endpoint{ConfigMap: endpointConfigMap(p, end), Pod: endpointPod(p, end)})
-	}
-	return ends
-}
-
 func endpointConfigMap(p *plan.Plan, end plan.Endpoint) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint),
 		Immutable:  new(true),
-		Data:       map[string]string{path.Base(endpoint.DefaultPath): document(end.Config)},
+		Data:       map[string]string{path.Base(endpoint.DefaultPath): indentedJSON(end.Config)},
 	}
 }
 
 func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 	meta := metadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint)
-	meta.Annotations[annotationNetworks] = inline([]attachment{{
+	meta.Annotations[annotationNetworks] = compactJSON([]attachment{{
 		Name: end.Port.Network, Namespace: p.Run.Namespace, Interface: end.Port.Interface, MAC: end.Port.MAC,
 	}})
 	const config, scratch = "config", "scratch"
@@ -55,7 +39,7 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			// Where the generator is: the ends take its place.
-			Affinity:         onNode(p.GeneratorNode),
+			Affinity:         nodeAffinity(p.GeneratorNode),
 			Tolerations:      end.Tolerations,
 			ImagePullSecrets: pullSecrets(p.ImagePullSecrets),
 			Containers: []corev1.Container{{
@@ -69,8 +53,8 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 					{Name: config, MountPath: path.Dir(endpoint.DefaultPath), ReadOnly: true},
 					{Name: scratch, MountPath: "/tmp"},
 				},
-				// NET_ADMIN: the measured port's link, addresses, routes and neighbours.
-				SecurityContext:          confined("NET_ADMIN"),
+				// NET_ADMIN: the measured port's link, addresses, routes and neighbors.
+				SecurityContext:          restrictedSecurityContext("NET_ADMIN"),
 				ReadinessProbe:           endpointProbe(),
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			}},
@@ -87,7 +71,7 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 	}
 }
 
-// endpointProbe is patient: a test takes the CPU that an answer needs, and an
+// endpointProbe waits long for an answer: a test takes the CPU that an answer needs, and an
 // end that does not answer is noticed by the measurer.
 func endpointProbe() *corev1.Probe {
 	return &corev1.Probe{
@@ -116,24 +100,4 @@ func endpointNetworks(p *plan.Plan) []*unstructured.Unstructured {
 		}
 	}
 	return networks
-}
-
-// agents is the port of the ends' agents.
-func agents() []networkingv1.NetworkPolicyPort {
-	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(endpoint.AgentPort))}}
-}
-
-// endpointsEgress lets the measurer reach the ends' agents.
-func endpointsEgress(p *plan.Plan) []networkingv1.NetworkPolicyEgressRule {
-	if len(p.Endpoints) == 0 {
-		return nil
-	}
-	return []networkingv1.NetworkPolicyEgressRule{{To: podsOf(p, ComponentEndpoint), Ports: agents()}}
-}
-
-// endpointsPolicy lets the measurer in, and nobody else.
-func endpointsPolicy(p *plan.Plan) *networkingv1.NetworkPolicy {
-	closed := policy(p, p.Names().EndpointsPolicy, ComponentEndpoint, nil, nil)
-	closed.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{From: podsOf(p, ComponentMeasurer), Ports: agents()}}
-	return closed
 }

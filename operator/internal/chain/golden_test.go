@@ -28,29 +28,12 @@ func mustMake(t *testing.T, in plan.Input) *plan.Plan {
 
 // objectsOf are all objects of a run.
 func objectsOf(p *plan.Plan) []chain.Object {
-	objects := []chain.Object{
-		chain.PlanConfigMap(p), chain.ResultsConfigMap(p),
-		chain.ServiceAccount(p), chain.Role(p), chain.RoleBinding(p),
+	workloads := chain.Render(p)
+	objects := append([]chain.Object{chain.PlanConfigMap(p), chain.ResultsConfigMap(p)}, workloads[0].Needs...)
+	for _, w := range workloads[1:] {
+		objects = append(objects, w.Objects()...)
 	}
-	for _, policy := range chain.NetworkPolicies(p) {
-		objects = append(objects, policy)
-	}
-	for _, network := range chain.Networks(p) {
-		objects = append(objects, network)
-	}
-	for _, function := range chain.Functions(p) {
-		objects = append(objects, function.Objects()...)
-	}
-	if pod := chain.Observer(p); pod != nil {
-		objects = append(objects, pod)
-	}
-	for _, end := range chain.Endpoints(p) {
-		objects = append(objects, end.ConfigMap, end.Pod)
-	}
-	for _, neighbor := range chain.Neighbors(p) {
-		objects = append(objects, neighbor.Object())
-	}
-	return append(objects, chain.MeasurerJob(p))
+	return append(objects, workloads[0].Object)
 }
 
 func render(t *testing.T, objects []chain.Object) []byte {

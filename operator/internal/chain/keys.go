@@ -13,8 +13,8 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// KeysSecrets have the keys of a run's encryption gateways, one Secret each, so
-// that nobody gets another's: KubeVirt makes a disk of a whole Secret. They are
+// KeysSecrets returns the keys of a run's encryption gateways, one Secret each, so
+// that no gateway gets another's: KubeVirt makes a disk of a whole Secret. They are
 // new from a source of random bytes every time, and the only objects that do
 // not follow from the plan. Those of one call belong together.
 func KeysSecrets(p *plan.Plan, random io.Reader) ([]*corev1.Secret, error) {
@@ -80,25 +80,23 @@ func readBytes(random io.Reader, number int) ([]byte, error) {
 	return bytes, err
 }
 
-// addGateway mounts into a gateway's pod what it needs beside its
-// configuration: its own keys, and for WireGuard in user space the node's TUN
-// device.
-func addGateway(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
-	gateway := function.Config.Gateway
-	if gateway == nil {
-		return
-	}
+// addNeeds mounts into a function's pod what it needs in addition to its configuration:
+// its own keys, and the node's TUN device.
+func addNeeds(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
+	needs := function.Config.Needs()
 	const tun, tunDevice = "tun", "/dev/net/tun"
 	container := &pod.Containers[0]
-	mode := int32(0o400)
-	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volumeKeys, VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), DefaultMode: &mode},
-	}})
-	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volumeKeys, MountPath: vnf.DefaultKeys, ReadOnly: true})
-	if gateway.Implementation == vnf.ImplementationKernel {
+	if needs.Keys {
+		mode := int32(0o400)
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volumeKeys, VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), DefaultMode: &mode},
+		}})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volumeKeys, MountPath: vnf.DefaultKeys, ReadOnly: true})
+	}
+	if !needs.TUN {
 		return
 	}
-	// The kernel's TUN device is the same file for everybody; which interface
+	// The kernel's TUN device is the same file for every process; which interface
 	// it makes, and in which network namespace, follows from who opens it. The
 	// type keeps the kubelet from making a folder where the node has none.
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: tun, VolumeSource: corev1.VolumeSource{

@@ -86,7 +86,7 @@ func keysOf(t *testing.T, p *plan.Plan) []map[string][]byte {
 // TestKeysInPods: each pod mounts its own Secret, and WireGuard's the TUN device.
 func TestKeysInPods(t *testing.T) {
 	p := mustMake(t, plantest.Gateways())
-	for i, function := range chain.Functions(p) {
+	for i, function := range functionsOf(p) {
 		name := p.Functions[i].Name
 		var mounted []string
 		tun := false
@@ -109,7 +109,7 @@ func TestKeysInPods(t *testing.T) {
 // that the guest looks for.
 func TestKeysInMachines(t *testing.T) {
 	p := mustMake(t, plantest.GatewayMachines())
-	for i, function := range chain.Functions(p) {
+	for i, function := range functionsOf(p) {
 		spec := function.Machine.Spec
 		index := slices.IndexFunc(spec.Volumes, func(v kubevirtv1.Volume) bool { return v.Secret != nil })
 		if index < 0 {
@@ -124,7 +124,7 @@ func TestKeysInMachines(t *testing.T) {
 			t.Errorf("%s has no disk of its keys", function.Machine.Name)
 		}
 	}
-	for _, function := range chain.Functions(mustMake(t, plantest.MachineInput(1))) {
+	for _, function := range functionsOf(mustMake(t, plantest.MachineInput(1))) {
 		if len(function.Machine.Spec.Volumes) != 1 {
 			t.Errorf("a router has the volumes %+v", function.Machine.Spec.Volumes)
 		}

@@ -32,12 +32,12 @@ func PlanConfigMap(p *plan.Plan) *corev1.ConfigMap {
 		Immutable:  new(true),
 		Data: map[string]string{
 			plan.KeyPlan:         string(p.JSON()),
-			plan.KeyInstructions: document(p.Instructions),
+			plan.KeyInstructions: indentedJSON(p.Instructions),
 		},
 	}
 }
 
-// ResultsConfigMap is the measurer's to fill. It names no data, so that
+// ResultsConfigMap returns the ConfigMap that the measurer fills. It names no data, so that
 // applying it again takes nothing away.
 func ResultsConfigMap(p *plan.Plan) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
@@ -46,7 +46,7 @@ func ResultsConfigMap(p *plan.Plan) *corev1.ConfigMap {
 	}
 }
 
-// ServiceAccount is the measurer's.
+// ServiceAccount returns the measurer's account.
 func ServiceAccount(p *plan.Plan) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
@@ -133,18 +133,6 @@ func measurerFailurePolicy() *batchv1.PodFailurePolicy {
 	}}
 }
 
-// measurerCapabilities are what the driver needs. BPF loads its programs.
-// NET_ADMIN attaches them to the ports, runs them with live frames and makes the
-// inner veth pair, all in the pod's own network namespace. SYS_NICE, where the
-// testbed asks for it, makes the threads that send real-time threads.
-func measurerCapabilities(p *plan.Plan) []corev1.Capability {
-	capabilities := []corev1.Capability{"BPF", "NET_ADMIN"}
-	if p.Instructions.Driver.Scheduling == string(v1alpha1.SchedulingRealTime) {
-		capabilities = append(capabilities, "SYS_NICE")
-	}
-	return capabilities
-}
-
 func measurerPod(p *plan.Plan) corev1.PodSpec {
 	const instructions, token = "instructions", "token"
 	pod := corev1.PodSpec{
@@ -153,7 +141,7 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 		ServiceAccountName:            p.Names().ServiceAccount,
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
-		Affinity:                      onNode(p.GeneratorNode),
+		Affinity:                      nodeAffinity(p.GeneratorNode),
 		Tolerations:                   p.Generator.Tolerations,
 		ImagePullSecrets:              pullSecrets(p.ImagePullSecrets),
 		Containers: []corev1.Container{{
@@ -175,7 +163,6 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 				{Name: instructions, MountPath: instructionsDirectory, ReadOnly: true},
 				{Name: token, MountPath: tokenDirectory, ReadOnly: true},
 			},
-			SecurityContext:          confined(measurerCapabilities(p)...),
 			TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 			TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 		}},
@@ -187,11 +174,11 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 			{Name: token, VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}},
 		},
 	}
-	asTRexPod(p, &pod)
+	addGenerator(p, &pod)
 	return pod
 }
 
-// tokenVolume is what the kubelet mounts into pods by itself, with a token
+// tokenVolume returns what the kubelet mounts into pods by itself, with a token
 // that lives shorter.
 func tokenVolume() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{

@@ -2,7 +2,6 @@ package chain
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,36 +23,8 @@ const (
 	volumeScratch = "scratch"
 )
 
-// Neighbor is the one object of a neighbour: a pod or a virtual machine.
-type Neighbor struct {
-	Pod     *corev1.Pod
-	Machine *kubevirtv1.VirtualMachineInstance
-}
-
-// Object is the one that there is.
-func (n Neighbor) Object() Object {
-	if n.Machine != nil {
-		return n.Machine
-	}
-	return n.Pod
-}
-
-// Neighbors load the device's node, in the run's order. They live as long as the
-// chain, and load only while the measurer tells them to.
-func Neighbors(p *plan.Plan) []Neighbor {
-	var neighbors []Neighbor
-	for _, n := range p.Neighbors {
-		if n.IsMachine() {
-			neighbors = append(neighbors, Neighbor{Machine: neighborMachine(p, n)})
-			continue
-		}
-		neighbors = append(neighbors, Neighbor{Pod: neighborPod(p, n)})
-	}
-	return neighbors
-}
-
-// neighborMachine boots the neighbours' guest, with which the measurer speaks as
-// with a pod. What it is told by its disk is no secret: who it is, and what its
+// neighborMachine renders a machine that boots the neighbors' guest, with which the measurer speaks as
+// with a pod. What its disk holds is no secret: who it is, and what its
 // ports are called.
 func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstance {
 	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
@@ -65,7 +36,7 @@ func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineIn
 		config.Ports = append(config.Ports, neighbor.GuestPort{Name: end.Interface, MAC: end.MAC, MTUBytes: end.MTUBytes})
 	}
 	spec.Volumes = []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
-		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserData: document(config)},
+		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserData: indentedJSON(config)},
 	}}}
 	if n.ScratchBytes > 0 {
 		scratch := virtioDisk(volumeScratch)
@@ -79,7 +50,7 @@ func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineIn
 	return instance(meta, spec)
 }
 
-// neighborEnds are its ports, west before east; none where it sends no frames.
+// neighborEnds returns its ports, west before east; none where it sends no frames.
 func neighborEnds(n plan.Neighbor) []plan.End {
 	if n.Network == nil {
 		return nil
@@ -94,19 +65,19 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 		for _, end := range neighborEnds(n) {
 			list = append(list, attachment{Name: end.Network, Namespace: p.Run.Namespace, Interface: end.Interface, MAC: end.MAC})
 		}
-		meta.Annotations[annotationNetworks] = inline(list)
+		meta.Annotations[annotationNetworks] = compactJSON(list)
 	}
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
 			// One that ended does not come back as another load in the middle of a
-			// trial: that it is gone is told.
+			// trial: the run reports that it is gone.
 			RestartPolicy:                 corev1.RestartPolicyNever,
 			TerminationGracePeriodSeconds: new(int64(neighborGrace)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
-			Affinity:                      onNode(p.DeviceNode),
+			Affinity:                      nodeAffinity(p.DeviceNode),
 			Tolerations:                   n.Tolerations,
 			ImagePullSecrets:              pullSecrets(p.ImagePullSecrets),
 			SecurityContext:               &corev1.PodSecurityContext{FSGroup: new(int64(neighborUser))},
@@ -119,7 +90,7 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 				Resources:       requirements(n.Resources),
 				VolumeMounts:    []corev1.VolumeMount{{Name: volumeScratch, MountPath: neighbor.Scratch}},
 				SecurityContext: neighborRights(n),
-				// Nobody asks again once it has started, so that no probe runs beside a trial.
+				// A startup probe alone: no probe runs during a trial.
 				StartupProbe: &corev1.Probe{
 					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 						Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
@@ -138,13 +109,13 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 	}
 }
 
-// neighborRights are none, but for the one that sends frames.
+// neighborRights returns no capability, but for the neighbor that sends frames.
 func neighborRights(n plan.Neighbor) *corev1.SecurityContext {
 	if n.Load.Kind == measure.NeighborNetwork {
 		// NET_RAW: frames that go out of a port as they are.
-		return confined("NET_RAW")
+		return restrictedSecurityContext("NET_RAW")
 	}
-	rights := confined()
+	rights := restrictedSecurityContext()
 	rights.RunAsUser, rights.RunAsGroup, rights.RunAsNonRoot = new(int64(neighborUser)), new(int64(neighborUser)), new(true)
 	return rights
 }
@@ -161,14 +132,4 @@ func neighborNetworks(p *plan.Plan) []*unstructured.Unstructured {
 		}
 	}
 	return networks
-}
-
-// neighborsEgress lets the measurer reach the neighbours' agents.
-func neighborsEgress(p *plan.Plan) networkingv1.NetworkPolicyEgressRule {
-	return networkingv1.NetworkPolicyEgressRule{To: podsOf(p, ComponentNeighbor), Ports: tcp(neighbor.Port)}
-}
-
-// neighborsPolicy lets the measurer in, and nobody else.
-func neighborsPolicy(p *plan.Plan) *networkingv1.NetworkPolicy {
-	return policy(p, p.Names().NeighborsPolicy, ComponentNeighbor, nil, fromMeasurer(p, neighbor.Port))
 }

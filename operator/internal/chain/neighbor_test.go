@@ -23,9 +23,9 @@ func TestNeighborMachines(t *testing.T) {
 	in := plantest.NeighborMachines()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	p := mustMake(t, in)
-	for i, n := range chain.Neighbors(p) {
+	for i, n := range neighborsOf(p) {
 		machine, spec := n.Machine, in.Run.Spec.Experiment.NoisyNeighbors[i]
-		if n.Pod != nil || machine == nil || n.Object() != chain.Object(machine) {
+		if n.Pod != nil || machine == nil || n.ConfigMap != nil || n.Secret != nil {
 			t.Fatalf("%s: %+v", spec.Name, n)
 		}
 		if problems := validation.IsDNS1123Label(machine.Name); len(problems) > 0 {
@@ -67,7 +67,7 @@ func TestNeighborMachines(t *testing.T) {
 func TestNeighborRights(t *testing.T) {
 	in := plantest.Neighbors()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
-	for i, n := range chain.Neighbors(mustMake(t, in)) {
+	for i, n := range neighborsOf(mustMake(t, in)) {
 		pod := n.Pod
 		if problems := validation.IsDNS1123Label(pod.Name); len(problems) > 0 {
 			t.Errorf("%q: %v", pod.Name, problems)
@@ -96,7 +96,7 @@ func TestNeighborRights(t *testing.T) {
 func TestNeighborPolicies(t *testing.T) {
 	p := mustMake(t, plantest.Neighbors())
 	found, let := false, false
-	for _, policy := range chain.NetworkPolicies(p) {
+	for _, policy := range policiesOf(p) {
 		switch policy.Spec.PodSelector.MatchLabels[v1alpha1.LabelComponent] {
 		case chain.ComponentNeighbor:
 			found = len(policy.Spec.Egress) == 0 && len(policy.Spec.PolicyTypes) == 2 && len(policy.Spec.Ingress) == 1 &&
@@ -110,7 +110,7 @@ func TestNeighborPolicies(t *testing.T) {
 	if !found || !let {
 		t.Errorf("closed %v, let in %v", found, let)
 	}
-	if len(chain.NetworkPolicies(mustMake(t, plantest.Input(1))))+1 != len(chain.NetworkPolicies(p)) {
+	if len(policiesOf(mustMake(t, plantest.Input(1))))+1 != len(policiesOf(p)) {
 		t.Error("a run without neighbours has their policy too")
 	}
 }

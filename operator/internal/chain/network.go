@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -17,10 +16,10 @@ var NetworkAttachmentDefinition = schema.GroupVersionKind{
 	Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition",
 }
 
-// annotationNetworks tells Multus which networks a pod joins.
+// annotationNetworks names to Multus which networks a pod joins.
 const annotationNetworks = "k8s.v1.cni.cncf.io/networks"
 
-// AnnotationResource tells Multus which device plugin's resource a network gives out.
+// AnnotationResource names to Multus which device plugin's resource a network gives out.
 const AnnotationResource = "k8s.v1.cni.cncf.io/resourceName"
 
 // cniVersion of the configuration; the bridge and tuning plugins have it since 1.0.0.
@@ -93,7 +92,7 @@ var quietSysctls = map[string]string{
 // pod network an IPv6 address where the cluster has them.
 var machineSysctls = map[string]string{"net.ipv6.conf.IFNAME.disable_ipv6": "1"}
 
-// Networks are the NetworkAttachmentDefinitions that the plan needs beside the
+// Networks returns the NetworkAttachmentDefinitions that the plan needs besides the
 // user's own: one for each port, because ports of one bridge differ in MTU and
 // sysctls.
 func Networks(p *plan.Plan) []*unstructured.Unstructured {
@@ -124,7 +123,7 @@ func network(p *plan.Plan, bridge string, end plan.End) *unstructured.Unstructur
 	return definition(p, bridge, end, component, sysctls)
 }
 
-// definition is the network of one port on a bridge.
+// definition returns the network of one port on a bridge.
 func definition(p *plan.Plan, bridge string, end plan.End, component string, sysctls map[string]string) *unstructured.Unstructured {
 	config := configurationList{
 		CNIVersion: cniVersion,
@@ -141,12 +140,12 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 	if end.ResourceName != "" {
 		object.SetAnnotations(map[string]string{v1alpha1.AnnotationRun: p.Run.Name, AnnotationResource: end.ResourceName})
 	}
-	object.Object["spec"] = map[string]any{"config": inline(config)}
+	object.Object["spec"] = map[string]any{"config": compactJSON(config)}
 	return object
 }
 
 // plugins make one port. A virtual function that the kernel has let go of has no
-// interface in the pod that could be tuned: its guest or TRex sets the MTU.
+// interface in the pod that could be tuned: its guest or the generator sets the MTU.
 func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) []any {
 	mac := map[string]bool{"mac": true}
 	tuning := tuningPlugin{Type: "tuning", Sysctl: sysctls}
@@ -163,22 +162,21 @@ func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) 
 	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
 }
 
-// withoutInterface says that the pod of a port has no interface of the kernel for
-// it: a virtual machine's, or the generator's in mode DPDK.
+// withoutInterface reports whether the pod of a port has no interface of the kernel for
+// it: a virtual machine's, or that of a generator that drives its ports itself.
 func withoutInterface(p *plan.Plan, end plan.End) bool {
 	if end.Function != "" {
 		return ofMachine(p, end.Function)
 	}
-	trex := p.Instructions.Driver.TRex
-	return trex != nil && trex.Mode == measure.TRexDPDK
+	return p.Generator.OwnsPorts
 }
 
-// ofMachine says that a function is a virtual machine.
+// ofMachine reports whether a function is a virtual machine.
 func ofMachine(p *plan.Plan, name string) bool {
 	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsMachine() })
 }
 
-// functionSysctls are what the function itself says that this port needs. In a
+// functionSysctls returns what the function itself says that this port needs. In a
 // virtual machine it sets them itself.
 func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 	sysctls := map[string]string{}
@@ -201,7 +199,7 @@ func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 	return sysctls
 }
 
-// attachments are the networks annotation of a function's pod, or of the
+// attachments returns the networks annotation of a function's pod, or of the
 // traffic pod where function is empty.
 func attachments(p *plan.Plan, function string) string {
 	var list []attachment
@@ -210,5 +208,5 @@ func attachments(p *plan.Plan, function string) string {
 			Name: end.Network, Namespace: p.Run.Namespace, Interface: end.Interface, MAC: end.MAC,
 		})
 	}
-	return inline(list)
+	return compactJSON(list)
 }

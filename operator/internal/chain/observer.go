@@ -18,16 +18,13 @@ const (
 	observerUser = 65532
 	// observerStartSeconds is how long it may take to listen.
 	observerStartSeconds = 60
-	// PortStatus is where a function tells its status.
+	// PortStatus is the port on which a function reports its status.
 	PortStatus = portHTTP
 )
 
-// Observer is the pod that tells what the device's node did, or nil where the
-// testbed has none. It lives as long as the chain.
-func Observer(p *plan.Plan) *corev1.Pod {
-	if p.Observer == nil {
-		return nil
-	}
+// observerPod renders the pod that reports what the device's node did. It lives
+// as long as the chain.
+func observerPod(p *plan.Plan) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metadata(p, p.Names().Observer, ComponentObserver),
@@ -42,7 +39,7 @@ func Observer(p *plan.Plan) *corev1.Pod {
 			// it has no capability to look further. Pod Security's level
 			// "baseline" forbids hostPID.
 			HostPID:          true,
-			Affinity:         onNode(p.DeviceNode),
+			Affinity:         nodeAffinity(p.DeviceNode),
 			Tolerations:      p.Observer.Tolerations,
 			ImagePullSecrets: pullSecrets(p.ImagePullSecrets),
 			Containers: []corev1.Container{{
@@ -62,7 +59,7 @@ func Observer(p *plan.Plan) *corev1.Pod {
 					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 					SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 				},
-				// Nobody asks again once it has started, so that no probe runs beside a trial.
+				// A startup probe alone: no probe runs during a trial.
 				StartupProbe: &corev1.Probe{
 					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 						Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
@@ -88,7 +85,7 @@ func observerCommand(p *plan.Plan) []string {
 	return command
 }
 
-// GuestName is what libvirt calls a function's virtual machine on its node, by
+// GuestName returns what libvirt calls a function's virtual machine on its node, by
 // KubeVirt's rule; "" for a pod.
 func GuestName(p *plan.Plan, function plan.Function) string {
 	if function.Runtime != v1alpha1.RuntimeVirtualMachine {

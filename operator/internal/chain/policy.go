@@ -6,44 +6,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"vnfbench.io/operator/internal/observer"
 	"vnfbench.io/operator/internal/plan"
 )
 
-// NetworkPolicies close the pods' own network; traffic ports are no part of it
+// networkPolicies closes the pods' own network; traffic ports are no part of it
 // and not touched. What the kubelet asks comes from the pod's own node, which
-// policies always let pass. The measurer may reach the API server, and of its
-// own run the status of the functions and the observer. Nothing else may come
-// in anywhere, and functions, observer, neighbours and the ends of TCP connections
-// may reach nothing.
-func NetworkPolicies(p *plan.Plan) []*networkingv1.NetworkPolicy {
-	egress := []networkingv1.NetworkPolicyEgressRule{
-		{Ports: apiServerPorts(p)},
-		{To: podsOf(p, ComponentFunction), Ports: tcp(portHTTP)},
-	}
-	policies := []*networkingv1.NetworkPolicy{
-		policy(p, p.Names().FunctionsPolicy, ComponentFunction, nil, fromMeasurer(p, portHTTP)),
-	}
-	if p.Observer != nil {
-		egress = append(egress, networkingv1.NetworkPolicyEgressRule{To: podsOf(p, ComponentObserver), Ports: tcp(observer.Port)})
-		policies = append(policies, policy(p, p.Names().Observer, ComponentObserver, nil, fromMeasurer(p, observer.Port)))
-	}
-	if len(p.Endpoints) > 0 {
-		egress = append(egress, endpointsEgress(p)...)
-		policies = append(policies, endpointsPolicy(p))
-	}
-	if len(p.Neighbors) > 0 {
-		egress = append(egress, neighborsEgress(p))
-		policies = append(policies, neighborsPolicy(p))
+// policies always let pass. The measurer may reach the API server, and the agents
+// of its own run. Nothing else may come in anywhere, and the rest of the chain may
+// reach nothing.
+func networkPolicies(p *plan.Plan, chain []Workload) []*networkingv1.NetworkPolicy {
+	egress := []networkingv1.NetworkPolicyEgressRule{{Ports: apiServerPorts(p)}}
+	var policies []*networkingv1.NetworkPolicy
+	closed := map[string]bool{}
+	for i := range chain {
+		w := &chain[i]
+		if closed[w.Component] {
+			continue
+		}
+		closed[w.Component] = true
+		egress = append(egress, networkingv1.NetworkPolicyEgressRule{To: podsOf(p, w.Component), Ports: tcp(w.Port)})
+		ingress := []networkingv1.NetworkPolicyIngressRule{{From: podsOf(p, ComponentMeasurer), Ports: tcp(w.Port)}}
+		policies = append(policies, policy(p, w.Policy, w.Component, nil, ingress))
 	}
 	return append([]*networkingv1.NetworkPolicy{policy(p, p.Names().MeasurerPolicy, ComponentMeasurer, egress, nil)}, policies...)
 }
 
-func fromMeasurer(p *plan.Plan, port int32) []networkingv1.NetworkPolicyIngressRule {
-	return []networkingv1.NetworkPolicyIngressRule{{From: podsOf(p, ComponentMeasurer), Ports: tcp(port)}}
-}
-
-// podsOf are a component's pods of the same run.
+// podsOf returns a component's pods of the same run.
 func podsOf(p *plan.Plan, component string) []networkingv1.NetworkPolicyPeer {
 	return []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: selectorOf(p, component)}}}
 }
@@ -52,8 +40,8 @@ func tcp(port int32) []networkingv1.NetworkPolicyPort {
 	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }
 
-// apiServerPorts stand for the API server, because policies see its own
-// address behind the service's, which differs from cluster to cluster.
+// apiServerPorts stand in for the API server, because policies see its own
+// address instead of the service's, which differs from cluster to cluster.
 func apiServerPorts(p *plan.Plan) []networkingv1.NetworkPolicyPort {
 	var ports []networkingv1.NetworkPolicyPort
 	for _, port := range p.APIServerPorts {

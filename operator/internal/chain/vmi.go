@@ -55,10 +55,10 @@ var nicModels = map[v1alpha1.Attachment]string{
 	v1alpha1.AttachmentHostDevice: modelHostDevice,
 }
 
-// NICModel is what KubeVirt calls an attachment.
+// NICModel returns what KubeVirt calls an attachment.
 func NICModel(attachment v1alpha1.Attachment) string { return nicModels[attachment] }
 
-// machineSecret is the function's configuration as user data. It is a secret,
+// machineSecret returns the function's configuration as user data. It is a secret,
 // and not part of the machine's spec, because a function's configuration may
 // hold private keys.
 func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
@@ -66,11 +66,11 @@ func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metadata(p, p.Names().Function(function.Name), ComponentFunction),
 		Immutable:  new(true),
-		Data:       map[string][]byte{keyUserData: []byte(document(function.Config))},
+		Data:       map[string][]byte{keyUserData: []byte(indentedJSON(function.Config))},
 	}
 }
 
-// machine is a function's.
+// machine returns a function's virtual machine.
 func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
 	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
 	shape := function.Machine
@@ -82,7 +82,7 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
 	}}}
 	boot(p, function, &spec)
-	if function.Config.Gateway != nil {
+	if function.Config.Needs().Keys {
 		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, virtioDisk(volumeKeys))
 		spec.Volumes = append(spec.Volumes, kubevirtv1.Volume{Name: volumeKeys, VolumeSource: kubevirtv1.VolumeSource{
 			Secret: &kubevirtv1.SecretVolumeSource{SecretName: p.Names().Keys(function.Name), VolumeLabel: labelKeys},
@@ -91,7 +91,7 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 	return instance(meta, spec)
 }
 
-// instance is a VirtualMachineInstance and not a VirtualMachine: one that ends
+// instance returns a VirtualMachineInstance and not a VirtualMachine: one that ends
 // must stay as it ended, because figures from before and after a restart do not
 // belong together. KubeVirt puts its labels and annotations on the launcher's
 // pod, so what holds for the pods of its component holds for that one.
@@ -103,12 +103,12 @@ func instance(meta metav1.ObjectMeta, spec kubevirtv1.VirtualMachineInstanceSpec
 	}
 }
 
-// machineSpec is what every machine of a run has: its processors and memory, a
+// machineSpec returns what every machine of a run has: its processors and memory, a
 // disk of its configuration, and a NIC on the pod network, on which it says that
 // it is ready.
 func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Toleration) kubevirtv1.VirtualMachineInstanceSpec {
 	return kubevirtv1.VirtualMachineInstanceSpec{
-		Affinity:                      onNode(p.DeviceNode),
+		Affinity:                      nodeAffinity(p.DeviceNode),
 		Tolerations:                   tolerations,
 		TerminationGracePeriodSeconds: new(int64(functionGrace)),
 		// A machine that moves in the middle of a trial spoils it.
@@ -159,7 +159,7 @@ func kernelOf(p *plan.Plan, image string) *kubevirtv1.Firmware {
 	}}
 }
 
-// onePullSecret is the first, or "": KubeVirt takes one for an image.
+// onePullSecret returns the first, or "": KubeVirt takes one for an image.
 func onePullSecret(p *plan.Plan) string {
 	if len(p.ImagePullSecrets) == 0 {
 		return ""
@@ -199,7 +199,7 @@ func machineMemory(shape *plan.Machine) *kubevirtv1.Memory {
 	return m
 }
 
-// machineResources say what would else depend on the cluster's settings. With
+// machineResources returns what would else depend on the cluster's settings. With
 // dedicated CPUs the pod's requests are its limits.
 func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
 	memory := *resource.NewQuantity(shape.MemoryBytes, resource.BinarySI)
@@ -224,7 +224,7 @@ func managementInterface() kubevirtv1.Interface {
 	}
 }
 
-// bridgedInterface is a port that is bound to its network by a bridge in the
+// bridgedInterface returns a port that is bound to its network by a bridge in the
 // launcher's pod, so that the guest has the port's MAC address.
 func bridgedInterface(end plan.End, attachment v1alpha1.Attachment) kubevirtv1.Interface {
 	return kubevirtv1.Interface{
@@ -233,7 +233,7 @@ func bridgedInterface(end plan.End, attachment v1alpha1.Attachment) kubevirtv1.I
 	}
 }
 
-// machineInterfaces are the traffic ports in the guest's order on the bus, west
+// machineInterfaces returns the traffic ports in the guest's order on the bus, west
 // before east: bridged, or virtual functions of the node, of which KubeVirt
 // itself requests what the network's annotation names.
 func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
@@ -279,7 +279,7 @@ func multusNetwork(end plan.End) kubevirtv1.Network {
 	}
 }
 
-// machineDevices are whole NICs, west before east.
+// machineDevices returns whole NICs, west before east.
 func machineDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevice {
 	var devices []kubevirtv1.HostDevice
 	for _, end := range p.PortsOf(function.Name) {
@@ -290,7 +290,7 @@ func machineDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevic
 	return devices
 }
 
-// ModelOf is what KubeVirt was asked for as a port: a model of QEMU's, or a
+// ModelOf returns what KubeVirt was asked for as a port: a model of QEMU's, or a
 // device of the node; "" where there is no such port.
 func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
 	for _, nic := range machine.Spec.Domain.Devices.Interfaces {

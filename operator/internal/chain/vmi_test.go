@@ -49,7 +49,7 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 func TestMachineNICs(t *testing.T) {
 	p := mustMake(t, plantest.Machines())
 	want := []string{"virtio", "e1000", "e1000e", "rtl8139"}
-	for i, function := range chain.Functions(p) {
+	for i, function := range functionsOf(p) {
 		nics := function.Machine.Spec.Domain.Devices.Interfaces
 		if nics[0].Masquerade == nil || nics[0].MacAddress != "" || nics[0].Model != "virtio" {
 			t.Errorf("the management NIC of %s is %+v", function.Machine.Name, nics[0])
@@ -69,7 +69,7 @@ func TestMachineQueues(t *testing.T) {
 		f := &in.Run.Spec.Experiment.Chain[0]
 		f.Platform = &v1alpha1.Platform{VCPUs: vcpus}
 		f.West.Queues, f.East.Queues = &queues, &queues
-		machine := chain.Functions(mustMake(t, in))[0].Machine
+		machine := functionsOf(mustMake(t, in))[0].Machine
 		if got := *machine.Spec.Domain.Devices.NetworkInterfaceMultiQueue; got != (queues > 1) {
 			t.Errorf("%d vCPUs, %d queues: multiqueue is %t", vcpus, queues, got)
 		}
@@ -79,7 +79,7 @@ func TestMachineQueues(t *testing.T) {
 // TestMachineKeepsSecrets: what the function reads stands in the secret alone.
 func TestMachineKeepsSecrets(t *testing.T) {
 	p := mustMake(t, plantest.MachineInput(1))
-	function := chain.Functions(p)[0]
+	function := functionsOf(p)[0]
 	text := string(render(t, []chain.Object{function.Machine}))
 	if address := p.Functions[0].Config.Ports[0].Addresses[0].String(); strings.Contains(text, address) {
 		t.Errorf("the machine's own object holds the configuration:\n%s", text)
@@ -91,7 +91,7 @@ func TestMachineKeepsSecrets(t *testing.T) {
 
 // TestMachineStays: nothing moves, restarts or plugs into a machine in the middle of a trial.
 func TestMachineStays(t *testing.T) {
-	spec := chain.Functions(mustMake(t, plantest.MachineInput(1)))[0].Machine.Spec
+	spec := functionsOf(mustMake(t, plantest.MachineInput(1)))[0].Machine.Spec
 	if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || spec.LivenessProbe != nil || !spec.Domain.Devices.DisableHotplug {
 		t.Errorf("eviction strategy %s, liveness probe %v, hotplug off: %t", *spec.EvictionStrategy, spec.LivenessProbe, spec.Domain.Devices.DisableHotplug)
 	}
@@ -104,7 +104,7 @@ func TestMachineStays(t *testing.T) {
 // KubeVirt's resource; no model is set for either.
 func TestMachineDevices(t *testing.T) {
 	p := mustMake(t, plantest.MachineSRIOV(1))
-	machine := chain.Functions(p)[0].Machine
+	machine := functionsOf(p)[0].Machine
 	for i, nic := range machine.Spec.Domain.Devices.Interfaces[1:] {
 		if nic.SRIOV == nil || nic.Bridge != nil || nic.Model != "" || nic.MacAddress != p.Functions[0].Config.Ports[i].MAC {
 			t.Errorf("%+v", nic)
@@ -126,7 +126,7 @@ func TestMachineDevices(t *testing.T) {
 			t.Errorf("%s names no resource for KubeVirt", network.GetName())
 		}
 	}
-	machine = chain.Functions(mustMake(t, plantest.MachineHostDevices()))[0].Machine
+	machine = functionsOf(mustMake(t, plantest.MachineHostDevices()))[0].Machine
 	want := []kubevirtv1.HostDevice{{Name: "west", DeviceName: "vnfbench.io/dut-nic"}, {Name: "east", DeviceName: "vnfbench.io/dut-nic"}}
 	if diff := cmp.Diff(want, machine.Spec.Domain.Devices.HostDevices); diff != "" || len(machine.Spec.Networks) != 1 {
 		t.Errorf("networks %+v; devices (-want +got):\n%s", machine.Spec.Networks, diff)

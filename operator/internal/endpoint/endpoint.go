@@ -29,14 +29,14 @@ type Config struct {
 	Name string `json:"name"`
 	// Interface is the measured port's name, MAC the address that it has.
 	Interface string `json:"interface"`
-	MAC       string `json:"mac"`
+	MAC       string `json:"mac" digest:"-"`
 	MTUBytes  int    `json:"mtuBytes"`
 	// Addresses are the port's, with prefix lengths. TCP uses those of full length.
 	Addresses []netip.Prefix `json:"addresses"`
 	// Routes lead to the other end.
 	Routes []Route `json:"routes"`
 	// GatewayMAC is the hardware address of every gateway: the port does no ARP.
-	GatewayMAC string `json:"gatewayMAC"`
+	GatewayMAC string `json:"gatewayMAC" digest:"-"`
 }
 
 // Route is a network behind a gateway.

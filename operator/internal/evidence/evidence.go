@@ -8,14 +8,13 @@
 package evidence
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/vnf"
 )
 
 const (
@@ -31,8 +31,6 @@ const (
 	patience = 500 * time.Millisecond
 	// devicePatience bounds the one question about what the node and the functions are.
 	devicePatience = 5 * time.Second
-	// pathStatus is where a function tells its status.
-	pathStatus = "/status"
 	// mostBytes of an answer are read.
 	mostBytes = 256 << 10
 	// mostNotes and maxNoteBytes bound what a record holds of what is missing.
@@ -40,8 +38,10 @@ const (
 	// mostMisses in a row, and a pod is not asked any more: waiting for one that is
 	// out of reach would cost seconds of every trial.
 	mostMisses = 6
-	// mostCounters of a function's own objects are kept.
-	mostCounters = 12
+	// maxCounters of a function are kept; it is a bound of the API.
+	maxCounters = 12
+	// maxStateBytes of each text in a function's state are kept; it is a bound of the API.
+	maxStateBytes = 32
 	// tolerance is how much longer than the sending the time between two looks
 	// may be, beside a tenth of it, before it is remarked upon.
 	tolerance = 200 * time.Millisecond
@@ -89,11 +89,11 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 	var device measure.DeviceState
 	var asked sync.WaitGroup
 	asked.Go(func() { device = c.node(ctx) })
-	answers, failures := make([]status, len(c.sources.Functions)), make([]error, len(c.sources.Functions))
+	answers, failures := make([]vnf.Status, len(c.sources.Functions)), make([]error, len(c.sources.Functions))
 	for i, function := range c.sources.Functions {
 		if function.Address != "" {
 			asked.Go(func() {
-				failures[i] = c.get(ctx, function.Address, pathStatus, &answers[i])
+				failures[i] = c.get(ctx, function.Address, vnf.PathStatus, statusOf(&answers[i]))
 				c.answered[i+1] = failures[i] == nil
 			})
 		}
@@ -104,12 +104,11 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 			// A user's own machine has nothing in it that could say what it is.
 			continue
 		}
-		state, err := answers[i].state(function.Name)
-		if err = cmp.Or(failures[i], err); err != nil {
+		if err := failures[i]; err != nil {
 			device.Problems = append(device.Problems, note("function %s did not say what it is: %v", function.Name, err))
 			continue
 		}
-		device.Functions = append(device.Functions, state)
+		device.Functions = append(device.Functions, measure.FunctionState{Name: function.Name, State: answers[i].State})
 	}
 	return device
 }
@@ -120,7 +119,7 @@ func (c *Collector) node(ctx context.Context) measure.DeviceState {
 		return measure.DeviceState{Problems: []string{noObserver}}
 	}
 	var node observer.Node
-	if err := c.get(ctx, c.sources.Observer, observer.PathNode, &node); err != nil {
+	if err := c.get(ctx, c.sources.Observer, observer.PathNode, jsonOf(&node)); err != nil {
 		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
 	}
 	return measure.DeviceState{Machine: &node.Machine, Domains: node.Domains, Problems: node.Problems}
@@ -132,7 +131,7 @@ const noObserver = "the node of the chain is not observed"
 type Look struct {
 	node *observer.Snapshot
 	// functions stand at their source's place; nil did not answer.
-	functions []*status
+	functions []*vnf.Status
 	// neighbors stand at their source's place; nil did not answer.
 	neighbors []*neighbor.Status
 	problems  []string
@@ -161,7 +160,7 @@ func (c *Collector) After(ctx context.Context, settling time.Duration) Look {
 
 // newLook has a place for everybody, and one for why nothing stands in it.
 func (c *Collector) newLook() (Look, []error) {
-	return Look{functions: make([]*status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}, make([]error, len(c.misses))
+	return Look{functions: make([]*vnf.Status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}, make([]error, len(c.misses))
 }
 
 func (l Look) with(failures []error) Look {
@@ -187,8 +186,8 @@ func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []err
 			}
 			ctx, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()
-			var answer status
-			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, pathStatus, &answer); failures[i+1] == nil {
+			var answer vnf.Status
+			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, vnf.PathStatus, statusOf(&answer)); failures[i+1] == nil {
 				look.functions[i] = &answer
 			}
 		})
@@ -204,7 +203,7 @@ func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error)
 	if c.sources.Observer != "" {
 		asked.Go(func() {
 			var snapshot observer.Snapshot
-			if failures[0] = c.ask(ctx, 0, "the observer", c.sources.Observer, observer.PathSnapshot, &snapshot); failures[0] == nil {
+			if failures[0] = c.ask(ctx, 0, "the observer", c.sources.Observer, observer.PathSnapshot, jsonOf(&snapshot)); failures[0] == nil {
 				look.node = &snapshot
 			}
 		})
@@ -213,7 +212,7 @@ func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error)
 		asked.Go(func() {
 			var answer neighbor.Status
 			place := 1 + len(c.sources.Functions) + i
-			if failures[place] = c.ask(ctx, place, "neighbour "+source.Name, source.Address, neighbor.PathStatus, &answer); failures[place] == nil {
+			if failures[place] = c.ask(ctx, place, "neighbour "+source.Name, source.Address, neighbor.PathStatus, jsonOf(&answer)); failures[place] == nil {
 				look.neighbors[i] = &answer
 			}
 		})
@@ -222,11 +221,11 @@ func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error)
 }
 
 // ask asks one of those that are counted in misses.
-func (c *Collector) ask(ctx context.Context, place int, who, address, path string, into any) error {
+func (c *Collector) ask(ctx context.Context, place int, who, address, path string, read func([]byte) error) error {
 	if c.misses[place] >= mostMisses {
 		return fmt.Errorf("%s is not asked any more: it did not answer %d times in a row", who, mostMisses)
 	}
-	if err := c.get(ctx, address, path, into); err != nil {
+	if err := c.get(ctx, address, path, read); err != nil {
 		c.misses[place]++
 		return fmt.Errorf("%s did not answer: %w", who, err)
 	}
@@ -234,7 +233,7 @@ func (c *Collector) ask(ctx context.Context, place int, who, address, path strin
 	return nil
 }
 
-func (c *Collector) get(ctx context.Context, address, path string, into any) error {
+func (c *Collector) get(ctx context.Context, address, path string, read func([]byte) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return err
@@ -258,7 +257,24 @@ func (c *Collector) get(ctx context.Context, address, path string, into any) err
 	case len(body) > mostBytes:
 		return fmt.Errorf("its answer is longer than %d bytes", mostBytes)
 	}
-	return json.Unmarshal(body, into)
+	return read(body)
+}
+
+// jsonOf returns a reader of an answer of the operator's own release.
+func jsonOf[T any](into *T) func([]byte) error {
+	return func(body []byte) error { return json.Unmarshal(body, into) }
+}
+
+// statusOf returns a reader of a function's answer.
+func statusOf(into *vnf.Status) func([]byte) error {
+	return func(body []byte) error {
+		status, err := vnf.ParseStatus(body)
+		if err == nil {
+			boundState(reflect.ValueOf(&status.State))
+			*into = *status
+		}
+		return err
+	}
 }
 
 // Between is the difference of two looks around a trial that sent for a time.
@@ -301,14 +317,14 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 
 // functionBetween is what a function told of itself, nil where it told nothing,
 // and what is to be remarked upon.
-func (c *Collector) functionBetween(before, after *status, source measure.FunctionSource, sending time.Duration) (*measure.FunctionEvidence, []string) {
+func (c *Collector) functionBetween(before, after *vnf.Status, source measure.FunctionSource, sending time.Duration) (*measure.FunctionEvidence, []string) {
 	if before == nil || after == nil {
 		return nil, nil
 	}
 	if !before.StartedAt.Equal(after.StartedAt) {
 		return nil, []string{note("function %s was started again during the trial", source.Name)}
 	}
-	function, problems := before.until(after, source)
+	function, problems := functionDelta(before, after, source)
 	if late(function.ElapsedMilliseconds, sending) {
 		problems = append(problems, fmt.Sprintf("it was looked at over %d ms, of which frames were sent in %d ms", function.ElapsedMilliseconds, sending.Milliseconds()))
 	}
@@ -361,10 +377,4 @@ func distinct(notes []string) []string {
 		}
 	}
 	return kept
-}
-
-// sorted are the names of a map in order, the first of them.
-func sorted[V any](values map[string]V, most int) []string {
-	names := slices.Sorted(maps.Keys(values))
-	return names[:min(len(names), most)]
 }

@@ -17,11 +17,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/observer"
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/agent"
-	"vnfbench.io/operator/internal/vnf/cpu"
-	"vnfbench.io/operator/internal/vnf/filter"
-	"vnfbench.io/operator/internal/vnf/kernel"
-	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 var started = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
@@ -74,34 +69,35 @@ func snapshot(elapsed time.Duration, softirq, vhost int64) observer.Snapshot {
 	}
 }
 
-// answer is a real agent's document, with what a firewall adds.
-func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int) map[string]any {
-	status := agent.Status{
-		Function: "Router", Name: "x", StartedAt: started, Ready: true,
-		Ports: []kernel.PortStatus{
-			{Name: "west", Counters: &kernel.Counters{RxPackets: frames, RxDropped: dropped, RxErrors: dropped, TxPackets: 2}},
-			{Name: "east", Counters: &kernel.Counters{TxPackets: frames - dropped}},
+// answer is a function's document.
+func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int64) vnf.Status {
+	const millisecond = uint64(time.Millisecond)
+	return vnf.Status{
+		Version: vnf.StatusVersion, Function: "Router", Name: "x", StartedAt: started, Ready: true,
+		Ports: []vnf.PortStatus{
+			{Name: "west", Counters: &vnf.PortCounters{RxPackets: frames, RxDropped: dropped, RxErrors: dropped, TxPackets: 2}},
+			{Name: "east", Counters: &vnf.PortCounters{TxPackets: frames - dropped}},
 			{Name: "gone", Problem: "there is none"},
 		},
-		CPU: &cpu.Usage{},
+		FunctionStatus: vnf.FunctionStatus{
+			State:    vnf.State{Firewall: &vnf.FirewallState{Implementation: "nf_tables", Rules: 25, LoadMilliseconds: 40}},
+			Counters: map[string]int64{vnf.CounterMatchedPackets: matches, vnf.CounterUnmatchedPackets: 3},
+		},
+		CPU: &vnf.CPUUsage{
+			ElapsedNanoseconds: int64(elapsed),
+			Container:          &vnf.ContainerTime{UserNanoseconds: softirq * millisecond, SystemNanoseconds: 3 * millisecond},
+			Node: []vnf.ProcessorTime{
+				{Processor: 0, CPUTimes: vnf.CPUTimes{SoftirqNanoseconds: softirq * millisecond, StealNanoseconds: 20 * millisecond}},
+				{Processor: 1, CPUTimes: vnf.CPUTimes{SoftirqNanoseconds: softirq * millisecond, UserNanoseconds: softirq * millisecond}},
+			},
+		},
 	}
-	usage := fmt.Sprintf(`{"elapsedNanoseconds":%d,"container":{"userNanoseconds":%[2]d000000,"systemNanoseconds":3000000},"node":[
-		{"processor":0,"softirqNanoseconds":%[2]d000000,"stealNanoseconds":20000000},
-		{"processor":1,"softirqNanoseconds":%[2]d000000,"userNanoseconds":%[2]d000000}]}`, int64(elapsed), softirq)
-	if err := json.Unmarshal([]byte(usage), status.CPU); err != nil {
-		panic(err)
-	}
-	text, err := json.Marshal(status)
-	if err != nil {
-		panic(err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(text, &out); err != nil {
-		panic(err)
-	}
-	out["encryptionGateway"] = map[string]any{"protocol": "WireGuard", "implementation": "Userspace", "threads": 2, "tunnelMTUBytes": 1500, "failedPackets": 0, "encryptedBytes": uint64(matches) * 1500, "inner": map[string]any{"x": 1}}
-	out["firewall"] = map[string]any{"backend": "nftables", "implementation": "nf_tables", "loadMilliseconds": 40, "rules": 25, "matchPackets": matches}
-	return out
+}
+
+// unread is an answer of a function that could not read its counters.
+func unread(status vnf.Status) vnf.Status {
+	status.Counters, status.CountersProblem = nil, "no memory"
+	return status
 }
 
 func TestBetween(t *testing.T) {
@@ -126,14 +122,15 @@ func TestBetween(t *testing.T) {
 		Functions: []measure.FunctionEvidence{
 			{
 				Name: "r1", ElapsedMilliseconds: 1000, Process: &measure.CPUTime{UserMilliseconds: 20},
-				Ports: []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000}, {Name: "east", SentFrames: 1000}},
+				Ports:    []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000}, {Name: "east", SentFrames: 1000}},
+				Counters: map[string]int64{vnf.CounterMatchedPackets: 0, vnf.CounterUnmatchedPackets: 0},
 			},
 			{
 				Name: "fw", ElapsedMilliseconds: 1010, Guest: &measure.CPUTime{UserMilliseconds: 400, SoftirqMilliseconds: 800},
 				Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(1200)), VhostMilliseconds: new(int64(600))},
 				// Three dropped and three errors.
 				Ports:    []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000, ReceiveDroppedFrames: 6}, {Name: "east", SentFrames: 997}},
-				Counters: map[string]int64{"firewall.matchPackets": 1000, "encryptionGateway.encryptedBytes": 1_500_000},
+				Counters: map[string]int64{vnf.CounterMatchedPackets: 1000, vnf.CounterUnmatchedPackets: 0},
 			},
 		},
 	}
@@ -168,10 +165,10 @@ func TestSilentFunction(t *testing.T) {
 // What does not answer as it should is missing and named; the others are there.
 func TestMissing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	unread := answer(time.Second*2, 200, 0, 100, 0)
-	unread["firewall"] = map[string]any{"enteredPackets": 0, "problem": "no memory"}
 	again := answer(2*time.Second, 200, 0, 100, 0)
-	again["startedAt"] = started.Add(time.Hour)
+	again.StartedAt = started.Add(time.Hour)
+	newer := answer(2*time.Second, 200, 0, 100, 0)
+	newer.Version++
 	restarted := snapshot(time.Second, 600, 40)
 	restarted.StartedAt = started.Add(time.Hour)
 	replaced := snapshot(11*time.Second, 600, 40)
@@ -192,7 +189,8 @@ func TestMissing(t *testing.T) {
 		"the observer started anew": {node: restarted, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer was started again", noNode: true},
 		"the guest started anew":    {node: replaced, function: answer(time.Second*2, 200, 0, 100, 0), note: "virtual machine benchmarks_fw was started again"},
 		"a late function":           {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*4, 200, 0, 100, 0), note: "function r1: it was looked at over 3000 ms, of which frames were sent in 1000 ms"},
-		"counters cannot be read":   {node: snapshot(11*time.Second, 600, 40), function: unread, note: "function r1: it is not known what its rules counted: no memory"},
+		"counters cannot be read":   {node: snapshot(11*time.Second, 600, 40), function: unread(answer(time.Second*2, 200, 0, 100, 0)), note: "function r1: it is not known what it counted: no memory"},
+		"a newer function":          {node: snapshot(11*time.Second, 600, 40), function: newer, note: "function r1 did not answer: its status has version 2, want 1: use a function's image", noFunc: true},
 		"a late look":               {node: snapshot(14*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0), note: "looked at over 4000 ms, of which frames were sent in 1000 ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +253,7 @@ func TestAnswersLate(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(busy)
 	})
 	got := c.Between(before, c.After(t.Context(), time.Minute), time.Second)
-	if len(got.Functions) != 1 || got.Functions[0].Counters["firewall.matchPackets"] != 1000 || got.Functions[0].Guest == nil || got.Functions[0].Domain == nil {
+	if len(got.Functions) != 1 || got.Functions[0].Counters[vnf.CounterMatchedPackets] != 1000 || got.Functions[0].Guest == nil || got.Functions[0].Domain == nil {
 		t.Errorf("%+v", got.Functions)
 	}
 	if got.ElapsedMilliseconds != 1000 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "looked at over 4000 ms") {
@@ -274,13 +272,11 @@ func TestCountersThatWereNotRead(t *testing.T) {
 	pod, address := newPods(t)
 	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}})
 	defer c.Close()
-	unread := answer(time.Second, 100, 0, 100, 0)
-	unread["firewall"] = map[string]any{"matchPackets": 0, "problem": "no memory"}
-	pod.say("/status", unread)
+	pod.say("/status", unread(answer(time.Second, 100, 0, 100, 0)))
 	before := c.Before(t.Context())
 	pod.say("/status", answer(2*time.Second, 200, 0, 100, 5000))
 	got := c.Between(before, c.After(t.Context(), 0), time.Second)
-	if _, found := got.Functions[0].Counters["firewall.matchPackets"]; found || len(got.Notes) != 1 {
+	if got.Functions[0].Counters != nil || len(got.Notes) != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -344,12 +340,13 @@ func TestDeviceFunctions(t *testing.T) {
 	bare, bareAddress := newPods(t)
 	odd, oddAddress := newPods(t)
 	_, silentAddress := newPods(t)
-	whole.say("/status", agent.Status{
-		Firewall: &filter.Status{Implementation: filter.ImplementationNFTables, Rules: 25, LoadMilliseconds: 40},
-		Gateway:  &tunnel.Status{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
-	})
-	bare.say("/status", `{"name":"r1","firewall":null}`)
-	odd.say("/status", `{"firewall":{"rules":"many"}}`)
+	whole.say("/status", vnf.Status{Version: vnf.StatusVersion, FunctionStatus: vnf.FunctionStatus{State: vnf.State{
+		// A function of another origin may say what the API does not take.
+		Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 40), Rules: -25, LoadMilliseconds: 40},
+		EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
+	}}})
+	bare.say("/status", `{"version":1,"name":"r1","firewall":null,"later":{"x":1}}`)
+	odd.say("/status", `{"version":1,"firewall":{"rules":"many"}}`)
 	c := New(measure.Sources{Functions: []measure.FunctionSource{
 		{Name: "silent", Address: silentAddress}, {Name: "gw", Address: wholeAddress}, {Name: "r1", Address: bareAddress}, {Name: "odd", Address: oddAddress},
 	}})
@@ -357,9 +354,11 @@ func TestDeviceFunctions(t *testing.T) {
 	got := c.Device(t.Context())
 	want := []measure.FunctionState{
 		{
-			Name:              "gw",
-			Firewall:          &measure.FirewallState{Implementation: "nf_tables", Rules: 25, LoadMilliseconds: 40},
-			EncryptionGateway: &measure.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500},
+			Name: "gw",
+			State: vnf.State{
+				Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 29) + "...", LoadMilliseconds: 40},
+				EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500},
+			},
 		},
 		{Name: "r1"},
 	}
@@ -368,7 +367,7 @@ func TestDeviceFunctions(t *testing.T) {
 	}
 	problems := strings.Join(got.Problems, "\n")
 	if len(got.Problems) != 3 || !strings.Contains(problems, "function silent did not say what it is: HTTP 404") ||
-		!strings.Contains(problems, "function odd did not say what it is: its firewall") {
+		!strings.Contains(problems, "function odd did not say what it is: json: cannot unmarshal string") {
 		t.Errorf("problems %q", got.Problems)
 	}
 }
@@ -379,7 +378,7 @@ func TestFit(t *testing.T) {
 		Functions: []measure.FunctionEvidence{{
 			Name: "fw", ElapsedMilliseconds: 1000, Guest: &measure.CPUTime{SoftirqMilliseconds: 800},
 			Ports:    []measure.PortEvidence{{Name: "west", ReceivedFrames: 1000, ReceiveDroppedFrames: 3}, {Name: "east", SentFrames: 997}},
-			Counters: map[string]int64{"firewall.matchPackets": 1000},
+			Counters: map[string]int64{vnf.CounterMatchedPackets: 1000},
 		}},
 		Notes: []string{"one", "two"},
 	}

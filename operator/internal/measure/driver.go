@@ -16,7 +16,7 @@ type Driver interface {
 	Close() error
 }
 
-// Notifier is a Driver that tells when sending is over, while frames may still
+// Notifier is a Driver that reports when sending is over, while frames may still
 // be under way: what others counted until then belongs to the load.
 type Notifier interface {
 	// NotifySent has sent called once in every trial, behind the last frame and
@@ -33,17 +33,15 @@ type Logger interface {
 
 // Description names the driver and what it found out about the ports.
 type Description struct {
-	// Driver is "XDP", "TRex", "iperf3" or "Simulated".
+	// Driver is the name that it is registered by; "Simulated" in tests.
 	Driver string `json:"driver"`
-	// TransmitPath names the way out that the port supports, for XDP "Direct" or
-	// "InnerVeth", for TRex "DPDK" or "AFPacket".
+	// TransmitPath names the way out that the port supports, in the driver's words.
 	TransmitPath string `json:"transmitPath,omitempty"`
-	// ReceiveMode names how frames are taken in, for XDP "Native" or "Generic", for
-	// TRex "Hardware" or "Software".
+	// ReceiveMode names how frames are taken in, in the driver's words.
 	ReceiveMode string `json:"receiveMode,omitempty"`
 	// Threads is how many cores send.
 	Threads int `json:"threads,omitempty"`
-	// Scheduling is how the kernel schedules what sends, for XDP "Fair" or "RealTime".
+	// Scheduling is how the kernel schedules what sends, "Fair" or "RealTime".
 	Scheduling string `json:"scheduling,omitempty"`
 	// RealTimeLimited says that what sends is scheduled in real time and that
 	// the kernel limits how long it may run.

@@ -1,5 +1,7 @@
 package measure
 
+import "vnfbench.io/operator/internal/vnf"
+
 // Evidence is what the device's node and the chain's functions counted between
 // the start of a trial and the end of its sending. It stands beside the
 // figures: no figure is formed from it, and a trial without it is as valid.
@@ -74,8 +76,8 @@ type FunctionEvidence struct {
 	Domain *DomainTime `json:"domain,omitempty"`
 	// Ports, west first.
 	Ports []PortEvidence `json:"ports,omitempty"`
-	// Counters of the function's own objects that moved, such as
-	// "firewall.matchPackets".
+	// Counters are what the function's own counters rose by, as vnf.FunctionStatus
+	// names them. Nil: it has none, or they are not known.
 	Counters map[string]int64 `json:"counters,omitempty"`
 }
 
@@ -205,30 +207,7 @@ type ThreadScheduling struct {
 // FunctionState is what a function said of itself before it was measured.
 type FunctionState struct {
 	Name string `json:"name"`
-	// Firewall and EncryptionGateway are nil where the function is none.
-	Firewall          *FirewallState          `json:"firewall,omitempty"`
-	EncryptionGateway *EncryptionGatewayState `json:"encryptionGateway,omitempty"`
-}
-
-// FirewallState is what holds a firewall's rules.
-type FirewallState struct {
-	// Implementation is the part of the kernel: "nf_tables", "x_tables" or "none".
-	Implementation string `json:"implementation"`
-	// Rules that the kernel holds for each IP version, as it counts them.
-	Rules int `json:"rules"`
-	// LoadMilliseconds is how long it took to load them.
-	LoadMilliseconds int64 `json:"loadMilliseconds"`
-}
-
-// EncryptionGatewayState is what encrypts.
-type EncryptionGatewayState struct {
-	Protocol string `json:"protocol"`
-	// Implementation is "Kernel" or "Userspace".
-	Implementation string `json:"implementation"`
-	// Threads that may encrypt at a time in user space; 0 where the kernel does.
-	Threads int `json:"threads,omitempty"`
-	// TunnelMTUBytes is the largest IP packet that goes into the tunnel.
-	TunnelMTUBytes int `json:"tunnelMTUBytes"`
+	vnf.State
 }
 
 // DeviceState is what is known of the chain, and of the node that it runs on.

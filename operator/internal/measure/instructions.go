@@ -5,9 +5,9 @@ package measure
 // measurements.
 type Instructions struct {
 	// Run is "namespace/name", for logs alone.
-	Run string `json:"run"`
+	Run string `json:"run" digest:"-"`
 	// Digest of the plan. Trials recorded under another digest are not replayed.
-	Digest string `json:"digest"`
+	Digest string `json:"digest" digest:"-"`
 	// LinkBitsPerSecond is the rate of the link behind each port.
 	LinkBitsPerSecond uint64 `json:"linkBitsPerSecond"`
 	// Driver sets the driver.
@@ -57,20 +57,6 @@ type Instructions struct {
 	// NeighborsCompared has everything but the calibration measured without
 	// Neighbors first.
 	NeighborsCompared bool `json:"neighborsCompared,omitempty"`
-}
-
-// DriverSettings choose and set the traffic driver.
-type DriverSettings struct {
-	// Name is "XDP" or "TRex".
-	Name string `json:"name"`
-	// Threads is how many cores send; 0 lets the driver choose.
-	Threads int `json:"threads"`
-	// TransmitPath is "Auto", "Direct" or "InnerVeth".
-	TransmitPath string `json:"transmitPath"`
-	// Scheduling is "Fair" or "RealTime"; empty lets the driver choose.
-	Scheduling string `json:"scheduling,omitempty"`
-	// TRex is nil with every other driver.
-	TRex *TRexSettings `json:"trex,omitempty"`
 }
 
 // ThroughputInstructions set the search.

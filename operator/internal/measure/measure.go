@@ -36,9 +36,10 @@ const (
 // Stream is one direction's frames: UDP over IPv4 or IPv6 over Ethernet II.
 type Stream struct {
 	Direction Direction `json:"direction"`
-	// SourceMAC and DestinationMAC are "aa:bb:cc:dd:ee:ff".
-	SourceMAC      string `json:"sourceMAC"`
-	DestinationMAC string `json:"destinationMAC"`
+	// SourceMAC and DestinationMAC are "aa:bb:cc:dd:ee:ff". The plan's digest leaves
+	// out what has the tag digest:"-".
+	SourceMAC      string `json:"sourceMAC" digest:"-"`
+	DestinationMAC string `json:"destinationMAC" digest:"-"`
 	// Both addresses are of one family.
 	SourceAddress      netip.Addr `json:"sourceAddress"`
 	DestinationAddress netip.Addr `json:"destinationAddress"`

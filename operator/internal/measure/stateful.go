@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 )
@@ -71,6 +72,14 @@ func (t ConnectionsTrial) RampNanoseconds() int64 {
 	return (t.ConcurrentConnections*1_000_000_000 + t.ConnectionsPerSecond - 1) / t.ConnectionsPerSecond
 }
 
+// Check returns why the connections cannot be made.
+func (t ConnectionsTrial) Check() error {
+	if t.ConnectionsPerSecond < 1 || t.RequestBytes < 1 || t.ResponseBytes < 1 || t.ConcurrentConnections < 0 {
+		return errors.New("connections without a rate or without an exchange")
+	}
+	return nil
+}
+
 // ConnectionsOutcome is what a trial of connections found.
 type ConnectionsOutcome struct {
 	// CountedNanoseconds is the time that rates are formed over, by the
@@ -132,7 +141,7 @@ func (c ConnectionsInstructions) Check() error {
 		switch {
 		case load.Name == "" || seen[load.Name]:
 			return fmt.Errorf("load %q of the connections has no name or stands there twice", load.Name)
-		case load.ConnectionsPerSecond < 1 || load.RequestBytes < 1 || load.ResponseBytes < 1 || load.ConcurrentConnections < 0:
+		case load.ConnectionsTrial.Check() != nil:
 			return fmt.Errorf("load %q of the connections has no rate or no exchange", load.Name)
 		case load.DurationNanoseconds < 1_000_000_000:
 			return fmt.Errorf("load %q of the connections lasts less than a second", load.Name)

@@ -1,6 +1,11 @@
 package measure
 
-import "net/netip"
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+)
 
 // StageTCP is a trial of TCP connections.
 const StageTCP Stage = "TCP"
@@ -35,6 +40,25 @@ type TCPTrial struct {
 	OmitNanoseconds int64       `json:"omitNanoseconds"`
 	Directions      []Direction `json:"directions"`
 	TCPSettings
+}
+
+// Check returns why the transfer cannot be made, for trials whose drivers count
+// whole seconds.
+func (t TCPTrial) Check() error {
+	switch {
+	case t.Streams < 1:
+		return fmt.Errorf("%d TCP connections", t.Streams)
+	case t.OmitNanoseconds < 0:
+		return fmt.Errorf("a begin of %d ns to leave out", t.OmitNanoseconds)
+	case len(t.Directions) == 0:
+		return errors.New("TCP connections without a direction")
+	}
+	for i, direction := range t.Directions {
+		if direction != Forward && direction != Reverse || slices.Contains(t.Directions[:i], direction) {
+			return fmt.Errorf("direction %q is unknown or there twice", direction)
+		}
+	}
+	return nil
 }
 
 // TCPOutcome is what a trial of TCP connections found.

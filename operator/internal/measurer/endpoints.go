@@ -19,7 +19,7 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 		return err
 	}
 	at := m.store.Endpoints()
-	if at == nil || !at.West.IsValid() || !at.East.IsValid() || m.Endpoints == nil {
+	if at == nil || !at.West.IsValid() || !at.East.IsValid() {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonEndpointFailed,
 			Err:    errors.New("the chain is ready, and the results do not say where the ends of the TCP connections are"),
@@ -27,7 +27,9 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 		}
 	}
 	driver, err := m.openWhenReady(ctx, func() (measure.Driver, error) {
-		return m.Endpoints.OpenEndpoints(ctx, *at, *m.Instructions.TCP)
+		return m.Drivers.Open(ctx, measure.Opening{
+			Driver: measure.DriverSettings{Name: measure.EndpointDriver}, Endpoints: at, TCP: *m.Instructions.TCP,
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("opening the path of the TCP connections: %w", err)

@@ -28,8 +28,16 @@ type ends struct {
 	closed     int
 }
 
-func (e *ends) OpenEndpoints(_ context.Context, at measure.Endpoints, _ measure.TCPInstructions) (measure.Driver, error) {
-	e.opened = append(e.opened, at)
+// Open opens the ends, or a generator with a TCP of its own that is both of them.
+func (e *ends) Open(_ context.Context, opening measure.Opening) (measure.Driver, error) {
+	switch {
+	case opening.Endpoints != nil && opening.Driver.Name == measure.EndpointDriver:
+		e.opened = append(e.opened, *opening.Endpoints)
+	case opening.Stateful != nil:
+		e.opened = append(e.opened, measure.Endpoints{})
+	default:
+		return nil, errors.New("there are neither ends nor clients and servers")
+	}
 	if e.open != nil {
 		if err := e.open(len(e.opened)); err != nil {
 			return nil, err
@@ -61,14 +69,6 @@ func (e *ends) Measure(_ context.Context, trial measure.Trial) (measure.Outcome,
 	return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: trial.DurationNanoseconds, TCP: out}, nil
 }
 
-// OpenStateful opens the same ends as a generator that has a TCP of its own.
-func (e *ends) OpenStateful(_ context.Context, instructions measure.Instructions) (measure.Driver, error) {
-	if instructions.Stateful == nil {
-		return nil, errors.New("there are no clients and servers")
-	}
-	return e.OpenEndpoints(context.Background(), measure.Endpoints{}, measure.TCPInstructions{})
-}
-
 func (e *ends) Description() measure.Description { return measure.Description{Driver: "iperf3"} }
 func (e *ends) Close() error                     { e.closed++; return nil }
 
@@ -90,7 +90,7 @@ func (l *lab) withTCP(t *testing.T, m *Measurer, e *ends, frames bool) *Measurer
 	if !frames {
 		m.Instructions.FrameBytes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
 	}
-	m.Endpoints, m.Log = e, slog.New(slog.DiscardHandler)
+	l.ends, m.Log = e, slog.New(slog.DiscardHandler)
 	return m
 }
 
@@ -205,7 +205,7 @@ func TestTCPWithoutAPlaceToAsk(t *testing.T) {
 func TestTCPByTheGenerator(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, true)
-	m.Instructions.Stateful, m.Endpoints, m.Stateful = &measure.Stateful{}, nil, e
+	m.Instructions.Stateful = &measure.Stateful{}
 	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +217,12 @@ func TestTCPByTheGenerator(t *testing.T) {
 	}
 }
 
+// A driver that is asked for what it does not do ends the run at once.
 func TestNoGeneratorWithTCP(t *testing.T) {
-	l, e := newLab(), &ends{}
+	l, e := newLab(), &ends{open: func(int) error { return measure.NotOpened("Pigeon", "frames") }}
 	m := l.withTCP(t, l.measurer("a"), e, false)
 	m.Instructions.Stateful = &measure.Stateful{}
-	if err := m.Run(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonEndpointFailed {
+	if err := m.Run(t.Context()); measure.ReasonOf(err) != v1alpha1.ReasonNotOfferedByDriver || len(e.opened) != 1 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -230,7 +231,7 @@ func TestNoGeneratorWithTCP(t *testing.T) {
 func TestConnections(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, false)
-	m.Instructions.Stateful, m.Endpoints, m.Stateful = &measure.Stateful{}, nil, e
+	m.Instructions.Stateful = &measure.Stateful{}
 	m.Instructions.Connections = &measure.ConnectionsInstructions{Loads: []measure.ConnectionLoad{{
 		Name: "web", DurationNanoseconds: 10e9, ConnectionsTrial: measure.ConnectionsTrial{ConnectionsPerSecond: 100, RequestBytes: 64, ResponseBytes: 64},
 	}}}

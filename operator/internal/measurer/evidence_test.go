@@ -19,6 +19,7 @@ import (
 	"vnfbench.io/operator/internal/observer"
 	"vnfbench.io/operator/internal/procedure"
 	"vnfbench.io/operator/internal/trialstore"
+	"vnfbench.io/operator/internal/vnf"
 )
 
 // watched is a chain whose node and function can be asked.
@@ -40,8 +41,8 @@ func (c *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = observer.Node{Machine: measure.Machine{OnlineCPUs: 4}}
 	case observer.PathSnapshot:
 		answer = observer.Snapshot{CPUs: 4, ElapsedNanoseconds: n * int64(100*time.Millisecond), Node: measure.CPUTime{SoftirqMilliseconds: n * 90}}
-	case "/status":
-		answer = map[string]any{"ports": []any{map[string]any{"name": "west", "counters": map[string]any{"rxPackets": n * 1000}}},
+	case vnf.PathStatus:
+		answer = map[string]any{"version": vnf.StatusVersion, "ports": []any{map[string]any{"name": "west", "counters": map[string]any{"rxPackets": n * 1000}}},
 			"cpu": map[string]any{"elapsedNanoseconds": n * 1e8, "container": map[string]any{"userNanoseconds": n * 1e6}}}
 	}
 	_ = json.NewEncoder(w).Encode(answer)

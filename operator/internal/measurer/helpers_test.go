@@ -52,6 +52,8 @@ type lab struct {
 	// before is called with the number of the trial, over all measurers.
 	before func(trial int, o *measure.Outcome) error
 	opened []string
+	// ends are opened for TCP.
+	ends   *ends
 	closed int
 	trials int
 	// repeats of each frame size; 0 is 1.
@@ -78,7 +80,11 @@ func (l *lab) chainReady() {
 }
 
 // Open implements Opener. A driver's answers do not depend on what it measured before.
-func (l *lab) Open(_ context.Context, path measure.Path, _ measure.DriverSettings) (measure.Driver, error) {
+func (l *lab) Open(ctx context.Context, opening measure.Opening) (measure.Driver, error) {
+	if opening.Path == nil {
+		return l.ends.Open(ctx, opening)
+	}
+	path := *opening.Path
 	name := path.Ports[0].Interface
 	if l.open != nil {
 		if err := l.open(path); err != nil {

@@ -20,20 +20,9 @@ import (
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// Opener opens a traffic driver on a path.
+// Opener opens the driver that an Opening names.
 type Opener interface {
-	Open(ctx context.Context, path measure.Path, settings measure.DriverSettings) (measure.Driver, error)
-}
-
-// EndpointOpener opens the driver of TCP connections.
-type EndpointOpener interface {
-	OpenEndpoints(ctx context.Context, at measure.Endpoints, tcp measure.TCPInstructions) (measure.Driver, error)
-}
-
-// StatefulOpener opens the driver of a generator that has a TCP of its own, on
-// the instructions' chain. The traffic ports are given back before.
-type StatefulOpener interface {
-	OpenStateful(ctx context.Context, instructions measure.Instructions) (measure.Driver, error)
+	Open(ctx context.Context, opening measure.Opening) (measure.Driver, error)
 }
 
 // Measurer makes one run's measurement.
@@ -41,10 +30,6 @@ type Measurer struct {
 	Instructions measure.Instructions
 	Results      trialstore.Config
 	Drivers      Opener
-	// Endpoints is used where the instructions ask for TCP.
-	Endpoints EndpointOpener
-	// Stateful is used where the generator makes TCP connections itself.
-	Stateful StatefulOpener
 	// Machine goes into the results; nil where it is not known.
 	Machine *measure.Machine
 	Log     *slog.Logger

@@ -90,7 +90,7 @@ func (m *Measurer) startup() time.Duration {
 
 func (m *Measurer) openPath(ctx context.Context, path measure.Path) (measure.Driver, error) {
 	return m.openWhenReady(ctx, func() (measure.Driver, error) {
-		return m.Drivers.Open(ctx, path, m.Instructions.Driver)
+		return m.Drivers.Open(ctx, measure.Opening{Driver: m.Instructions.Driver, Path: &path})
 	})
 }
 

@@ -2,11 +2,9 @@ package measurer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -17,15 +15,8 @@ func (m *Measurer) useStateful(ctx context.Context) error {
 	if err := m.waitForChain(ctx); err != nil {
 		return err
 	}
-	if m.Stateful == nil {
-		return &measure.Failure{
-			Reason: v1alpha1.ReasonEndpointFailed,
-			Err:    errors.New("this measurer has no generator with a TCP of its own"),
-			Remedy: "use an operator and a measurer of the same version",
-		}
-	}
 	driver, err := m.openWhenReady(ctx, func() (measure.Driver, error) {
-		return m.Stateful.OpenStateful(ctx, m.Instructions)
+		return m.Drivers.Open(ctx, measure.Opening{Driver: m.Instructions.Driver, Stateful: m.Instructions.Stateful})
 	})
 	if err != nil {
 		return fmt.Errorf("opening the chain's path for TCP: %w", err)

@@ -5,8 +5,7 @@ import "vnfbench.io/operator/api/v1alpha1"
 // isBridging says that a function joins its segments on layer 2, so that its
 // neighbours are next to each other.
 func isBridging(function v1alpha1.NetworkFunction) bool {
-	return function.Function == v1alpha1.FunctionFirewall && function.Firewall != nil &&
-		function.Firewall.Forwarding == v1alpha1.ForwardingBridged
+	return plannerOf(function.Function).bridges(function)
 }
 
 // network is the number of the IP network of a segment: segments that bridging

@@ -10,18 +10,6 @@ import (
 )
 
 const (
-	// XDPMaximumFrameBytes is the largest frame, check sequence included, that
-	// the XDP driver sends. The kernel puts a live frame into one page of 4096
-	// bytes, with two descriptions of its buffer (112), headroom (256) and the
-	// room for skb_shared_info (320). The driver still asks its own kernel,
-	// where these sizes may differ.
-	XDPMaximumFrameBytes = 4096 - 112 - 256 - 320 + measure.FrameCheckSequenceBytes
-
-	// TRexMaximumFrameBytes is the largest frame, check sequence included, that
-	// TRex takes for a stream: MAX_PKT_SIZE of its captureFile.h. Every MTU that
-	// the API allows is less.
-	TRexMaximumFrameBytes = 9*1024 + 22 + measure.FrameCheckSequenceBytes
-
 	// headerBytes is what a frame has beside its IP packet: Ethernet II and the check sequence.
 	headerBytes = 14 + measure.FrameCheckSequenceBytes
 

@@ -19,8 +19,8 @@ type Custom struct {
 	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
 	DataVolume            string `json:"dataVolume,omitempty"`
 	// ImagePullSecret and ImagePullPolicy are empty where the run's own hold.
-	ImagePullSecret string            `json:"imagePullSecret,omitempty"`
-	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+	ImagePullSecret string            `json:"imagePullSecret,omitempty" digest:"-"`
+	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty" digest:"-"`
 
 	CloudInit v1alpha1.CloudInit `json:"cloudInit"`
 	// UserDataSecret is the user's own; it is not read.
@@ -36,7 +36,7 @@ type Custom struct {
 	ManagementNIC  v1alpha1.ManagementNIC  `json:"managementNIC"`
 	InterfaceOrder v1alpha1.InterfaceOrder `json:"interfaceOrder"`
 
-	Readiness v1alpha1.CustomReadiness `json:"readiness"`
+	Readiness v1alpha1.CustomReadiness `json:"readiness" digest:"-"`
 }
 
 // IsCustom says that the function is the user's own machine, of which nothing
@@ -115,16 +115,4 @@ func bootSeconds(functions []Function) int {
 		}
 	}
 	return int(longest)
-}
-
-// withoutCourse leaves out what touches no figure: how the disk's image is
-// pulled, and when the machine counts as started.
-func (c *Custom) withoutCourse() *Custom {
-	if c == nil {
-		return nil
-	}
-	kept := *c
-	kept.ImagePullSecret, kept.ImagePullPolicy = "", ""
-	kept.Readiness = v1alpha1.CustomReadiness{}
-	return &kept
 }

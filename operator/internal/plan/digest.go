@@ -2,104 +2,22 @@ package plan
 
 import (
 	"crypto/sha256"
+	"encoding"
 	"encoding/hex"
 	"encoding/json"
-	"net/netip"
-
-	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/vnf"
+	"fmt"
+	"reflect"
+	"strings"
 )
 
-// experiment is what the digest is formed over: everything that a figure can
-// depend on, and nothing that tells one run or testbed from another. Names,
-// UIDs, bridges and MAC addresses are left out for that reason; what does not
-// touch a figure (deadline, tolerations, secrets) is left out too.
-type experiment struct {
-	Version      int                  `json:"version"`
-	Instructions measure.Instructions `json:"instructions"`
-	Platform     Platform             `json:"platform"`
-	Image        string               `json:"image"`
-	Resources    Resources            `json:"resources"`
-	Hugepages    *Hugepages           `json:"hugepages,omitempty"`
-	Functions    []device             `json:"functions"`
-	Segments     [][2]port            `json:"segments"`
-	Calibration  bool                 `json:"calibration"`
-	Endpoints    []end                `json:"endpoints,omitempty"`
-	Neighbors    []beside             `json:"neighbors,omitempty"`
-}
-
-type device struct {
-	Function       string              `json:"function"`
-	Runtime        v1alpha1.Runtime    `json:"runtime"`
-	WestAttachment v1alpha1.Attachment `json:"westAttachment"`
-	EastAttachment v1alpha1.Attachment `json:"eastAttachment"`
-	Image          string              `json:"image"`
-	Resources      Resources           `json:"resources"`
-	Addresses      [][]netip.Prefix    `json:"addresses"`
-	Routes         []vnf.Route         `json:"routes"`
-	Firewall       *vnf.Firewall       `json:"firewall,omitempty"`
-	Gateway        *vnf.Gateway        `json:"encryptionGateway,omitempty"`
-	Machine        *Machine            `json:"machine,omitempty"`
-}
-
-// end is an end of the TCP connections; its addresses are in the instructions.
-type end struct {
-	Image     string    `json:"image"`
-	Resources Resources `json:"resources"`
-	Port      port      `json:"port"`
-}
-
-type port struct {
-	MTUBytes int `json:"mtuBytes"`
-	// Network is the user's own; empty for a bridge.
-	Network string `json:"network,omitempty"`
-	// ResourceName, VLAN and PCIAddress are empty for a bridge.
-	ResourceName string `json:"resourceName,omitempty"`
-	VLAN         int    `json:"vlan,omitempty"`
-	Tag          int    `json:"tag,omitempty"`
-	PCIAddress   string `json:"pciAddress,omitempty"`
-}
-
-// digest is "sha256:" and hexadecimal digits.
+// digest names the experiment: "sha256:" and hexadecimal digits over everything in
+// the plan that a figure can depend on. A field is part of it unless its tag is
+// digest:"-", so that a field that was forgotten makes two experiments different,
+// and never equal. Left out is what distinguishes runs and testbeds, such as names,
+// UIDs, bridges and MAC addresses, and what does not touch a figure, such as the
+// deadline, tolerations and pull secrets.
 func digest(p *Plan) string {
-	e := experiment{
-		Version:      p.Version,
-		Instructions: anonymous(p.Instructions),
-		Platform:     p.Platform,
-		Image:        p.Generator.Image,
-		Resources:    p.Generator.Resources,
-		Hugepages:    p.Generator.Hugepages,
-		Calibration:  p.Calibration != nil,
-	}
-	for _, f := range p.Functions {
-		d := device{
-			Function: f.Config.Function, Runtime: f.Runtime,
-			WestAttachment: f.WestAttachment, EastAttachment: f.EastAttachment,
-			Image: f.Image, Resources: f.Resources, Routes: f.Config.Routes, Firewall: f.Config.Firewall, Gateway: f.Config.Gateway,
-		}
-		if f.Machine != nil {
-			// What becomes of a run that differs touches no figure.
-			machine := *f.Machine
-			machine.OnDifference = ""
-			machine.Custom = machine.Custom.withoutCourse()
-			d.Machine = &machine
-		}
-		for _, port := range f.Config.Ports {
-			d.Addresses = append(d.Addresses, port.Addresses)
-		}
-		e.Functions = append(e.Functions, d)
-	}
-	for _, segment := range p.Segments {
-		e.Segments = append(e.Segments, [2]port{portAt(segment.West), portAt(segment.East)})
-	}
-	for _, neighbor := range p.Neighbors {
-		e.Neighbors = append(e.Neighbors, beside{neighbor.Image, neighbor.Resources, neighbor.Machine, neighbor.Attachment})
-	}
-	for _, endpoint := range p.Endpoints {
-		e.Endpoints = append(e.Endpoints, end{endpoint.Image, endpoint.Resources, portAt(endpoint.Port)})
-	}
-	data, err := json.Marshal(e)
+	data, err := json.Marshal(digested(reflect.ValueOf(withoutOwnNetworks(*p))))
 	if err != nil {
 		// Strings, integers and network addresses always marshal.
 		panic(err)
@@ -108,31 +26,86 @@ func digest(p *Plan) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-func portAt(end End) port {
-	p := port{MTUBytes: end.MTUBytes, ResourceName: end.ResourceName, VLAN: end.VLAN, Tag: end.Tag, PCIAddress: end.PCIAddress}
-	if end.Existing {
-		p.Network = end.Network
+// withoutOwnNetworks leaves out the names of networks that are made for the run;
+// those that exist already are part of the experiment.
+func withoutOwnNetworks(p Plan) Plan {
+	p.Segments = append([]Segment(nil), p.Segments...)
+	for i := range p.Segments {
+		p.Segments[i] = withoutOwnNetwork(p.Segments[i])
+	}
+	if p.Calibration != nil {
+		p.Calibration = new(withoutOwnNetwork(*p.Calibration))
+	}
+	p.Endpoints = append([]Endpoint(nil), p.Endpoints...)
+	for i, end := range p.Endpoints {
+		p.Endpoints[i].Port = withoutOwnName(end.Port)
+	}
+	p.Neighbors = append([]Neighbor(nil), p.Neighbors...)
+	for i, neighbor := range p.Neighbors {
+		if neighbor.Network != nil {
+			p.Neighbors[i].Network = new(withoutOwnNetwork(*neighbor.Network))
+		}
 	}
 	return p
 }
 
-// anonymous is the instructions without what names the run or the testbed.
-func anonymous(instructions measure.Instructions) measure.Instructions {
-	instructions.Run, instructions.Digest = "", ""
-	instructions.Chain = withoutMACs(instructions.Chain)
-	if instructions.Calibration != nil {
-		path := withoutMACs(*instructions.Calibration)
-		instructions.Calibration = &path
-	}
-	return instructions
+func withoutOwnNetwork(segment Segment) Segment {
+	segment.West, segment.East = withoutOwnName(segment.West), withoutOwnName(segment.East)
+	return segment
 }
 
-func withoutMACs(path measure.Path) measure.Path {
-	streams := make([]measure.Stream, 0, len(path.Streams))
-	for _, stream := range path.Streams {
-		stream.SourceMAC, stream.DestinationMAC = "", ""
-		streams = append(streams, stream)
+func withoutOwnName(end End) End {
+	if !end.Existing {
+		end.Network = ""
 	}
-	path.Streams = streams
-	return path
+	return end
+}
+
+// digested returns what a value puts into the digest: of a struct its fields by
+// their JSON names. What is empty is left out, so that a new field that is not used
+// changes no digest.
+func digested(v reflect.Value) any {
+	if writesItself(v.Type()) {
+		return v.Interface()
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return digested(v.Elem())
+	case reflect.Struct:
+		members := map[string]any{}
+		addMembers(members, v)
+		return members
+	case reflect.Slice, reflect.Array:
+		items := make([]any, v.Len())
+		for i := range items {
+			items[i] = digested(v.Index(i))
+		}
+		return items
+	case reflect.Bool, reflect.String, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return v.Interface()
+	default:
+		panic(fmt.Sprintf("%s has no digest", v.Type()))
+	}
+}
+
+func addMembers(members map[string]any, v reflect.Value) {
+	for i := range v.NumField() {
+		kind, field := v.Type().Field(i), v.Field(i)
+		empty := field.IsZero() || field.Kind() == reflect.Slice && field.Len() == 0
+		name, _, _ := strings.Cut(kind.Tag.Get("json"), ",")
+		switch {
+		case kind.Tag.Get("digest") == "-" || empty:
+		case kind.Anonymous && name == "":
+			addMembers(members, field)
+		default:
+			members[name] = digested(field)
+		}
+	}
+}
+
+// writesItself reports whether values of a type make their own JSON.
+func writesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

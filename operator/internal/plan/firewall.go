@@ -13,13 +13,24 @@ import (
 // that loads them, and holds old and new ones while it loads.
 const bytesPerRule = 2 << 10
 
-// firewallOf is what function Firewall filters; nil for any other. Absent
-// settings are the API's defaults, which the API server fills in only where the
-// object is there.
+// firewall plans function Firewall.
+type firewall struct{ router }
+
+func (firewall) bridges(function v1alpha1.NetworkFunction) bool {
+	return function.Firewall != nil && function.Firewall.Forwarding == v1alpha1.ForwardingBridged
+}
+
+func (firewall) configure(in Input, index int, _ []Segment, config *vnf.Config) {
+	config.Firewall = firewallOf(in.Run.Spec.Experiment.Chain[index], in.Run.Spec.Experiment)
+}
+
+func (firewall) memoryBytes(function Function) int64 {
+	return int64(function.Config.Firewall.Rules) * bytesPerRule
+}
+
+// firewallOf returns what a firewall filters. Absent settings are the API's
+// defaults, which the API server fills in only where the object is there.
 func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf.Firewall {
-	if function.Function != v1alpha1.FunctionFirewall {
-		return nil
-	}
 	spec := v1alpha1.Firewall{}
 	if function.Firewall != nil {
 		spec = *function.Firewall

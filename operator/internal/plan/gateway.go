@@ -53,25 +53,59 @@ func gatewayOf(function v1alpha1.NetworkFunction) v1alpha1.EncryptionGateway {
 	return spec
 }
 
-// widenTunnels gives the ports between two gateways the MTU that a tunnelled
-// packet needs, where the run does not name one: so a frame that fits the
-// testbed's ports passes the tunnel in one piece.
-func widenTunnels(in Input, segments []Segment) {
+// gateway plans function EncryptionGateway.
+type gateway struct{ router }
+
+// layOut gives the ports between two gateways the MTU that a tunnelled packet
+// needs, where the run does not name one, so that a frame that fits the testbed's
+// ports passes the tunnel in one piece; a frame that does not is refused.
+func (gateway) layOut(in Input, index int, segments []Segment) error {
 	chain := in.Run.Spec.Experiment.Chain
-	for i := range chain {
-		if !hasTunnel(chain, i) {
-			continue
-		}
-		west, east := chain[i-1], chain[i]
-		outside := max(mtuOf(west.West, in.Testbed), mtuOf(east.East, in.Testbed))
-		wide := min(outside+vnf.TunnelOverheadBytes(string(gatewayOf(east).Protocol)), vnf.MaximumMTUBytes)
-		if west.East.MTUBytes == nil {
-			segments[i].West.MTUBytes = wide
-		}
-		if east.West.MTUBytes == nil {
-			segments[i].East.MTUBytes = wide
-		}
+	if !hasTunnel(chain, index) {
+		return nil
 	}
+	west, east := chain[index-1], chain[index]
+	outside := max(mtuOf(west.West, in.Testbed), mtuOf(east.East, in.Testbed))
+	wide := min(outside+vnf.TunnelOverheadBytes(string(gatewayOf(east).Protocol)), vnf.MaximumMTUBytes)
+	if west.East.MTUBytes == nil {
+		segments[index].West.MTUBytes = wide
+	}
+	if east.West.MTUBytes == nil {
+		segments[index].East.MTUBytes = wide
+	}
+	return checkTunnel(in, index, segments)
+}
+
+func (gateway) configure(in Input, index int, segments []Segment, config *vnf.Config) {
+	config.Gateway = tunnelOf(in.Run.Spec.Experiment.Chain, index, segments)
+	withoutRoutes(config)
+}
+
+func (gateway) memoryBytes(function Function) int64 {
+	if inUserspace(function.Config.Gateway, function.Runtime) {
+		return userspaceMemoryBytes
+	}
+	return 0
+}
+
+// inUserspace reports whether a gateway encrypts outside of the kernel, or may have
+// to: the kernel of a node is not known, that of the reference guest has all
+// that there is.
+func inUserspace(gateway *vnf.Gateway, runtime v1alpha1.Runtime) bool {
+	if runtime == v1alpha1.RuntimeVirtualMachine {
+		return gateway.Implementation == vnf.ImplementationUserspace
+	}
+	return gateway.Implementation != vnf.ImplementationKernel
+}
+
+// doubt is about a gateway that was to use the kernel's WireGuard where it has one,
+// and did not find it.
+func (gateway) doubt(function *Function, state v1alpha1.FunctionState) (Doubt, bool) {
+	asked, found := function.Config.Gateway, state.EncryptionGateway
+	if asked == nil || found == nil || asked.Implementation != vnf.ImplementationAuto || found.Implementation != vnf.ImplementationUserspace {
+		return Doubt{}, false
+	}
+	return Doubt{v1alpha1.WarningUserspaceEncryption, "The kernel under %s has no WireGuard, so a program encrypted in user space, which is slower."}, true
 }
 
 // tunnelMTU is the largest packet that passes a tunnel in one piece.
@@ -79,30 +113,26 @@ func tunnelMTU(segment Segment, protocol v1alpha1.EncryptionProtocol) int {
 	return min(segment.West.MTUBytes, segment.East.MTUBytes) - vnf.TunnelOverheadBytes(string(protocol))
 }
 
-// checkTunnels wants every frame to pass in one piece, and IPv6 to pass at all.
-func checkTunnels(in Input, segments []Segment) error {
+// checkTunnel checks that every frame passes the tunnel before the function at an
+// index in one piece, and that IPv6 passes at all.
+func checkTunnel(in Input, index int, segments []Segment) error {
 	chain := in.Run.Spec.Experiment.Chain
-	for i := range chain {
-		if !hasTunnel(chain, i) {
+	west, east, protocol := chain[index-1].Name, chain[index].Name, gatewayOf(chain[index]).Protocol
+	mtu, overhead := tunnelMTU(segments[index], protocol), vnf.TunnelOverheadBytes(string(protocol))
+	fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.experiment.chain", west, east)
+	if mtu < minimumMTUBytes {
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minimumMTUBytes+overhead),
+			"between the gateways %q and %q packets of %d bytes fit into %s, but IPv6 asks every link for %d bytes (RFC 8200 section 5)",
+			west, east, mtu, protocol, minimumMTUBytes)
+	}
+	for _, size := range frameSizes(in.Run.Spec.Experiment.Traffic) {
+		if size <= mtu+headerBytes {
 			continue
 		}
-		protocol := gatewayOf(chain[i]).Protocol
-		mtu, overhead := tunnelMTU(segments[i], protocol), vnf.TunnelOverheadBytes(string(protocol))
-		fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.experiment.chain", chain[i-1].Name, chain[i].Name)
-		if mtu < minimumMTUBytes {
-			return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minimumMTUBytes+overhead),
-				"between the gateways %q and %q packets of %d bytes fit into %s, but IPv6 asks every link for %d bytes (RFC 8200 section 5)",
-				chain[i-1].Name, chain[i].Name, mtu, protocol, minimumMTUBytes)
-		}
-		for _, size := range frameSizes(in.Run.Spec.Experiment.Traffic) {
-			if size <= mtu+headerBytes {
-				continue
-			}
-			return fail(v1alpha1.ReasonFrameTooLarge,
-				fmt.Sprintf("lower the size in the run's spec.experiment.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
-				"frames of %d bytes do not fit the %s tunnel between %q and %q, which adds up to %d bytes to a packet: frames of at most %d bytes pass",
-				size, protocol, chain[i-1].Name, chain[i].Name, overhead, mtu+headerBytes)
-		}
+		return fail(v1alpha1.ReasonFrameTooLarge,
+			fmt.Sprintf("lower the size in the run's spec.experiment.traffic to at most %d, or leave out %s, or raise them to at least %d", mtu+headerBytes, fields, size-headerBytes+overhead),
+			"frames of %d bytes do not fit the %s tunnel between %q and %q, which adds up to %d bytes to a packet: frames of at most %d bytes pass",
+			size, protocol, west, east, overhead, mtu+headerBytes)
 	}
 	return nil
 }
@@ -121,13 +151,9 @@ func frameSizes(traffic v1alpha1.Traffic) []int {
 	return sizes
 }
 
-// tunnelOf is a gateway's end of its tunnel; nil for any other function. Keys
-// are files that the plan only names.
-func tunnelOf(in Input, index int, segments []Segment) *vnf.Gateway {
-	chain := in.Run.Spec.Experiment.Chain
-	if !isGateway(chain[index]) {
-		return nil
-	}
+// tunnelOf returns the end of its tunnel of the gateway at an index. Keys are
+// files that the plan only names.
+func tunnelOf(chain []v1alpha1.NetworkFunction, index int, segments []Segment) *vnf.Gateway {
 	spec := gatewayOf(chain[index])
 	segment, port, eastern := index+1, InterfaceEast, false
 	if hasTunnel(chain, index) {
@@ -160,7 +186,7 @@ func tunnelOf(in Input, index int, segments []Segment) *vnf.Gateway {
 // withoutRoutes takes the routes of a port away: what lies beyond a WireGuard
 // tunnel is reached by its own device. IPsec's policies need them.
 func withoutRoutes(config *vnf.Config) {
-	if config.Gateway == nil || config.Gateway.Protocol != vnf.ProtocolWireGuard {
+	if config.Gateway.Protocol != vnf.ProtocolWireGuard {
 		return
 	}
 	var kept []vnf.Route

@@ -108,34 +108,33 @@ func calibrationOf(in Input) *Segment {
 	return segment
 }
 
-// configure gives the function at an index its addresses and routes. Its
-// western port is the eastern end of the segment before it, its eastern port
-// the western end of the segment behind it. Both families are always there: a
-// run's family changes the frames, not the device. A bridging function has
-// neither: the machines beside it are on one network.
+// configure makes the configuration of the function at an index.
 func configure(in Input, index int, segments []Segment) vnf.Config {
-	chain := in.Run.Spec.Experiment.Chain
-	function := chain[index]
-	before, behind := segments[index], segments[index+1]
-	config := vnf.Config{
-		Function: string(function.Function),
-		Name:     function.Name,
-		Firewall: firewallOf(function, in.Run.Spec.Experiment),
-		Gateway:  tunnelOf(in, index, segments),
-	}
-	if isBridging(function) {
-		config.Ports = []vnf.Port{portOf(before.East, nil), portOf(behind.West, nil)}
-		return config
+	function := in.Run.Spec.Experiment.Chain[index]
+	config := vnf.Config{Function: string(function.Function), Name: function.Name}
+	forward(in.Run.Spec.Experiment.Chain, index, segments, &config)
+	plannerOf(function.Function).configure(in, index, segments, &config)
+	return config
+}
+
+// forward gives the function at an index its addresses and routes. Its western
+// port is the eastern end of the segment before it, its eastern port the western
+// end of the segment after it. Both families are always there: a run's family
+// changes the frames, not the device. A bridging function has neither: the
+// machines on both sides are on one network.
+func forward(chain []v1alpha1.NetworkFunction, index int, segments []Segment, config *vnf.Config) {
+	before, after := segments[index], segments[index+1]
+	if isBridging(chain[index]) {
+		config.Ports = []vnf.Port{portOf(before.East, nil), portOf(after.West, nil)}
+		return
 	}
 	west, east := network(chain, index), network(chain, index+1)
 	config.Ports = []vnf.Port{
 		portOf(before.East, onSegment(west, hostEast).both()),
-		portOf(behind.West, onSegment(east, hostWest).both()),
+		portOf(after.West, onSegment(east, hostWest).both()),
 	}
-	addNextHop(&config, before.East.Interface, stubWest, onSegment(west, hostWest), nextWest(chain, segments, index).MAC)
-	addNextHop(&config, behind.West.Interface, stubEast, onSegment(east, hostEast), nextEast(chain, segments, index+1).MAC)
-	withoutRoutes(&config)
-	return config
+	addNextHop(config, before.East.Interface, stubWest, onSegment(west, hostWest), nextWest(chain, segments, index).MAC)
+	addNextHop(config, after.West.Interface, stubEast, onSegment(east, hostEast), nextEast(chain, segments, index+1).MAC)
 }
 
 func portOf(end End, addresses []netip.Prefix) vnf.Port {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // What pods request where their spec leaves it out.
@@ -19,10 +18,9 @@ const (
 )
 
 var (
-	defaultGeneratorMemory = resource.MustParse("256Mi")
-	defaultFunctionMemory  = resource.MustParse("64Mi")
-	observerMemory         = resource.MustParse("32Mi")
-	defaultAPIServerPorts  = []int32{443, 6443}
+	defaultFunctionMemory = resource.MustParse("64Mi")
+	observerMemory        = resource.MustParse("32Mi")
+	defaultAPIServerPorts = []int32{443, 6443}
 )
 
 // Make decides everything about a run. Its error is a *measure.Failure with a
@@ -30,7 +28,7 @@ var (
 func Make(in Input) (*Plan, error) {
 	in.Run = in.Run.DeepCopy()
 	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
-	for _, check := range []func(Input) error{checkTRex, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
+	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -41,7 +39,7 @@ func Make(in Input) (*Plan, error) {
 		Protocol:         in.Defaults.Protocol,
 		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
 		Testbed:          Reference{Namespace: testbed.Namespace, Name: testbed.Name, UID: testbed.UID},
-		Generator:        generatorOf(in),
+		Generator:        trafficPod(in),
 		DeadlineSeconds:  int64(run.Spec.Experiment.DeadlineSeconds),
 		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
 		ImagePullSecrets: in.Defaults.ImagePullSecrets,
@@ -52,12 +50,14 @@ func Make(in Input) (*Plan, error) {
 	}
 	p.Observer = observerOf(in)
 	p.Segments, p.Calibration = layOut(in)
-	if err := checkTRexPorts(in, p.Segments); err != nil {
+	driver, err := driverOf(in, p.Segments)
+	if err != nil {
 		return nil, err
 	}
-	widenTunnels(in, p.Segments)
-	if err := checkTunnels(in, p.Segments); err != nil {
-		return nil, err
+	for i := range run.Spec.Experiment.Chain {
+		if err := plannerOf(run.Spec.Experiment.Chain[i].Function).layOut(in, i, p.Segments); err != nil {
+			return nil, err
+		}
 	}
 	for i := range run.Spec.Experiment.Chain {
 		p.Functions = append(p.Functions, functionOf(in, i, p.Segments))
@@ -77,9 +77,7 @@ func Make(in Input) (*Plan, error) {
 	p.GeneratorNode, p.DeviceNode = generator.Name, device.Name
 	p.Platform = Platform{Generator: describe(generator), Device: describe(device)}
 	p.Instructions = instruct(in, p)
-	if p.Instructions.Driver, err = driverOf(in, p.Segments); err != nil {
-		return nil, err
-	}
+	p.Instructions.Driver = driver
 	if err := checkSize(p.Instructions); err != nil {
 		return nil, err
 	}
@@ -100,20 +98,6 @@ func Make(in Input) (*Plan, error) {
 		}
 	}
 	return p, nil
-}
-
-func generatorOf(in Input) Generator {
-	spec := in.Testbed.Spec.Generator
-	image, memory := in.Defaults.TrafficImage, defaultGeneratorMemory
-	if spec.Driver == v1alpha1.DriverTRex {
-		image, memory = in.Defaults.TRexImage, defaultTRexMemory
-	}
-	return Generator{
-		Image:       cmp.Or(spec.Image, image),
-		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, memory),
-		Hugepages:   hugepagesOfGenerator(in.Testbed),
-		Tolerations: spec.Tolerations,
-	}
 }
 
 // observerOf is the pod beside the chain. Its image is the operator's own also
@@ -142,34 +126,11 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		Tolerations:    in.Testbed.Spec.SystemUnderTest.Tolerations,
 		Config:         configure(in, index, segments),
 	}
-	function.Resources.MemoryBytes += moreMemory(function)
+	function.Resources.MemoryBytes += plannerOf(spec.Function).memoryBytes(function)
 	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
 		inMachine(&function, &spec, in.Defaults)
 	}
 	return function
-}
-
-// moreMemory is what a function's configuration needs beside the memory of any
-// function, in bytes.
-func moreMemory(function Function) int64 {
-	var bytes int64
-	if firewall := function.Config.Firewall; firewall != nil {
-		bytes += int64(firewall.Rules) * bytesPerRule
-	}
-	if gateway := function.Config.Gateway; gateway != nil && inUserspace(gateway, function.Runtime) {
-		bytes += userspaceMemoryBytes
-	}
-	return bytes
-}
-
-// inUserspace says that a gateway encrypts outside of the kernel, or may have
-// to: the kernel of a node is not known, that of the reference guest has all
-// that there is.
-func inUserspace(gateway *vnf.Gateway, runtime v1alpha1.Runtime) bool {
-	if runtime == v1alpha1.RuntimeVirtualMachine {
-		return gateway.Implementation == vnf.ImplementationUserspace
-	}
-	return gateway.Implementation != vnf.ImplementationKernel
 }
 
 // resourcesOf gives a pod that names its CPU a limit of the same size, so that

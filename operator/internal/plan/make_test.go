@@ -16,6 +16,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
+	xdp "vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 func mustMake(t *testing.T, in plan.Input) *plan.Plan {
@@ -77,7 +78,7 @@ func TestInstructions(t *testing.T) {
 		Run:               "benchmarks/routers",
 		Digest:            p.Digest,
 		LinkBitsPerSecond: 1e10,
-		Driver:            measure.DriverSettings{Name: "XDP", Threads: 2, TransmitPath: "Auto"},
+		Driver:            driverSettings(t, "XDP", xdp.Settings{Threads: 2, TransmitPath: "Auto"}),
 		StartupSeconds:    300,
 		FrameBytes:        []int{64, 512, 1518},
 		WarmUpNanoseconds: 1e9,
@@ -111,8 +112,9 @@ func TestScheduling(t *testing.T) {
 	} {
 		in := plantest.Input(1)
 		in.Testbed.Spec.Generator.XDP.Scheduling = scheduling
-		if got := mustMake(t, in).Instructions.Driver.Scheduling; got != want {
-			t.Errorf("%q: the driver is told %q, want %q", scheduling, got, want)
+		var got xdp.Settings
+		if err := mustMake(t, in).Instructions.Driver.Decode(&got); err != nil || got.Scheduling != want {
+			t.Errorf("%q: the driver gets %q, %v, want %q", scheduling, got.Scheduling, err, want)
 		}
 	}
 }
@@ -400,9 +402,9 @@ func expectFailure(t *testing.T, failure *measure.Failure, reason string, messag
 // TestLineRateIsAllowed: the bounds themselves are no failures.
 func TestLineRateIsAllowed(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes}
-	in.Testbed.Spec.Ports.MTUBytes = plan.XDPMaximumFrameBytes - 18
-	lineRate := measure.LineRateFramesPerSecond(1e10, plan.XDPMaximumFrameBytes)
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{xdp.MaxFrameBytes}
+	in.Testbed.Spec.Ports.MTUBytes = xdp.MaxFrameBytes - 18
+	lineRate := measure.LineRateFramesPerSecond(1e10, xdp.MaxFrameBytes)
 	in.Run.Spec.Experiment.Measurements.Throughput.MaximumFramesPerSecond = new(int64(lineRate))
 	mustMake(t, in)
 }

@@ -46,7 +46,7 @@ type Neighbor struct {
 	Load        measure.NeighborLoad `json:"load"`
 	Image       string               `json:"image"`
 	Resources   Resources            `json:"resources"`
-	Tolerations []corev1.Toleration  `json:"tolerations,omitempty"`
+	Tolerations []corev1.Toleration  `json:"tolerations,omitempty" digest:"-"`
 	// ScratchBytes bound the folder that it may write to; of a virtual machine they
 	// are its disk's, which only a Disk neighbour has.
 	ScratchBytes int64 `json:"scratchBytes"`
@@ -204,12 +204,4 @@ func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
 		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)
 	}
 	instructions.NeighborsCompared = len(p.Neighbors) > 0 && in.Run.Spec.Experiment.Measurements.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
-}
-
-// beside is a neighbour as a figure depends on it; what it does stands in the instructions.
-type beside struct {
-	Image      string              `json:"image"`
-	Resources  Resources           `json:"resources"`
-	Machine    *Machine            `json:"machine,omitempty"`
-	Attachment v1alpha1.Attachment `json:"attachment,omitempty"`
 }

@@ -71,7 +71,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		others += " and the neighbours"
 		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
 	}
-	needs := append(deviceNeeds(p), hugepagesNeeds(p.Generator.Hugepages, p.Functions)...)
+	needs := append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
 	needs = append(needs, cpu, memory)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return nil, nil, fail(lacking.reason, lacking.remedy,

@@ -17,7 +17,7 @@ func MissingResource(testbed *v1alpha1.Testbed, nodes []corev1.Node) *measure.Fa
 	if err != nil {
 		return nil
 	}
-	needs := append(testbedNeeds(testbed), hugepagesNeeds(hugepagesOfGenerator(testbed), nil)...)
+	needs := append(testbedNeeds(testbed), missingHugepages(testbed)...)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return &measure.Failure{Reason: lacking.reason, Remedy: lacking.remedy, Err: fmt.Errorf(
 			"runs on the testbed take %d%s of %s for the generator and %d for the functions, but %s",

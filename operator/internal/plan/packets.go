@@ -14,7 +14,7 @@ func packetsOf(in Input) []measure.Packet {
 	if in.Run.Spec.Experiment.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
 		version = 6
 	}
-	mtu := min(int(in.Testbed.Spec.Ports.MTUBytes), XDPMaximumFrameBytes-headerBytes)
+	mtu := min(int(in.Testbed.Spec.Ports.MTUBytes), limitsOf(in.Testbed).MaxFrameBytes-headerBytes)
 	for _, function := range in.Run.Spec.Experiment.Chain {
 		mtu = min(mtu, mtuOf(function.West, in.Testbed), mtuOf(function.East, in.Testbed))
 	}
@@ -27,10 +27,10 @@ func packetsOf(in Input) []measure.Packet {
 
 func checkPackets(in Input) error {
 	for _, packet := range packetsOf(in) {
-		if side := taggedPort(in); side != "" {
+		if side := taggedPort(in); side != "" && !limitsOf(in.Testbed).TaggedFragments {
 			return fail(v1alpha1.ReasonPacketNotFragmented,
 				fmt.Sprintf("leave the run's spec.experiment.traffic.packets out, or the testbed's spec.ports.%s.vlan", side),
-				"the XDP driver sends no packets in fragments on a path with VLAN tags, and port %s of testbed %q has one", side, in.Testbed.Name)
+				"the %s driver sends no packets in fragments on a path with VLAN tags, and port %s of testbed %q has one", in.Testbed.Spec.Generator.Driver, side, in.Testbed.Name)
 		}
 		if err := packet.Check(); err != nil {
 			return fail(v1alpha1.ReasonPacketNotFragmented,

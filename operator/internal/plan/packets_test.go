@@ -10,6 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
+	xdp "vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 func TestPacketsInInstructions(t *testing.T) {
@@ -41,8 +42,8 @@ func TestPacketsOnJumboPorts(t *testing.T) {
 	in.Run.Spec.Experiment.Traffic.Packets = []v1alpha1.Packet{{PayloadBytes: 8192}}
 	got := mustMake(t, in).Instructions.Packets[0]
 	for _, size := range got.FragmentFrameBytes() {
-		if size > plan.XDPMaximumFrameBytes {
-			t.Errorf("a fragment of %d bytes, the driver sends %d", size, plan.XDPMaximumFrameBytes)
+		if size > xdp.MaxFrameBytes {
+			t.Errorf("a fragment of %d bytes, the driver sends %d", size, xdp.MaxFrameBytes)
 		}
 	}
 	if got.FragmentCount() != 3 {

@@ -23,7 +23,7 @@ import (
 // Version is the layout of the stored plan. A plan of another layout is not read.
 // It is raised when an operator of the new layout would read an older plan
 // differently from how it was meant; a field that may be absent does not.
-const Version = 1
+const Version = 2
 
 // ErrVersion says that a stored plan is of another layout.
 var ErrVersion = errors.New("the plan is of another version of the operator")
@@ -68,11 +68,10 @@ type Input struct {
 type Defaults struct {
 	// TrafficImage runs the measurer, FunctionImage the reference functions,
 	// where the testbed or the run names no other.
-	TrafficImage string
-	// TRexImage runs the measurer of testbeds with driver TRex that name no
-	// other. Empty: there is none.
-	TRexImage     string
-	FunctionImage string
+	TrafficImage, FunctionImage string
+	// GeneratorImages run the measurer of testbeds that name no other, and whose
+	// driver needs an image of its own. One without an entry has none.
+	GeneratorImages map[v1alpha1.GeneratorDriver]string
 	// GuestImage is what the reference functions boot from as virtual machines.
 	GuestImage string
 	// EndpointImage runs the ends of TCP connections.
@@ -91,16 +90,17 @@ type Defaults struct {
 	Protocol string
 }
 
-// Plan is a run with every choice made.
+// Plan is a run with every choice made. Fields with the tag digest:"-", here and in
+// everything that the plan has in it, are no part of its digest.
 type Plan struct {
 	Version int `json:"version"`
 	// Protocol is what the operator that made the plan exchanges with a measurer
 	// (measure.Protocol). It is no part of the digest: the images are.
-	Protocol string `json:"protocol,omitempty"`
+	Protocol string `json:"protocol,omitempty" digest:"-"`
 	// Digest names the experiment: runs with equal digests measure the same.
-	Digest  string    `json:"digest"`
-	Run     Reference `json:"run"`
-	Testbed Reference `json:"testbed"`
+	Digest  string    `json:"digest" digest:"-"`
+	Run     Reference `json:"run" digest:"-"`
+	Testbed Reference `json:"testbed" digest:"-"`
 
 	// GeneratorNode is where traffic is made, DeviceNode where the functions run.
 	GeneratorNode string `json:"generatorNode"`
@@ -112,7 +112,7 @@ type Plan struct {
 	// Functions are in the chain's order, west to east.
 	Functions []Function `json:"functions"`
 	// Observer watches DeviceNode; nil where the testbed has none.
-	Observer *Observer `json:"observer,omitempty"`
+	Observer *Observer `json:"observer,omitempty" digest:"-"`
 	// Segments join them: one more than there are functions.
 	Segments []Segment `json:"segments"`
 	// Calibration joins the generator to itself; nil where a port is no Bridge.
@@ -126,10 +126,10 @@ type Plan struct {
 	// Instructions are the measurer's.
 	Instructions measure.Instructions `json:"instructions"`
 
-	DeadlineSeconds  int64             `json:"deadlineSeconds"`
-	ImagePullPolicy  corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
-	ImagePullSecrets []string          `json:"imagePullSecrets,omitempty"`
-	APIServerPorts   []int32           `json:"apiServerPorts"`
+	DeadlineSeconds  int64             `json:"deadlineSeconds" digest:"-"`
+	ImagePullPolicy  corev1.PullPolicy `json:"imagePullPolicy,omitempty" digest:"-"`
+	ImagePullSecrets []string          `json:"imagePullSecrets,omitempty" digest:"-"`
+	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
 }
 
 // Reference names an object of the API.
@@ -164,15 +164,6 @@ type Resources struct {
 	MemoryBytes int64 `json:"memoryBytes"`
 }
 
-// Generator is the traffic pod.
-type Generator struct {
-	Image       string              `json:"image"`
-	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
-	// Hugepages are the pod's beside its Resources; nil where it has none.
-	Hugepages *Hugepages `json:"hugepages,omitempty"`
-}
-
 // Observer is the pod that tells what the device's node and its virtual
 // machines did. It is no part of the digest: it rests while frames are sent.
 type Observer struct {
@@ -183,13 +174,13 @@ type Observer struct {
 
 // Function is one network function.
 type Function struct {
-	Name           string              `json:"name"`
+	Name           string              `json:"name" digest:"-"`
 	Runtime        v1alpha1.Runtime    `json:"runtime"`
 	WestAttachment v1alpha1.Attachment `json:"westAttachment"`
 	EastAttachment v1alpha1.Attachment `json:"eastAttachment"`
 	Image          string              `json:"image"`
 	Resources      Resources           `json:"resources"`
-	Tolerations    []corev1.Toleration `json:"tolerations,omitempty"`
+	Tolerations    []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
 	// Machine is the virtual machine that the function runs in; nil for a pod.
 	Machine *Machine `json:"machine,omitempty"`
 	// Config is what the function itself reads.
@@ -199,7 +190,7 @@ type Function struct {
 // Segment joins the eastern port of one machine to the western port of the next.
 type Segment struct {
 	// Bridge on the node; empty where both ends join networks that exist already.
-	Bridge string `json:"bridge,omitempty"`
+	Bridge string `json:"bridge,omitempty" digest:"-"`
 	West   End    `json:"west"`
 	East   End    `json:"east"`
 }
@@ -207,9 +198,9 @@ type Segment struct {
 // End is one port on a segment.
 type End struct {
 	// Function that has the port; empty for the traffic pod.
-	Function  string `json:"function,omitempty"`
+	Function  string `json:"function,omitempty" digest:"-"`
 	Interface string `json:"interface"`
-	MAC       string `json:"mac"`
+	MAC       string `json:"mac" digest:"-"`
 	MTUBytes  int    `json:"mtuBytes"`
 	// Network is the NetworkAttachmentDefinition that the port joins; empty for a
 	// whole NIC of a virtual machine.

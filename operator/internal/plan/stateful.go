@@ -2,16 +2,17 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
+	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
 )
 
 const (
 	// statefulHosts is how many clients and how many servers there are: enough for
-	// each of TRex's threads to have some of its own, and for 16 million
+	// each of a generator's threads to have some of its own, and for 16 million
 	// connections at once.
 	statefulHosts = 254
 	// tcpHeaderBytes and the IP headers are what a segment is smaller by than an MTU.
@@ -20,16 +21,15 @@ const (
 	ipv6HeaderBytes = 40
 )
 
-// usesTRex says that the generator is TRex, whose stateful mode has a TCP of its
-// own.
-func usesTRex(in Input) bool {
-	return trexOf(in.Testbed) != nil
+// ownsTCP says that the generator has a TCP of its own.
+func ownsTCP(in Input) bool {
+	return limitsOf(in.Testbed).Stateful != nil
 }
 
 // makesConnections says that the generator itself makes TCP connections in this run.
 func makesConnections(in Input) bool {
 	measurements := in.Run.Spec.Experiment.Measurements
-	return usesTRex(in) && (measurements.TCP != nil || measurements.Connections != nil)
+	return ownsTCP(in) && (measurements.TCP != nil || measurements.Connections != nil)
 }
 
 // statefulOf are clients and servers in the networks behind the generator's
@@ -59,34 +59,36 @@ func segmentBytes(in Input) int {
 	return int(in.Testbed.Spec.Ports.MTUBytes) - header - tcpHeaderBytes
 }
 
-// checkStateful wants of TRex's TCP what it has.
+// checkStateful wants of a generator's own TCP what it has.
 func checkStateful(in Input) error {
-	if in.Run.Spec.Experiment.Measurements.Connections != nil && !usesTRex(in) {
+	if in.Run.Spec.Experiment.Measurements.Connections != nil && !ownsTCP(in) {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
-			"name a testbed with driver TRex in the run's spec.experiment.testbedRef, or leave measurements.connections out",
+			fmt.Sprintf("name a testbed with driver %s in the run's spec.experiment.testbedRef, or leave measurements.connections out",
+				names(registry.Offering(func(l generator.Limits) bool { return l.Stateful != nil }), " or ")),
 			"measurements.connections needs a generator with a TCP of its own, and testbed %q has driver %s", in.Testbed.Name, in.Testbed.Spec.Generator.Driver)
 	}
 	if !makesConnections(in) {
 		return nil
 	}
-	if side := taggedPort(in); side != "" {
+	limits, driver := limitsOf(in.Testbed).Stateful, in.Testbed.Spec.Generator.Driver
+	if side := taggedPort(in); side != "" && !limits.Tagged {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
 			fmt.Sprintf("leave measurements.tcp and measurements.connections out, or the testbed's spec.ports.%s.vlan", side),
-			"TRex's TCP sends no VLAN tags here, and port %s of testbed %q has one", side, in.Testbed.Name)
+			"%s's TCP sends no VLAN tags here, and port %s of testbed %q has one", driver, side, in.Testbed.Name)
 	}
 	tcp := in.Run.Spec.Experiment.Measurements.TCP
 	if tcp == nil {
 		return nil
 	}
-	if tcp.TargetBitsPerSecond != nil {
+	if tcp.TargetBitsPerSecond != nil && !limits.TargetRate {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
-			"leave measurements.tcp.targetBitsPerSecond out, or use a testbed with driver XDP",
-			"TRex's TCP cannot be held to a rate, and testbed %q has driver TRex", in.Testbed.Name)
+			"leave measurements.tcp.targetBitsPerSecond out"+orUse(", or", func(l generator.Limits) bool { return l.Stateful == nil || l.Stateful.TargetRate }),
+			"%s's TCP cannot be held to a rate, and testbed %q has driver %s", driver, in.Testbed.Name, driver)
 	}
-	if asked := tcp.CongestionControl; asked != "" && !slices.Contains(measure.TRexCongestionControls, asked) {
+	if asked := tcp.CongestionControl; asked != "" && !hasCongestionControl(asked)(limitsOf(in.Testbed)) {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
-			fmt.Sprintf("set measurements.tcp.congestionControl to one of %s, leave it out, or use a testbed with driver XDP", strings.Join(measure.TRexCongestionControls, ", ")),
-			"TRex's TCP has no congestion control %q, and testbed %q has driver TRex", asked, in.Testbed.Name)
+			fmt.Sprintf("set measurements.tcp.congestionControl to one of %s, leave it out%s", strings.Join(limits.CongestionControls, ", "), orUse(", or", hasCongestionControl(asked))),
+			"%s's TCP has no congestion control %q, and testbed %q has driver %s", driver, asked, in.Testbed.Name, driver)
 	}
 	if most := segmentBytes(in); tcp.MSSBytes != nil && int(*tcp.MSSBytes) > most {
 		return fail(v1alpha1.ReasonTCPSettingRefused,

@@ -17,7 +17,7 @@ func onTRex(routers int) plan.Input {
 	in := withTCP(routers)
 	in.Testbed.Spec.Generator.Driver = v1alpha1.DriverTRex
 	in.Testbed.Spec.Generator.Image = "registry.example/trex:v1"
-	in.Testbed.Spec.Generator.TRex = &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexMode(measure.TRexAFPacket)}
+	in.Testbed.Spec.Generator.TRex = &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket}
 	return in
 }
 

@@ -44,10 +44,10 @@ type Endpoint struct {
 	// Port is on the first or the last segment.
 	Port End `json:"port"`
 	// Bridge on the node; empty where the port joins a network that exists already.
-	Bridge      string              `json:"bridge,omitempty"`
+	Bridge      string              `json:"bridge,omitempty" digest:"-"`
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
 	// Config is what the machine itself reads.
 	Config endpoint.Config `json:"config"`
 }
@@ -56,7 +56,7 @@ type Endpoint struct {
 // functions the way to them. Without measurements.tcp, and where the generator
 // makes the connections itself, there are none, and the plan is the same as ever.
 func addEndpoints(in Input, p *Plan) {
-	if in.Run.Spec.Experiment.Measurements.TCP == nil || usesTRex(in) {
+	if in.Run.Spec.Experiment.Measurements.TCP == nil || ownsTCP(in) {
 		return
 	}
 	chain, last := in.Run.Spec.Experiment.Chain, len(p.Segments)-1
@@ -88,7 +88,7 @@ func outermostRouting(chain []v1alpha1.NetworkFunction) (first, last int) {
 // checkTCP wants room for the ends beside the generator, and a function that
 // routes between their networks.
 func checkTCP(in Input) error {
-	if in.Run.Spec.Experiment.Measurements.TCP == nil || usesTRex(in) {
+	if in.Run.Spec.Experiment.Measurements.TCP == nil || ownsTCP(in) {
 		return nil
 	}
 	if first, _ := outermostRouting(in.Run.Spec.Experiment.Chain); first < 0 {
@@ -193,7 +193,7 @@ func instructTCP(in Input) *measure.TCPInstructions {
 	if tcp.Directions == v1alpha1.DirectionsReverse || tcp.Directions == v1alpha1.DirectionsBoth {
 		instructions.Directions = append(instructions.Directions, measure.Reverse)
 	}
-	if usesTRex(in) {
+	if ownsTCP(in) {
 		instructions.West, instructions.East = stubWest.host(spec.Traffic.IPFamily), stubEast.host(spec.Traffic.IPFamily)
 		if instructions.MSSBytes == 0 {
 			instructions.MSSBytes = segmentBytes(in)

@@ -10,9 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 func TestTRexSettings(t *testing.T) {
@@ -24,28 +26,37 @@ func TestTRexSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		in     plan.Input
 		change func(*plan.Input)
-		want   measure.TRexSettings
+		want   planning.Settings
 	}{
-		"AFPacket": {plantest.TRexAFPacket(), func(*plan.Input) {}, measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}},
-		"DPDK": {plantest.TRexDPDK(), func(*plan.Input) {}, measure.TRexSettings{
-			Mode: measure.TRexDPDK, CoresPerPort: 3, HugepagesMebibytes: 4096, Resources: [2]string{"openshift.io/gen_west", "openshift.io/gen_east"},
+		"AFPacket": {plantest.TRexAFPacket(), func(*plan.Input) {}, planning.Settings{Mode: planning.AFPacket, CoresPerPort: 1}},
+		"DPDK": {plantest.TRexDPDK(), func(*plan.Input) {}, planning.Settings{
+			Mode: planning.DPDK, CoresPerPort: 3, HugepagesMebibytes: 4096, Resources: [2]string{"openshift.io/gen_west", "openshift.io/gen_east"},
 		}},
-		"small pages": {plantest.TRexDPDK(), small, measure.TRexSettings{
-			Mode: measure.TRexDPDK, CoresPerPort: 3, HugepagesMebibytes: 1026, Resources: [2]string{"openshift.io/gen_west", "openshift.io/gen_east"},
+		"small pages": {plantest.TRexDPDK(), small, planning.Settings{
+			Mode: planning.DPDK, CoresPerPort: 3, HugepagesMebibytes: 1026, Resources: [2]string{"openshift.io/gen_west", "openshift.io/gen_east"},
 		}},
-		"extra configuration": {plantest.TRexAFPacket(), extra(`{"rx_desc":4096,"memory":{"mbuf_64":100}}`), measure.TRexSettings{
-			Mode: measure.TRexAFPacket, CoresPerPort: 1, ExtraConfiguration: "memory:\n  mbuf_64: 100\nrx_desc: 4096\n",
+		"extra configuration": {plantest.TRexAFPacket(), extra(`{"rx_desc":4096,"memory":{"mbuf_64":100}}`), planning.Settings{
+			Mode: planning.AFPacket, CoresPerPort: 1, ExtraConfiguration: "memory:\n  mbuf_64: 100\nrx_desc: 4096\n",
 		}},
-		"an empty one": {plantest.TRexAFPacket(), extra(`{}`), measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}},
+		"an empty one": {plantest.TRexAFPacket(), extra(`{}`), planning.Settings{Mode: planning.AFPacket, CoresPerPort: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.change(&test.in)
-			want := measure.DriverSettings{Name: "TRex", TRex: &test.want}
+			want := driverSettings(t, "TRex", test.want)
 			if diff := cmp.Diff(want, mustMake(t, test.in).Instructions.Driver); diff != "" {
 				t.Errorf("the driver's settings (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+func driverSettings(t *testing.T, name string, settings any) measure.DriverSettings {
+	t.Helper()
+	written, err := measure.NewDriverSettings(name, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written
 }
 
 func extra(json string) func(*plan.Input) {
@@ -57,8 +68,12 @@ func extra(json string) func(*plan.Input) {
 // TestTRexPod: image, resources and hugepages, with and without a word about them.
 func TestTRexPod(t *testing.T) {
 	const mebibyte = 1 << 20
+	trexPod := generator.Pod{
+		Capabilities: []corev1.Capability{"IPC_LOCK", "NET_ADMIN", "NET_RAW"},
+		Directories:  []generator.Directory{{Name: "scratch", Path: "/tmp", MaxBytes: 64 * mebibyte}, {Name: "dpdk", Path: "/var/run/dpdk", MaxBytes: 64 * mebibyte}},
+	}
 	p := mustMake(t, plantest.TRexAFPacket())
-	want := plan.Generator{Image: plantest.TRexImage, Resources: plan.Resources{RequestMilliCPU: 1000, MemoryBytes: 1024 * mebibyte}}
+	want := plan.Generator{Image: plantest.TRexImage, Resources: plan.Resources{RequestMilliCPU: 1000, MemoryBytes: 1024 * mebibyte}, Pod: trexPod}
 	if diff := cmp.Diff(want, p.Generator); diff != "" {
 		t.Errorf("AFPacket (-want +got):\n%s", diff)
 	}
@@ -66,12 +81,13 @@ func TestTRexPod(t *testing.T) {
 		t.Error("two bridges, and no calibration")
 	}
 	in := plantest.TRexDPDK()
-	in.Testbed.Spec.Generator.Image, in.Defaults.TRexImage = "registry.example/own:1", "registry.example/default:1"
+	in.Testbed.Spec.Generator.Image, in.Defaults.GeneratorImages = "registry.example/own:1", map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "registry.example/default:1"}
 	p = mustMake(t, in)
+	trexPod.OwnsPorts, trexPod.Hugepages = true, &generator.Hugepages{PageSize: "1Gi", Bytes: 4096 * mebibyte}
 	want = plan.Generator{
 		Image:     "registry.example/own:1",
 		Resources: plan.Resources{RequestMilliCPU: 8000, LimitMilliCPU: 8000, MemoryBytes: 1024 * mebibyte},
-		Hugepages: &plan.Hugepages{PageSize: "1Gi", Bytes: 4096 * mebibyte},
+		Pod:       trexPod,
 	}
 	if diff := cmp.Diff(want, p.Generator); diff != "" {
 		t.Errorf("DPDK (-want +got):\n%s", diff)
@@ -98,7 +114,7 @@ func TestTRexIsRefused(t *testing.T) {
 		remedy  string
 	}{
 		"no image": {
-			plantest.TRexAFPacket(), func(in *plan.Input) { in.Defaults.TRexImage = "" },
+			plantest.TRexAFPacket(), func(in *plan.Input) { in.Defaults.GeneratorImages = nil },
 			v1alpha1.ReasonImageMissing, []string{`testbed "lab"`, "ships no image"}, "spec.generator.image",
 		},
 		"packets in fragments": {

@@ -72,10 +72,7 @@ func taggedPort(in Input) string {
 // maximumFrameBytes is the largest frame that the testbed's driver sends on it:
 // a tag is one frame's too, but not in its size.
 func maximumFrameBytes(in Input) int {
-	most := XDPMaximumFrameBytes
-	if trexOf(in.Testbed) != nil {
-		most = TRexMaximumFrameBytes
-	}
+	most := limitsOf(in.Testbed).MaxFrameBytes
 	if taggedPort(in) != "" {
 		most -= measure.VLANTagBytes
 	}

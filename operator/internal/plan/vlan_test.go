@@ -10,6 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
+	xdp "vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 func checkFailure(t *testing.T, err error, reason, want string) {
@@ -149,7 +150,7 @@ func TestWhatTagsForbid(t *testing.T) {
 
 	in = tagged()
 	in.Testbed.Spec.Ports.MTUBytes = 9000
-	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{plan.XDPMaximumFrameBytes - measure.VLANTagBytes}
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{xdp.MaxFrameBytes - measure.VLANTagBytes}
 	mustMake(t, in)
 	in.Run.Spec.Experiment.Traffic.FrameBytes[0]++
 	_, err = plan.Make(in)

@@ -11,6 +11,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
 )
 
 // Machine is the virtual machine that a function or a neighbour runs in.
@@ -27,7 +28,7 @@ type Machine struct {
 	Hugepages      v1alpha1.HugepageSize `json:"hugepages,omitempty"`
 	Realtime       v1alpha1.Realtime     `json:"realtime"`
 	Boot           v1alpha1.Boot         `json:"boot"`
-	OnDifference   v1alpha1.OnDifference `json:"onDifference,omitempty"`
+	OnDifference   v1alpha1.OnDifference `json:"onDifference,omitempty" digest:"-"`
 	// Custom is the user's own machine; nil for a reference function.
 	Custom *Custom `json:"custom,omitempty"`
 }
@@ -80,7 +81,7 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 	platform := spec.EffectivePlatform()
 	f.Machine = &Machine{
 		VCPUs:        platform.VCPUs,
-		MemoryBytes:  platform.Memory.Value() + wholePages(moreMemory(*f), platform.Hugepages),
+		MemoryBytes:  platform.Memory.Value() + wholePages(plannerOf(spec.Function).memoryBytes(*f), platform.Hugepages),
 		Queues:       queuesOf(spec, platform),
 		CPUPlacement: platform.CPUPlacement,
 		NUMA:         platform.NUMA,
@@ -175,11 +176,6 @@ func checkKubeVirt(in Input) error {
 	return nil
 }
 
-// hugepagesOf is the node's resource of a page size.
-func hugepagesOf(size v1alpha1.HugepageSize) corev1.ResourceName {
-	return corev1.ResourceName(corev1.ResourceHugePagesPrefix + string(size))
-}
-
 // machines are those of the chain and of its neighbours.
 func (p *Plan) machines() []*Machine {
 	var found []*Machine
@@ -212,11 +208,11 @@ func (c candidates) forMachines(machines []*Machine) (candidates, error) {
 	pages := map[corev1.ResourceName]int64{}
 	for _, m := range machines {
 		if m.Hugepages != "" {
-			pages[hugepagesOf(m.Hugepages)] += m.MemoryBytes
+			pages[generator.HugepagesResource(m.Hugepages)] += m.MemoryBytes
 		}
 	}
 	for _, size := range []v1alpha1.HugepageSize{"2Mi", "1Gi"} {
-		name := hugepagesOf(size)
+		name := generator.HugepagesResource(size)
 		wanted := pages[name]
 		c = c.keepDevices(func(n *corev1.Node) bool {
 			has := n.Status.Allocatable[name]

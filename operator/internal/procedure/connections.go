@@ -174,7 +174,7 @@ func (w *walk) warnConnections(d *doubtful) {
 		}
 		if l.GeneratorCPUPartsPerMillion >= wholeCPU {
 			d.add(v1alpha1.WarningEndpointCeiling, 0,
-				"At load %s TRex's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
+				"At load %s the generator's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 				l.Name, l.GeneratorCPUPartsPerMillion/10_000)
 		}
 	}

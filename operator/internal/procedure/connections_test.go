@@ -93,7 +93,7 @@ func TestConnections(t *testing.T) {
 	for code, words := range map[string]string{
 		v1alpha1.WarningInvalidTrials:   "port west dropped 5 packets",
 		v1alpha1.WarningLoadNotReached:  "At load web the generator began 985 of 1000 connections/s",
-		v1alpha1.WarningEndpointCeiling: "At load web TRex's threads",
+		v1alpha1.WarningEndpointCeiling: "At load web the generator's threads",
 	} {
 		if !strings.Contains(codes[code], words) {
 			t.Errorf("%s says %q", code, codes[code])

@@ -1,6 +1,9 @@
 package procedure
 
 import (
+	"maps"
+	"slices"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -10,15 +13,6 @@ const (
 	// chain used at one frame size, and what single functions did in a run.
 	mostCPUFigures      = 24
 	mostFunctionFigures = 256
-)
-
-// Counters of a firewall, as its evidence names them.
-const (
-	counterEntered     = "firewall.enteredPackets"
-	counterMatched     = "firewall.matchPackets"
-	counterUnmatched   = "firewall.unmatchedPackets"
-	counterKnown       = "firewall.knownFlowPackets"
-	counterEstablished = "firewall.establishedPackets"
 )
 
 // addCPU puts beside each figure what the chain used in the trials that made it.
@@ -169,8 +163,8 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 type functionSums struct {
 	name                   string
 	process, guest, domain sums
-	dropped                *int64
-	firewall               *v1alpha1.FirewallCounts
+	dropped, sentFrames    *int64
+	counters               map[string]int64
 }
 
 func addFunction(all []*functionSums, f measure.FunctionEvidence, r measure.Record) []*functionSums {
@@ -204,33 +198,28 @@ func addFunction(all []*functionSums, f measure.FunctionEvidence, r measure.Reco
 	if len(f.Ports) > 0 || e.Shortened {
 		s.dropped = plus(s.dropped, f.DroppedFrames())
 	}
-	s.addFirewall(f.Counters, r)
+	s.addCounters(f.Counters, r)
 	return all
 }
 
-// addFirewall adds up what a firewall counted. Counters that did not move are
-// not in the evidence, so one that did makes the others known.
-func (s *functionSums) addFirewall(counters map[string]int64, r measure.Record) {
-	walk := v1alpha1.FirewallCounts{
-		EnteredPackets: counters[counterEntered], MatchedPackets: counters[counterMatched], UnmatchedPackets: counters[counterUnmatched],
-		KnownFlowPackets: counters[counterKnown] + counters[counterEstablished],
-	}
-	if walk == (v1alpha1.FirewallCounts{}) {
+// addCounters adds up the function's own counters, and the frames that were sent
+// in the trials in which they are known.
+func (s *functionSums) addCounters(counters map[string]int64, r measure.Record) {
+	if counters == nil {
 		return
 	}
-	if s.firewall == nil {
-		s.firewall = &v1alpha1.FirewallCounts{}
+	if s.counters == nil {
+		s.counters = map[string]int64{}
 	}
-	s.firewall.EnteredPackets += walk.EnteredPackets
-	s.firewall.MatchedPackets += walk.MatchedPackets
-	s.firewall.UnmatchedPackets += walk.UnmatchedPackets
-	s.firewall.KnownFlowPackets += walk.KnownFlowPackets
+	for name, value := range counters {
+		s.counters[name] += value
+	}
 	for _, d := range r.Outcome.Directions {
 		sent := d.SentFrames
 		if r.Trial.Packet != nil {
 			sent = d.SentFragments
 		}
-		s.firewall.SentFrames = plus(s.firewall.SentFrames, signed(sent))
+		s.sentFrames = plus(s.sentFrames, signed(sent))
 	}
 }
 
@@ -243,7 +232,10 @@ func plus(sum *int64, n int64) *int64 {
 
 func (s *functionSums) result() v1alpha1.FunctionCPU {
 	out := v1alpha1.FunctionCPU{
-		Name: s.name, ProcessMilliCPU: s.process.known("process"), DroppedFrames: s.dropped, Firewall: s.firewall,
+		Name: s.name, ProcessMilliCPU: s.process.known("process"), DroppedFrames: s.dropped, SentFrames: s.sentFrames,
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.counters)) {
+		out.Counters = append(out.Counters, v1alpha1.FunctionCounter{Name: name, Value: s.counters[name]})
 	}
 	if len(s.guest) > 0 {
 		out.Guest = &v1alpha1.GuestCPU{

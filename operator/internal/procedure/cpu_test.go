@@ -35,7 +35,7 @@ func TestUsedIn(t *testing.T) {
 		e.Functions = []measure.FunctionEvidence{{
 			Name: "fw", ElapsedMilliseconds: 2000, Guest: &measure.CPUTime{SoftirqMilliseconds: 1800, StealMilliseconds: 20},
 			Domain:   &measure.DomainTime{VCPUMilliseconds: new(int64(2400)), GuestMilliseconds: new(int64(2100)), VhostMilliseconds: new(int64(1800))},
-			Counters: map[string]int64{counterEntered: 9, counterMatched: 7, counterKnown: 2, counterEstablished: 1},
+			Counters: map[string]int64{"matchedPackets": 7, "enteredPackets": 9, "invalidPackets": 0},
 		}}
 	}
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestUsedIn(t *testing.T) {
 				Functions: []v1alpha1.FunctionCPU{{
 					Name: "fw", Guest: &v1alpha1.GuestCPU{SoftirqMilliCPU: 900, StealMilliCPU: 10},
 					Domain:   &v1alpha1.DomainCPU{VCPUMilliCPU: new(int64(800)), GuestMilliCPU: new(int64(700)), VhostMilliCPU: new(int64(600))},
-					Firewall: &v1alpha1.FirewallCounts{EnteredPackets: 9, MatchedPackets: 7, KnownFlowPackets: 3},
+					Counters: []v1alpha1.FunctionCounter{{Name: "enteredPackets", Value: 9}, {Name: "invalidPackets"}, {Name: "matchedPackets", Value: 7}},
 				}},
 			},
 			found: true,
@@ -248,8 +248,9 @@ func TestRecordsWithoutEvidence(t *testing.T) {
 	}
 }
 
-// A firewall's counters stand beside the frames of the same trials.
-func TestFirewallCounts(t *testing.T) {
+// TestFunctionCounters checks that a function's counters are added up together with
+// the frames of the same trials.
+func TestFunctionCounters(t *testing.T) {
 	record := func(packet *measure.Packet, counters map[string]int64, directions ...measure.DirectionOutcome) measure.Record {
 		return measure.Record{
 			Trial: measure.Trial{Packet: packet}, Outcome: measure.Outcome{Directions: directions},
@@ -259,28 +260,31 @@ func TestFirewallCounts(t *testing.T) {
 	both := []measure.DirectionOutcome{{SentFrames: 100}, {SentFrames: 50}}
 	for name, test := range map[string]struct {
 		records []measure.Record
-		want    *v1alpha1.FirewallCounts
+		sent    *int64
+		want    []v1alpha1.FunctionCounter
 	}{
-		"no firewall": {[]measure.Record{record(nil, map[string]int64{"encryptionGateway.encryptedBytes": 7}, both...)}, nil},
-		"stateless": {
-			[]measure.Record{record(nil, map[string]int64{counterEntered: 149, counterMatched: 149}, both...), record(nil, map[string]int64{counterEntered: 150, counterUnmatched: 150}, both...)},
-			&v1alpha1.FirewallCounts{SentFrames: new(int64(300)), EnteredPackets: 299, MatchedPackets: 149, UnmatchedPackets: 150},
+		"no counters": {records: []measure.Record{record(nil, nil, both...)}},
+		"two trials": {
+			[]measure.Record{record(nil, map[string]int64{"b": 149, "a": 0}, both...), record(nil, map[string]int64{"b": 150, "c": 150}, both...)},
+			new(int64(300)), []v1alpha1.FunctionCounter{{Name: "a"}, {Name: "b", Value: 299}, {Name: "c", Value: 150}},
 		},
 		// A trial whose counters had no room in the results is in neither sum.
 		"one without counters": {
-			[]measure.Record{record(nil, map[string]int64{counterKnown: 150}, both...), record(nil, nil, both...)},
-			&v1alpha1.FirewallCounts{SentFrames: new(int64(150)), KnownFlowPackets: 150},
+			[]measure.Record{record(nil, map[string]int64{"a": 150}, both...), record(nil, nil, both...)},
+			new(int64(150)), []v1alpha1.FunctionCounter{{Name: "a", Value: 150}},
 		},
 		"fragments": {
-			[]measure.Record{record(&measure.Packet{}, map[string]int64{counterEntered: 300}, measure.DirectionOutcome{SentFrames: 100, SentFragments: 300})},
-			&v1alpha1.FirewallCounts{SentFrames: new(int64(300)), EnteredPackets: 300},
+			[]measure.Record{record(&measure.Packet{}, map[string]int64{"a": 300}, measure.DirectionOutcome{SentFrames: 100, SentFragments: 300})},
+			new(int64(300)), []v1alpha1.FunctionCounter{{Name: "a", Value: 300}},
 		},
-		"TCP": {[]measure.Record{record(nil, map[string]int64{counterEstablished: 8})}, &v1alpha1.FirewallCounts{KnownFlowPackets: 8}},
+		"TCP": {[]measure.Record{record(nil, map[string]int64{"a": 8})}, nil, []v1alpha1.FunctionCounter{{Name: "a", Value: 8}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _ := usedIn(test.records)
-			if diff := cmp.Diff(test.want, got.Functions[0].Firewall); diff != "" {
-				t.Error(diff)
+			want := v1alpha1.FunctionCPU{Name: "fw", SentFrames: test.sent, Counters: test.want}
+			got.Functions[0].DroppedFrames = nil
+			if diff := cmp.Diff(want, got.Functions[0]); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

@@ -191,7 +191,7 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 			summarized(v1alpha1.MetricLatencyP50, values(group, latencyP50), out.Latency.P50Nanoseconds),
 			summarized(v1alpha1.MetricLatencyP99, values(group, latencyP99), out.Latency.P99Nanoseconds)...)
 	}
-	// TRex has a jitter, never 0, without the distribution of the variation.
+	// A generator may have a jitter, never 0, without the distribution of the variation.
 	starved := slices.ContainsFunc(group, func(d v1alpha1.DirectionResult) bool { return d.JitterNanoseconds == 0 })
 	if out.DelayVariation.Samples > 0 || !starved {
 		out.JitterNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds })

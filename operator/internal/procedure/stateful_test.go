@@ -50,7 +50,7 @@ func TestTCPByTRex(t *testing.T) {
 	}
 	want := map[string]string{
 		v1alpha1.WarningInvalidTrials:   "port west dropped 5 packets",
-		v1alpha1.WarningEndpointCeiling: "TRex's threads, which are both ends, were busy for 99 %",
+		v1alpha1.WarningEndpointCeiling: "the generator's threads, which are both ends, were busy for 99 %",
 	}
 	found := map[string]bool{}
 	for _, w := range figures.Warnings {

@@ -234,11 +234,6 @@ func threads(ends []v1alpha1.TCPEnd, streams int) int {
 	return streams
 }
 
-// madeByTRex reports whether the generator was both ends.
-func madeByTRex(ends []v1alpha1.TCPEnd) bool {
-	return len(ends) > 0 && ends[0].Program != nil && ends[0].Program.Name == v1alpha1.ProgramTRex
-}
-
 // warnTCP names what bounds the figures beside the device.
 func (w *walk) warnTCP(d *doubtful) {
 	result := w.tcpResult()
@@ -247,10 +242,10 @@ func (w *walk) warnTCP(d *doubtful) {
 	}
 	for _, s := range result.Streams {
 		for _, direction := range s.Directions {
-			if madeByTRex(result.Ends) {
+			if w.instr.Stateful != nil {
 				if direction.SenderCPUPartsPerMillion >= wholeCPU {
 					d.add(v1alpha1.WarningEndpointCeiling, 0,
-						"With %s in direction %s, TRex's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
+						"With %s in direction %s, the generator's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 						connections(int(s.Streams)), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
 				}
 				continue

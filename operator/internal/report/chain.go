@@ -14,8 +14,8 @@ func chainSection(doc Document) section {
 	s := section{title: "Chain", columns: []column{
 		left("Function"), left("Runtime"), left("Node"), left("Machine"), left("West"), left("East"), left("Image"),
 	}}
-	told := slices.ContainsFunc(doc.Chain, func(f v1alpha1.FunctionReport) bool { return inItsWords(f) != "" })
-	if told {
+	reported := slices.ContainsFunc(doc.Chain, func(f v1alpha1.FunctionReport) bool { return f.Summary() != "" })
+	if reported {
 		s.columns = slices.Insert(s.columns, 3, left("Runs"))
 	}
 	for _, f := range doc.Chain {
@@ -25,40 +25,12 @@ func chainSection(doc Document) section {
 			west, east = virtualPort(vm.Ports, "west"), virtualPort(vm.Ports, "east")
 		}
 		row := []string{f.Name, string(f.Runtime), f.Node, machine, west, east, f.ImageID}
-		if told {
-			row = slices.Insert(row, 3, inItsWords(f))
+		if reported {
+			row = slices.Insert(row, 3, f.Summary())
 		}
 		s.rows = append(s.rows, row)
 	}
 	return s
-}
-
-// inItsWords is what a firewall or gateway said of itself; "" for any other.
-func inItsWords(f v1alpha1.FunctionReport) string {
-	if g := f.EncryptionGateway; g != nil {
-		switch {
-		case g.Implementation != string(v1alpha1.EncryptionUserspace):
-			return g.Protocol + " in the kernel"
-		case g.Threads == 1:
-			return g.Protocol + " in user space, 1 thread"
-		default:
-			return fmt.Sprintf("%s in user space, %d threads", g.Protocol, g.Threads)
-		}
-	}
-	if w := f.Firewall; w != nil {
-		if w.Rules == 0 {
-			return "no rules"
-		}
-		return fmt.Sprintf("%s, %s loaded in %d ms", w.Implementation, rulesInWords(w.Rules), w.LoadMilliseconds)
-	}
-	return ""
-}
-
-func rulesInWords(n int32) string {
-	if n == 1 {
-		return "1 rule"
-	}
-	return fmt.Sprintf("%d rules", n)
 }
 
 // virtualPort is a NIC's model with its queues, where they are known.

@@ -29,14 +29,18 @@ func TestChainSection(t *testing.T) {
 	}
 }
 
-func TestChainSectionInItsWords(t *testing.T) {
+func TestChainSectionStates(t *testing.T) {
 	gateway := func(implementation string, threads int32) *v1alpha1.EncryptionGatewayReport {
 		return &v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: implementation, Threads: threads}
 	}
 	doc := Document{Chain: []v1alpha1.FunctionReport{
-		{Name: "r"}, {Name: "k", EncryptionGateway: gateway("Kernel", 0)}, {Name: "u", EncryptionGateway: gateway("Userspace", 4)},
-		{Name: "w", Firewall: &v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}},
-		{Name: "n", Firewall: &v1alpha1.FirewallReport{Implementation: "none"}},
+		{Name: "r"},
+		{Name: "k", FunctionState: v1alpha1.FunctionState{EncryptionGateway: gateway("Kernel", 0)}},
+		{Name: "u", FunctionState: v1alpha1.FunctionState{EncryptionGateway: gateway("Userspace", 4)}},
+		{Name: "v", FunctionState: v1alpha1.FunctionState{EncryptionGateway: gateway("Userspace", 1)}},
+		{Name: "w", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}}},
+		{Name: "o", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "x_tables", Rules: 1, LoadMilliseconds: 4}}},
+		{Name: "n", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "none"}}},
 	}}
 	var got []string
 	s := chainSection(doc)
@@ -46,7 +50,8 @@ func TestChainSectionInItsWords(t *testing.T) {
 		}
 		got = append(got, row[3])
 	}
-	want := []string{"", "WireGuard in the kernel", "WireGuard in user space, 4 threads", "nf_tables, 1001 rules loaded in 40 ms", "no rules"}
+	want := []string{"", "WireGuard in the kernel", "WireGuard in user space, 4 threads", "WireGuard in user space, 1 thread",
+		"nf_tables, 1001 rules loaded in 40 ms", "x_tables, 1 rule loaded in 4 ms", "no rules"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -70,7 +70,7 @@ var (
 	// aboutColumns tell what a row's figures are of, in the order of their words.
 	aboutColumns = []string{
 		"figure", "frameBytes", "mix", "packetPayloadBytes", "goal", "load", "streams", "percentOfMaximum",
-		"direction", "repeat", "startSeconds", "startMilliseconds", "function", "cpuKind", "neighbor", "stressor", columnCompared,
+		"direction", "repeat", "startSeconds", "startMilliseconds", "function", "cpuKind", "counter", "neighbor", "stressor", columnCompared,
 	}
 )
 

@@ -75,7 +75,7 @@ var shown = map[string]struct {
 	"meanFrames":              {"mean frames", count[int64]},
 	"milliCPU":                {"cores", cores},
 	"droppedFrames":           {"dropped frames", count[int64]},
-	"matchedPackets":          {"matched packets", count[int64]},
+	"counterValue":            {"count", count[int64]},
 	"goodputBitsPerSecond":    {"goodput Mbit/s", megabits},
 	"retransmits":             {"retransmits", count[int64]},
 	// Of connections.
@@ -193,6 +193,8 @@ func aboutWords(about map[string]string) string {
 			word = "repeat " + word
 		case "startSeconds", "startMilliseconds":
 			word = "from " + word
+		case "counter":
+			word = strings.ToLower(counterWords(word))
 		case "cpuKind":
 			if known, ok := cpuKindWords[word]; ok {
 				word = known

@@ -126,40 +126,6 @@ func functionCPUSection(doc Document) section {
 	return withoutEmptyColumns(s)
 }
 
-// firewallSection shows that rules were walked: what the kernel holds, and what
-// its own counters say beside what was sent.
-func firewallSection(doc Document) section {
-	s := section{title: "Rules walked in each firewall", columns: []column{
-		number("Frame bytes"), left("At"), left("Function"), number("Rules"), number("Frames sent"), number("Entered the walk"),
-		number("Met the match rule"), number("Came past the last"), number("Known flow, no walk"),
-	}}
-	eachCPU(doc, func(c use) {
-		for _, f := range c.Functions {
-			if w := f.Firewall; w != nil {
-				s.rows = append(s.rows, []string{
-					c.frames(), figureName(c), f.Name, rulesOf(doc.Chain, f.Name), countIfKnown(w.SentFrames), count(w.EnteredPackets),
-					count(w.MatchedPackets), count(w.UnmatchedPackets), count(w.KnownFlowPackets),
-				})
-			}
-		}
-	})
-	if len(s.rows) > 0 {
-		s.notes = []string{"Rules are counted in the kernel after they were loaded; packets by the rules' own counters, right before and right behind the trials. " +
-			"A packet that entered met one rule after the other up to the one that it matched."}
-	}
-	return s
-}
-
-// rulesOf is how many rules a function's kernel held, where it said so.
-func rulesOf(chain []v1alpha1.FunctionReport, name string) string {
-	for _, f := range chain {
-		if f.Name == name && f.Firewall != nil {
-			return count(f.Firewall.Rules)
-		}
-	}
-	return none
-}
-
 // withoutEmptyColumns leaves out what no row knows: a chain of pods has no guests.
 func withoutEmptyColumns(s section) section {
 	for i := len(s.columns) - 1; i >= 0; i-- {
@@ -274,10 +240,7 @@ func domainSection(d v1alpha1.DomainReport) section {
 
 // cpuHead are the columns of what was used. A row has one kind of one function,
 // or of the node where function is empty.
-var cpuHead = []string{"function", "cpuKind", "milliCPU", "droppedFrames", "matchedPackets"}
-
-// firewallHead are further counters of a function's row of counters.
-var firewallHead = []string{"enteredPackets", "unmatchedPackets", "knownFlowPackets"}
+var cpuHead = []string{"function", "cpuKind", "milliCPU", "droppedFrames"}
 
 func cpuRows(doc Document) []row {
 	var rows []row
@@ -317,30 +280,20 @@ func cpuRows(doc Document) []row {
 				add(f.Name, "vhost", d.VhostMilliCPU)
 				add(f.Name, "other", d.OtherMilliCPU)
 			}
-			if f.DroppedFrames != nil || f.Firewall != nil {
+			if f.DroppedFrames != nil || f.SentFrames != nil {
 				r := cpuRow(doc, c, f.Name, "Counters")
 				if f.DroppedFrames != nil {
 					r.set("droppedFrames", *f.DroppedFrames)
 				}
-				r.setFirewall(f.Firewall)
+				if f.SentFrames != nil {
+					r.set("sentFrames", *f.SentFrames)
+				}
 				rows = append(rows, r)
 			}
+			rows = append(rows, counterRows(doc, c, f)...)
 		}
 	})
 	return rows
-}
-
-func (r row) setFirewall(w *v1alpha1.FirewallCounts) {
-	if w == nil {
-		return
-	}
-	if w.SentFrames != nil {
-		r.set("sentFrames", *w.SentFrames)
-	}
-	r.set("enteredPackets", w.EnteredPackets)
-	r.set("matchedPackets", w.MatchedPackets)
-	r.set("unmatchedPackets", w.UnmatchedPackets)
-	r.set("knownFlowPackets", w.KnownFlowPackets)
 }
 
 // cpuRow begins a row of a figure such as latencyCPU or throughputCounters.

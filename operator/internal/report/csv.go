@@ -29,7 +29,7 @@ var (
 		"meanFrames", "minFrames", "maxFrames", "standardDeviationFrames", "stepFrames",
 		"impliedBufferNanoseconds", "correctedBufferNanoseconds", "startSeconds",
 	}, append(statisticHead(), slices.Concat([]string{"mix"}, taggedHead,
-		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), firewallHead, neighborHead, connectionsHead(), baselineHead)...)...)
+		[]string{"packetPayloadBytes", "fragments", "fragmentsPerSecond", "sentFragments", "receivedFragments"}, cpuHead, tcpHead(), counterHead, neighborHead, connectionsHead(), baselineHead)...)...)
 	trialHead = append(append(append([]string{
 		"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 		"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",

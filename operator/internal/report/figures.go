@@ -186,7 +186,7 @@ func figures(samples int64, nanoseconds ...int64) []string {
 	return cells
 }
 
-// hasJitter says that there is a jitter: TRex has one without the distribution of
+// hasJitter says that there is a jitter: a generator may have one without the distribution of
 // the variation, and never 0 where it has one.
 func hasJitter(d v1alpha1.DirectionResult) bool {
 	return d.DelayVariation.Samples > 0 || d.JitterNanoseconds > 0

@@ -31,7 +31,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
-		firewallSection(doc),
+		counterSection(doc),
 		tcpSection(doc, l),
 		tcpScalingSection(doc),
 		tcpRepeats(doc),

@@ -38,7 +38,7 @@ func tcpSection(doc Document, l letters) section {
 	return s
 }
 
-// endInWords names what made the connections. TRex has TCP of its own and no
+// endInWords names what made the connections. A generator with a TCP of its own has no
 // interface, so that nothing is known of one.
 func endInWords(end v1alpha1.TCPEnd) string {
 	if end.MTUBytes == 0 {

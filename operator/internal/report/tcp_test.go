@@ -51,7 +51,8 @@ func tcpResults() *v1alpha1.TCPResult {
 		return &v1alpha1.CPUResult{
 			Figure: v1alpha1.CPUAtTCP, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, UserMilliCPU: 200, SystemMilliCPU: 300, SoftirqMilliCPU: softirq, StealMilliCPU: 10},
 			Functions: []v1alpha1.FunctionCPU{{
-				Name: "fw", ProcessMilliCPU: new(int64(2)), DroppedFrames: new(int64(0)), Firewall: &v1alpha1.FirewallCounts{EnteredPackets: 8, MatchedPackets: 8, KnownFlowPackets: 900_000},
+				Name: "fw", ProcessMilliCPU: new(int64(2)), DroppedFrames: new(int64(0)),
+				Counters: []v1alpha1.FunctionCounter{{Name: "enteredPackets", Value: 8}, {Name: "knownFlowPackets", Value: 900_000}, {Name: "matchedPackets", Value: 8}},
 			}},
 		}
 	}

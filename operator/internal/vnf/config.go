@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"reflect"
 )
 
 // DefaultPath is where a pod mounts its configuration.
@@ -27,10 +27,10 @@ const FunctionRouter = "Router"
 
 // Config is one network function: its ports, and where packets go.
 type Config struct {
-	// Function is what the machine does: "Router", "Firewall" or "EncryptionGateway".
+	// Function is what the machine does, one of Functions.
 	Function string `json:"function"`
 	// Name is the function's name in its chain.
-	Name string `json:"name"`
+	Name string `json:"name" digest:"-"`
 	// Ports are the measured ports, two or more; the pod's own network is not
 	// among them.
 	Ports []Port `json:"ports"`
@@ -39,10 +39,8 @@ type Config struct {
 	// Neighbors are the hardware addresses of the next machines. Ports do no
 	// ARP and no neighbour discovery, so every gateway needs one.
 	Neighbors []Neighbor `json:"neighbors"`
-	// Firewall is what function Firewall filters; absent with any other.
-	Firewall *Firewall `json:"firewall,omitempty"`
-	// Gateway is the tunnel of function EncryptionGateway; absent with any other.
-	Gateway *Gateway `json:"encryptionGateway,omitempty"`
+	// The settings of the function; a router has none.
+	Settings
 }
 
 // Port is one measured port.
@@ -54,7 +52,7 @@ type Port struct {
 	Interface string `json:"interface,omitempty"`
 	// MAC is the expected hardware address, "02:00:00:00:00:01". A named
 	// interface that has another one is given this one.
-	MAC string `json:"mac"`
+	MAC string `json:"mac" digest:"-"`
 	// MTUBytes is the largest IP packet, 1280 to 9216.
 	MTUBytes int `json:"mtuBytes"`
 	// VLAN is the number of the 802.1Q tag that all frames of the port have, 1 to
@@ -89,7 +87,7 @@ type Route struct {
 // Neighbor is a static, permanent entry of the neighbour table.
 type Neighbor struct {
 	Address netip.Addr `json:"address"`
-	MAC     string     `json:"mac"`
+	MAC     string     `json:"mac" digest:"-"`
 	Port    string     `json:"port"`
 }
 
@@ -113,7 +111,7 @@ func Parse(data []byte) (*Config, error) {
 	decoder.DisallowUnknownFields()
 	config := &Config{}
 	if err := decoder.Decode(config); err != nil {
-		return nil, cmp.Or(findAddressError(data), err)
+		return nil, cmp.Or(findTextError(reflect.TypeFor[Config](), data, ""), err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more after the JSON document")
@@ -122,62 +120,6 @@ func Parse(data []byte) (*Config, error) {
 		return nil, err
 	}
 	return config, nil
-}
-
-// findAddressError says where an address is that cannot be parsed: the JSON
-// package names the field of a wrong type, but not that of a wrong address. It
-// is nil when the document is wrong elsewhere.
-func findAddressError(data []byte) error {
-	var text struct {
-		Ports []struct {
-			Addresses []string `json:"addresses"`
-		} `json:"ports"`
-		Routes []struct {
-			Destination string `json:"destination"`
-			Via         string `json:"via"`
-		} `json:"routes"`
-		Neighbors []struct {
-			Address string `json:"address"`
-		} `json:"neighbors"`
-		Gateway struct {
-			Local          *string  `json:"local"`
-			Peer           *string  `json:"peer"`
-			LocalNetworks  []string `json:"localNetworks"`
-			RemoteNetworks []string `json:"remoteNetworks"`
-		} `json:"encryptionGateway"`
-	}
-	if json.Unmarshal(data, &text) != nil {
-		return nil
-	}
-	var problems []error
-	parse := func(into encoding.TextUnmarshaler, value, field string) {
-		if err := into.UnmarshalText([]byte(value)); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", field, err))
-		}
-	}
-	for i, port := range text.Ports {
-		for j, value := range port.Addresses {
-			parse(new(netip.Prefix), value, fmt.Sprintf("ports[%d].addresses[%d]", i, j))
-		}
-	}
-	for i, route := range text.Routes {
-		parse(new(netip.Prefix), route.Destination, fmt.Sprintf("routes[%d].destination", i))
-		parse(new(netip.Addr), route.Via, fmt.Sprintf("routes[%d].via", i))
-	}
-	for i, neighbor := range text.Neighbors {
-		parse(new(netip.Addr), neighbor.Address, fmt.Sprintf("neighbors[%d].address", i))
-	}
-	for field, value := range map[string]*string{"local": text.Gateway.Local, "peer": text.Gateway.Peer} {
-		if value != nil {
-			parse(new(netip.Addr), *value, "encryptionGateway."+field)
-		}
-	}
-	for field, values := range map[string][]string{"localNetworks": text.Gateway.LocalNetworks, "remoteNetworks": text.Gateway.RemoteNetworks} {
-		for i, value := range values {
-			parse(new(netip.Prefix), value, fmt.Sprintf("encryptionGateway.%s[%d]", field, i))
-		}
-	}
-	return errors.Join(problems...)
 }
 
 // Digest names the configuration's content, "sha256:" and hexadecimal digits.

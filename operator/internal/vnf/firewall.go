@@ -83,6 +83,34 @@ type Firewall struct {
 	TrackedFlows int `json:"trackedFlows,omitempty"`
 }
 
+// FirewallState is what holds a firewall's rules.
+type FirewallState struct {
+	// Implementation is the part of the kernel that holds the rules:
+	// "nf_tables", "x_tables", or "none" with mode None.
+	Implementation string `json:"implementation"`
+	// Rules that the kernel holds for each IP version, the match rule among
+	// them, counted when they were loaded. Rules around the walk do not count.
+	Rules int32 `json:"rules"`
+	// LoadMilliseconds is how long it took to load them.
+	LoadMilliseconds int64 `json:"loadMilliseconds"`
+}
+
+// Counters of a firewall, both IP versions together.
+const (
+	// CounterEnteredPackets came to the first rule of the walk.
+	CounterEnteredPackets = "enteredPackets"
+	// CounterMatchedPackets and CounterMatchedBytes met the match rule and matched it.
+	CounterMatchedPackets = "matchedPackets"
+	CounterMatchedBytes   = "matchedBytes"
+	// CounterUnmatchedPackets came to the walk's end, where the policy is applied.
+	CounterUnmatchedPackets = "unmatchedPackets"
+	// CounterEstablishedPackets, CounterKnownFlowPackets and CounterInvalidPackets did
+	// not walk, because of what connection tracking knew about them.
+	CounterEstablishedPackets = "establishedPackets"
+	CounterKnownFlowPackets   = "knownFlowPackets"
+	CounterInvalidPackets     = "invalidPackets"
+)
+
 // PortRange is UDP ports, both ends included.
 type PortRange struct {
 	First uint16 `json:"first"`
@@ -106,9 +134,17 @@ var (
 	strangersIPv6 = netip.MustParseAddr("2001:db8::1")
 )
 
-// Bridged says that the function joins its ports on layer 2.
-func (c *Config) Bridged() bool {
-	return c.Firewall != nil && c.Firewall.Forwarding == ForwardingBridged
+// needs lists the kernel's parts that a firewall needs: x_tables does not answer
+// before it is loaded, and br_netfilter has nothing that asks for it.
+func (f *Firewall) needs() Needs {
+	needs := Needs{Bridge: f.Forwarding == ForwardingBridged}
+	if f.Filtered() && f.Backend == BackendIptables {
+		needs.Modules = []string{"ip_tables", "ip6_tables"}
+		if needs.BridgeNetfilter = needs.Bridge; needs.Bridge {
+			needs.Modules = append(needs.Modules, "br_netfilter")
+		}
+	}
+	return needs
 }
 
 // Filtered says that there is a filter at all.
@@ -168,14 +204,7 @@ func (f *Firewall) otherPorts() []uint16 {
 	return ports
 }
 
-func oneOf(field, value string, allowed ...string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return fmt.Errorf("%s: %q is unknown, want one of %q", field, value, allowed)
-}
-
-func (f *Firewall) validate() error {
+func (f *Firewall) validate(*Config) error {
 	for _, err := range []error{
 		oneOf("backend", f.Backend, BackendNftables, BackendIptables),
 		oneOf("mode", f.Mode, ModeNone, ModeStateful, ModeStateless),
@@ -205,25 +234,6 @@ func (f *Firewall) validate() error {
 		if f.TrafficPorts.First == 1 && f.TrafficPorts.Last == maximumPort && f.Rules > 0 {
 			return errors.New("trafficPorts: the traffic takes every port, so no rule can look at another")
 		}
-	}
-	return nil
-}
-
-// validateBridged wants what belongs to layer 3 left out.
-func (c *Config) validateBridged() error {
-	if len(c.Ports) != 2 {
-		return fmt.Errorf("ports: %d given, a bridging firewall has two", len(c.Ports))
-	}
-	for i, port := range c.Ports {
-		if len(port.Addresses) > 0 {
-			return fmt.Errorf("ports[%d].addresses: a bridging firewall has none; leave them out", i)
-		}
-	}
-	if len(c.Routes) > 0 {
-		return errors.New("routes: a bridging firewall has none; leave them out")
-	}
-	if len(c.Neighbors) > 0 {
-		return errors.New("neighbors: a bridging firewall has none; leave them out")
 	}
 	return nil
 }

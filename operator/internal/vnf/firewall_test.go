@@ -51,15 +51,15 @@ func TestValidateFirewall(t *testing.T) {
 		"all ports": {func(c *vnf.Config) {
 			c.Firewall.MatchBy, c.Firewall.TrafficPorts = vnf.MatchByPort, vnf.PortRange{First: 1, Last: 65_535}
 		}, "firewall.trafficPorts: the traffic takes every port"},
-		"bridge with addresses": {func(c *vnf.Config) { c.Firewall.Forwarding = vnf.ForwardingBridged }, "ports[0].addresses: a bridging firewall"},
+		"bridge with addresses": {func(c *vnf.Config) { c.Firewall.Forwarding = vnf.ForwardingBridged }, "ports[0].addresses: a bridging function"},
 		"bridge with routes": {func(c *vnf.Config) {
 			c.Firewall.Forwarding = vnf.ForwardingBridged
 			c.Ports[0].Addresses, c.Ports[1].Addresses = nil, nil
-		}, "routes: a bridging firewall"},
+		}, "routes: a bridging function"},
 		"bridge with neighbors": {func(c *vnf.Config) {
 			c.Firewall.Forwarding = vnf.ForwardingBridged
 			c.Ports[0].Addresses, c.Ports[1].Addresses, c.Routes = nil, nil, nil
-		}, "neighbors: a bridging firewall"},
+		}, "neighbors: a bridging function"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -72,6 +72,27 @@ type Gateway struct {
 	Keys KeyFiles `json:"keys"`
 }
 
+// EncryptionGatewayState is what encrypts.
+type EncryptionGatewayState struct {
+	Protocol string `json:"protocol"`
+	// Implementation is what encrypts: "Kernel" or "Userspace"; empty before it is there.
+	Implementation string `json:"implementation,omitempty"`
+	// Threads that may encrypt at a time in user space; 0 where the kernel does.
+	Threads int32 `json:"threads,omitempty"`
+	// TunnelMTUBytes is the largest IP packet that goes into the tunnel.
+	TunnelMTUBytes int32 `json:"tunnelMTUBytes"`
+}
+
+// Counters of an encryption gateway.
+const (
+	// CounterEncryptedBytes went to the peer and CounterDecryptedBytes came from it,
+	// as the protocol counts them: WireGuard with its own headers, IPsec without.
+	CounterEncryptedBytes = "encryptedBytes"
+	CounterDecryptedBytes = "decryptedBytes"
+	// CounterFailedPackets came and were no packets of the peer; IPsec alone counts them.
+	CounterFailedPackets = "failedPackets"
+)
+
 // KeyFiles are names of files, each with one key in Base64 and nothing else.
 type KeyFiles struct {
 	// Private, PeerPublic and Preshared are WireGuard's.
@@ -92,6 +113,20 @@ const (
 	KeyIn         = "key-in"
 )
 
+// needs lists what the tunnel needs: keys, and for WireGuard that may run in user
+// space a TUN device, whose file is made when its driver is loaded.
+func (g *Gateway) needs() Needs {
+	needs := Needs{
+		Keys: true, Ciphers: true,
+		Interfaces: g.Protocol == ProtocolWireGuard,
+		TUN:        g.Protocol == ProtocolWireGuard && g.Implementation != ImplementationKernel,
+	}
+	if needs.TUN {
+		needs.Modules = []string{"tun"}
+	}
+	return needs
+}
+
 // TunnelOverheadBytes is what a protocol adds at most to a packet.
 func TunnelOverheadBytes(protocol string) int {
 	if protocol == ProtocolIPsec {
@@ -100,8 +135,7 @@ func TunnelOverheadBytes(protocol string) int {
 	return WireGuardOverheadBytes
 }
 
-func (c *Config) validateGateway() error {
-	g := c.Gateway
+func (g *Gateway) validate(c *Config) error {
 	for _, err := range []error{
 		oneOf("protocol", g.Protocol, ProtocolWireGuard, ProtocolIPsec),
 		oneOf("implementation", g.Implementation, ImplementationAuto, ImplementationKernel, ImplementationUserspace),

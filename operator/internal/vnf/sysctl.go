@@ -46,12 +46,12 @@ func Sysctls(ipv4, ipv6 bool) []Sysctl {
 }
 
 // Sysctls are the parameters that the function's ports need. The interfaces of
-// WireGuard and of VLAN tags are made later, in a pod where nothing can be
+// tunnels and of VLAN tags are made later, in a pod where nothing can be
 // written any more, so they have to inherit them.
 func (c *Config) Sysctls() []Sysctl {
 	sysctls := Sysctls(c.Families())
 	tagged := slices.ContainsFunc(c.Ports, func(p Port) bool { return p.VLAN != 0 })
-	if !tagged && (c.Gateway == nil || c.Gateway.Protocol != ProtocolWireGuard) {
+	if !tagged && !c.Needs().Interfaces {
 		return sysctls
 	}
 	for _, sysctl := range Sysctls(c.Families()) {

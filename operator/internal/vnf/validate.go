@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -51,39 +52,7 @@ func (c *Config) Validate() error {
 	if err := c.validateRoutes(ports, neighbors); err != nil {
 		return err
 	}
-	if c.Gateway != nil {
-		if err := c.validateGateway(); err != nil {
-			return fmt.Errorf("encryptionGateway.%w", err)
-		}
-	}
-	return nil
-}
-
-// validateFunction wants the one part that belongs to the function.
-func (c *Config) validateFunction() error {
-	switch c.Function {
-	case FunctionRouter:
-	case FunctionFirewall:
-		if c.Firewall == nil {
-			return fmt.Errorf("firewall: is missing, and function %q needs it", FunctionFirewall)
-		}
-		if err := c.Firewall.validate(); err != nil {
-			return fmt.Errorf("firewall.%w", err)
-		}
-	case FunctionEncryptionGateway:
-		if c.Gateway == nil {
-			return fmt.Errorf("encryptionGateway: is missing, and function %q needs it", FunctionEncryptionGateway)
-		}
-	default:
-		return oneOf("function", c.Function, FunctionRouter, FunctionFirewall, FunctionEncryptionGateway)
-	}
-	if c.Firewall != nil && c.Function != FunctionFirewall {
-		return fmt.Errorf("firewall: is for function %q alone, this one is %q", FunctionFirewall, c.Function)
-	}
-	if c.Gateway != nil && c.Function != FunctionEncryptionGateway {
-		return fmt.Errorf("encryptionGateway: is for function %q alone, this one is %q", FunctionEncryptionGateway, c.Function)
-	}
-	return nil
+	return c.validateSettings()
 }
 
 func (c *Config) validatePorts() (map[string]Port, error) {
@@ -283,4 +252,11 @@ func hasNetwork(addresses []netip.Prefix, network netip.Prefix) bool {
 		}
 	}
 	return false
+}
+
+func oneOf(field, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q is unknown, want one of %q", field, value, allowed)
 }

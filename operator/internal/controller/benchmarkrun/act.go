@@ -37,11 +37,11 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actPlan:
 		err = r.makePlan(ctx, s)
 	case actLaunchMeasurer:
-		err = r.applyAll(ctx, s, measurerObjects(s.plan))
+		err = r.launchMeasurer(ctx, s)
 	case actLaunchChain:
 		err = r.launchChain(ctx, s)
 	case actOpenChain:
-		err = r.tellChain(ctx, s, measure.ChainReady)
+		err = r.openChainGate(ctx, s)
 	case actStopPods:
 		err = r.stopPods(ctx, s)
 	case actRelease:
@@ -74,44 +74,57 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 		return err
 	}
 	// Admission refuses pods whose service account does not exist.
-	if err := r.applyAll(ctx, s, []client.Object{chain.ServiceAccount(made)}); err != nil {
+	if err := r.applyAll(ctx, s, []chain.Object{chain.ServiceAccount(made)}); err != nil {
 		return err
 	}
-	for _, object := range tried(made) {
+	for _, w := range chain.Render(made) {
+		object := w.DryRun()
 		if err := r.Client.Create(ctx, object, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("trying %w", aboutObject(object, err))
+			return aboutWorkload(&w, fmt.Errorf("trying %w", aboutObject(object, err)))
 		}
 	}
-	if err := r.applyAll(ctx, s, networkObjects(made), client.DryRunAll); err != nil {
-		return err
+	for _, network := range chain.Networks(made) {
+		if err := r.applyAll(ctx, s, []chain.Object{network}, client.DryRunAll); err != nil {
+			return err
+		}
 	}
-	if err := r.applyAll(ctx, s, []client.Object{chain.PlanConfigMap(made)}); err != nil {
+	if err := r.applyAll(ctx, s, []chain.Object{chain.PlanConfigMap(made)}); err != nil {
 		return err
 	}
 	s.plan = made
 	return nil
 }
 
+// launchMeasurer makes the empty results, and the measurer that fills them.
+func (r *Reconciler) launchMeasurer(ctx context.Context, s *scope) error {
+	if err := r.applyAll(ctx, s, []chain.Object{chain.ResultsConfigMap(s.plan)}); err != nil {
+		return err
+	}
+	return r.launch(ctx, s, s.measurerWorkload())
+}
+
+// launchChain makes the Secrets that do not follow from the plan, and the chain.
 func (r *Reconciler) launchChain(ctx context.Context, s *scope) error {
-	objects, err := functionObjects(s)
-	if err != nil {
+	if err := r.createSeeds(ctx, s); err != nil {
 		return err
 	}
 	if err := r.createKeys(ctx, s); err != nil {
 		return err
 	}
-	return r.applyAll(ctx, s, objects)
+	return r.launch(ctx, s, s.chainWorkloads())
 }
 
-// withoutIt names the way to do without an object, where there is one.
-func withoutIt(object client.Object) string {
-	if object.GetLabels()[v1alpha1.LabelComponent] == chain.ComponentObserver {
-		return ", which a testbed with spec.systemUnderTest.observer Disabled does without"
+// launch makes those of the workloads that do not exist yet.
+func (r *Reconciler) launch(ctx context.Context, s *scope, workloads []chain.Workload) error {
+	for _, w := range s.missing(workloads) {
+		if err := r.applyAll(ctx, s, w.Objects()); err != nil {
+			return aboutWorkload(&w, err)
+		}
 	}
-	return ""
+	return nil
 }
 
-func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []client.Object, options ...client.ApplyOption) error {
+func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []chain.Object, options ...client.ApplyOption) error {
 	for _, object := range objects {
 		if err := controllerutil.SetControllerReference(s.run, object, r.Client.Scheme()); err != nil {
 			return err
@@ -143,28 +156,35 @@ func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) er
 // controller writes, so that neither writer touches the other's keys.
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
-// tellChain sets the key that lets the measurer go on to the chain, and whom it
-// may ask there and where the ends of TCP connections are; with "" all are taken
-// back.
-func (r *Reconciler) tellChain(ctx context.Context, s *scope, value string) error {
-	told := configMapNamed(s.names.Results)
-	// The UID forbids that an object is made where there is none any more.
-	told.Namespace, told.UID = s.run.Namespace, s.records.uid
-	if value != "" {
-		told.Data = map[string]string{measure.KeyChain: value, measure.KeySources: encodeSources(s.sources())}
-		ends, err := s.whereEndpoints()
-		if err != nil {
-			return err
-		}
-		if ends != "" {
-			told.Data[measure.KeyEndpoints] = ends
-		}
+// openChainGate sets the key that lets the measurer continue to the chain, with
+// the addresses where it may ask and where the ends of TCP connections are.
+func (r *Reconciler) openChainGate(ctx context.Context, s *scope) error {
+	data := map[string]string{measure.KeyChain: measure.ChainReady, measure.KeySources: encodeSources(s.sources())}
+	ends, err := s.endpointAddresses()
+	if err != nil {
+		return err
 	}
-	return apply.Object(ctx, r.Client, told, chainOwner)
+	if ends != "" {
+		data[measure.KeyEndpoints] = ends
+	}
+	return r.applyGate(ctx, s, data)
 }
 
-// refusal turns an error that no retry mends into the run's outcome.
-func refusal(err error) *finding {
+// closeChainGate takes all these keys back, so that the next measurer waits for
+// the next chain.
+func (r *Reconciler) closeChainGate(ctx context.Context, s *scope) error {
+	return r.applyGate(ctx, s, nil)
+}
+
+func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]string) error {
+	gate := configMapNamed(s.names.Results)
+	// With the UID the API server does not make the object where it was deleted.
+	gate.Namespace, gate.UID, gate.Data = s.run.Namespace, s.records.uid, data
+	return apply.Object(ctx, r.Client, gate, chainOwner)
+}
+
+// refusal turns an error that no retry corrects into the run's outcome.
+func refusal(err error) *cause {
 	var failure *measure.Failure
 	switch {
 	case err == nil:
@@ -174,9 +194,9 @@ func refusal(err error) *finding {
 		if failure.Remedy != "" {
 			message += "; " + failure.Remedy
 		}
-		return found(failure.Reason, "%s", message)
+		return newCause(failure.Reason, "%s", message)
 	case meta.IsNoMatchError(err):
-		return found(v1alpha1.ReasonNetworkAttachmentMissing, "the cluster does not know the kind NetworkAttachmentDefinition: install Multus")
+		return newCause(v1alpha1.ReasonNetworkAttachmentMissing, "the cluster does not know the kind NetworkAttachmentDefinition: install Multus")
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
 	}
@@ -189,7 +209,7 @@ func refusal(err error) *finding {
 		return nil
 	default:
 		if code >= 400 && code < 500 {
-			return found(v1alpha1.ReasonPodForbidden, "%s%v", admissionRemedy(err), err)
+			return newCause(v1alpha1.ReasonPodForbidden, "%s%v", admissionRemedy(err), err)
 		}
 	}
 	return nil
@@ -203,11 +223,10 @@ func admissionRemedy(err error) string {
 	return ""
 }
 
-// stopPods deletes the Job with its pods, and the functions' pods and virtual machines.
+// stopPods deletes the Job with its pods, and the chain's pods and virtual machines.
 func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) && s.run.DeletionTimestamp.IsZero() {
-		// A measurer of later must wait for a chain of later.
-		if err := r.tellChain(ctx, s, ""); err != nil {
+		if err := r.closeChainGate(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -217,8 +236,8 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 			return fmt.Errorf("deleting Job %q: %w", s.job.Name, err)
 		}
 	}
-	// Gateways of later begin to count anew, and need keys that were never used.
-	if err := r.deleteKeys(ctx, s); err != nil {
+	// The next gateways count from 0 again, and need keys that were never used.
+	if err := r.deleteSecrets(ctx, s); err != nil {
 		return err
 	}
 	for i := range s.machines {
@@ -229,7 +248,7 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 			return fmt.Errorf("deleting virtual machine %q: %w", s.machines[i].Name, err)
 		}
 	}
-	for _, pods := range [][]corev1.Pod{s.functions, s.measurers} {
+	for _, pods := range [][]corev1.Pod{s.chainPods, s.measurers} {
 		for i := range pods {
 			if !pods[i].DeletionTimestamp.IsZero() || s.ofMachine(&pods[i]) {
 				continue
@@ -242,17 +261,25 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// release deletes what the pods needed; the plan and the results stay.
+// release deletes what the workloads needed; the plan and the results stay.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
-	return r.deleteAll(ctx, s, leftovers(s))
+	if err := r.deleteSecrets(ctx, s); err != nil {
+		return err
+	}
+	for _, w := range s.workloads() {
+		if err := r.deleteAll(ctx, s, w.Needs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteRecords deletes what outlives the pods, with the run itself.
 func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
-	return r.deleteAll(ctx, s, []client.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)})
+	return r.deleteAll(ctx, s, []chain.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)})
 }
 
-func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []client.Object) error {
+func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []chain.Object) error {
 	for _, object := range objects {
 		object.SetNamespace(s.run.Namespace)
 		object.SetOwnerReferences(nil)

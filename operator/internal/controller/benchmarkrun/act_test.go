@@ -50,7 +50,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func reasonOf(f *finding) string {
+func reasonOf(f *cause) string {
 	if f == nil {
 		return ""
 	}

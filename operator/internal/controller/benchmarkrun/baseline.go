@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/regression"
 )
 
-// wantsBaseline says that the earlier run's figures are to be read: once, when
+// wantsBaseline reports whether the earlier run's figures are to be read: once, when
 // the run has its testbed. A run that waited has the earlier one measured by then.
 func (s *scope) wantsBaseline() bool {
 	return s.run.Spec.Experiment.Baseline != nil && s.run.Status.Baseline == nil && s.holds() && queue.Wants(s.run)
@@ -36,20 +36,20 @@ func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// baselineTrouble is why the run cannot be compared with its baseline, or "".
-func (s *scope) baselineTrouble() string {
+// baselineProblem returns why the run cannot be compared with its baseline, or "".
+func (s *scope) baselineProblem() string {
 	if !s.wantsBaseline() {
 		return ""
 	}
 	return regression.Trouble(s.run, s.baseline)
 }
 
-// baselineReport is what the status says of the baseline: its figures from the
-// time when they were read, and beside them what has been measured so far.
+// baselineReport returns what the status says of the baseline: its figures from the
+// time when they were read, and with them what has been measured so far.
 func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 	report := s.run.Status.Baseline.DeepCopy()
 	if report == nil {
-		if s.baseline == nil || s.baselineTrouble() != "" {
+		if s.baseline == nil || s.baselineProblem() != "" {
 			return nil
 		}
 		report = &v1alpha1.BaselineReport{Run: s.baseline.Name, UID: string(s.baseline.UID), Figures: regression.Figures(s.baseline)}
@@ -61,7 +61,7 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 	return report
 }
 
-// measured is what this run has measured so far, to be compared.
+// measured returns what this run has measured so far, to be compared.
 func (s *scope) measured() comparison.Side {
 	return comparison.Side{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections}
 }

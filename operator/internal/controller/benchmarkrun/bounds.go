@@ -21,4 +21,5 @@ const (
 	maxProblems     = 8
 	maxNICs         = 16
 	maxPorts        = 4
+	maxStressors    = 4
 )

@@ -20,7 +20,7 @@ const (
 // follows them.
 type PodConsole struct{ Clientset kubernetes.Interface }
 
-// Tail is a Console's.
+// Tail returns the last lines of a console.
 func (c PodConsole) Tail(ctx context.Context, namespace, pod string) (string, error) {
 	log, err := c.Clientset.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{
 		Container: chain.ContainerConsole, TailLines: new(int64(consoleLines)), LimitBytes: new(int64(consoleBytes)),

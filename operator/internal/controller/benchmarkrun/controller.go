@@ -68,7 +68,6 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=kubevirt.io,resources=virtualmachineinstances,verbs=list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=create;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete
 
@@ -101,7 +100,7 @@ func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// runsOfTestbed are those that a change of the testbed can concern.
+// runsOfTestbed returns those that a change of the testbed can concern.
 func (r *Reconciler) runsOfTestbed(ctx context.Context, testbed client.Object) []reconcile.Request {
 	var runs v1alpha1.BenchmarkRunList
 	err := r.Client.List(ctx, &runs, client.InNamespace(testbed.GetNamespace()), client.MatchingFields{queue.IndexTestbed: testbed.GetName()})
@@ -137,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	if d, err = r.storeStatus(ctx, s, d); err != nil {
-		// A conflict means that the cache is behind: its next event brings the run back.
+		// A conflict means that the cache is late: its next event brings the run back.
 		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
 	}
 	if d.failed() {
@@ -158,13 +157,13 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 	}
 	s.run = before
 	if d.action == actFinish && d.measured {
-		d = fail(found(v1alpha1.ReasonResultRefused,
+		d = fail(newCause(v1alpha1.ReasonResultRefused,
 			"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
 	}
 	return d, r.patchStatus(ctx, s, d, withoutFigures(before.Status, summarize(s, d)))
 }
 
-// withoutFigures is a status as it was before, but for what says where the run is.
+// withoutFigures returns a status as it was before, but for what says where the run is.
 func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.BenchmarkRunStatus {
 	kept := *before.DeepCopy()
 	kept.ObservedGeneration, kept.Conditions = after.ObservedGeneration, after.Conditions
@@ -173,7 +172,7 @@ func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.Benchmar
 	return kept
 }
 
-// patchStatus stores a status if it changed, and tells of the change once it is stored.
+// patchStatus stores a status if it changed, and emits events once it is stored.
 func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, after v1alpha1.BenchmarkRunStatus) error {
 	before := s.run.DeepCopy()
 	if equality.Semantic.DeepEqual(before.Status, after) {
@@ -193,7 +192,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, afte
 	return nil
 }
 
-// failed says that the run ends here without having been measured.
+// failed reports whether the run ends here without having been measured.
 func (d decision) failed() bool { return d.action == actFinish && !d.measured }
 
 func ignoreConflict(err error) error {

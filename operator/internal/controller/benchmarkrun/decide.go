@@ -27,7 +27,7 @@ const (
 	actLaunchMeasurer action = "LaunchMeasurer"
 	// actLaunchChain applies the functions of the chain.
 	actLaunchChain action = "LaunchChain"
-	// actOpenChain tells the measurer that the chain is ready.
+	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"
 	// actFinish writes the verdict: the run's status alone.
 	actFinish action = "Finish"
@@ -42,28 +42,28 @@ const (
 // decision is what decide found.
 type decision struct {
 	action action
-	// after is when to look again, because a time has to pass that no watch tells. 0: a watch tells.
+	// after is when to look again, because a time has to pass that no watch reports. 0: a watch reports the next change.
 	after time.Duration
-	// wait is why the run does not go on. nil: it goes on.
-	wait *finding
+	// wait is why the run does not continue. nil: it continues.
+	wait *cause
 	// outcome is the verdict, with actFinish.
-	outcome *finding
+	outcome *cause
 	// measured says, with actFinish, that there are figures.
 	measured bool
 	// chain says how far the chain is while it is not ready.
-	chain *finding
+	chain *cause
 }
 
-// finding is a documented reason with its sentence.
-type finding struct{ reason, message string }
+// cause is a documented reason with its sentence.
+type cause struct{ reason, message string }
 
-func found(reason, format string, args ...any) *finding {
-	return &finding{reason, sentence(format, args...)}
+func newCause(reason, format string, args ...any) *cause {
+	return &cause{reason, sentence(format, args...)}
 }
 
-func fail(f *finding) decision { return decision{action: actFinish, outcome: f} }
+func fail(f *cause) decision { return decision{action: actFinish, outcome: f} }
 
-// decide names exactly one next action. It is pure: all it knows stands in the scope.
+// decide names exactly one next action. It is pure: all it knows is in the scope.
 func decide(s *scope) decision {
 	switch {
 	case !s.run.DeletionTimestamp.IsZero():
@@ -108,45 +108,45 @@ func tearDownThen(s *scope, next decision) decision {
 	return next
 }
 
-// whyNotAdmitted is nil when the run holds its testbed.
-func whyNotAdmitted(s *scope) *finding {
+// whyNotAdmitted returns nil when the run holds its testbed.
+func whyNotAdmitted(s *scope) *cause {
 	name := s.run.Spec.Experiment.TestbedRef.Name
 	switch {
 	case s.run.Spec.Suspend:
-		return found(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to go on")
+		return newCause(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to continue")
 	case s.testbed == nil || !s.testbed.DeletionTimestamp.IsZero() && !queue.Holds(s.testbed, s.run):
-		return found(v1alpha1.ReasonTestbedNotFound, "spec.experiment.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
+		return newCause(v1alpha1.ReasonTestbedNotFound, "spec.experiment.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
 	case queue.Holds(s.testbed, s.run):
 		return nil
-	case s.testbedTrouble() != "":
-		return found(v1alpha1.ReasonTestbedNotReady, "Testbed %q is not ready: %s", name, s.testbedTrouble())
+	case s.testbedProblem() != "":
+		return newCause(v1alpha1.ReasonTestbedNotReady, "Testbed %q is not ready: %s", name, s.testbedProblem())
 	}
 	if s.before == 1 {
-		return found(v1alpha1.ReasonQueued, "1 run before it on Testbed %q", name)
+		return newCause(v1alpha1.ReasonQueued, "1 run before it on Testbed %q", name)
 	}
-	return found(v1alpha1.ReasonQueued, "%d runs before it on Testbed %q", s.before, name)
+	return newCause(v1alpha1.ReasonQueued, "%d runs before it on Testbed %q", s.before, name)
 }
 
 func decideAdmitted(s *scope) decision {
 	switch {
 	case !queue.Occupies(s.run):
 		return decision{action: actAdmit}
-	case s.baselineTrouble() != "":
-		return fail(found(v1alpha1.ReasonBaselineUnusable, "%s", s.baselineTrouble()))
+	case s.baselineProblem() != "":
+		return fail(newCause(v1alpha1.ReasonBaselineUnusable, "%s", s.baselineProblem()))
 	case s.plan == nil && s.planErr == nil:
 		return decision{action: actPlan}
 	case errors.Is(s.planErr, plan.ErrVersion):
-		return fail(found(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and this version cannot read the plan's ConfigMap %q: %v: apply the run under a new name", s.names.Plan, s.planErr))
+		return fail(newCause(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and this version cannot read the plan's ConfigMap %q: %v: apply the run under a new name", s.names.Plan, s.planErr))
 	case s.planErr != nil:
-		return fail(found(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
+		return fail(newCause(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
 	case s.plan.Testbed.UID != s.testbed.UID:
-		return fail(found(v1alpha1.ReasonTestbedNotFound, "Testbed %q was made anew after this run was planned, and figures of two testbeds do not mix: apply the run under a new name", s.testbed.Name))
+		return fail(newCause(v1alpha1.ReasonTestbedNotFound, "Testbed %q was recreated after this run was planned, and figures of two testbeds do not mix: apply the run under a new name", s.testbed.Name))
 	case s.otherMeasurer() != nil:
 		return fail(s.otherMeasurer())
 	case s.records == nil && s.recordsErr == nil && s.launched():
-		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was deleted during the run", s.names.Results))
+		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was deleted during the run", s.names.Results))
 	case s.recordsErr != nil:
-		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was changed by somebody else: %v", s.names.Results, s.recordsErr))
+		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q was changed by another writer: %v", s.names.Results, s.recordsErr))
 	case s.records == nil || s.job == nil && s.records.failure == nil && !s.records.done:
 		return decision{action: actLaunchMeasurer}
 	}
@@ -158,63 +158,50 @@ var isAboutChain = map[string]bool{v1alpha1.ReasonNoPathThroughChain: true, v1al
 
 // decideMeasuring looks at the measurer and the chain, once both could be there.
 func decideMeasuring(s *scope) decision {
-	var broken *trouble
+	var broken *problem
 	if s.records.chainOpen {
-		broken = s.brokenFunction()
+		_, broken = s.firstProblem(s.chainWorkloads())
 	}
 	switch failure := s.records.failure; {
-	case broken != nil && !broken.over(s.now):
-		return decision{action: actWait, after: broken.at.Sub(s.now)}
+	case broken != nil && !broken.expired(s.now):
+		return decision{action: actWait, after: broken.deadline.Sub(s.now)}
 	case failure != nil && !(broken != nil && isAboutChain[failure.Reason]):
-		return fail(found(failure.Reason, "%s", s.withGuest(failure.Reason, failure.Message)))
+		return fail(newCause(failure.Reason, "%s", s.withGuest(failure.Reason, failure.Message)))
 	case broken != nil:
-		return fail(&finding{broken.reason, broken.message})
+		return fail(&cause{broken.reason, broken.message})
 	case s.records.done && s.foreign != nil:
-		return fail(found(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and the measurer of the version before measured otherwise than this version would: %v: apply the run under a new name", s.foreign))
+		return fail(newCause(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and the measurer of the version before measured otherwise than this version would: %v: apply the run under a new name", s.foreign))
 	case s.records.done && s.records.chainOpen:
 		return decision{action: actFinish, outcome: s.verdict(), measured: true}
 	case s.records.done:
-		return fail(found(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
+		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
 	}
 	if !s.job.DeletionTimestamp.IsZero() {
 		// How it ends is no word about the next one, which is made when it is gone.
-		return decision{action: actWait, chain: found(v1alpha1.ReasonPending, "Job %q of before is still being deleted", s.job.Name)}
+		return decision{action: actWait, chain: newCause(v1alpha1.ReasonPending, "the previous Job %q is still being deleted", s.job.Name)}
 	}
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)
 	}
-	if s.records.chainOpen || s.records.progress == nil || !s.records.progress.Calibrated {
-		return decideMeasurerStart(s)
-	}
-	return decideChainStart(s)
+	return decideStart(s)
 }
 
-// decideMeasurerStart bounds the start of the measurer's pod.
-func decideMeasurerStart(s *scope) decision {
-	t := s.measurerTrouble()
+// decideStart launches what is missing, bounds its start, and opens the chain.
+func decideStart(s *scope) decision {
+	workloads := s.starting()
+	_, first := s.firstProblem(workloads)
 	switch {
-	case t == nil:
-		return decision{action: actWait}
-	case t.over(s.now):
-		return fail(&finding{t.reason, withEvents(t.message, s.events)})
-	}
-	return decision{action: actWait, after: t.at.Sub(s.now), chain: &finding{v1alpha1.ReasonPending, t.message}}
-}
-
-// decideChainStart launches the functions, bounds their start and tells the measurer.
-func decideChainStart(s *scope) decision {
-	if len(s.missingFunctions()) > 0 || s.observerMissing() || s.missingNeighbors() {
+	case len(s.missing(workloads)) > 0:
 		return decision{action: actLaunchChain}
-	}
-	first := s.functionTrouble()
-	switch {
+	case first == nil && workloads[0].IsMeasurer():
+		return decision{action: actWait}
 	case first == nil:
-		if differs := s.unacceptable(); differs != nil {
+		if differs := s.disallowedDifference(); differs != nil {
 			return fail(differs)
 		}
 		return decision{action: actOpenChain}
-	case first.over(s.now):
-		return fail(&finding{first.reason, withEvents(first.message, s.events)})
+	case first.expired(s.now):
+		return fail(&cause{first.reason, withEvents(first.message, s.events)})
 	}
-	return decision{action: actWait, after: first.at.Sub(s.now), chain: &finding{v1alpha1.ReasonPending, first.message}}
+	return decision{action: actWait, after: first.deadline.Sub(s.now), chain: &cause{v1alpha1.ReasonPending, first.message}}
 }

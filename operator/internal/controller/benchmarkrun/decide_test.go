@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -84,7 +83,7 @@ func TestDecide(t *testing.T) {
 		"measurer without image": {newScope(launched, measurers(pod("m", waiting("ErrImageNeverPull", "not present")))), actFinish, v1alpha1.ReasonImageUnavailable, 0},
 		"measurer runs":          {newScope(launched, measurers(pod("m", running)), after(time.Hour)), actWait, "", 0},
 		"calibrated":             {newScope(launched, measurers(pod("m", running)), withRecords(calibrated)), actLaunchChain, "", 0},
-		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.functions = s.functions[:1] }), actLaunchChain, "", 0},
+		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.chainPods = s.chainPods[:1] }), actLaunchChain, "", 0},
 		"observer missing":       {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, withoutPod), actLaunchChain, "", 0},
 		"observer ready":         {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver), actOpenChain, "", 0},
 		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, "", 200 * time.Second},
@@ -141,9 +140,25 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Of several problems, the one whose time is over first ends the run, and the
+// events that explain it are those of the same workload.
+func TestDecideNamesTheFirstProblem(t *testing.T) {
+	lost := newScope(launched, withRecords(open), functions(unreadySince(epoch), restarted(139, "Error")))
+	if got := decide(lost).outcome; got == nil || !strings.HasPrefix(got.message, `function "two": container "c" ended with exit code 139`) {
+		t.Errorf("one function is not ready and another crashed: %+v", got)
+	}
+	late := newScope(launched, withRecords(calibrated), functions(running, waiting("ErrImagePull", "x")), after(300*time.Second))
+	if got := decide(late).outcome; got == nil || got.reason != v1alpha1.ReasonImageUnavailable {
+		t.Errorf("one function is not ready and the other has no image: %+v", got)
+	}
+	if object := late.stuck(); object == nil || object.GetName() != late.names.Function("two") {
+		t.Errorf("the events are read of %v", object)
+	}
+}
+
 // What a user has to build again is said, and what only has to be named.
 func TestDecideNamesTheImage(t *testing.T) {
-	trex := func(s *scope) { s.plan.Instructions.Driver.TRex = &measure.TRexSettings{} }
+	trex := func(s *scope) { s.plan.Instructions.Driver.Name = "TRex" }
 	for words, s := range map[string]*scope{
 		"build the image again from this operator's version, with make trex-image": newScope(launched, heldBy("2"), planned("1"), trex),
 		"use the image of the operator's version":                                  newScope(launched, heldBy("2"), planned("1")),

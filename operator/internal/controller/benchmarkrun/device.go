@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// device is what the chain ran on, once its node has been looked at.
+// device returns what the chain ran on, once its node has been looked at.
 func (w *writer) device() *v1alpha1.DeviceReport {
 	if w.records == nil || w.records.device == nil || w.plan == nil {
 		return nil

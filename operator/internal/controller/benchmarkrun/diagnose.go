@@ -16,89 +16,89 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// imagePullPatience is how long pulls of an image may fail before the run
+// imagePullTimeout is how long pulls of an image may fail before the run
 // gives up: long enough for a registry's hiccup, short enough for a typing
 // error not to hold the testbed.
-const imagePullPatience = 30 * time.Second
+const imagePullTimeout = 30 * time.Second
 
-// causePatience is how long a function that is no longer ready may take to end
-// and say why: its pod's status often tells first that it is not ready. One that
+// causeTimeout is how long a function that is no longer ready may take to end
+// and say why: its pod's status often shows first that it is not ready. One that
 // is ready again by then has lost nothing.
-const causePatience = 3 * time.Second
+const causeTimeout = 3 * time.Second
 
-// trouble is why a pod has not started or is not ready.
-type trouble struct {
+// problem is why a workload has not started or is not ready.
+type problem struct {
 	reason  string
 	message string
-	// at is when the run gives up; the zero time means at once.
-	at time.Time
+	// deadline is when the run gives up; the zero time means at once.
+	deadline time.Time
 }
 
-// over says that the time to wait is over.
-func (t *trouble) over(now time.Time) bool { return !now.Before(t.at) }
+// expired reports whether the time to wait is over.
+func (t *problem) expired(now time.Time) bool { return !now.Before(t.deadline) }
 
-// never are the waiting reasons that no waiting mends.
+// never are the waiting reasons that do not pass by waiting.
 var never = map[string]string{
 	"ErrImageNeverPull": "load the image onto the node, or let it be pulled",
 	"InvalidImageName":  "correct the image's name",
 }
 
-// diagnoseStart says why a pod is not ready yet, or nil when it is. bound is
+// diagnoseStart returns why a pod is not ready yet, or nil when it is. bound is
 // how long it may take from its creation. notReady is the reason when its
 // containers run and it still is not ready.
-func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *trouble {
-	if t := leavingTrouble("pod", pod, bound); t != nil {
+func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *problem {
+	if t := leavingProblem("pod", pod, bound); t != nil {
 		return t
 	}
 	if podCondition(pod, corev1.PodReady).Status == corev1.ConditionTrue {
 		return nil
 	}
 	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" {
-		return &trouble{reason: notReady, message: sentence("pod %q: %s: %s", pod.Name, pod.Status.Reason, pod.Status.Message)}
+		return &problem{reason: notReady, message: sentence("pod %q: %s: %s", pod.Name, pod.Status.Reason, pod.Status.Message)}
 	}
 	at := pod.CreationTimestamp.Add(bound)
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
-		return &trouble{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}
+		return &problem{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}
 	}
 	if t := diagnoseImage(pod, at); t != nil {
 		return t
 	}
 	if cause := brokenContainer(pod); cause != "" {
-		return &trouble{notReady, sentence("pod %q: %s", pod.Name, cause), at}
+		return &problem{notReady, sentence("pod %q: %s", pod.Name, cause), at}
 	}
 	if waiting := waitingContainer(pod); waiting != "" || pod.Status.Phase != corev1.PodRunning {
-		return &trouble{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waiting, "its containers are not created yet")), at}
+		return &problem{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waiting, "its containers are not created yet")), at}
 	}
 	ready := podCondition(pod, corev1.PodReady)
-	return &trouble{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+	return &problem{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 }
 
-// leavingTrouble is that of an object which is being deleted, nil for any other. It
+// leavingProblem returns the problem of an object that is being deleted, or nil. It
 // is what a run that was suspended and resumed finds: the next one of its name can
 // be made when it is gone, and how it ends is no word about that one.
-func leavingTrouble(what string, object metav1.Object, bound time.Duration) *trouble {
+func leavingProblem(what string, object metav1.Object, bound time.Duration) *problem {
 	since := object.GetDeletionTimestamp()
 	if since.IsZero() {
 		return nil
 	}
-	return &trouble{v1alpha1.ReasonPodStuck, sentence("%s %q of before is still being deleted", what, object.GetName()), since.Add(bound)}
+	return &problem{v1alpha1.ReasonPodStuck, sentence("the previous %s %q is still being deleted", what, object.GetName()), since.Add(bound)}
 }
 
-// started says that the pod's containers have run.
+// started reports whether the pod's containers have run.
 func started(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(containers(pod), func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil || c.State.Terminated != nil || c.RestartCount > 0
 	})
 }
 
-func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
+func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 	for _, c := range containers(pod) {
 		w := c.State.Waiting
 		if w == nil {
 			continue
 		}
 		if remedy, found := never[w.Reason]; found {
-			return &trouble{reason: v1alpha1.ReasonImageUnavailable,
+			return &problem{reason: v1alpha1.ReasonImageUnavailable,
 				message: sentence("pod %q: image %q: %s: %s; %s", pod.Name, c.Image, w.Reason, w.Message, remedy)}
 		}
 		if w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff" {
@@ -106,28 +106,23 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *trouble {
 			if scheduled := podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time; scheduled.After(since) {
 				since = scheduled
 			}
-			at := since.Add(imagePullPatience)
+			at := since.Add(imagePullTimeout)
 			if bound.Before(at) {
 				at = bound
 			}
 			// The two reasons alternate with every attempt: naming neither keeps the sentence steady.
-			return &trouble{v1alpha1.ReasonImageUnavailable,
+			return &problem{v1alpha1.ReasonImageUnavailable,
 				sentence("pod %q: image %q cannot be pulled; correct its name, or give the pod a pull secret", pod.Name, c.Image), at}
 		}
 	}
 	return nil
 }
 
-// diagnoseReady says why a function that was ready no longer forwards, or nil.
-func diagnoseReady(name string, pod *corev1.Pod) *trouble {
-	return diagnoseLost(fmt.Sprintf("function %q", name), v1alpha1.ReasonChainFailed, pod)
-}
-
-// diagnoseLost says why a pod that was ready is not any more, or nil; the reason
+// diagnoseLost returns why a pod that was ready is not any more, or nil; the reason
 // is that of what it is to the run.
-func diagnoseLost(what, reason string, pod *corev1.Pod) *trouble {
-	broken := func(format string, args ...any) *trouble {
-		return &trouble{reason: reason, message: sentence("%s"+format, append([]any{what}, args...)...)}
+func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
+	broken := func(format string, args ...any) *problem {
+		return &problem{reason: reason, message: sentence("%s"+format, append([]any{what}, args...)...)}
 	}
 	switch {
 	case pod == nil:
@@ -144,14 +139,14 @@ func diagnoseLost(what, reason string, pod *corev1.Pod) *trouble {
 		return broken(": its pod has ended")
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
-		t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
-		t.at = ready.LastTransitionTime.Add(causePatience)
+		t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+		t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 		return t
 	}
 	return nil
 }
 
-// brokenContainer says how a container ended, whether or not it was started again.
+// brokenContainer returns how a container ended, whether or not it was started again.
 func brokenContainer(pod *corev1.Pod) string {
 	for _, c := range containers(pod) {
 		end := c.State.Terminated
@@ -191,7 +186,7 @@ func waitingContainer(pod *corev1.Pod) string {
 	return ""
 }
 
-// diagnoseMeasurer says why the measurer failed for good. It looks first at
+// diagnoseMeasurer returns why the measurer failed for good. It looks first at
 // what the last pod left in its termination message, then at how it ended.
 func diagnoseMeasurer(pods []corev1.Pod) (reason, message string) {
 	for i := range pods {
@@ -212,7 +207,7 @@ func diagnoseMeasurer(pods []corev1.Pod) (reason, message string) {
 	return v1alpha1.ReasonMeasurerFailed, "the measurer failed, and its pods are gone: look at the events of its Job and node"
 }
 
-// termination is the FailureState that a measurer left, or nil.
+// termination returns the FailureState that a measurer left, or nil.
 func termination(c corev1.ContainerStatus) *measure.FailureState {
 	for _, end := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
 		if end == nil {
@@ -227,7 +222,7 @@ func termination(c corev1.ContainerStatus) *measure.FailureState {
 }
 
 // withEvents adds what the kubelet said about a pod that does not start: the
-// only place where a volume or network that fails is told.
+// only place that names a volume or network that fails.
 func withEvents(message string, events []corev1.Event) string {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 	for _, e := range events {
@@ -258,7 +253,7 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondi
 	return corev1.PodCondition{}
 }
 
-// sentence is one bounded line.
+// sentence returns one bounded line.
 func sentence(format string, args ...any) string {
 	return excerpt.Line(strings.TrimRight(fmt.Sprintf(format, args...), ":;, \n"), maxMessageBytes)
 }

@@ -25,7 +25,7 @@ func TestDiagnoseStart(t *testing.T) {
 		"unscheduled":  {pod("p", unscheduled("0/3 nodes are available: 3 Insufficient cpu.")), v1alpha1.ReasonUnschedulable, `pod "p" finds no node: 0/3 nodes are available: 3 Insufficient cpu.`, end},
 		"never pulled": {pod("p", waiting("ErrImageNeverPull", "absent")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": ErrImageNeverPull: absent; load the image onto the node, or let it be pulled`, time.Time{}},
 		"bad name":     {pod("p", waiting("InvalidImageName", "x")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": InvalidImageName: x; correct the image's name`, time.Time{}},
-		"pull fails":   {pod("p", waiting("ErrImagePull", "401")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullPatience)},
+		"pull fails":   {pod("p", waiting("ErrImagePull", "401")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"being made":   {pod("p", waiting("ContainerCreating", "")), v1alpha1.ReasonPodStuck, `pod "p" does not start: its containers are not created yet`, end},
 		"cannot be made": {pod("p", waiting("CreateContainerConfigError", `configmap "x" not found`)), v1alpha1.ReasonPodStuck,
 			`pod "p" does not start: container "c": CreateContainerConfigError: configmap "x" not found`, end},
@@ -44,7 +44,7 @@ func TestDiagnoseStart(t *testing.T) {
 				}
 				return
 			}
-			if got == nil || got.reason != test.reason || got.message != test.message || !got.at.Equal(test.at) {
+			if got == nil || got.reason != test.reason || got.message != test.message || !got.deadline.Equal(test.at) {
 				t.Errorf("got %+v, want %s %q at %s", got, test.reason, test.message, test.at)
 			}
 		})
@@ -53,12 +53,12 @@ func TestDiagnoseStart(t *testing.T) {
 
 func TestImagePatienceEndsWithTheBound(t *testing.T) {
 	p := pod("p", waiting("ImagePullBackOff", ""))
-	if got := diagnoseStart(&p, 5*time.Second, v1alpha1.ReasonPodStuck); !got.at.Equal(epoch.Add(5 * time.Second)) {
-		t.Errorf("gives up at %s, want the pod's own bound", got.at)
+	if got := diagnoseStart(&p, 5*time.Second, v1alpha1.ReasonPodStuck); !got.deadline.Equal(epoch.Add(5 * time.Second)) {
+		t.Errorf("gives up at %s, want the pod's own bound", got.deadline)
 	}
 }
 
-func TestDiagnoseReady(t *testing.T) {
+func TestDiagnoseLost(t *testing.T) {
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want string
@@ -69,13 +69,13 @@ func TestDiagnoseReady(t *testing.T) {
 		"deleted":     {ptr.To(pod("p", ready, func(p *corev1.Pod) { p.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) })), `function "f": its pod is being deleted`},
 		"killed":      {ptr.To(pod("p", restarted(137, "OOMKilled"))), `function "f": container "c" ended with exit code 137 (OOMKilled); give it more memory`},
 		"crashed":     {ptr.To(pod("p", restarted(2, "Error"))), `function "f": container "c" ended with exit code 2`},
-		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is not ready any more: port west is down`},
-		"unready too": {ptr.To(pod("p", running)), `function "f" is not ready any more: its pod says so`},
+		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is no longer ready: port west is down`},
+		"unready too": {ptr.To(pod("p", running)), `function "f" is no longer ready: its pod says so`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if t := diagnoseReady("f", test.pod); t != nil {
+			if t := diagnoseLost(`function "f"`, v1alpha1.ReasonChainFailed, test.pod); t != nil {
 				got = t.message
 			}
 			if got != test.want {

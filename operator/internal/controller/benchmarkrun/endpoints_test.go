@@ -18,22 +18,22 @@ func byGenerator(s *scope) {
 	s.plan.Instructions.Stateful = &measure.Stateful{}
 }
 
-// chainPods are the names of all pods that must be ready before the chain is.
+// chainPods returns the names of all pods that must be ready before the chain is.
 func chainPods(s *scope) []string {
 	var names []string
 	for _, f := range s.run.Spec.Experiment.Chain {
 		names = append(names, s.names.Function(f.Name))
 	}
-	for _, end := range s.endpoints() {
-		names = append(names, s.names.Endpoint(end))
+	if s.run.Spec.Experiment.Measurements.TCP != nil && s.plan.Instructions.Stateful == nil {
+		names = append(names, s.names.Endpoint(measure.EndWest), s.names.Endpoint(measure.EndEast))
 	}
 	return names
 }
 
-// chainPodsReady are the functions' pods and those of the ends, which have addresses.
+// chainPodsReady adds the functions' pods and those of the ends, which have addresses.
 func chainPodsReady(s *scope) {
 	for i, name := range chainPods(s) {
-		s.functions = append(s.functions, pod(name, ready, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0." + string(rune('1'+i)) }))
+		s.chainPods = append(s.chainPods, pod(name, ready, func(p *corev1.Pod) { p.Status.PodIP = "10.0.0." + string(rune('1'+i)) }))
 	}
 }
 
@@ -44,9 +44,9 @@ func changeEnd(end string, change func(*corev1.Pod)) with {
 
 func without(end string) with {
 	return func(s *scope) {
-		for i := range s.functions {
-			if s.functions[i].Name == s.names.Endpoint(end) {
-				s.functions = append(s.functions[:i], s.functions[i+1:]...)
+		for i := range s.chainPods {
+			if s.chainPods[i].Name == s.names.Endpoint(end) {
+				s.chainPods = append(s.chainPods[:i], s.chainPods[i+1:]...)
 				return
 			}
 		}
@@ -88,30 +88,32 @@ func TestDecideWithEnds(t *testing.T) {
 	}
 }
 
-func TestWhereEndpoints(t *testing.T) {
+func TestEndpointAddresses(t *testing.T) {
 	s := newScope(launched, tcpAsked, chainPodsReady)
-	got, err := s.whereEndpoints()
+	got, err := s.endpointAddresses()
 	if diff := cmp.Diff(`{"west":"10.0.0.3:8080","east":"10.0.0.4:8080"}`, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if got, err := newScope(launched).whereEndpoints(); got != "" || err != nil {
+	if got, err := newScope(launched).endpointAddresses(); got != "" || err != nil {
 		t.Errorf("without TCP: %q, %v", got, err)
 	}
 	for name, change := range map[string]with{
 		"no pod": without("west"), "no address": changeEnd("east", func(p *corev1.Pod) { p.Status.PodIP = "" }),
 	} {
-		if _, err := newScope(launched, tcpAsked, chainPodsReady, change).whereEndpoints(); err == nil {
+		if _, err := newScope(launched, tcpAsked, chainPodsReady, change).endpointAddresses(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// What the ends needed goes with the rest, also where the plan was never stored.
-func TestEndpointLeftovers(t *testing.T) {
+// What the ends needed is deleted with the rest, also where the plan was never stored.
+func TestEndpointCleanup(t *testing.T) {
 	names := func(s *scope) map[string]bool {
 		found := map[string]bool{}
-		for _, object := range leftovers(s) {
-			found[object.GetName()] = true
+		for _, w := range s.workloads() {
+			for _, object := range w.Needs {
+				found[object.GetName()] = true
+			}
 		}
 		return found
 	}

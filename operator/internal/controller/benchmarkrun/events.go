@@ -11,39 +11,39 @@ import (
 // event is one thing that happened to a run.
 type event struct{ kind, reason, message string }
 
-// eventsBetween tells what changed from one status to the next: an event for
+// eventsBetween returns what changed from one status to the next: an event for
 // each milestone, each new cause of waiting, and the verdict. Equal statuses
-// tell nothing, so nothing is told twice.
+// have no events, so that none is emitted twice.
 func eventsBetween(before, after *v1alpha1.BenchmarkRunStatus) []event {
-	var told []event
+	var events []event
 	for _, kind := range []string{
 		v1alpha1.ConditionAdmitted, v1alpha1.ConditionPlanned, v1alpha1.ConditionChainReady,
 		v1alpha1.ConditionMeasured, v1alpha1.ConditionSucceeded,
 	} {
 		was, is := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
-		if is == nil || !worthTelling(kind, was, is) {
+		if is == nil || !shouldEmit(kind, was, is) {
 			continue
 		}
 		level := corev1.EventTypeNormal
 		if kind == v1alpha1.ConditionSucceeded && is.Status == metav1.ConditionFalse || waitsForUser[is.Reason] {
 			level = corev1.EventTypeWarning
 		}
-		told = append(told, event{level, is.Reason, is.Message})
+		events = append(events, event{level, is.Reason, is.Message})
 	}
 	if restarts(after) > restarts(before) {
-		told = append(told, event{corev1.EventTypeWarning, v1alpha1.ReasonMeasurerRestarted,
-			sentence("the measurer was started again (%d times so far) and goes on behind its last trial", restarts(after))})
+		events = append(events, event{corev1.EventTypeWarning, v1alpha1.ReasonMeasurerRestarted,
+			sentence("the measurer was started again (%d times so far) and continues after its last trial", restarts(after))})
 	}
-	return told
+	return events
 }
 
-// waitsForUser are the causes of waiting that somebody has to mend.
+// waitsForUser are the causes of waiting that a user has to correct.
 var waitsForUser = map[string]bool{
 	v1alpha1.ReasonTestbedNotFound: true,
 	v1alpha1.ReasonTestbedNotReady: true,
 }
 
-func worthTelling(kind string, was, is *metav1.Condition) bool {
+func shouldEmit(kind string, was, is *metav1.Condition) bool {
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return false
 	}

@@ -35,7 +35,7 @@ func TestSources(t *testing.T) {
 		t.Error(diff)
 	}
 	// KubeVirt's pod of the machine has a name of its own.
-	launcher := &s.functions[1]
+	launcher := &s.chainPods[1]
 	launcher.Name = "virt-launcher-x"
 	launcher.OwnerReferences = []metav1.OwnerReference{{Kind: "VirtualMachineInstance", Name: s.names.Function("two"), Controller: new(true)}}
 	if diff := cmp.Diff(want, s.sources()); diff != "" {
@@ -43,7 +43,7 @@ func TestSources(t *testing.T) {
 	}
 	s.plan.Observer = nil
 	withoutPod(s)
-	s.functions[0].Status.PodIP = ""
+	s.chainPods[0].Status.PodIP = ""
 	got := s.sources()
 	if got.Observer != "" || len(got.Functions) != 1 || got.Functions[0].Name != "two" {
 		t.Errorf("%+v", got)

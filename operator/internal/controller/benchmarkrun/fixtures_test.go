@@ -19,7 +19,7 @@ var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // with changes a scope; newScope applies the changes in their order.
 type with func(*scope)
 
-// newScope is a run that has just been made, on a testbed that is ready.
+// newScope returns a run that has just been made, on a testbed that is ready.
 func newScope(changes ...with) *scope {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "lab", Name: "run", UID: "run-uid", Generation: 3,
@@ -38,7 +38,22 @@ func newScope(changes ...with) *scope {
 	for _, change := range changes {
 		change(s)
 	}
+	completePlan(s)
 	return s
+}
+
+// completePlan gives a plan the workloads that the run names.
+func completePlan(s *scope) {
+	if s.plan == nil {
+		return
+	}
+	outline := plan.Outline(s.run)
+	if s.plan.Run = outline.Run; s.plan.Functions == nil {
+		s.plan.Functions = outline.Functions
+	}
+	if s.plan.Instructions.Stateful == nil {
+		s.plan.Endpoints = outline.Endpoints
+	}
 }
 
 func after(d time.Duration) with { return func(s *scope) { s.now = epoch.Add(d) } }
@@ -115,7 +130,7 @@ func gaveUp(reason string) func(*records) {
 	return func(r *records) { r.failure = &measure.FailureState{Reason: reason, Message: "the measurer says why"} }
 }
 
-// launched is a run whose measurer has been applied.
+// launched makes it a run whose measurer has been applied.
 func launched(s *scope) {
 	admitted(s)
 	withPlan(s)
@@ -195,26 +210,26 @@ func measurers(pods ...corev1.Pod) with { return func(s *scope) { s.measurers = 
 
 // observed makes the observer's pod another.
 func observed(change func(*corev1.Pod)) with {
-	return func(s *scope) { s.functions[len(s.functions)-1] = pod(s.names.Observer, change) }
+	return func(s *scope) { s.chainPods[len(s.chainPods)-1] = pod(s.names.Observer, change) }
 }
 
-// withObserver is a plan with an observer, whose pod is ready.
+// withObserver makes it a plan with an observer, whose pod is ready.
 func withObserver(s *scope) {
 	s.plan.Observer = &plan.Observer{}
-	s.functions = append(s.functions, pod(s.names.Observer, ready))
+	s.chainPods = append(s.chainPods, pod(s.names.Observer, ready))
 }
 
 // withoutPod takes the last pod away.
-func withoutPod(s *scope) { s.functions = s.functions[:len(s.functions)-1] }
+func withoutPod(s *scope) { s.chainPods = s.chainPods[:len(s.chainPods)-1] }
 
 // functions gives the two functions of the chain a pod each.
 func functions(one, two func(*corev1.Pod)) with {
 	return func(s *scope) {
-		s.functions = []corev1.Pod{pod(s.names.Function("one"), one), pod(s.names.Function("two"), two)}
+		s.chainPods = []corev1.Pod{pod(s.names.Function("one"), one), pod(s.names.Function("two"), two)}
 	}
 }
 
-// planned is a plan of an operator with a protocol; heldBy says that a measurer with one has begun.
+// planned makes it a plan of an operator with a protocol; heldBy says that a measurer with one has begun.
 func planned(protocol string) with {
 	return func(s *scope) { s.plan.Protocol, s.plan.Generator.Image = protocol, "registry.test/measurer:1" }
 }
@@ -223,7 +238,7 @@ func heldBy(protocol string) with {
 	return func(s *scope) { s.holder = &measure.Holder{Measurer: "m-1", Protocol: protocol} }
 }
 
-// leaving is a pod that was deleted an hour after the epoch, with a grace of 30 s.
+// leaving makes it a pod that was deleted an hour after the epoch, with a grace of 30 s.
 func leaving(state func(*corev1.Pod)) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		state(p)

@@ -41,29 +41,51 @@ func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
 	}
 	// Someone was interrupted between two of them, before any pod was there;
 	// keys that were not made together do not fit each other.
-	if err := r.deleteKeys(ctx, s); err != nil {
+	if err := r.deleteSecrets(ctx, s); err != nil {
 		return err
 	}
 	return fmt.Errorf("%d of %d Secrets with keys were left by a launch that was interrupted; all are made again", kept, len(secrets))
 }
 
-// deleteKeys deletes them with the chain.
-func (r *Reconciler) deleteKeys(ctx context.Context, s *scope) error {
-	for _, function := range gateways(s) {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.names.Keys(function.Name)}}
-		if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting Secret %q: %w", secret.Name, err)
+// createSeeds makes what users' own machines read, for those that do not exist
+// yet. It is made from the run's spec, because no plan holds such text.
+func (r *Reconciler) createSeeds(ctx context.Context, s *scope) error {
+	for i := range s.plan.Functions {
+		function := &s.plan.Functions[i]
+		if !function.IsCustom() || s.machine(function.Name) != nil {
+			continue
+		}
+		seed, err := chain.Seed(s.plan, function, s.run.Spec.Experiment.Chain[i].Custom)
+		if err != nil {
+			return err
+		}
+		if seed == nil {
+			continue
+		}
+		if err := r.applyAll(ctx, s, []chain.Object{seed}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func gateways(s *scope) []v1alpha1.NetworkFunction {
-	var found []v1alpha1.NetworkFunction
+// deleteSecrets deletes keys and seeds with the chain. The run's spec names them,
+// because a plan may be lost.
+func (r *Reconciler) deleteSecrets(ctx context.Context, s *scope) error {
+	var names []string
 	for _, function := range s.run.Spec.Experiment.Chain {
-		if function.Function == v1alpha1.FunctionEncryptionGateway {
-			found = append(found, function)
+		switch function.Function {
+		case v1alpha1.FunctionEncryptionGateway:
+			names = append(names, s.names.Keys(function.Name))
+		case v1alpha1.FunctionCustom:
+			names = append(names, s.names.Function(function.Name))
 		}
 	}
-	return found
+	for _, name := range names {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: name}}
+		if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting Secret %q: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -19,68 +19,51 @@ import (
 // containerCompute is the launcher's container in which QEMU runs.
 const containerCompute = "compute"
 
-// inside is what a virtual machine is there for.
-type inside struct {
-	what string
-	// notStarted is the reason of one that does not start, notReady of one that
-	// runs and is not ready.
-	notStarted, notReady string
-	// fewerCPUs and lessMemory are the fields to lower where no node has enough.
-	fewerCPUs, lessMemory string
-}
-
-var (
-	functionInside = inside{"function", v1alpha1.ReasonMachineNotStarted, v1alpha1.ReasonChainNotReady,
-		"fewer platform.vcpus", "less platform.memory"}
-	neighborInside = inside{"neighbour", v1alpha1.ReasonNeighborNotStarted, v1alpha1.ReasonNeighborNotStarted,
-		"fewer workers or less cpu in spec.experiment.noisyNeighbors", "less memory in spec.experiment.noisyNeighbors"}
-)
-
-// diagnoseMachineStart says why a virtual machine is not ready yet, or nil when
+// diagnoseMachineStart returns why a virtual machine is not ready yet, or nil when
 // it is. bound is how long it may take from its creation; launcher is its pod,
 // nil where KubeVirt has made none.
-func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, of inside) *trouble {
-	if t := leavingTrouble("virtual machine", machine, bound); t != nil {
+func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, w *chain.Workload) *problem {
+	if t := leavingProblem("virtual machine", machine, bound); t != nil {
 		return t
 	}
 	at := machine.CreationTimestamp.Add(bound)
 	phase := machine.Status.Phase
 	switch {
 	case machineEnded(machine):
-		return &trouble{reason: of.notStarted,
+		return &problem{reason: w.NotStarted,
 			message: sentence("virtual machine %q ended before it was ready: %s", machine.Name, machineEnding(machine, launcher))}
 	case isReady(machine) && reported(machine):
 		return nil
 	case isReady(machine):
-		return &trouble{of.notStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
+		return &problem{w.NotStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
 	case launcher == nil:
-		return &trouble{of.notStarted,
+		return &problem{w.NotStarted,
 			sentence("virtual machine %q has no pod yet: %s", machine.Name, cmp.Or(unsynchronized(machine), "KubeVirt's virt-controller has not said why; look at its pods")), at}
 	case phase == kubevirtv1.Running:
 		ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
-		return &trouble{of.notReady,
-			sentence("virtual machine %q runs, and the %s in it is not ready: %s", machine.Name, of.what, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+		return &problem{w.NotReady,
+			sentence("virtual machine %q runs, and the %s in it is not ready: %s", machine.Name, w.Component, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 	}
-	if t := diagnoseLauncher(launcher, at, of); t != nil {
+	if t := diagnoseLauncher(launcher, at, w); t != nil {
 		return t
 	}
-	return &trouble{of.notStarted,
+	return &problem{w.NotStarted,
 		sentence("virtual machine %q does not start (phase %s): %s", machine.Name, cmp.Or(string(phase), "unknown"),
 			cmp.Or(unsynchronized(machine), "its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node")), at}
 }
 
-// diagnoseLauncher says why a launcher's pod does not run, or nil. Its init
-// containers end in order, so a container that has ended is no trouble by itself.
-func diagnoseLauncher(pod *corev1.Pod, at time.Time, of inside) *trouble {
+// diagnoseLauncher returns why a launcher's pod does not run, or nil. Its init
+// containers end in order, so a container that has ended is no problem by itself.
+func diagnoseLauncher(pod *corev1.Pod, at time.Time, w *chain.Workload) *problem {
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		message := sentence("pod %q finds no node: %s", pod.Name, scheduled.Message)
-		return &trouble{v1alpha1.ReasonUnschedulable, sentence("%s%s", message, schedulingRemedy(scheduled.Message, of)), at}
+		return &problem{v1alpha1.ReasonUnschedulable, sentence("%s%s", message, schedulingRemedy(scheduled.Message, w)), at}
 	}
 	if t := diagnoseImage(pod, at); t != nil {
 		return t
 	}
 	if pod.Status.Phase == corev1.PodPending {
-		return &trouble{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waitingContainer(pod), "its containers are not created yet")), at}
+		return &problem{v1alpha1.ReasonPodStuck, sentence("pod %q does not start: %s", pod.Name, cmp.Or(waitingContainer(pod), "its containers are not created yet")), at}
 	}
 	return nil
 }
@@ -94,13 +77,13 @@ var schedulingRemedies = []struct{ lacking, remedy string }{
 	{"node affinity/selector", "the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true"},
 }
 
-// schedulingRemedy is what to do about the scheduler's sentence, or "".
-func schedulingRemedy(message string, of inside) string {
+// schedulingRemedy returns what to do about the scheduler's sentence, or "".
+func schedulingRemedy(message string, w *chain.Workload) string {
 	switch {
 	case strings.Contains(message, "Insufficient cpu"):
-		return "; " + of.fewerCPUs + ", or another node"
+		return "; " + w.FewerCPUs + ", or another node"
 	case strings.Contains(message, "Insufficient memory"):
-		return "; " + of.lessMemory + ", or another node"
+		return "; " + w.LessMemory + ", or another node"
 	}
 	for _, r := range schedulingRemedies {
 		if strings.Contains(message, r.lacking) {
@@ -110,11 +93,11 @@ func schedulingRemedy(message string, of inside) string {
 	return ""
 }
 
-// diagnoseMachineReady says why a virtual machine that was ready no longer
-// forwards, or nil.
-func diagnoseMachineReady(name string, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *trouble {
-	broken := func(format string, args ...any) *trouble {
-		return &trouble{reason: v1alpha1.ReasonChainFailed, message: sentence("function %q"+format, append([]any{name}, args...)...)}
+// diagnoseMachineLost returns why a virtual machine that was ready is not any
+// more, or nil.
+func diagnoseMachineLost(title, reason string, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *problem {
+	broken := func(format string, args ...any) *problem {
+		return &problem{reason: reason, message: sentence("%s"+format, append([]any{title}, args...)...)}
 	}
 	switch {
 	case machine == nil:
@@ -127,8 +110,8 @@ func diagnoseMachineReady(name string, machine *kubevirtv1.VirtualMachineInstanc
 		return nil
 	}
 	ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
-	t := broken(" is not ready any more: %s", cmp.Or(ready.Message, ready.Reason, "its virtual machine says so"))
-	t.at = ready.LastTransitionTime.Add(causePatience)
+	t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its virtual machine says so"))
+	t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 	return t
 }
 
@@ -136,7 +119,7 @@ func machineEnded(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machine.Status.Phase == kubevirtv1.Failed || machine.Status.Phase == kubevirtv1.Succeeded
 }
 
-// machineEnding says how a machine ended, from the pod that it ran in.
+// machineEnding returns how a machine ended, from the pod that it ran in.
 func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) string {
 	how := "phase " + string(machine.Status.Phase)
 	if machine.Status.Reason != "" {
@@ -163,7 +146,7 @@ func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported says that KubeVirt has told what the machine became, of the ports that
+// reported reports whether KubeVirt has reported what the machine became, of the ports that
 // it has. Of devices of the node that its guest has, KubeVirt knows nothing
 // without an agent in there.
 func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
@@ -178,22 +161,23 @@ func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return true
 }
 
-// booting is the trouble of a machine that has started and has not run for as
-// long as its user says that it boots, or nil. Such a trouble is never over: it
+// booting returns the problem of a machine that has started and has not run for as
+// long as its user says that it boots, or nil. Such a problem never expires: it
 // is none any more at the time that it names.
-func booting(machine *kubevirtv1.VirtualMachineInstance, boot time.Duration, now time.Time) *trouble {
-	if boot == 0 || machine == nil {
+func booting(machine *kubevirtv1.VirtualMachineInstance, seconds int32, now time.Time) *problem {
+	if seconds == 0 {
 		return nil
 	}
+	boot := time.Duration(seconds) * time.Second
 	until := runningSince(machine).Add(boot)
 	if !now.Before(until) {
 		return nil
 	}
-	return &trouble{v1alpha1.ReasonChainNotReady,
+	return &problem{v1alpha1.ReasonChainNotReady,
 		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", machine.Name, boot), until}
 }
 
-// runningSince is when the machine came into its phase Running.
+// runningSince returns when the machine came into its phase Running.
 func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
 	for _, transition := range machine.Status.PhaseTransitionTimestamps {
 		if transition.Phase == kubevirtv1.Running {
@@ -203,7 +187,7 @@ func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).LastTransitionTime.Time
 }
 
-// unsynchronized is why KubeVirt could not do what the machine's spec asks, or "".
+// unsynchronized returns why KubeVirt could not do what the machine's spec asks, or "".
 func unsynchronized(machine *kubevirtv1.VirtualMachineInstance) string {
 	c := machineCondition(machine, kubevirtv1.VirtualMachineInstanceSynchronized)
 	if c.Status != corev1.ConditionFalse {
@@ -224,7 +208,7 @@ func machineCondition(machine *kubevirtv1.VirtualMachineInstance, kind kubevirtv
 // consoleLimit leaves room for what comes before the console in a message.
 const consoleLimit = 240
 
-// lastLines is the end of a console as one short line: without control
+// lastLines returns the end of a console as one short line: without control
 // sequences, as many whole lines as fit, joined by " | ".
 func lastLines(text string) string {
 	joined := ""
@@ -262,17 +246,17 @@ func printable(line string) string {
 }
 
 // withConsole adds what the guest said last.
-func withConsole(t *trouble, console string) *trouble {
+func withConsole(t *problem, console string) *problem {
 	if t == nil || console == "" {
 		return t
 	}
 	added := *t
-	added.message = besideConsole(t.message, "its console", console)
+	added.message = addConsole(t.message, "its console", console)
 	return &added
 }
 
-// besideConsole is a message with the end of a console of whom it speaks.
-func besideConsole(message, whose, console string) string {
+// addConsole returns a message with the end of a console, named by whose.
+func addConsole(message, whose, console string) string {
 	if console == "" {
 		return message
 	}

@@ -12,6 +12,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -57,7 +58,7 @@ func serves(m *kubevirtv1.VirtualMachineInstance) {
 	says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")(m)
 }
 
-// initialized is a launcher whose init containers have ended in order.
+// initialized makes it a launcher whose init containers have ended in order.
 func initialized(p *corev1.Pod) {
 	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "container-disk-binary",
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed"}}}}
@@ -69,6 +70,18 @@ func computeEnded(code int32, reason string) func(*corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "compute",
 			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}}}}
 	}
+}
+
+// machineOf returns a workload of a component that is a virtual machine.
+func machineOf(component string) *chain.Workload {
+	s := newScope(launched, neighborMachine())
+	s.plan.Functions[0].Machine = &plan.Machine{}
+	for _, w := range s.workloads() {
+		if w.Component == component {
+			return &w
+		}
+	}
+	return nil
 }
 
 func TestDiagnoseMachineStart(t *testing.T) {
@@ -94,7 +107,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
 			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
 		}), nil,
-			v1alpha1.ReasonPodStuck, `virtual machine "m" of before is still being deleted`, end.Add(time.Hour)},
+			v1alpha1.ReasonPodStuck, `the previous virtual machine "m" is still being deleted`, end.Add(time.Hour)},
 		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
 		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonMachineNotStarted,
@@ -106,7 +119,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		"no CPU manager": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
 			`pod "l" finds no node: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
 		"no image": {testMachine("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
-			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullPatience)},
+			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"pod not made": {testMachine("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
 			`pod "l" does not start: container "c": CreateContainerConfigError: no secret`, end},
 		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonMachineNotStarted,
@@ -124,7 +137,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := diagnoseMachineStart(test.machine, test.launcher, bound, functionInside)
+			got := diagnoseMachineStart(test.machine, test.launcher, bound, machineOf(chain.ComponentFunction))
 			if test.reason == "" {
 				if got != nil {
 					t.Fatalf("got %+v for a healthy machine", got)
@@ -132,16 +145,16 @@ func TestDiagnoseMachineStart(t *testing.T) {
 				return
 			}
 			if got == nil {
-				t.Fatal("no trouble")
+				t.Fatal("no problem")
 			}
-			if diff := cmp.Diff(*got, trouble{test.reason, test.message, test.at}, cmp.AllowUnexported(trouble{})); diff != "" {
+			if diff := cmp.Diff(*got, problem{test.reason, test.message, test.at}, cmp.AllowUnexported(problem{})); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestDiagnoseMachineReady(t *testing.T) {
+func TestDiagnoseMachineLost(t *testing.T) {
 	tests := map[string]struct {
 		machine  *kubevirtv1.VirtualMachineInstance
 		launcher *corev1.Pod
@@ -155,18 +168,18 @@ func TestDiagnoseMachineReady(t *testing.T) {
 		"killed":      {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", computeEnded(137, "OOMKilled"))), `function "f": its virtual machine ended: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
 		"evicted":     {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", evicted)), `function "f": its virtual machine ended: phase Failed; Evicted: The node was low on resource: memory.`, time.Time{}},
 		"unready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "GuestNotRunning", "Guest VM is not reported as running")), nil,
-			`function "f" is not ready any more: Guest VM is not reported as running`, epoch.Add(causePatience)},
+			`function "f" is no longer ready: Guest VM is not reported as running`, epoch.Add(causeTimeout)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := diagnoseMachineReady("f", test.machine, test.launcher)
+			got := diagnoseMachineLost(`function "f"`, v1alpha1.ReasonChainFailed, test.machine, test.launcher)
 			if test.want == "" {
 				if got != nil {
 					t.Fatalf("got %+v for a healthy machine", got)
 				}
 				return
 			}
-			if got == nil || got.reason != v1alpha1.ReasonChainFailed || got.message != test.want || !got.at.Equal(test.at) {
+			if got == nil || got.reason != v1alpha1.ReasonChainFailed || got.message != test.want || !got.deadline.Equal(test.at) {
 				t.Errorf("got %+v, want %q at %s", got, test.want, test.at)
 			}
 		})
@@ -190,7 +203,7 @@ func TestLastLines(t *testing.T) {
 
 // TestConsoleFitsTheMessage: however long both are, the console's end is there.
 func TestConsoleFitsTheMessage(t *testing.T) {
-	long := &trouble{reason: "r", message: strings.Repeat("m", maxMessageBytes)}
+	long := &problem{reason: "r", message: strings.Repeat("m", maxMessageBytes)}
 	got := withConsole(long, lastLines(strings.Repeat("y", 999)+" panic")).message
 	if len(got) > maxMessageBytes || !strings.HasSuffix(got, "panic") {
 		t.Errorf("%d characters, ending %q", len(got), got[len(got)-20:])
@@ -209,10 +222,11 @@ func TestBooting(t *testing.T) {
 			{Phase: kubevirtv1.Running, PhaseTransitionTimestamp: metav1.NewTime(epoch.Add(20 * time.Second))},
 		}
 	}
-	machine, boot := testMachine("m", ran), 60*time.Second
+	const boot = 60
+	machine := testMachine("m", ran)
 	for _, now := range []time.Duration{20 * time.Second, 79 * time.Second} {
 		got := booting(machine, boot, epoch.Add(now))
-		if got == nil || got.at != epoch.Add(80*time.Second) || got.over(epoch.Add(now)) || !strings.Contains(got.message, "bootSeconds gives it 1m0s") {
+		if got == nil || got.deadline != epoch.Add(80*time.Second) || got.expired(epoch.Add(now)) || !strings.Contains(got.message, "bootSeconds gives it 1m0s") {
 			t.Errorf("after %s: %+v", now, got)
 		}
 	}
@@ -231,19 +245,20 @@ func TestBooting(t *testing.T) {
 // verdict has its console's end.
 // What to lower stands in the fields of whom the machine is there for.
 func TestSchedulingRemedy(t *testing.T) {
+	function, neighbor := machineOf(chain.ComponentFunction), machineOf(chain.ComponentNeighbor)
 	for _, test := range []struct {
 		lacking string
-		of      inside
+		of      *chain.Workload
 		want    string
 	}{
-		{"cpu", functionInside, "; fewer platform.vcpus, or another node"},
-		{"memory", functionInside, "; less platform.memory, or another node"},
-		{"cpu", neighborInside, "; fewer workers or less cpu in spec.experiment.noisyNeighbors, or another node"},
-		{"memory", neighborInside, "; less memory in spec.experiment.noisyNeighbors, or another node"},
-		{"example.com/other", neighborInside, ""},
+		{"cpu", function, "; fewer platform.vcpus, or another node"},
+		{"memory", function, "; less platform.memory, or another node"},
+		{"cpu", neighbor, "; fewer workers or less cpu in spec.experiment.noisyNeighbors, or another node"},
+		{"memory", neighbor, "; less memory in spec.experiment.noisyNeighbors, or another node"},
+		{"example.com/other", neighbor, ""},
 	} {
 		if got := schedulingRemedy("0/1 nodes are available: 1 Insufficient "+test.lacking+".", test.of); got != test.want {
-			t.Errorf("%s of a %s: %q, want %q", test.lacking, test.of.what, got, test.want)
+			t.Errorf("%s of a %s: %q, want %q", test.lacking, test.of.Component, got, test.want)
 		}
 	}
 }
@@ -256,10 +271,10 @@ func TestSilentMachine(t *testing.T) {
 		s.machines = []kubevirtv1.VirtualMachineInstance{*machine}
 	}
 	s := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), own)
-	if name, _ := s.failedMachine(); name != "two" {
+	if name, _ := s.failedMachine(); name != s.names.Function("two") {
 		t.Fatalf("the console of %q is read", name)
 	}
-	s.console = map[string]string{"two": "two login"}
+	s.console = map[string]string{s.names.Function("two"): "two login"}
 	got := decide(s)
 	if got.outcome == nil || got.outcome.reason != v1alpha1.ReasonNoPathThroughChain ||
 		got.outcome.message != `the measurer says why; the console of "two" ends: two login` {

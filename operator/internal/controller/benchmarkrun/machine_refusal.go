@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 )
 
 // machineError is what the API server or KubeVirt's admission said about a
@@ -28,19 +29,28 @@ func aboutObject(object client.Object, err error) error {
 	case *kubevirtv1.VirtualMachineInstance:
 		return &machineError{object.GetName(), err}
 	case *corev1.Pod:
-		return fmt.Errorf("pod %q%s: %w", object.GetName(), withoutIt(object), err)
+		return fmt.Errorf("pod %q: %w", object.GetName(), err)
 	}
 	return err
 }
 
+// aboutWorkload adds how to run without a workload. The hint comes before the API
+// server's own words, which are long.
+func aboutWorkload(w *chain.Workload, err error) error {
+	if w.Avoid == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", w.Avoid, err)
+}
+
 // machineRefusal gives a refusal its reason, where it is about a virtual machine.
-func machineRefusal(err error, refused *finding) *finding {
+func machineRefusal(err error, refused *cause) *cause {
 	var about *machineError
 	switch {
 	case !errors.As(err, &about):
 		return refused
 	case meta.IsNoMatchError(about.err):
-		return found(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster does not know the kind VirtualMachineInstance any more: install KubeVirt")
+		return newCause(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster does not know the kind VirtualMachineInstance any more: install KubeVirt")
 	case refused != nil:
 		refused.reason = v1alpha1.ReasonMachineRefused
 	}

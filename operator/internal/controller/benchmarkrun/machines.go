@@ -25,9 +25,9 @@ import (
 	"vnfbench.io/operator/internal/controller/queue"
 )
 
-// machineSyncPatience is how long a reconciliation waits for the first list of
+// machineSyncTimeout is how long a reconciliation waits for the first list of
 // virtual machines.
-const machineSyncPatience = 10 * time.Second
+const machineSyncTimeout = 10 * time.Second
 
 // Machines reads the virtual machines of runs. A cluster may not know the kind,
 // and may learn it later: the cache and its watch start when the first run asks
@@ -45,7 +45,7 @@ type Machines struct {
 	cache      cache.Cache
 }
 
-// reader is nil where the cluster does not know the kind.
+// reader returns the cache, or nil where the cluster does not know the kind.
 func (m *Machines) reader() (client.Reader, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -75,7 +75,7 @@ func (m *Machines) reader() (client.Reader, error) {
 	return made, nil
 }
 
-// usesMachines says that a function of the chain or a neighbour is a virtual machine.
+// usesMachines reports whether a function of the chain or a neighbor is a virtual machine.
 func (s *scope) usesMachines() bool {
 	for i := range s.run.Spec.Experiment.Chain {
 		if s.run.Spec.Experiment.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
@@ -95,7 +95,7 @@ func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.kubeVirt = true
-	ctx, cancel := context.WithTimeout(ctx, machineSyncPatience)
+	ctx, cancel := context.WithTimeout(ctx, machineSyncTimeout)
 	defer cancel()
 	var list kubevirtv1.VirtualMachineInstanceList
 	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
@@ -106,7 +106,7 @@ func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// machine is a function's virtual machine, or nil.
+// machine returns a function's virtual machine, or nil.
 func (s *scope) machine(function string) *kubevirtv1.VirtualMachineInstance {
 	return s.machineNamed(s.names.Function(function))
 }
@@ -120,20 +120,20 @@ func (s *scope) machineNamed(wanted string) *kubevirtv1.VirtualMachineInstance {
 	return nil
 }
 
-// launcher is the newest pod that KubeVirt runs a machine in, or nil.
+// launcher returns the newest pod that KubeVirt runs a machine in, or nil.
 func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
 	if machine == nil {
 		return nil
 	}
-	for i := range s.functions {
-		if metav1.IsControlledBy(&s.functions[i], machine) {
-			return &s.functions[i]
+	for i := range s.chainPods {
+		if metav1.IsControlledBy(&s.chainPods[i], machine) {
+			return &s.chainPods[i]
 		}
 	}
 	return nil
 }
 
-// ofMachine says that a pod is a machine's launcher: KubeVirt ends it with the
+// ofMachine reports whether a pod is a machine's launcher: KubeVirt ends it with the
 // machine, and in order.
 func (s *scope) ofMachine(pod *corev1.Pod) bool {
 	for i := range s.machines {
@@ -151,7 +151,7 @@ type Console interface {
 }
 
 // readConsole reads what a guest said last before the run gives it up. Without
-// it the verdict stands all the same.
+// it the verdict is the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	name, machine := s.failedMachine()
 	pod := s.launcher(machine)
@@ -167,34 +167,19 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// failedMachine is the virtual machine that ends the run now, or nil, and the
-// key of its console: its function's name, or its own where it is a neighbour.
+// failedMachine returns the virtual machine that ends the run now, or nil, and its name.
 func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
 	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return "", nil
 	}
 	if failure := s.records.failure; failure != nil {
-		name := s.silentMachine(failure.Reason)
-		return name, s.machine(name)
+		if name := s.silentMachine(failure.Reason); name != "" {
+			return s.names.Function(name), s.machine(name)
+		}
+		return "", nil
 	}
-	for i := range s.run.Spec.Experiment.Chain {
-		f := &s.run.Spec.Experiment.Chain[i]
-		if f.Runtime != v1alpha1.RuntimeVirtualMachine || s.machine(f.Name) == nil {
-			continue
-		}
-		t := s.startTrouble(f)
-		if s.records.chainOpen {
-			t = s.readyTrouble(f)
-		}
-		if t != nil && t.over(s.now) {
-			return f.Name, s.machine(f.Name)
-		}
-	}
-	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
-		name := s.names.Neighbor(n.Name)
-		if t, _ := s.neighborStart(name); t != nil && t.over(s.now) && !s.records.chainOpen {
-			return name, s.machineNamed(name)
-		}
+	if w := s.expired(s.chainWorkloads()); w != nil {
+		return w.Name(), s.machineNamed(w.Name())
 	}
 	return "", nil
 }
@@ -216,5 +201,5 @@ func (s *scope) silentMachine(reason string) string {
 // withGuest adds to the measurer's own failure what a silent machine said last.
 func (s *scope) withGuest(reason, message string) string {
 	name := s.silentMachine(reason)
-	return besideConsole(message, fmt.Sprintf("the console of %q", name), s.console[name])
+	return addConsole(message, fmt.Sprintf("the console of %q", name), s.console[s.names.Function(name)])
 }

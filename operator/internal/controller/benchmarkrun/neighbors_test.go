@@ -22,7 +22,7 @@ func neighbors(change func(*corev1.Pod)) with {
 		s.run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU}}
 		s.plan.Neighbors = []plan.Neighbor{{Load: measure.NeighborLoad{Name: "noisy", Kind: measure.NeighborCPU}}}
 		if change != nil {
-			s.functions = append(s.functions, pod(s.names.Neighbor("noisy"), change))
+			s.chainPods = append(s.chainPods, pod(s.names.Neighbor("noisy"), change))
 		}
 	}
 }
@@ -39,7 +39,7 @@ func neighborMachine(changes ...machineChange) with {
 		}
 		machine := testMachine(s.names.Neighbor("noisy"), changes...)
 		s.machines = append(s.machines, *machine)
-		s.functions = append(s.functions, pod("virt-launcher", running, initialized, ownedBy(machine), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
+		s.chainPods = append(s.chainPods, pod("virt-launcher", running, initialized, ownedBy(machine), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
 	}
 }
 
@@ -49,7 +49,7 @@ func ownedBy(machine *kubevirtv1.VirtualMachineInstance) func(*corev1.Pod) {
 	}
 }
 
-// servesWithoutPorts is a machine that is ready, and whose only NIC is the management's.
+// servesWithoutPorts makes it a machine that is ready, and whose only NIC is the management's.
 func servesWithoutPorts(m *kubevirtv1.VirtualMachineInstance) {
 	serves(m)
 	m.Status.Interfaces = m.Status.Interfaces[:1]
@@ -135,7 +135,7 @@ func TestNeighborsInStatus(t *testing.T) {
 	if len(status.Warnings) != 1 || status.Warnings[0].Code != v1alpha1.WarningNeighborStopped {
 		t.Errorf("%+v", status.Warnings)
 	}
-	// The figures are computed anew each time, and not added to.
+	// The figures are computed again each time, and not added to.
 	if again := summarize(s, decide(s)); len(again.NoisyNeighbors.Loads[0].Stressors) != 1 {
 		t.Errorf("%+v", again.NoisyNeighbors)
 	}

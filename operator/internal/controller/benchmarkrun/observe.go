@@ -69,7 +69,7 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 		if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
 			s.measurers = append(s.measurers, pod)
 		} else {
-			s.functions = append(s.functions, pod)
+			s.chainPods = append(s.chainPods, pod)
 		}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	}
 }
 
-// foreign says where this operator's procedure does not end with the records of
+// foreign returns where this operator's procedure does not end with the records of
 // a measurer whose own procedure has: both are of one version but where the
 // operator was replaced during the run.
 func foreign(instructions measure.Instructions, trials []measure.Record) error {
@@ -212,7 +212,7 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// networks are the names of the namespace's networks, nil where the cluster
+// networks returns the names of the namespace's networks, nil where the cluster
 // does not know the kind, and the device plugin's resources that they give out.
 func (r *Reconciler) networks(ctx context.Context, namespace string) (names map[string]bool, resources map[string]string, err error) {
 	list := &metav1.PartialObjectMetadataList{}

@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/report"
 )
 
-// records is the results' ConfigMap, decoded: all that the measurer has told.
+// records is the results' ConfigMap, decoded: all that the measurer has reported.
 type records struct {
 	uid       types.UID
 	holder    *measure.Holder
@@ -22,12 +23,12 @@ type records struct {
 	neighbors []measure.NeighborState
 	failure   *measure.FailureState
 	done      bool
-	// chainOpen says that the measurer was told that the chain is ready.
+	// chainOpen says that the measurer may use the chain.
 	chainOpen bool
 	trials    []measure.Record
 }
 
-// decodeRecords reads the ConfigMap. An error means that somebody else has
+// decodeRecords reads the ConfigMap. An error means that another writer has
 // written to it: the measurer's own patches are always whole.
 func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 	r := &records{uid: configMap.UID, chainOpen: configMap.Data[measure.KeyChain] == measure.ChainReady}
@@ -59,7 +60,7 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 	return r, nil
 }
 
-// holderOf is the measurer that holds the results, nil where none is known.
+// holderOf returns the measurer that holds the results, nil where none is known.
 func holderOf(configMap *corev1.ConfigMap) *measure.Holder {
 	var holder measure.Holder
 	if json.Unmarshal([]byte(configMap.Data[measure.KeyHolder]), &holder) != nil {
@@ -68,7 +69,7 @@ func holderOf(configMap *corev1.ConfigMap) *measure.Holder {
 	return &holder
 }
 
-// restarts is how many measurers there were before the one that writes now.
+// restarts returns how many measurers there were before the one that writes now.
 func (r *records) restarts() int32 {
 	if r == nil || r.holder == nil {
 		return 0
@@ -76,16 +77,16 @@ func (r *records) restarts() int32 {
 	return int32(min(max(r.holder.Restarts, 0), 1<<30))
 }
 
-// otherMeasurer says that the measurer was not built with what the operator that
+// otherMeasurer reports that the measurer was not built with what the operator that
 // made the plan exchanges with one, nil where it was. An image that a user builds or
 // names is not replaced with the operator.
-func (s *scope) otherMeasurer() *finding {
+func (s *scope) otherMeasurer() *cause {
 	if s.plan.Protocol == "" || s.holder == nil || s.holder.Protocol == s.plan.Protocol {
 		return nil
 	}
 	remedy := "use the image of the operator's version, or leave the testbed's spec.generator.image out"
-	if s.plan.Instructions.Driver.TRex != nil {
-		remedy = "build the image again from this operator's version, with make trex-image"
+	if g := registry.Of(v1alpha1.GeneratorDriver(s.plan.Instructions.Driver.Name)); g != nil && g.OwnImage != nil {
+		remedy = "build the image again from this operator's version, with " + g.OwnImage.Rebuild
 	}
-	return found(v1alpha1.ReasonVersionMismatch, "the measurer in image %q is of another version than the operator: %s, and apply the run under a new name", s.plan.Generator.Image, remedy)
+	return newCause(v1alpha1.ReasonVersionMismatch, "the measurer in image %q is of another version than the operator: %s, and apply the run under a new name", s.plan.Generator.Image, remedy)
 }

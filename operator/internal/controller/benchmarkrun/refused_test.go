@@ -33,17 +33,17 @@ func TestStatusIsRefused(t *testing.T) {
 	}{
 		"measured": {
 			with:     []with{withRecords(done)},
-			decision: decision{action: actFinish, measured: true, outcome: found(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")},
+			decision: decision{action: actFinish, measured: true, outcome: newCause(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")},
 			reason:   v1alpha1.ReasonResultRefused, words: []string{"-results", "status.results[0]"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
 		},
 		"failed in the middle": {
 			with:     []with{withRecords(open), withRecords(gaveUp(v1alpha1.ReasonChainFailed))},
-			decision: fail(found(v1alpha1.ReasonChainFailed, "no frame came through")),
+			decision: fail(newCause(v1alpha1.ReasonChainFailed, "no frame came through")),
 			reason:   v1alpha1.ReasonChainFailed, words: []string{"no frame came through"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
 		},
 		"suspended in the middle": {
 			with:     []with{withRecords(calibrated)},
-			decision: decision{action: actRelease, wait: found(v1alpha1.ReasonSuspended, "spec.suspend is true")},
+			decision: decision{action: actRelease, wait: newCause(v1alpha1.ReasonSuspended, "spec.suspend is true")},
 			reason:   v1alpha1.ReasonSuspended, admitted: v1alpha1.ReasonSuspended,
 		},
 		"while it is measured": {
@@ -84,7 +84,7 @@ func TestStatusIsRefused(t *testing.T) {
 	}
 }
 
-// refusingFigures is an API server that has the run and refuses a status with figures.
+// refusingFigures returns an API server that has the run and refuses a status with figures.
 func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun) (client.Client, *int) {
 	t.Helper()
 	scheme := runtime.NewScheme()

@@ -16,7 +16,7 @@ import (
 )
 
 // summarize computes the whole status from what was read and what was done. It
-// is the only place that sets a condition. A verdict stands for ever: after it,
+// is the only place that sets a condition. A verdict is permanent: after it,
 // only the giving back of the testbed is written.
 func summarize(s *scope, d decision) v1alpha1.BenchmarkRunStatus {
 	w := &writer{scope: s, decision: d, status: *s.run.Status.DeepCopy()}
@@ -78,7 +78,7 @@ func (w *writer) admitted() {
 	}
 }
 
-// facts are what the status says beside its conditions.
+// facts fills in what the status says besides its conditions.
 func (w *writer) facts() {
 	if w.plan != nil {
 		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
@@ -127,15 +127,15 @@ func (w *writer) facts() {
 	}
 }
 
-// warnings are doubts about the device and about the figures.
+// warnings returns the doubts about the device and about the figures.
 func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return slices.Concat(machineWarnings(w.plan, w.status.Chain), gatewayWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.figures.Warnings)
+	return slices.Concat(machineWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.figures.Warnings)
 }
 
-// generator is what the driver found out, on the chain's path where it has been opened.
+// generator returns what the driver found out, on the chain's path where it has been opened.
 func (w *writer) generator() *v1alpha1.GeneratorReport {
 	if w.records == nil || w.records.generator == nil {
 		return nil
@@ -199,7 +199,7 @@ func (w *writer) chainReady() {
 	}
 }
 
-// measuredNow says that this decision brings the figures.
+// measuredNow reports whether this decision brings the figures.
 func (w *writer) measuredNow() bool { return w.finishing() && w.decision.measured }
 
 func (w *writer) measured() {
@@ -209,7 +209,7 @@ func (w *writer) measured() {
 	case w.failed():
 		w.set(v1alpha1.ConditionMeasured, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
 	case w.wait == nil && w.records != nil && w.records.chainOpen:
-		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are going on")
+		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are running")
 	default:
 		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonPending, "trials begin when the chain is ready")
 	}
@@ -231,7 +231,7 @@ func (w *writer) accepted() {
 	}
 }
 
-// succeeded is the summary, with kstatus's two conditions beside it.
+// succeeded sets the summary, with kstatus's two conditions.
 func (w *writer) succeeded() {
 	if !w.finishing() {
 		reason, message := w.going()
@@ -264,7 +264,7 @@ func headline(summary *v1alpha1.ResultSummary) string {
 	return text.String()
 }
 
-// going says in one sentence what a run does or waits for.
+// going returns in one sentence what a run does or waits for.
 func (w *writer) going() (reason, message string) {
 	switch {
 	case !w.run.DeletionTimestamp.IsZero():

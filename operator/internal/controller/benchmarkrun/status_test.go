@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/testing/gitopstest"
 )
 
-// conditionsOf are the conditions that a decision leads to, as "status/reason".
+// conditionsOf returns the conditions that a decision leads to, as "status/reason".
 func conditionsOf(s *scope) map[string]string {
 	after := summarize(s, decide(s))
 	conditions := map[string]string{}
@@ -142,7 +142,7 @@ func TestVerdictStandsForEver(t *testing.T) {
 	s := newScope(launched, withRecords(open))
 	s.run.Status = summarize(s, decide(s))
 	verdict := s.run.Status.DeepCopy()
-	s.job, s.functions, s.measurers = nil, nil, nil
+	s.job, s.chainPods, s.measurers = nil, nil, nil
 	s.run.Generation++
 	d := decide(s)
 	if d.action != actRelease {

@@ -15,10 +15,10 @@ import (
 
 const pathStateful = "stateful"
 
-// OpenStateful opens a generator that is both ends, and whose device holds 90 of
+// openStateful opens a generator that is both ends, and whose device holds 90 of
 // 100 connections.
-func (o opener) OpenStateful(_ context.Context, instructions measure.Instructions) (measure.Driver, error) {
-	if instructions.Stateful == nil || len(instructions.Stateful.Path.Streams) != 2 {
+func (o opener) openStateful(between measure.Stateful) (measure.Driver, error) {
+	if len(between.Path.Streams) != 2 {
 		return nil, errors.New("there is no path with both directions")
 	}
 	return held{statefulEnds{}, o.node, pathStateful}, nil

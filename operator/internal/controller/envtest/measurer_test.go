@@ -61,7 +61,7 @@ func (n *node) runMeasurer(ctx context.Context, pod *corev1.Pod) error {
 	if err := cluster.Get(ctx, client.ObjectKey{Namespace: n.namespace, Name: names.Plan}, stored); err != nil {
 		return err
 	}
-	m := &measurer.Measurer{Drivers: opener{n}, Endpoints: opener{n}, Stateful: opener{n}, Log: slog.New(slog.DiscardHandler), Results: trialstore.Config{
+	m := &measurer.Measurer{Drivers: opener{n}, Log: slog.New(slog.DiscardHandler), Results: trialstore.Config{
 		ConfigMaps: clients.CoreV1().ConfigMaps(n.namespace), Name: names.Results, Measurer: pod.Name, UID: string(pod.UID),
 	}}
 	if err := json.Unmarshal([]byte(stored.Data[plan.KeyInstructions]), &m.Instructions); err != nil {
@@ -74,7 +74,14 @@ func (n *node) runMeasurer(ctx context.Context, pod *corev1.Pod) error {
 // the calibration's path.
 type opener struct{ node *node }
 
-func (o opener) Open(_ context.Context, path measure.Path, _ measure.DriverSettings) (measure.Driver, error) {
+func (o opener) Open(_ context.Context, opening measure.Opening) (measure.Driver, error) {
+	switch {
+	case opening.Endpoints != nil:
+		return o.openEndpoints(*opening.Endpoints)
+	case opening.Stateful != nil:
+		return o.openStateful(*opening.Stateful)
+	}
+	path := *opening.Path
 	name, capacity := pathChain, float64(capacityFramesPerSecond)
 	if path.Ports[0].Interface == plan.InterfaceCalibrationWest {
 		name, capacity = pathCalibration, 1_000_000

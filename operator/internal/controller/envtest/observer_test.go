@@ -15,9 +15,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/agent"
-	"vnfbench.io/operator/internal/vnf/filter"
-	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 // readyAt is a pod that is ready, and has an address where nobody answers.
@@ -63,10 +60,10 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(agent.Status{
-			Firewall: &filter.Status{Implementation: filter.ImplementationNFTables, Rules: 26, LoadMilliseconds: 3},
-			Gateway:  &tunnel.Status{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
-		})
+		_ = json.NewEncoder(w).Encode(vnf.Status{Version: vnf.StatusVersion, FunctionStatus: vnf.FunctionStatus{State: vnf.State{
+			Firewall:          &vnf.FirewallState{Implementation: "nf_tables", Rules: 26, LoadMilliseconds: 3},
+			EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
+		}}})
 	})}
 	go func() { _ = server.Serve(listener) }()
 	defer server.Close()

@@ -18,8 +18,8 @@ import (
 
 const pathEndpoints = "endpoints"
 
-// OpenEndpoints opens two ends that carry a gigabit per second and connection.
-func (o opener) OpenEndpoints(_ context.Context, at measure.Endpoints, _ measure.TCPInstructions) (measure.Driver, error) {
+// openEndpoints opens two ends that carry a gigabit per second and connection.
+func (o opener) openEndpoints(at measure.Endpoints) (measure.Driver, error) {
 	if at.West.String() != podAddress+":8080" || at.East != at.West {
 		return nil, fmt.Errorf("the ends are said to be at %s and %s", at.West, at.East)
 	}

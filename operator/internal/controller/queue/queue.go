@@ -2,7 +2,7 @@
 //
 // In go the runs that name a testbed and its status; out come who holds it and
 // who waits. It is pure: the Testbed controller admits by it, and the
-// BenchmarkRun controller tells a waiting run its place by it.
+// BenchmarkRun controller shows a waiting run its place by it.
 package queue
 
 import (
@@ -17,25 +17,25 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// Finished says that the run's verdict stands.
+// Finished reports whether the run has its verdict.
 func Finished(run *v1alpha1.BenchmarkRun) bool {
 	c := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
 	return c != nil && c.Status != metav1.ConditionUnknown
 }
 
-// Wants says that the run asks for its testbed: it has not ended, is not
+// Wants reports whether the run asks for its testbed: it has not ended, is not
 // suspended and is not being deleted.
 func Wants(run *v1alpha1.BenchmarkRun) bool {
 	return !Finished(run) && !run.Spec.Suspend && run.DeletionTimestamp.IsZero()
 }
 
-// Occupies says that the run believes that it holds its testbed. It writes so
+// Occupies reports whether the run believes that it holds its testbed. It writes so
 // before it makes its first object and takes it back when the last pod is gone.
 func Occupies(run *v1alpha1.BenchmarkRun) bool {
 	return meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionAdmitted)
 }
 
-// Holds says that the testbed's status names the run.
+// Holds reports whether the testbed's status names the run.
 func Holds(testbed *v1alpha1.Testbed, run *v1alpha1.BenchmarkRun) bool {
 	return slices.ContainsFunc(testbed.Status.ActiveRuns, func(a v1alpha1.ActiveRun) bool {
 		return a.UID == string(run.UID)
@@ -59,7 +59,7 @@ func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun) []*v1alpha
 	return waiting
 }
 
-// Position is the run's place among those that wait, 1 for the next, and how
+// Position returns the run's place among those that wait, 1 for the next, and how
 // many runs are before it, those that hold the testbed included. A run that
 // does not wait has position 0.
 func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, run *v1alpha1.BenchmarkRun) (position, before int) {
@@ -74,7 +74,7 @@ func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, run *v1al
 // IndexTestbed is the cache's index of runs by the testbed that they name.
 const IndexTestbed = "spec.experiment.testbedRef.name"
 
-// TestbedOf is the index's value for a run.
+// TestbedOf returns the index's value for a run.
 func TestbedOf(object client.Object) []string {
 	return []string{object.(*v1alpha1.BenchmarkRun).Spec.Experiment.TestbedRef.Name}
 }

@@ -30,7 +30,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) error {
 	case actCleanUp:
 		return r.cleanUp(ctx, s, d.nodes)
 	case actRemoveFinalizer:
-		return r.letGo(ctx, s, d.left)
+		return r.removeFinalizer(ctx, s, d.left)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope, nodes []string) erro
 		err := apply.Object(ctx, r.Client, job)
 		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
 			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "nodes", nodes[i:])
-			return r.letGo(ctx, s, nodes[i:])
+			return r.removeFinalizer(ctx, s, nodes[i:])
 		}
 		if err != nil {
 			return err
@@ -62,8 +62,8 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope, nodes []string) erro
 	return nil
 }
 
-// letGo removes the finalizer. Bridges that could not be removed are named.
-func (r *Reconciler) letGo(ctx context.Context, s *scope, left []string) error {
+// removeFinalizer removes the finalizer. Bridges that could not be removed are named.
+func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope, left []string) error {
 	for node, job := range s.cleanups {
 		if err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting the cleanup Job of node %q: %w", node, err)
@@ -79,8 +79,8 @@ func (r *Reconciler) letGo(ctx context.Context, s *scope, left []string) error {
 	return nil
 }
 
-// tell records what changed: who got the testbed, and whether it is ready.
-func (r *Reconciler) tell(s *scope, before, after *v1alpha1.TestbedStatus) {
+// emitEvents records what changed: who got the testbed, and whether it is ready.
+func (r *Reconciler) emitEvents(s *scope, before, after *v1alpha1.TestbedStatus) {
 	held := map[string]bool{}
 	for _, a := range before.ActiveRuns {
 		held[a.UID] = true

@@ -178,6 +178,6 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision) erro
 	if err := r.Client.Status().Patch(ctx, s.testbed, patch); err != nil {
 		return fmt.Errorf("patching the status: %w", err)
 	}
-	r.tell(s, &before.Status, &after)
+	r.emitEvents(s, &before.Status, &after)
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// cleanupPatience is how long a node may take to remove its bridges. A
-// namespace must not hang for ever because a node is gone.
-const cleanupPatience = 2 * time.Minute
+// cleanupTimeout is how long a node may take to remove its bridges. A node that
+// is gone must not keep a namespace from being deleted.
+const cleanupTimeout = 2 * time.Minute
 
-// action is the one thing that a reconciliation does beside the status.
+// action is the one thing that a reconciliation does besides the status.
 type action string
 
 const (
@@ -35,15 +35,24 @@ type decision struct {
 	after time.Duration
 	// deleting says what a deletion waits for.
 	deleting string
+	// admission is who holds the testbed from now on.
+	admission admission
 }
 
-// decide names exactly one next action. It is pure.
+// decide names exactly one next action, and who holds the testbed. It is pure.
 func decide(s *scope) decision {
+	admission := admitNext(s)
+	d := decideAction(s, admission)
+	d.admission = admission
+	return d
+}
+
+func decideAction(s *scope, holders admission) decision {
 	switch {
 	case s.deleting() && !s.hasFinalizer():
 		return decision{action: actWait}
 	case s.deleting():
-		return decideDeletion(s)
+		return decideDeletion(s, holders)
 	case !s.hasFinalizer():
 		return decision{action: actAddFinalizer}
 	}
@@ -53,13 +62,13 @@ func decide(s *scope) decision {
 	return decision{action: actWait}
 }
 
-func decideDeletion(s *scope) decision {
-	if active, _ := s.admit(false); len(active) > 0 {
+func decideDeletion(s *scope, holders admission) decision {
+	if len(holders.active) > 0 {
 		var names []string
-		for _, a := range active {
+		for _, a := range holders.active {
 			names = append(names, fmt.Sprintf("%q", a.Name))
 		}
-		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to go on"}
+		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to continue"}
 	}
 	if len(s.pods) > 0 {
 		return decision{action: actWait, deleting: fmt.Sprintf("waiting for %d pods of its runs to end", len(s.pods))}
@@ -70,7 +79,7 @@ func decideDeletion(s *scope) decision {
 // decideCleanup has bridges removed from each node, with a bound for each.
 func decideCleanup(s *scope) decision {
 	var begin, busy, left []string
-	after := cleanupPatience
+	after := cleanupTimeout
 	for _, node := range s.bridgeNodes() {
 		job := s.cleanups[node]
 		switch {
@@ -78,11 +87,11 @@ func decideCleanup(s *scope) decision {
 		case job == nil:
 			begin = append(begin, node)
 		case jobIs(job, batchv1.JobComplete):
-		case jobIs(job, batchv1.JobFailed) || !s.now.Before(job.CreationTimestamp.Add(cleanupPatience)):
+		case jobIs(job, batchv1.JobFailed) || !s.now.Before(job.CreationTimestamp.Add(cleanupTimeout)):
 			left = append(left, node)
 		default:
 			busy = append(busy, node)
-			after = min(after, job.CreationTimestamp.Add(cleanupPatience).Sub(s.now))
+			after = min(after, job.CreationTimestamp.Add(cleanupTimeout).Sub(s.now))
 		}
 	}
 	switch {

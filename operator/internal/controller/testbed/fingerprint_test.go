@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// measuredOn is a run that read the fingerprints of two nodes.
+// measuredOn returns a run that read the fingerprints of two nodes.
 func measuredOn(generator, device, digest string, started int) func(*v1alpha1.BenchmarkRun) {
 	return func(r *v1alpha1.BenchmarkRun) {
 		r.Status.StartTime = ptr.To(metav1.NewTime(epoch.Add(time.Duration(started) * time.Second)))

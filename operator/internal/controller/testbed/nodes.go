@@ -12,12 +12,12 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// maximumNodes is how many fingerprints the status holds.
-const maximumNodes = 16
+// maxNodes is how many fingerprints the status holds.
+const maxNodes = 16
 
-// matchingNodes are the nodes that can take a part of a run now, by name. Where
-// there is none, reason says whether time can mend it: with NodesNotReady runs
-// wait, with NoMatchingNode somebody has to change something, and runs fail. With
+// matchingNodes returns the nodes that can take a part of a run now, by name. Where
+// there is none, reason says whether time can correct it: with NodesNotReady runs
+// wait, with NoMatchingNode a user has to change something, and runs fail. With
 // any other there are nodes, and runs fail: those that take the resource that is
 // missing, or all where the generator cannot be made.
 func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
@@ -36,7 +36,7 @@ func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
 	return nil, v1alpha1.ReasonNodesNotReady, "every node that matches is cordoned or not ready at the moment: uncordon one, or wait for it"
 }
 
-// nodesBy are the nodes for generator and device by one measure, or a sentence
+// nodesBy returns the nodes for generator and device by one measure, or a sentence
 // that says which selector finds none.
 func (s *scope) nodesBy(fits func(*corev1.Node, map[string]string, []corev1.Toleration) bool) (nodes []corev1.Node, why string) {
 	var generators, devices, both int
@@ -69,21 +69,21 @@ func count(is bool) int {
 	return 0
 }
 
-// suitable says that a node could take a pod, now or when time has mended it.
+// suitable reports whether a node could take a pod, now or after a time.
 func suitable(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
 	obstacle := placement.Find(node, selector, tolerations)
 	return obstacle == nil || obstacle.Passing
 }
 
-// available says that a node can take a pod now.
+// available reports whether a node can take a pod now.
 func available(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
 	return placement.Find(node, selector, tolerations) == nil
 }
 
-// describe is what the cluster knows of the nodes.
+// describe returns what the cluster knows of the nodes.
 func describe(nodes []corev1.Node) []v1alpha1.TestbedNode {
 	var prints []v1alpha1.TestbedNode
-	for _, n := range nodes[:min(len(nodes), maximumNodes)] {
+	for _, n := range nodes[:min(len(nodes), maxNodes)] {
 		info := n.Status.NodeInfo
 		prints = append(prints, v1alpha1.TestbedNode{
 			Name: n.Name, KernelVersion: info.KernelVersion, OSImage: info.OSImage,

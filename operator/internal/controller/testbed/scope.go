@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -53,24 +52,24 @@ func (s *scope) hasPods(uid string) bool {
 	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Labels[v1alpha1.LabelRun] == uid })
 }
 
-// calibrates says that the generator's ports can be joined without a device.
+// calibrates reports whether the generator's ports can be joined without a device.
 func (s *scope) calibrates() bool {
 	ports := s.testbed.Spec.Ports
 	return ports.West.Attachment == v1alpha1.PortBridge && ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// hasBridges says that generator and device meet on a bridge.
+// hasBridges reports whether generator and device meet on a bridge.
 func (s *scope) hasBridges() bool {
 	ports := s.testbed.Spec.Ports
 	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// recordedNodes are those that the annotation names, in order.
+// recordedNodes returns those that the annotation names, in order.
 func (s *scope) recordedNodes() []string {
 	return strings.FieldsFunc(s.testbed.Annotations[annotationBridgeNodes], func(r rune) bool { return r == ',' })
 }
 
-// bridgeNodes are all nodes on which bridges may be: those recorded and those
+// bridgeNodes returns all nodes on which bridges may be: those recorded and those
 // of the plans that there are. A plan joins bridges to the chain of functions
 // with ports of any kind, so existing networks at the ends change nothing.
 func (s *scope) bridgeNodes() []string {
@@ -88,35 +87,7 @@ func (s *scope) nodeExists(name string) bool {
 	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return n.Name == name })
 }
 
-// admit decides who holds the testbed. A run keeps its place until it wants it
-// no more, has said that it gave it back, and has no pod left. The next one
-// comes, where the testbed is open, when no pod of any other run is left either.
-func (s *scope) admit(open bool) (active []v1alpha1.ActiveRun, queued int32) {
-	for _, a := range s.testbed.Status.ActiveRuns {
-		run := s.run(a.UID)
-		if s.hasPods(a.UID) || run != nil && (queue.Wants(run) || queue.Occupies(run)) {
-			active = append(active, a)
-		}
-	}
-	now := &v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}
-	waiting := queue.Waiting(now, s.runs)
-	slots := max(int(s.testbed.Spec.MaximumConcurrentRuns), 1)
-	for len(waiting) > 0 && len(active) < slots && open && !s.deleting() && !s.foreignPods(active) {
-		next := waiting[0]
-		waiting = waiting[1:]
-		active = append(slices.Clip(active), v1alpha1.ActiveRun{Name: next.Name, UID: string(next.UID), Since: s.timestamp()})
-	}
-	return active, int32(len(waiting))
-}
-
-// foreignPods says that pods of runs are left that do not hold the testbed.
-func (s *scope) foreignPods(active []v1alpha1.ActiveRun) bool {
-	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
-		return !slices.ContainsFunc(active, func(a v1alpha1.ActiveRun) bool { return a.UID == p.Labels[v1alpha1.LabelRun] })
-	})
-}
-
-// calibration is the latest that a run has made, or the stored one where it is later.
+// calibration returns the latest that a run has made, or the stored one where it is later.
 func (s *scope) calibration() *v1alpha1.Calibration {
 	latest := s.testbed.Status.Calibration
 	runs := slices.Clone(s.runs)
@@ -163,7 +134,7 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 	return nodes
 }
 
-// fingerprintOn is a node's as a run read it, or nil.
+// fingerprintOn returns a node's as a run read it, or nil.
 func fingerprintOn(node string, status *v1alpha1.BenchmarkRunStatus) *v1alpha1.Fingerprint {
 	if status.Plan.DeviceNode == node && status.Device != nil && status.Device.Fingerprint != nil {
 		return status.Device.Fingerprint

@@ -15,8 +15,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	status.ObservedGeneration = s.testbed.Generation
 	nodes, reason, why := s.matchingNodes()
 	status.Nodes = s.fingerprints(describe(nodes))
-	// A run on a testbed that no node matches fails, and says so: it does not wait for somebody to notice.
-	status.ActiveRuns, status.QueuedRuns = s.admit(reason != v1alpha1.ReasonNodesNotReady)
+	status.ActiveRuns, status.QueuedRuns = d.admission.active, d.admission.queued
 	status.Calibration = s.calibration()
 
 	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
@@ -44,5 +43,5 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	return status
 }
 
-// timestamp is now as the API stores it.
+// timestamp returns now as the API stores it.
 func (s *scope) timestamp() metav1.Time { return metav1.NewTime(s.now.Truncate(time.Second)) }

@@ -23,7 +23,6 @@ import (
 	"vnfbench.io/operator/internal/testing/guesttest"
 	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/agent"
 )
 
 // guestVariable names the directory with vmlinuz, initrd.img and vnf-guest.img.
@@ -327,7 +326,7 @@ func (m *machine) requireStatus(t *testing.T, processors int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var status agent.Status
+	var status vnf.Status
 	if err := json.Unmarshal([]byte(body), &status); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}

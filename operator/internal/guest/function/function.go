@@ -58,10 +58,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if config != nil {
 		log = log.With("name", config.Name)
 		log.Info("starting", "function", config.Function, "configurationDigest", config.Digest())
-		if err := loadCiphers(index, config, log); err != nil {
-			log.Warn("loading modules", "problem", err.Error())
-		}
-		if err := loadFunction(index, config); err != nil {
+		if err := loadModules(index, config.Needs(), log); err != nil {
 			log.Warn("loading modules", "problem", err.Error())
 		}
 		function = kernel.New(config, KeysDirectory, log)
@@ -100,45 +97,22 @@ func follow(ctx context.Context, function *kernel.Function, tell *agent.Agent, l
 	}
 }
 
-// loadCiphers loads the processor's accelerated ciphers, as a distribution does
-// at every start. The kernel tests each, which takes an emulated processor
-// seconds, so a router goes without.
-func loadCiphers(index *modules.Index, config *vnf.Config, log *slog.Logger) error {
-	if config.Function == vnf.FunctionRouter {
-		return nil
-	}
-	loaded, err := index.Processor(os.DirFS("/sys"))
-	log.Info("modules for this machine's processor", "modules", strings.Join(loaded, " "))
-	return err
-}
-
-// loadFunction loads what the kernel does not ask for itself.
-func loadFunction(index *modules.Index, config *vnf.Config) error {
+// loadModules loads what the function needs and the kernel does not load when it
+// is asked for it. The kernel tests each accelerated cipher, which takes an
+// emulated processor seconds, so functions that encrypt nothing do without.
+func loadModules(index *modules.Index, needs vnf.Needs, log *slog.Logger) error {
 	var problems []error
-	for _, name := range unasked(config) {
+	if needs.Ciphers {
+		loaded, err := index.Processor(os.DirFS("/sys"))
+		log.Info("modules for this machine's processor", "modules", strings.Join(loaded, " "))
+		problems = append(problems, err)
+	}
+	for _, name := range needs.Modules {
 		if _, err := index.Load(name); err != nil {
 			problems = append(problems, err)
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// unasked are the modules that a function needs and whose absence the kernel
-// only tells: the file of TUN devices is made when their driver is loaded,
-// x_tables answers nobody before it is there, and br_netfilter has nothing that
-// asks for it.
-func unasked(config *vnf.Config) []string {
-	var names []string
-	if g := config.Gateway; g != nil && g.Protocol == vnf.ProtocolWireGuard && g.Implementation != vnf.ImplementationKernel {
-		names = append(names, "tun")
-	}
-	if f := config.Firewall; f != nil && f.Backend == vnf.BackendIptables && f.Mode != vnf.ModeNone {
-		names = append(names, "ip_tables", "ip6_tables")
-		if f.Forwarding == vnf.ForwardingBridged {
-			names = append(names, "br_netfilter")
-		}
-	}
-	return names
 }
 
 // configure reads the configuration. Without one, the problem says why, and
@@ -156,7 +130,7 @@ func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *
 	if err != nil {
 		return userData, nil, fmt.Errorf("user-data: %w", err)
 	}
-	if config.Gateway != nil {
+	if config.Needs().Keys {
 		if err := awaitKeys(ctx, log); err != nil {
 			return userData, nil, err
 		}

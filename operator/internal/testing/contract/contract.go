@@ -1,68 +1,147 @@
-// Package contract is the suite that every traffic driver passes: what goes in
-// is a way to open one, on a path that loses nothing at a moderate load; what
-// comes out is a failed test for each promise of measure.Driver that it breaks.
+// Package contract is the suite that every traffic driver passes: what goes in is a
+// way to open one, and what it is capable of; what comes out is a failed test for
+// each promise of measure.Driver that it breaks.
+//
+// The suite has parts. Some hold of every driver, the others of those with a
+// capability. Where a driver has not the capability, its part says so in the log and
+// is skipped, and another part wants the driver to refuse such trials with a reason:
+// no part passes without having measured something.
 package contract
 
 import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Options are what a driver and its path can be asked for.
-type Options struct {
-	// Directions are those of the path that it is opened on.
-	Directions []measure.Direction
-	// FrameBytes is a frame size that it can send, 128 by default.
-	FrameBytes int
-	// FramesPerSecond is a load that the path carries without loss, 1,000 by default.
-	FramesPerSecond uint64
-	// VLAN says that frames have a tag at a port of the path. Packets in fragments
-	// are refused there.
-	VLAN bool
-	// TimedFramesPerSecond is for a driver that times a part of the frames: so
-	// many of each stream's, or all of a lower load. 0 times every frame.
-	TimedFramesPerSecond uint64
-	// NoFragments is for a driver that cannot send packets in fragments, and
-	// refuses them with a reason.
-	NoFragments bool
+// Capabilities are what a driver can be asked for. At least one is not nil.
+type Capabilities struct {
+	// Frames is nil for a driver that sends no frames of its own.
+	Frames *Frames
+	// TCP is nil for a driver without bulk transfers by TCP.
+	TCP *TCP
+	// Connections is nil for a driver without many connections with an exchange in each.
+	Connections *Connections
+	// Parallel says that several drivers may be open at once, so that parts need
+	// not wait for each other.
+	Parallel bool
 }
 
-// Run holds a driver to its contract. open is called once for each case and
-// must fail the test where it cannot open one; the suite closes it.
-func Run(t *testing.T, open func(t *testing.T) measure.Driver, options Options) {
-	if options.FrameBytes == 0 {
-		options.FrameBytes = 128
+// part is a promise, by the words that name it.
+type part struct {
+	name string
+	test func(suite, *testing.T)
+}
+
+// capability is a kind of trials with the parts that hold of it.
+type capability struct {
+	name  string
+	has   bool
+	parts []part
+	// trial is one of the kind, which a driver without the capability refuses.
+	trial measure.Trial
+}
+
+var commonParts = []part{
+	{"describes itself", suite.describes},
+	{"refuses trials of other kinds", suite.refusesOthers},
+	{"refuses what cannot be a trial", suite.invalid},
+	{"ends on a cancelled context", suite.cancelled},
+	{"closes twice", suite.closes},
+	{"tells when all is sent", suite.notifies},
+}
+
+// Run holds a driver to its contract. open is called once for each part, on a path
+// that loses nothing, and must fail the test where it cannot open one; the suite
+// closes it.
+func Run(t *testing.T, open func(t *testing.T) measure.Driver, capabilities Capabilities) {
+	t.Helper()
+	s := suite{open: open, Capabilities: capabilities.withDefaults()}
+	for _, p := range commonParts {
+		s.run(t, p)
 	}
-	if options.FramesPerSecond == 0 {
-		options.FramesPerSecond = 1000
+	var applying, others []string
+	for _, c := range s.capabilities() {
+		if c.has {
+			applying = append(applying, c.name)
+		} else {
+			others = append(others, c.name)
+		}
+		t.Run(c.name, func(t *testing.T) {
+			if !c.has {
+				t.Skipf("%d parts do not apply: the driver makes no trials of %s, and refuses them", len(c.parts), c.name)
+			}
+			for _, p := range c.parts {
+				s.run(t, p)
+			}
+		})
 	}
-	s := suite{open: open, Options: options}
-	for name, test := range map[string]func(*testing.T){
-		"describes itself":               s.describes,
-		"measures a moderate load":       s.moderate,
-		"rounds the intended frames":     s.rounding,
-		"sends as fast as it can":        s.flatOut,
-		"sends a burst in full":          s.burst,
-		"keeps trials apart":             s.repeated,
-		"times a tagged frame":           s.tagged,
-		"sends packets in fragments":     s.packets,
-		"refuses what cannot be a trial": s.invalid,
-		"ends on a cancelled context":    s.cancelled,
-		"closes twice":                   s.closes,
-		"tells when all is sent":         s.notifies,
-	} {
-		t.Run(name, test)
+	if len(applying) == 0 {
+		t.Error("the driver is capable of nothing")
+	}
+	t.Logf("parts that apply: all that every driver has, and those of %s", strings.Join(applying, ", "))
+	if len(others) > 0 {
+		t.Logf("parts that do not apply: those of %s, which the driver refuses", strings.Join(others, ", "))
 	}
 }
 
 type suite struct {
-	Options
+	Capabilities
 	open func(t *testing.T) measure.Driver
+}
+
+func (s suite) run(t *testing.T, p part) {
+	t.Helper()
+	t.Run(p.name, func(t *testing.T) {
+		if s.Parallel {
+			t.Parallel()
+		}
+		p.test(s, t)
+	})
+}
+
+func (c Capabilities) withDefaults() Capabilities {
+	if c.Frames != nil {
+		frames := *c.Frames
+		if frames.FrameBytes == 0 {
+			frames.FrameBytes = 128
+		}
+		if frames.FramesPerSecond == 0 {
+			frames.FramesPerSecond = 1000
+		}
+		c.Frames = &frames
+	}
+	return c
+}
+
+func (s suite) capabilities() []capability {
+	asked := suite{Capabilities: Capabilities{Frames: &Frames{}, TCP: &TCP{}, Connections: &Connections{}}.withDefaults()}
+	return []capability{
+		{"frames", s.Frames != nil, frameParts, asked.frames(time.Second)},
+		{"TCP", s.TCP != nil, tcpParts, asked.transfer(measure.Forward)},
+		{"connections", s.Connections != nil, connectionParts, asked.exchanges(0)},
+	}
+}
+
+// trial is a short one of a kind that the driver has.
+func (s suite) trial(duration time.Duration) measure.Trial {
+	var trial measure.Trial
+	switch {
+	case s.Frames != nil:
+		return s.frames(duration)
+	case s.TCP != nil:
+		trial = s.transfer(measure.Forward)
+	default:
+		trial = s.exchanges(0)
+	}
+	// Trials of connections count whole seconds.
+	trial.DurationNanoseconds = max(int64(duration), trial.DurationNanoseconds)
+	return trial
 }
 
 func (s suite) driver(t *testing.T) measure.Driver {
@@ -76,15 +155,6 @@ func (s suite) driver(t *testing.T) measure.Driver {
 	return d
 }
 
-func (s suite) trial(duration time.Duration) measure.Trial {
-	return measure.Trial{
-		FrameBytes:              s.FrameBytes,
-		IntendedFramesPerSecond: s.FramesPerSecond,
-		DurationNanoseconds:     int64(duration),
-		SettleNanoseconds:       int64(50 * time.Millisecond),
-	}
-}
-
 func (s suite) measure(t *testing.T, d measure.Driver, trial measure.Trial) measure.Outcome {
 	t.Helper()
 	outcome, err := d.Measure(t.Context(), trial)
@@ -94,24 +164,6 @@ func (s suite) measure(t *testing.T, d measure.Driver, trial measure.Trial) meas
 	s.check(t, trial, outcome)
 	return outcome
 }
-
-// attempts at a trial that a busy machine may keep a driver of real time from sending.
-const attempts = 30
-
-// measureSent measures until every direction has sent what the test is about. A
-// busy machine may keep a driver of real time from it; check wants that told.
-func (s suite) measureSent(t *testing.T, d measure.Driver, trial measure.Trial, sent func(measure.DirectionOutcome) bool) measure.Outcome {
-	t.Helper()
-	for attempt := 1; ; attempt++ {
-		outcome := s.measure(t, d, trial)
-		if attempt == attempts || !slices.ContainsFunc(outcome.Directions, func(d measure.DirectionOutcome) bool { return !sent(d) }) {
-			return outcome
-		}
-	}
-}
-
-func anything(d measure.DirectionOutcome) bool   { return d.SentFrames > 0 }
-func everything(d measure.DirectionOutcome) bool { return d.SentFrames > 0 && d.UnsentFrames() == 0 }
 
 func (s suite) describes(t *testing.T) {
 	if got := s.driver(t).Description().Driver; got == "" {
@@ -125,7 +177,7 @@ func (s suite) notifies(t *testing.T) {
 	d := s.driver(t)
 	notifier, ok := d.(measure.Notifier)
 	if !ok {
-		t.Skip("the driver does not tell")
+		t.Skip("does not apply: the driver is no measure.Notifier")
 	}
 	calls := 0
 	notifier.NotifySent(func() { calls++ })
@@ -138,161 +190,45 @@ func (s suite) notifies(t *testing.T) {
 	notifier.NotifySent(nil)
 	s.measure(t, d, s.trial(100*time.Millisecond))
 	if calls != 2 {
-		t.Errorf("%d calls when nobody asked", calls-2)
+		t.Errorf("%d calls after the end of notifications", calls-2)
 	}
 }
 
-func (s suite) moderate(t *testing.T) {
-	trial := s.trial(200 * time.Millisecond)
-	outcome := s.measure(t, s.driver(t), trial)
-	for _, direction := range outcome.Directions {
-		if want := uint64(200) * s.FramesPerSecond / 1000; direction.IntendedFrames != want {
-			t.Errorf("%s: %d intended frames, want %d", direction.Direction, direction.IntendedFrames, want)
-		}
-		if direction.LostFrames() != 0 {
-			t.Errorf("%s: lost %d of %d frames on a path that loses none", direction.Direction, direction.LostFrames(), direction.SentFrames)
-		}
-		if direction.DuplicateFrames != 0 || direction.ReorderedFrames != 0 {
-			t.Errorf("%s: %d duplicates and %d reordered frames on a path that makes none",
-				direction.Direction, direction.DuplicateFrames, direction.ReorderedFrames)
-		}
-		if want := s.timed(direction, trial); direction.Latency.Samples < want {
-			t.Errorf("%s: %d delays of %d received frames, want %d at least", direction.Direction, direction.Latency.Samples, direction.ReceivedFrames, want)
-		}
-	}
-}
-
-// timed is how many delays there are at least where nothing is lost.
-func (s suite) timed(direction measure.DirectionOutcome, trial measure.Trial) uint64 {
-	if s.TimedFramesPerSecond == 0 {
-		return direction.ReceivedFrames
-	}
-	return min(direction.ReceivedFrames, uint64(float64(s.TimedFramesPerSecond)*trial.Duration().Seconds()))
-}
-
-func (s suite) rounding(t *testing.T) {
-	trial := s.trial(0)
-	trial.IntendedFramesPerSecond = 333
-	trial.DurationNanoseconds = 100_600_000 // 33.4998 frames
-	for _, direction := range s.measure(t, s.driver(t), trial).Directions {
-		if direction.IntendedFrames != 33 {
-			t.Errorf("%s: %d intended frames, want 33", direction.Direction, direction.IntendedFrames)
-		}
-	}
-}
-
-func (s suite) flatOut(t *testing.T) {
-	trial := s.trial(100 * time.Millisecond)
-	trial.IntendedFramesPerSecond = 0
-	for _, direction := range s.measureSent(t, s.driver(t), trial, anything).Directions {
-		if direction.IntendedFrames != 0 {
-			t.Errorf("%s: %d intended frames without a load", direction.Direction, direction.IntendedFrames)
-		}
-		if direction.SentFrames == 0 {
-			t.Errorf("%s: sent nothing", direction.Direction)
-		}
-	}
-}
-
-// burst is a few frames at a rate far above the moderate load, for a time far
-// below a scheduler's tick. Whether they arrive is the path's matter.
-func (s suite) burst(t *testing.T) {
-	const frames, rate = 64, 500_000
-	trial := s.trial(frames * time.Second / rate)
-	trial.IntendedFramesPerSecond = rate
-	for _, direction := range s.measureSent(t, s.driver(t), trial, everything).Directions {
-		if direction.IntendedFrames != frames || direction.SentFrames != frames {
-			t.Errorf("%s: sent %d of %d intended frames, want %d", direction.Direction, direction.SentFrames, direction.IntendedFrames, frames)
-		}
-	}
-}
-
-// tagged asks for one frame by itself, and in the next trial for none.
-func (s suite) tagged(t *testing.T) {
+// refusesOthers wants a reason for trials of the kinds that the driver does not make,
+// and a trial of its own after them.
+func (s suite) refusesOthers(t *testing.T) {
 	d := s.driver(t)
-	trial := s.trial(100 * time.Millisecond)
-	// Between two frames, so that the first one due is the later.
-	gap := int64(time.Second) / int64(s.FramesPerSecond)
-	trial.TaggedFrameNanoseconds = 50*gap - gap/4
-	outcome := s.measureSent(t, d, trial, func(d measure.DirectionOutcome) bool { return d.TaggedFrame != nil || d.UnsentFrames() == 0 })
-	for _, direction := range outcome.Directions {
-		tagged := direction.TaggedFrame
-		if tagged == nil {
-			t.Errorf("%s: no tagged frame", direction.Direction)
+	for _, c := range s.capabilities() {
+		if c.has {
 			continue
 		}
-		if late := tagged.DueNanoseconds - trial.TaggedFrameNanoseconds; late < 0 || late > gap {
-			t.Errorf("%s: a frame was tagged that was due at %v, want the first one from %v on", direction.Direction,
-				time.Duration(tagged.DueNanoseconds), time.Duration(trial.TaggedFrameNanoseconds))
-		}
-		if delay := tagged.DelayNanoseconds; delay < direction.Latency.MinNanoseconds || delay > direction.Latency.MaxNanoseconds || delay == 0 {
-			t.Errorf("%s: the tagged frame took %d ns, all frames %d to %d", direction.Direction, delay,
-				direction.Latency.MinNanoseconds, direction.Latency.MaxNanoseconds)
+		if _, err := d.Measure(t.Context(), c.trial); measure.ReasonOf(err) == "" {
+			t.Errorf("a trial of %s: got %v, want a reason", c.name, err)
 		}
 	}
-	for _, direction := range s.measure(t, d, s.trial(100*time.Millisecond)).Directions {
-		if direction.TaggedFrame != nil {
-			t.Errorf("%s: %+v was not asked for", direction.Direction, direction.TaggedFrame)
-		}
-	}
+	s.measure(t, d, s.trial(50*time.Millisecond))
 }
 
-// packets counts what is sent in fragments by whole packets, and both.
-func (s suite) packets(t *testing.T) {
-	trial := s.trial(100 * time.Millisecond)
-	trial.Packet = &measure.Packet{PayloadBytes: 4096, IPVersion: 4, MTUBytes: 1500}
-	trial.FrameBytes = trial.Packet.FrameBytes()
-	trial.IntendedFramesPerSecond /= 3
-	if s.VLAN || s.NoFragments {
-		if _, err := s.driver(t).Measure(t.Context(), trial); measure.ReasonOf(err) == "" {
-			t.Errorf("packets in fragments that cannot be sent: got %v, want a reason", err)
-		}
-		return
-	}
-	for _, direction := range s.measureSent(t, s.driver(t), trial, anything).Directions {
-		if direction.SentFragments != 3*direction.SentFrames || direction.ReceivedFragments != 3*direction.ReceivedFrames || direction.SentFrames == 0 {
-			t.Errorf("%s: %d packets in %d fragments sent, %d in %d received, want 3 for each", direction.Direction,
-				direction.SentFrames, direction.SentFragments, direction.ReceivedFrames, direction.ReceivedFragments)
-		}
-		if direction.LostFrames() != 0 || direction.Latency.Samples != direction.ReceivedFrames {
-			t.Errorf("%s: lost %d packets, timed %d of %d", direction.Direction, direction.LostFrames(), direction.Latency.Samples, direction.ReceivedFrames)
-		}
-	}
-}
-
-func (s suite) repeated(t *testing.T) {
-	d := s.driver(t)
-	for _, duration := range []time.Duration{100 * time.Millisecond, 50 * time.Millisecond, 150 * time.Millisecond} {
-		outcome := s.measureSent(t, d, s.trial(duration), anything)
-		for _, direction := range outcome.Directions {
-			if direction.ReceivedFrames == 0 {
-				t.Errorf("%s: a trial of %v received nothing", direction.Direction, duration)
-			}
-		}
-	}
-}
-
+// invalid is about what no trial can be, of whatever kind.
 func (s suite) invalid(t *testing.T) {
 	d := s.driver(t)
 	for name, spoil := range map[string]func(*measure.Trial){
-		"no frame size":     func(trial *measure.Trial) { trial.FrameBytes = 0 },
-		"a tiny frame":      func(trial *measure.Trial) { trial.FrameBytes = 20 },
-		"a giant frame":     func(trial *measure.Trial) { trial.FrameBytes = 1 << 20 },
-		"no duration":       func(trial *measure.Trial) { trial.DurationNanoseconds = 0 },
-		"negative settling": func(trial *measure.Trial) { trial.SettleNanoseconds = -1 },
-		"a tag at the end":  func(trial *measure.Trial) { trial.TaggedFrameNanoseconds = trial.DurationNanoseconds },
-		"an impossible packet": func(trial *measure.Trial) {
-			trial.Packet = &measure.Packet{PayloadBytes: measure.MaximumPacketPayloadBytes + 1, IPVersion: 4, MTUBytes: 1500}
-		},
-		"a negative tag": func(trial *measure.Trial) { trial.TaggedFrameNanoseconds = -1 },
+		"no duration":         func(trial *measure.Trial) { trial.DurationNanoseconds = 0 },
+		"a negative duration": func(trial *measure.Trial) { trial.DurationNanoseconds = -1 },
+		"negative settling":   func(trial *measure.Trial) { trial.SettleNanoseconds = -1 },
 	} {
 		trial := s.trial(50 * time.Millisecond)
 		spoil(&trial)
-		if _, err := d.Measure(t.Context(), trial); err == nil {
-			t.Errorf("%s: Measure(%+v) found nothing wrong", name, trial)
-		} else if measure.ReasonOf(err) == "" {
-			t.Errorf("%s: %v has no reason", name, err)
-		}
+		s.refuses(t, d, name, trial)
+	}
+}
+
+func (s suite) refuses(t *testing.T, d measure.Driver, name string, trial measure.Trial) {
+	t.Helper()
+	if _, err := d.Measure(t.Context(), trial); err == nil {
+		t.Errorf("%s: Measure(%+v) found nothing wrong", name, trial)
+	} else if measure.ReasonOf(err) == "" {
+		t.Errorf("%s: %v has no reason", name, err)
 	}
 }
 
@@ -342,17 +278,6 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	if o.TotalNanoseconds < o.SendingNanoseconds {
 		t.Errorf("the whole trial took %v, less than the sending's %v", time.Duration(o.TotalNanoseconds), time.Duration(o.SendingNanoseconds))
 	}
-	var directions []measure.Direction
-	for _, d := range o.Directions {
-		directions = append(directions, d.Direction)
-		checkDirection(t, trial, d)
-		if d.UnsentFrames() > 0 && !slices.ContainsFunc(o.Doubts, func(d measure.Doubt) bool { return d.Code == measure.DoubtUnsent }) {
-			t.Errorf("%s: %d frames were not sent, without a doubt", d.Direction, d.UnsentFrames())
-		}
-	}
-	if !slices.Equal(directions, s.Directions) {
-		t.Errorf("directions %v, want %v", directions, s.Directions)
-	}
 	known := []string{
 		measure.DoubtReceiveDrops, measure.DoubtTransmitDrops, measure.DoubtUnsent,
 		measure.DoubtMissedDeadlines, measure.DoubtSteal, measure.DoubtStretched,
@@ -363,38 +288,12 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 			t.Errorf("doubt %+v has an unknown code or no detail", doubt)
 		}
 	}
-}
-
-func checkDirection(t *testing.T, trial measure.Trial, d measure.DirectionOutcome) {
-	t.Helper()
-	if d.ReceivedFrames > d.SentFrames {
-		t.Errorf("%s: received %d of %d sent frames", d.Direction, d.ReceivedFrames, d.SentFrames)
-	}
-	if trial.IntendedFramesPerSecond > 0 && d.SentFrames > d.IntendedFrames {
-		t.Errorf("%s: sent %d of %d intended frames", d.Direction, d.SentFrames, d.IntendedFrames)
-	}
-	if n := d.ReceivedFragments; n > d.SentFragments || (trial.Packet == nil) != (d.SentFragments == 0) {
-		t.Errorf("%s: received %d of %d fragments", d.Direction, n, d.SentFragments)
-	}
-	for name, delays := range map[string]measure.Delays{"latency": d.Latency, "delay variation": d.DelayVariation} {
-		if delays.Samples == 0 {
-			if delays != (measure.Delays{}) {
-				t.Errorf("%s: %s has figures without samples: %+v", d.Direction, name, delays)
-			}
-			continue
-		}
-		rising := []uint64{
-			delays.MinNanoseconds, delays.P50Nanoseconds, delays.P90Nanoseconds, delays.P99Nanoseconds,
-			delays.P999Nanoseconds, delays.P9999Nanoseconds, delays.MaxNanoseconds,
-		}
-		if !slices.IsSorted(rising) {
-			t.Errorf("%s: %s's percentiles do not rise: %+v", d.Direction, name, delays)
-		}
-		if delays.MeanNanoseconds < delays.MinNanoseconds || delays.MeanNanoseconds > delays.MaxNanoseconds {
-			t.Errorf("%s: %s's mean is out of its range: %+v", d.Direction, name, delays)
-		}
-		if delays.Samples > d.ReceivedFrames {
-			t.Errorf("%s: %s has %d samples of %d frames", d.Direction, name, delays.Samples, d.ReceivedFrames)
-		}
+	switch {
+	case trial.TCP != nil:
+		s.checkTCP(t, trial, o)
+	case trial.Connections != nil:
+		s.checkConnections(t, trial, o)
+	default:
+		s.checkFrames(t, trial, o)
 	}
 }

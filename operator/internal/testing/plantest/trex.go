@@ -15,7 +15,7 @@ const TRexImage = "registry.example/trex:v3.08"
 // through packet sockets.
 func TRexAFPacket() plan.Input {
 	in := Input(1)
-	in.Defaults.TRexImage = TRexImage
+	in.Defaults.GeneratorImages = map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: TRexImage}
 	generator := &in.Testbed.Spec.Generator
 	generator.Driver, generator.Memory, generator.XDP = v1alpha1.DriverTRex, nil, v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto}
 	generator.TRex = &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1}

@@ -42,8 +42,9 @@ type Driver struct {
 	facts []measure.TCPEnd
 	west  *peer
 	east  *peer
-	// sent is called when a test's connections have ended; nil is nobody.
-	sent func()
+	// sent is called when a test's connections have ended; nil: no call.
+	sent   func()
+	closed bool
 }
 
 // way is who sends to whom.
@@ -105,6 +106,7 @@ func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
 // Close takes the ports down again.
 func (d *Driver) Close() error {
+	d.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
 	defer cancel()
 	return errors.Join(d.west.down(ctx), d.east.down(ctx))
@@ -113,8 +115,11 @@ func (d *Driver) Close() error {
 // Measure makes one test: in each direction a client at the sending end, a
 // server at the other.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
-	if trial.TCP == nil || len(trial.TCP.Directions) == 0 {
-		return measure.Outcome{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: errors.New("the trial asks for no TCP connections")}
+	if d.closed {
+		return measure.Outcome{}, errors.New("the driver is closed")
+	}
+	if err := check(trial); err != nil {
+		return measure.Outcome{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: err}
 	}
 	for attempt := 1; ; attempt++ {
 		outcome, err := d.test(ctx, trial)
@@ -130,6 +135,17 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 			return measure.Outcome{}, err
 		}
 	}
+}
+
+// check refuses what iperf3 cannot measure: its times are whole seconds.
+func check(trial measure.Trial) error {
+	switch {
+	case trial.TCP == nil || trial.Connections != nil:
+		return errors.New("the trial asks for no bulk transfer by TCP")
+	case trial.Duration() < time.Second || trial.SettleNanoseconds < 0:
+		return fmt.Errorf("a trial of %v with %v to settle cannot be measured, but one of a second or more", trial.Duration(), trial.Settle())
+	}
+	return trial.TCP.Check()
 }
 
 func (d *Driver) test(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {

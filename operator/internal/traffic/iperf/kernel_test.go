@@ -22,6 +22,7 @@ import (
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/endpoint/agent"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/netnstest"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/kernel"
@@ -196,6 +197,18 @@ func (p *path) open(t *testing.T) *Driver {
 		}
 	})
 	return driver
+}
+
+// TestContract makes every trial by iperf3 itself, through a router.
+func TestContract(t *testing.T) {
+	p := newPath(t)
+	contract.Run(t, func(t *testing.T) measure.Driver {
+		driver, err := Open(t.Context(), p.config, bothWays)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return driver
+	}, contract.Capabilities{TCP: &contract.TCP{}})
 }
 
 func TestThroughARouter(t *testing.T) {

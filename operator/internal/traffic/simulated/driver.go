@@ -39,6 +39,11 @@ type Config struct {
 const (
 	tenGigabitFramesPerSecond = 14_880_952
 	defaultBaseNanoseconds    = 10_000
+	// minFrameBytes is Ethernet's, maxFrameBytes what the largest jumbo frames have.
+	minFrameBytes = 64
+	maxFrameBytes = 16_384
+
+	reasonInvalidTrial = "InvalidTrial"
 )
 
 // Driver measures a simulated device.
@@ -102,15 +107,8 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err := ctx.Err(); err != nil {
 		return measure.Outcome{}, err
 	}
-	switch {
-	case d.closed:
-		return measure.Outcome{}, errors.New("the driver is closed")
-	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
-		return measure.Outcome{}, fmt.Errorf("a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
-	case trial.Packet != nil && trial.Packet.Check() != nil:
-		return measure.Outcome{}, trial.Packet.Check()
-	case trial.TaggedFrameNanoseconds < 0 || trial.TaggedFrameNanoseconds >= trial.DurationNanoseconds:
-		return measure.Outcome{}, fmt.Errorf("a frame tagged after %v of a trial of %v", time.Duration(trial.TaggedFrameNanoseconds), trial.Duration())
+	if err := d.check(trial); err != nil {
+		return measure.Outcome{}, err
 	}
 	total := trial.Duration() + trial.Settle() + d.cfg.Overhead
 	out := measure.Outcome{
@@ -128,6 +126,31 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	d.now += total
 	d.trials++
 	return out, nil
+}
+
+// check refuses what no driver of frames can measure, with the reasons that other
+// drivers have.
+func (d *Driver) check(trial measure.Trial) error {
+	invalid := func(reason, format string, args ...any) error {
+		return &measure.Failure{Reason: reason, Remedy: "correct the trial", Err: fmt.Errorf(format, args...)}
+	}
+	switch {
+	case d.closed:
+		return errors.New("the driver is closed")
+	case trial.TCP != nil || trial.Connections != nil:
+		return invalid(reasonInvalidTrial, "simulated devices have frames alone, and the trial asks for TCP")
+	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
+		return invalid(reasonInvalidTrial, "a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
+	case trial.Packet != nil && trial.Packet.Check() != nil:
+		return invalid(reasonInvalidTrial, "%w", trial.Packet.Check())
+	case trial.Packet == nil && trial.FrameBytes < minFrameBytes:
+		return invalid("FrameTooSmall", "a frame of %d bytes: there are at least %d", trial.FrameBytes, minFrameBytes)
+	case trial.Packet == nil && trial.FrameBytes > maxFrameBytes:
+		return invalid("FrameTooLarge", "a frame of %d bytes: there are at most %d", trial.FrameBytes, maxFrameBytes)
+	case trial.TaggedFrameNanoseconds < 0 || trial.TaggedFrameNanoseconds >= trial.DurationNanoseconds:
+		return invalid(reasonInvalidTrial, "a frame tagged after %v of a trial of %v", time.Duration(trial.TaggedFrameNanoseconds), trial.Duration())
+	}
+	return nil
 }
 
 func (d *Driver) direction(trial measure.Trial, direction measure.Direction) measure.DirectionOutcome {

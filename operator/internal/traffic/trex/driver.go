@@ -4,7 +4,7 @@
 // and touches no port itself.
 //
 // docs/concepts/trex-driver.md explains what is measured how, and where this
-// differs from the XDP driver.
+// differs from drivers that make frames themselves.
 package trex
 
 import (
@@ -16,6 +16,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -42,7 +43,7 @@ const (
 // Config is what Open needs. Path, Settings and Server have no default.
 type Config struct {
 	Path     measure.Path
-	Settings measure.TRexSettings
+	Settings planning.Settings
 	// Server runs already. The driver starts it again when it fails, and never
 	// closes it.
 	Server Server

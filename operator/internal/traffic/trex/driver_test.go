@@ -32,9 +32,9 @@ func TestContract(t *testing.T) {
 					t.Fatal(err)
 				}
 				return d
-			}, contract.Options{
-				Directions: c.directions, FramesPerSecond: c.rate, TimedFramesPerSecond: defaultLatencyFramesPerSecond, NoFragments: true,
-			})
+			}, contract.Capabilities{Frames: &contract.Frames{
+				Directions: c.directions, FramesPerSecond: c.rate, TimedFramesPerSecond: defaultLatencyFramesPerSecond,
+			}})
 		})
 	}
 }

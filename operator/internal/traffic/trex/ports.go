@@ -12,6 +12,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -207,7 +208,7 @@ func (d *Driver) largest() int {
 			tag = measure.VLANTagBytes
 		}
 		most = min(most, maximumFrameBytes-tag)
-		if d.config.Settings.Mode != measure.TRexAFPacket {
+		if d.config.Settings.Mode != planning.AFPacket {
 			continue
 		}
 		if link, err := net.InterfaceByName(d.config.Path.Ports[end].Interface); err == nil {

@@ -21,6 +21,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 )
 
@@ -60,8 +61,8 @@ func startReal(t *testing.T, p *testpath.Path, path measure.Path) *realServer {
 	return r
 }
 
-func realSettings() measure.TRexSettings {
-	return measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}
+func realSettings() planning.Settings {
+	return planning.Settings{Mode: planning.AFPacket, CoresPerPort: 1}
 }
 
 // Restart implements Server in the path's namespace.
@@ -125,11 +126,11 @@ func TestRealServerContract(t *testing.T) {
 	r := startReal(t, p, p.IPv4())
 	for name, rate := range map[string]uint64{"all timed": 1000, "a part timed": 5000} {
 		t.Run(name, func(t *testing.T) {
-			contract.Run(t, func(t *testing.T) measure.Driver { return openReal(t, r, p.IPv4()) }, contract.Options{
+			contract.Run(t, func(t *testing.T) measure.Driver { return openReal(t, r, p.IPv4()) }, contract.Capabilities{Frames: &contract.Frames{
 				Directions:           []measure.Direction{measure.Forward, measure.Reverse},
 				FramesPerSecond:      rate,
-				TimedFramesPerSecond: defaultLatencyFramesPerSecond, NoFragments: true,
-			})
+				TimedFramesPerSecond: defaultLatencyFramesPerSecond,
+			}})
 		})
 	}
 }

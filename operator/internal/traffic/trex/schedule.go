@@ -311,7 +311,7 @@ func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
 		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 	}
 	if trial.Packet != nil {
-		return invalid(v1alpha1.ReasonInvalidTrial, "measure packets in fragments with the XDP driver", "TRex's streams cannot send packets in fragments")
+		return invalid(v1alpha1.ReasonInvalidTrial, "leave packets in fragments out, or use a generator that sends them", "TRex's streams cannot send packets in fragments")
 	}
 	if trial.TCP != nil {
 		return invalid(v1alpha1.ReasonInvalidTrial, "measure TCP with a driver of its own", "TRex's streams carry no TCP connections")

@@ -15,6 +15,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/replay"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -332,7 +333,7 @@ func (s *simulator) config(directions ...measure.Direction) Config {
 	for _, d := range directions {
 		path.Streams = append(path.Streams, streamTo(d))
 	}
-	return Config{Path: path, Settings: measure.TRexSettings{Mode: measure.TRexDPDK, CoresPerPort: 1}, Server: s, ProbeTimeout: 3 * time.Second}
+	return Config{Path: path, Settings: planning.Settings{Mode: planning.DPDK, CoresPerPort: 1}, Server: s, ProbeTimeout: 3 * time.Second}
 }
 
 func streamTo(d measure.Direction) measure.Stream {

@@ -125,7 +125,9 @@ func TestContract(t *testing.T) {
 					t.Fatal(err)
 				}
 				return d
-			}, contract.Options{Directions: []measure.Direction{measure.Forward, measure.Reverse}})
+			}, contract.Capabilities{Frames: &contract.Frames{
+				Directions: []measure.Direction{measure.Forward, measure.Reverse}, Fragments: true, DelayVariation: true,
+			}})
 		})
 	}
 }

@@ -154,7 +154,7 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 		}
 	}
 	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
-		return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or the TRex driver", most),
+		return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or another driver", most),
 			"a frame of %d bytes is more than this kernel's live frames carry", largest)
 	}
 	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {

@@ -46,7 +46,9 @@ func TestVLANContract(t *testing.T) {
 					t.Fatal(err)
 				}
 				return d
-			}, contract.Options{Directions: []measure.Direction{measure.Forward, measure.Reverse}, VLAN: true})
+			}, contract.Capabilities{Frames: &contract.Frames{
+				Directions: []measure.Direction{measure.Forward, measure.Reverse}, DelayVariation: true,
+			}})
 		})
 	}
 }

@@ -16,10 +16,6 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/cpu"
-	"vnfbench.io/operator/internal/vnf/filter"
-	"vnfbench.io/operator/internal/vnf/kernel"
-	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 // errNotConfigured is the reason until Configured is called.
@@ -29,37 +25,14 @@ var errNotConfigured = errors.New("the configuration is not applied yet")
 type Machine interface {
 	// Check is nil when the function forwards as configured.
 	Check() error
-	Ports() []kernel.PortStatus
-	// Firewall is nil where the function is none.
-	Firewall() *filter.Status
-	// Gateway is nil where the function is none.
-	Gateway() *tunnel.Status
+	Ports() []vnf.PortStatus
+	// Status is the function's own state and counters.
+	Status() vnf.FunctionStatus
 }
 
 // Meter is what the agent asks about processor time.
 type Meter interface {
-	Read() (cpu.Usage, error)
-}
-
-// Status is the document of /status. A machine without a usable configuration
-// has no function, name, digest and ports.
-type Status struct {
-	Function string `json:"function"`
-	Name     string `json:"name"`
-	// ConfigurationDigest is vnf.Config's.
-	ConfigurationDigest string    `json:"configurationDigest"`
-	StartedAt           time.Time `json:"startedAt"`
-	Ready               bool      `json:"ready"`
-	// Reasons say why the function is not ready.
-	Reasons []string            `json:"reasons,omitempty"`
-	Ports   []kernel.PortStatus `json:"ports"`
-	// Firewall is there for function Firewall alone.
-	Firewall *filter.Status `json:"firewall,omitempty"`
-	// Gateway is there for function EncryptionGateway alone.
-	Gateway *tunnel.Status `json:"encryptionGateway,omitempty"`
-	// CPU counts from StartedAt: a restarted container counts from 0 again.
-	CPU        *cpu.Usage `json:"cpu,omitempty"`
-	CPUProblem string     `json:"cpuProblem,omitempty"`
+	Read() (vnf.CPUUsage, error)
 }
 
 // Agent answers for one function.
@@ -158,7 +131,7 @@ func (a *Agent) Handler() http.Handler {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+vnf.PathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
@@ -169,14 +142,13 @@ func (a *Agent) Handler() http.Handler {
 	return mux
 }
 
-// Status is the function's state now.
-func (a *Agent) Status() Status {
+// Status returns the function's state now.
+func (a *Agent) Status() vnf.Status {
 	err := a.Observe()
-	status := Status{StartedAt: a.startedAt, Ready: err == nil, Reasons: reasons(err)}
+	status := vnf.Status{Version: vnf.StatusVersion, StartedAt: a.startedAt, Ready: err == nil, Reasons: reasons(err)}
 	if a.config != nil {
 		status.Function, status.Name, status.ConfigurationDigest = a.config.Function, a.config.Name, a.config.Digest()
-		status.Ports = a.machine.Ports()
-		status.Firewall, status.Gateway = a.machine.Firewall(), a.machine.Gateway()
+		status.Ports, status.FunctionStatus = a.machine.Ports(), a.machine.Status()
 	}
 	usage, err := a.meter.Read()
 	if err != nil {

@@ -17,27 +17,23 @@ import (
 
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/agent"
-	"vnfbench.io/operator/internal/vnf/cpu"
-	"vnfbench.io/operator/internal/vnf/filter"
-	"vnfbench.io/operator/internal/vnf/kernel"
-	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 type machine struct{ problem error }
 
 func (m *machine) Check() error { return m.problem }
 
-func (m *machine) Gateway() *tunnel.Status { return nil }
+func (m *machine) Status() vnf.FunctionStatus {
+	return vnf.FunctionStatus{State: vnf.State{Firewall: &vnf.FirewallState{Rules: 3}}, Counters: map[string]int64{vnf.CounterMatchedPackets: 5}}
+}
 
-func (m *machine) Firewall() *filter.Status { return nil }
-
-func (m *machine) Ports() []kernel.PortStatus {
-	return []kernel.PortStatus{{Name: "west", Interface: "net1", Up: true, Counters: &kernel.Counters{RxPackets: 7}}}
+func (m *machine) Ports() []vnf.PortStatus {
+	return []vnf.PortStatus{{Name: "west", Interface: "net1", Up: true, Counters: &vnf.PortCounters{RxPackets: 7}}}
 }
 
 type meter struct{ problem error }
 
-func (m meter) Read() (cpu.Usage, error) { return cpu.Usage{ElapsedNanoseconds: 5}, m.problem }
+func (m meter) Read() (vnf.CPUUsage, error) { return vnf.CPUUsage{ElapsedNanoseconds: 5}, m.problem }
 
 func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	t.Helper()
@@ -94,17 +90,18 @@ func TestStatus(t *testing.T) {
 	if code != 200 {
 		t.Fatalf("got %d", code)
 	}
-	var got agent.Status
-	if err := json.Unmarshal([]byte(body), &got); err != nil {
+	got, err := vnf.ParseStatus([]byte(body))
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := agent.Status{
+	want := vnf.Status{
+		Version:  vnf.StatusVersion,
 		Function: "Router", Name: "router-0", ConfigurationDigest: config.Digest(), StartedAt: started,
 		Reasons: []string{"one", "two"},
-		Ports:   m.Ports(),
-		CPU:     &cpu.Usage{ElapsedNanoseconds: 5},
+		Ports:   m.Ports(), FunctionStatus: m.Status(),
+		CPU: &vnf.CPUUsage{ElapsedNanoseconds: 5},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	broken := agent.New(config, m, meter{problem: errors.New("no /proc")}, started, slog.New(slog.DiscardHandler))
@@ -130,7 +127,7 @@ func TestFail(t *testing.T) {
 		if code, _ := get(t, a.Handler(), "/healthz"); code != http.StatusOK {
 			t.Errorf("%s: /healthz says %d", name, code)
 		}
-		var status agent.Status
+		var status vnf.Status
 		if _, body := get(t, a.Handler(), "/status"); json.Unmarshal([]byte(body), &status) != nil {
 			t.Errorf("%s: /status is %s", name, body)
 		}

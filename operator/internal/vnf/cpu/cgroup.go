@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vnfbench.io/operator/internal/vnf"
 )
 
 // hierarchy is one mounted control group file system, and where in it this
@@ -19,14 +21,14 @@ type hierarchy struct {
 
 // readContainer reads the process's control group: version 1's cpuacct where
 // there is one, else version 2.
-func readContainer(root fs.FS) (Container, error) {
+func readContainer(root fs.FS) (vnf.ContainerTime, error) {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
-		return Container{}, fmt.Errorf("reading the control group: %w", err)
+		return vnf.ContainerTime{}, fmt.Errorf("reading the control group: %w", err)
 	}
 	mounts, err := fs.ReadFile(root, "proc/self/mountinfo")
 	if err != nil {
-		return Container{}, fmt.Errorf("reading the control group: %w", err)
+		return vnf.ContainerTime{}, fmt.Errorf("reading the control group: %w", err)
 	}
 	v1, v2 := parseGroups(string(groups))
 	if v1 != "" {
@@ -43,7 +45,7 @@ func readContainer(root fs.FS) (Container, error) {
 			}
 		}
 	}
-	return Container{}, errors.New("reading the control group: no mounted hierarchy counts this process's time")
+	return vnf.ContainerTime{}, errors.New("reading the control group: no mounted hierarchy counts this process's time")
 }
 
 // parseGroups finds in /proc/self/cgroup, "number:controllers:path" (cgroups(7)),
@@ -95,16 +97,16 @@ func (h hierarchy) directory() string {
 	return strings.TrimPrefix(path.Join(h.mountPoint, relative), "/")
 }
 
-func readV1(root fs.FS, directory string) (Container, error) {
+func readV1(root fs.FS, directory string) (vnf.ContainerTime, error) {
 	user, err := readCounter(root, path.Join(directory, "cpuacct.usage_user"))
 	if err != nil {
-		return Container{}, err
+		return vnf.ContainerTime{}, err
 	}
 	system, err := readCounter(root, path.Join(directory, "cpuacct.usage_sys"))
 	if err != nil {
-		return Container{}, err
+		return vnf.ContainerTime{}, err
 	}
-	return Container{UserNanoseconds: user, SystemNanoseconds: system}, nil
+	return vnf.ContainerTime{UserNanoseconds: user, SystemNanoseconds: system}, nil
 }
 
 func readCounter(root fs.FS, file string) (uint64, error) {
@@ -115,10 +117,10 @@ func readCounter(root fs.FS, file string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
 }
 
-func readV2(root fs.FS, directory string) (Container, error) {
+func readV2(root fs.FS, directory string) (vnf.ContainerTime, error) {
 	data, err := fs.ReadFile(root, path.Join(directory, "cpu.stat"))
 	if err != nil {
-		return Container{}, err
+		return vnf.ContainerTime{}, err
 	}
 	values := map[string]uint64{}
 	for line := range strings.Lines(string(data)) {
@@ -130,10 +132,10 @@ func readV2(root fs.FS, directory string) (Container, error) {
 	user, hasUser := values["user_usec"]
 	system, hasSystem := values["system_usec"]
 	if !hasUser || !hasSystem {
-		return Container{}, fmt.Errorf("%s: user_usec or system_usec is missing", directory)
+		return vnf.ContainerTime{}, fmt.Errorf("%s: user_usec or system_usec is missing", directory)
 	}
 	const nanosecondsPerMicrosecond = 1000
-	return Container{
+	return vnf.ContainerTime{
 		UserNanoseconds:   user * nanosecondsPerMicrosecond,
 		SystemNanoseconds: system * nanosecondsPerMicrosecond,
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/proc"
+	"vnfbench.io/operator/internal/vnf"
 )
 
 // tree is a machine's root in a temporary directory.
@@ -51,10 +52,10 @@ cpu0 1065 9055 3248 40718 38 1 11 21 2 3
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Processor{
-		{Processor: 0, Times: Times{UserNanoseconds: 101_200_000_000, SystemNanoseconds: 32_480_000_000, HardirqNanoseconds: 10_000_000,
+	want := []vnf.ProcessorTime{
+		{Processor: 0, CPUTimes: vnf.CPUTimes{UserNanoseconds: 101_200_000_000, SystemNanoseconds: 32_480_000_000, HardirqNanoseconds: 10_000_000,
 			SoftirqNanoseconds: 110_000_000, StealNanoseconds: 210_000_000, IdleNanoseconds: 407_560_000_000}},
-		{Processor: 3, Times: Times{UserNanoseconds: 103_770_000_000, SystemNanoseconds: 37_480_000_000, HardirqNanoseconds: 20_000_000,
+		{Processor: 3, CPUTimes: vnf.CPUTimes{UserNanoseconds: 103_770_000_000, SystemNanoseconds: 37_480_000_000, HardirqNanoseconds: 20_000_000,
 			SoftirqNanoseconds: 640_000_000, StealNanoseconds: 220_000_000, IdleNanoseconds: 399_460_000_000}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -75,7 +76,7 @@ const (
 )
 
 func TestReadContainer(t *testing.T) {
-	want := Container{UserNanoseconds: 1_000_000, SystemNanoseconds: 2_000_000}
+	want := vnf.ContainerTime{UserNanoseconds: 1_000_000, SystemNanoseconds: 2_000_000}
 	cases := map[string]map[string]string{
 		"version 1 in a container": {
 			"proc/self/cgroup":                             v1Groups,
@@ -158,13 +159,13 @@ func TestMeter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Usage{
+	want := vnf.CPUUsage{
 		ElapsedNanoseconds: 1_000_000_000,
-		Container:          &Container{UserNanoseconds: 500_000},
-		Total:              Times{UserNanoseconds: 20_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000},
-		Node: []Processor{
-			{Processor: 0, Times: Times{UserNanoseconds: 10_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000}},
-			{Processor: 1, Times: Times{UserNanoseconds: 10_000_000}},
+		Container:          &vnf.ContainerTime{UserNanoseconds: 500_000},
+		Total:              vnf.CPUTimes{UserNanoseconds: 20_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000},
+		Node: []vnf.ProcessorTime{
+			{Processor: 0, CPUTimes: vnf.CPUTimes{UserNanoseconds: 10_000_000, SystemNanoseconds: 20_000_000, SoftirqNanoseconds: 100_000_000}},
+			{Processor: 1, CPUTimes: vnf.CPUTimes{UserNanoseconds: 10_000_000}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -190,7 +191,7 @@ func TestGuestMeter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Container != nil || got.ContainerProblem != "" || got.Total != (Times{SoftirqNanoseconds: 20_000_000}) {
+	if got.Container != nil || got.ContainerProblem != "" || got.Total != (vnf.CPUTimes{SoftirqNanoseconds: 20_000_000}) {
 		t.Errorf("got %+v", got)
 	}
 }

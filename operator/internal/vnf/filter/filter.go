@@ -16,6 +16,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -33,38 +34,6 @@ const (
 	ImplementationXTables  = "x_tables"
 	ImplementationNone     = "none"
 )
-
-// Status is what the kernel holds and counted, both IP versions together. Part
-// of the function's /status.
-type Status struct {
-	Backend string `json:"backend"`
-	// Implementation is the part of the kernel that holds the rules:
-	// "nf_tables", "x_tables", or "none" with mode None.
-	Implementation string `json:"implementation"`
-	Mode           string `json:"mode"`
-	Forwarding     string `json:"forwarding"`
-	// Rules that the kernel holds for each IP version, the match rule among
-	// them, counted when they were loaded. Rules around the walk do not count.
-	Rules int `json:"rules"`
-	// EnteredPackets came to the first rule of the walk.
-	EnteredPackets uint64 `json:"enteredPackets"`
-	// MatchPackets and MatchBytes met the match rule and matched it.
-	MatchPackets uint64 `json:"matchPackets"`
-	MatchBytes   uint64 `json:"matchBytes"`
-	// UnmatchedPackets came to the walk's end, where the policy is applied.
-	UnmatchedPackets uint64 `json:"unmatchedPackets"`
-	// EstablishedPackets, KnownFlowPackets and InvalidPackets did not walk,
-	// because of what connection tracking knew about them.
-	EstablishedPackets uint64 `json:"establishedPackets"`
-	KnownFlowPackets   uint64 `json:"knownFlowPackets"`
-	InvalidPackets     uint64 `json:"invalidPackets"`
-	// TrackedFlows are in the namespace's connection tracking now.
-	TrackedFlows uint64 `json:"trackedFlows"`
-	// LoadMilliseconds is how long it took to load the rules.
-	LoadMilliseconds int64 `json:"loadMilliseconds"`
-	// Problem is why counters are missing.
-	Problem string `json:"problem,omitempty"`
-}
 
 // counters are those of one IP version, or of all.
 type counters struct {
@@ -97,6 +66,7 @@ type backend interface {
 type Filter struct {
 	firewall *vnf.Firewall
 	backend  backend
+	log      *slog.Logger
 
 	// mu lets /status be asked while rules are being loaded.
 	mu          sync.Mutex
@@ -105,9 +75,9 @@ type Filter struct {
 	loading     time.Duration
 }
 
-// New is the filter of a checked configuration; it touches nothing yet.
-func New(firewall *vnf.Firewall) *Filter {
-	f := &Filter{firewall: firewall}
+// New makes the filter of a checked configuration; it touches nothing yet.
+func New(firewall *vnf.Firewall, log *slog.Logger) *Filter {
+	f := &Filter{firewall: firewall, log: log}
 	switch {
 	case !firewall.Filtered():
 	case firewall.Backend == vnf.BackendIptables:
@@ -118,8 +88,26 @@ func New(firewall *vnf.Firewall) *Filter {
 	return f
 }
 
-// Load puts the rules into the kernel in place of earlier ones, and counts them there.
-func (f *Filter) Load() error {
+// Prepare loads the rules. Doing it again loads them again, and their counters
+// begin at 0.
+func (f *Filter) Prepare() error {
+	f.log.Info("loading the firewall's rules", "backend", f.firewall.Backend, "mode", f.firewall.Mode, "rules", f.firewall.Rules)
+	if err := f.load(); err != nil {
+		return fmt.Errorf("loading the firewall's rules: %w", err)
+	}
+	state := f.state()
+	f.log.Info("loaded the firewall's rules", "implementation", state.Implementation, "rules", state.Rules, "loadMilliseconds", state.LoadMilliseconds)
+	return nil
+}
+
+// Apply does nothing: the rules are loaded before the ports are up.
+func (f *Filter) Apply() error { return nil }
+
+// Interface is empty: a firewall makes no interface that forwards by itself.
+func (f *Filter) Interface() string { return "" }
+
+// load puts the rules into the kernel in place of earlier ones, and counts them there.
+func (f *Filter) load() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.backend == nil {
@@ -168,41 +156,43 @@ func (f *Filter) Check() error {
 	return nil
 }
 
-// Status is the filter's state now.
-func (f *Filter) Status() Status {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	status := Status{
-		Backend: f.firewall.Backend, Implementation: ImplementationNone,
-		Mode: f.firewall.Mode, Forwarding: f.firewall.Forwarding,
-		Rules: f.rules, LoadMilliseconds: f.loading.Milliseconds(),
-	}
-	switch f.backend.(type) {
-	case *xtables:
-		status.Implementation = ImplementationXTables
-	case *nfTables:
-		status.Implementation = ImplementationNFTables
-	}
-	// Without connection tracking in the kernel there is no such file.
-	status.TrackedFlows, _ = readNumber(trackedCount)
+// Status returns the rules and what they counted.
+func (f *Filter) Status() vnf.FunctionStatus {
+	state := f.state()
+	status := vnf.FunctionStatus{State: vnf.State{Firewall: &state}}
 	if f.backend == nil {
 		return status
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	c, err := f.backend.counters()
 	if err != nil {
-		status.Problem = err.Error()
+		status.CountersProblem = err.Error()
 		return status
 	}
-	status.EnteredPackets, status.UnmatchedPackets = c.entered, c.unmatched
-	status.MatchPackets, status.MatchBytes = c.matchPackets, c.matchBytes
-	status.EstablishedPackets, status.KnownFlowPackets, status.InvalidPackets = c.established, c.known, c.invalid
+	status.Counters = map[string]int64{
+		vnf.CounterEnteredPackets: int64(c.entered), vnf.CounterMatchedPackets: int64(c.matchPackets), vnf.CounterMatchedBytes: int64(c.matchBytes),
+		vnf.CounterUnmatchedPackets: int64(c.unmatched), vnf.CounterEstablishedPackets: int64(c.established),
+		vnf.CounterKnownFlowPackets: int64(c.known), vnf.CounterInvalidPackets: int64(c.invalid),
+	}
 	return status
 }
 
-const (
-	trackedCount   = "/proc/sys/net/netfilter/nf_conntrack_count"
-	trackedMaximum = "/proc/sys/net/netfilter/nf_conntrack_max"
-)
+// state returns what holds the rules.
+func (f *Filter) state() vnf.FirewallState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	state := vnf.FirewallState{Implementation: ImplementationNone, Rules: int32(f.rules), LoadMilliseconds: f.loading.Milliseconds()}
+	switch f.backend.(type) {
+	case *xtables:
+		state.Implementation = ImplementationXTables
+	case *nfTables:
+		state.Implementation = ImplementationNFTables
+	}
+	return state
+}
+
+const trackedMaximum = "/proc/sys/net/netfilter/nf_conntrack_max"
 
 // checkTracking wants room for every flow: once the table is full the kernel
 // drops the first packet of each further flow, and that would be taken for the

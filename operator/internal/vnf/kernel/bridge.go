@@ -10,12 +10,10 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
-
-	"vnfbench.io/operator/internal/vnf"
 )
 
 const (
-	// bridgeName is the bridge of a bridging firewall, in its own namespace.
+	// bridgeName is the bridge of a bridging function, in its own namespace.
 	bridgeName = "vnfbridge"
 
 	// IFLA_BR_NF_CALL_IPTABLES and IFLA_BR_NF_CALL_IP6TABLES of linux/if_link.h.
@@ -33,7 +31,7 @@ func (f *Function) applyBridge() error {
 	if err != nil {
 		return err
 	}
-	if err := callIPTables(bridge, f.bridgedThroughIPTables()); err != nil {
+	if err := callIPTables(bridge, f.config.Needs().BridgeNetfilter); err != nil {
 		return err
 	}
 	if err := netlink.LinkSetIP6AddrGenMode(bridge, nl.IN6_ADDR_GEN_MODE_NONE); err != nil && !errors.Is(err, unix.EAFNOSUPPORT) {
@@ -73,11 +71,6 @@ func (f *Function) makeBridge() (netlink.Link, error) {
 		return nil, fmt.Errorf("looking for bridge %q: %w", bridgeName, err)
 	}
 	return bridge, nil
-}
-
-// bridgedThroughIPTables says that bridged packets must be shown to the chains of IP.
-func (f *Function) bridgedThroughIPTables() bool {
-	return f.config.Firewall.Filtered() && f.config.Firewall.Backend == vnf.BackendIptables
 }
 
 // callIPTables sets the bridge's own switch of br_netfilter. It cannot overrule

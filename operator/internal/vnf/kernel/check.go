@@ -24,13 +24,8 @@ func (f *Function) Check() error {
 			problems = append(problems, inPort(port.Name, err)...)
 		}
 	}
-	if f.filter != nil {
-		if err := f.filter.Check(); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	if f.tunnel != nil {
-		if err := f.tunnel.Check(); err != nil {
+	if f.part != nil {
+		if err := f.part.Check(); err != nil {
 			problems = append(problems, err)
 		}
 	}

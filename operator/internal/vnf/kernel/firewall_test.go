@@ -3,8 +3,11 @@
 package kernel_test
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -84,75 +87,91 @@ func (c *chain) pass(t *testing.T, packets int, source, destination uint16) (cam
 	return came
 }
 
-func (c *chain) firewallStatus(t *testing.T, function *kernel.Function) (status filter.Status) {
+// firewallStatus returns the rules that the kernel holds, what they counted without
+// what stayed 0, and the number of flows in connection tracking.
+func (c *chain) firewallStatus(t *testing.T, function *kernel.Function) (state vnf.FirewallState, counted map[string]int64, flows int) {
 	t.Helper()
+	var status vnf.FunctionStatus
 	c.namespaces[0].Must(t, func() error {
-		status = *function.Firewall()
-		return nil
+		status = function.Status()
+		text, err := os.ReadFile("/proc/sys/net/netfilter/nf_conntrack_count")
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		_, err = fmt.Sscan(string(text), &flows)
+		return err
 	})
-	if status.Problem != "" {
-		t.Fatal(status.Problem)
+	if status.CountersProblem != "" {
+		t.Fatal(status.CountersProblem)
 	}
-	return status
+	counted = map[string]int64{}
+	for name, value := range status.Counters {
+		if value != 0 {
+			counted[name] = value
+		}
+	}
+	return *status.Firewall, counted, flows
 }
 
-var ignoreLoad = cmpopts.IgnoreFields(filter.Status{}, "LoadMilliseconds")
+var ignoreLoad = cmpopts.IgnoreFields(vnf.FirewallState{}, "LoadMilliseconds")
 
 // TestFirewallWalk: counters prove where packets went, in both backends.
 func TestFirewallWalk(t *testing.T) {
 	const packets = 3
 	cases := map[string]struct {
 		change func(*vnf.Firewall)
-		// want without backend, forwarding and mode.
-		want filter.Status
-		came int
+		rules  int32
+		want   map[string]int64
+		// flows are in connection tracking afterwards.
+		flows int
+		came  int
 	}{
 		"1000 rules, the last matches": {
 			change: func(f *vnf.Firewall) { f.Rules = 1000 },
-			want:   filter.Status{Rules: 1001, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
-			came:   6,
+			rules:  1001, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterMatchedPackets: 6, vnf.CounterMatchedBytes: 3*32 + 3*52},
+			came: 6,
 		},
 		"20000 rules, the last matches": {
 			change: func(f *vnf.Firewall) { f.Rules = 20_000 },
-			want:   filter.Status{Rules: 20_001, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
-			came:   6,
+			rules:  20_001, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterMatchedPackets: 6, vnf.CounterMatchedBytes: 3*32 + 3*52},
+			came: 6,
 		},
 		"the middle one matches by port": {
 			change: func(f *vnf.Firewall) {
 				f.Rules, f.MatchPosition, f.MatchBy, f.TrafficPorts = 100, vnf.PositionMiddle, vnf.MatchByPort, vnf.PortRange{First: 7, Last: 9}
 			},
-			want: filter.Status{Rules: 101, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			rules: 101, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterMatchedPackets: 6, vnf.CounterMatchedBytes: 3*32 + 3*52},
 			came: 6,
 		},
 		"the first matches one port": {
 			change: func(f *vnf.Firewall) {
 				f.Rules, f.MatchPosition, f.MatchBy, f.TrafficPorts = 100, vnf.PositionFirst, vnf.MatchByPort, vnf.PortRange{First: 9, Last: 9}
 			},
-			want: filter.Status{Rules: 101, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			rules: 101, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterMatchedPackets: 6, vnf.CounterMatchedBytes: 3*32 + 3*52},
 			came: 6,
 		},
 		"the match drops": {
 			change: func(f *vnf.Firewall) {
 				f.Rules, f.Verdict, f.DefaultPolicy = 10, vnf.VerdictDrop, vnf.VerdictAccept
 			},
-			want: filter.Status{Rules: 11, EnteredPackets: 6, MatchPackets: 6, MatchBytes: 3*32 + 3*52},
+			rules: 11, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterMatchedPackets: 6, vnf.CounterMatchedBytes: 3*32 + 3*52},
 		},
 		"nothing matches, the policy accepts": {
 			change: func(f *vnf.Firewall) {
 				f.Rules, f.MatchPosition, f.DefaultPolicy = 10, vnf.PositionNone, vnf.VerdictAccept
 			},
-			want: filter.Status{Rules: 10, EnteredPackets: 6, UnmatchedPackets: 6},
+			rules: 10, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterUnmatchedPackets: 6},
 			came: 6,
 		},
 		"nothing matches, the policy drops": {
 			change: func(f *vnf.Firewall) { f.Rules, f.MatchPosition = 10, vnf.PositionNone },
-			want:   filter.Status{Rules: 10, EnteredPackets: 6, UnmatchedPackets: 6},
+			rules:  10, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterUnmatchedPackets: 6},
 		},
 		// Only the first packet of a flow walks, though nobody answers it.
 		"stateful": {
 			change: func(f *vnf.Firewall) { f.Rules, f.Mode, f.TrackedFlows = 1000, vnf.ModeStateful, 2 },
-			want:   filter.Status{Rules: 1001, EnteredPackets: 2, MatchPackets: 2, MatchBytes: 32 + 52, KnownFlowPackets: 4, TrackedFlows: 2},
-			came:   6,
+			rules:  1001, flows: 2, want: map[string]int64{vnf.CounterEnteredPackets: 2, vnf.CounterMatchedPackets: 2, vnf.CounterMatchedBytes: 32 + 52, vnf.CounterKnownFlowPackets: 4},
+			came: 6,
 		},
 		"no filter": {
 			change: func(f *vnf.Firewall) { f.Mode = vnf.ModeNone },
@@ -170,17 +189,20 @@ func TestFirewallWalk(t *testing.T) {
 					if came := c.pass(t, packets, 1024, 9); came != tc.came {
 						t.Errorf("%d packets came through, want %d", came, tc.came)
 					}
-					want, config := tc.want, c.configs[0].Firewall
-					want.Backend, want.Forwarding, want.Mode = backend, forwarding, config.Mode
-					want.Implementation = map[string]string{vnf.BackendNftables: filter.ImplementationNFTables, vnf.BackendIptables: filter.ImplementationXTables}[backend]
-					if config.Mode == vnf.ModeNone {
+					want := vnf.FirewallState{Rules: tc.rules, Implementation: map[string]string{
+						vnf.BackendNftables: filter.ImplementationNFTables, vnf.BackendIptables: filter.ImplementationXTables,
+					}[backend]}
+					if c.configs[0].Firewall.Mode == vnf.ModeNone {
 						want.Implementation = filter.ImplementationNone
 					}
-					status := c.firewallStatus(t, function)
-					if diff := cmp.Diff(want, status, ignoreLoad); diff != "" {
-						t.Errorf("status (-want +got):\n%s", diff)
+					state, counted, flows := c.firewallStatus(t, function)
+					if diff := cmp.Diff(want, state, ignoreLoad); diff != "" {
+						t.Errorf("state (-want +got):\n%s", diff)
 					}
-					t.Logf("loaded in %d ms", status.LoadMilliseconds)
+					if diff := cmp.Diff(tc.want, counted, cmpopts.EquateEmpty()); diff != "" || flows != tc.flows {
+						t.Errorf("%d tracked flows, want %d; counters (-want +got):\n%s", flows, tc.flows, diff)
+					}
+					t.Logf("loaded in %d ms", state.LoadMilliseconds)
 				})
 			}
 		}
@@ -201,7 +223,7 @@ func newFirewallOrSkip(t *testing.T, change func(*vnf.Firewall)) (*chain, *kerne
 		Backend: vnf.BackendNftables, Mode: vnf.ModeStateful, Forwarding: vnf.ForwardingBridged, MatchBy: vnf.MatchByAddress,
 		MatchPosition: vnf.PositionLast, Verdict: vnf.VerdictAccept, DefaultPolicy: vnf.VerdictDrop,
 	}
-	if err := probe.namespaces[0].Run(filter.New(probe.configs[0].Firewall).Load); err != nil {
+	if err := probe.namespaces[0].Run(filter.New(probe.configs[0].Firewall, slog.New(slog.DiscardHandler)).Prepare); err != nil {
 		if !strings.Contains(err.Error(), "modprobe nf_conntrack_bridge") {
 			t.Fatalf("refused without naming what is missing: %v", err)
 		}
@@ -315,6 +337,7 @@ func TestFirewallCheck(t *testing.T) {
 
 func TestFirewallNeedsRoomForFlows(t *testing.T) {
 	c := newChain(t, 1)
+	c.configs[0].Function = vnf.FunctionFirewall
 	c.configs[0].Firewall = &vnf.Firewall{Backend: vnf.BackendNftables, Mode: vnf.ModeStateful, TrackedFlows: 1 << 40}
 	err := c.namespaces[0].Run(c.function(0).Apply)
 	if err == nil || !strings.Contains(err.Error(), "raise sysctl net.netfilter.nf_conntrack_max") {

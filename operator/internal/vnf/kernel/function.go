@@ -22,29 +22,22 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/vnf"
-	"vnfbench.io/operator/internal/vnf/filter"
-	"vnfbench.io/operator/internal/vnf/tunnel"
 )
 
 // Function is one configuration in the process's network namespace.
 type Function struct {
 	config *vnf.Config
 	log    *slog.Logger
-	// filter is nil where the function is no firewall.
-	filter *filter.Filter
-	// tunnel is nil where the function is no encryption gateway.
-	tunnel tunnel.Tunnel
+	// part is nil for a function that only forwards.
+	part Part
 }
 
-// New is the function of a checked configuration; it touches nothing yet.
-// A gateway's keys are in the folder of that name.
+// New makes the function of a checked configuration; it touches nothing yet.
+// Key files are in the folder keys.
 func New(config *vnf.Config, keys string, log *slog.Logger) *Function {
 	function := &Function{config: config, log: log}
-	if config.Firewall != nil {
-		function.filter = filter.New(config.Firewall)
-	}
-	if config.Gateway != nil {
-		function.tunnel = tunnel.New(config.Gateway, keys, log)
+	if makePart, found := parts[config.Function]; found {
+		function.part = makePart(config, keys, log)
 	}
 	return function
 }
@@ -52,12 +45,8 @@ func New(config *vnf.Config, keys string, log *slog.Logger) *Function {
 // Apply puts the configuration into the kernel. It may be called again, also
 // by another process: what is in place stays as it is.
 func (f *Function) Apply() error {
-	// First, so that nothing passes unfiltered or in the clear.
-	if err := f.applyFilter(); err != nil {
-		return err
-	}
-	if f.tunnel != nil {
-		if err := f.tunnel.Prepare(); err != nil {
+	if f.part != nil {
+		if err := f.part.Prepare(); err != nil {
 			return err
 		}
 	}
@@ -69,59 +58,35 @@ func (f *Function) Apply() error {
 	if err := f.applyBridge(); err != nil {
 		return err
 	}
-	return f.applyTunnel()
+	return f.applyPart()
 }
 
-// applyTunnel makes the tunnel and sees that packets may come out of it: its
-// device has its own switches for forwarding.
-func (f *Function) applyTunnel() error {
-	if f.tunnel == nil {
+// applyPart applies the function's part and lets packets out of an interface that
+// it makes, which has its own switches for forwarding.
+func (f *Function) applyPart() error {
+	if f.part == nil {
 		return nil
 	}
-	if err := f.tunnel.Apply(); err != nil {
+	if err := f.part.Apply(); err != nil {
 		return err
 	}
-	if f.tunnel.Device() == "" {
+	name := f.part.Interface()
+	if name == "" {
 		return nil
 	}
-	link, err := netlink.LinkByName(f.tunnel.Device())
+	link, err := netlink.LinkByName(name)
 	if err != nil {
-		return fmt.Errorf("looking for the tunnel's interface: %w", err)
+		return fmt.Errorf("looking for interface %q of function %q: %w", name, f.config.Function, err)
 	}
-	return f.applySysctls(vnf.Port{Name: "tunnel"}, link, f.config.Sysctls())
+	return f.applySysctls(vnf.Port{Name: name}, link, f.config.Sysctls())
 }
 
-// Gateway is the tunnel's state, nil where the function is no gateway.
-func (f *Function) Gateway() *tunnel.Status {
-	if f.tunnel == nil {
-		return nil
+// Status returns the function's own state and counters; those of a router are empty.
+func (f *Function) Status() vnf.FunctionStatus {
+	if f.part == nil {
+		return vnf.FunctionStatus{}
 	}
-	status := f.tunnel.Status()
-	return &status
-}
-
-// applyFilter loads a firewall's rules. Doing it again loads them anew, and
-// their counters begin at 0.
-func (f *Function) applyFilter() error {
-	if f.filter == nil {
-		return nil
-	}
-	f.log.Info("loading the firewall's rules", "backend", f.config.Firewall.Backend, "mode", f.config.Firewall.Mode, "rules", f.config.Firewall.Rules)
-	if err := f.filter.Load(); err != nil {
-		return fmt.Errorf("loading the firewall's rules: %w", err)
-	}
-	status := f.filter.Status()
-	f.log.Info("loaded the firewall's rules", "implementation", status.Implementation, "rules", status.Rules, "loadMilliseconds", status.LoadMilliseconds)
-	return nil
-}
-
-// Firewall is the filter's state, nil where the function is no firewall.
-func (f *Function) Firewall() *filter.Status {
-	if f.filter == nil {
-		return nil
-	}
-	status := f.filter.Status()
-	return &status
+	return f.part.Status()
 }
 
 // TakeDown takes one port down. With it go the port's routes, neighbours and

@@ -231,7 +231,7 @@ func TestApplySetsLink(t *testing.T) {
 	c.configs[0].Ports[1].MTUBytes = 9000
 	c.apply(t)
 	c.namespaces[0].Must(t, c.function(0).Check)
-	var port kernel.PortStatus
+	var port vnf.PortStatus
 	c.namespaces[0].Must(t, func() error {
 		port = c.function(0).Ports()[1]
 		return nil

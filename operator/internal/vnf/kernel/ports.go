@@ -4,40 +4,15 @@ package kernel
 
 import (
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/vnf"
 )
 
-// PortStatus is one port as the kernel has it now.
-type PortStatus struct {
-	Name string `json:"name"`
-	// Interface is empty when there is none; Problem says why.
-	Interface string `json:"interface,omitempty"`
-	Problem   string `json:"problem,omitempty"`
-	MAC       string `json:"mac,omitempty"`
-	MTUBytes  int    `json:"mtuBytes,omitempty"`
-	// Up is what was asked of the link, LowerUp whether it has a carrier.
-	Up       bool      `json:"up"`
-	LowerUp  bool      `json:"lowerUp"`
-	Counters *Counters `json:"counters,omitempty"`
-}
-
-// Counters are the kernel's own, since the interface was made. They do not
-// count frames that an XDP program took before the kernel saw them.
-type Counters struct {
-	RxPackets uint64 `json:"rxPackets"`
-	RxBytes   uint64 `json:"rxBytes"`
-	RxDropped uint64 `json:"rxDropped"`
-	RxErrors  uint64 `json:"rxErrors"`
-	TxPackets uint64 `json:"txPackets"`
-	TxBytes   uint64 `json:"txBytes"`
-	TxDropped uint64 `json:"txDropped"`
-	TxErrors  uint64 `json:"txErrors"`
-}
-
-// Ports is every port's state and counters, in the configuration's order.
-func (f *Function) Ports() []PortStatus {
-	statuses := make([]PortStatus, 0, len(f.config.Ports))
+// Ports returns every port's state and counters, in the configuration's order.
+func (f *Function) Ports() []vnf.PortStatus {
+	statuses := make([]vnf.PortStatus, 0, len(f.config.Ports))
 	for _, port := range f.config.Ports {
-		status := PortStatus{Name: port.Name}
+		status := vnf.PortStatus{Name: port.Name}
 		link, err := findLink(port)
 		if err != nil {
 			status.Problem = err.Error()
@@ -51,7 +26,7 @@ func (f *Function) Ports() []PortStatus {
 		status.Up = attrs.RawFlags&unix.IFF_UP != 0
 		status.LowerUp = attrs.RawFlags&unix.IFF_LOWER_UP != 0
 		if s := attrs.Statistics; s != nil {
-			status.Counters = &Counters{
+			status.Counters = &vnf.PortCounters{
 				RxPackets: s.RxPackets, RxBytes: s.RxBytes, RxDropped: s.RxDropped, RxErrors: s.RxErrors,
 				TxPackets: s.TxPackets, TxBytes: s.TxBytes, TxDropped: s.TxDropped, TxErrors: s.TxErrors,
 			}

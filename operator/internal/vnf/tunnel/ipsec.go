@@ -35,7 +35,7 @@ type ipsec struct {
 	log     *slog.Logger
 }
 
-func (i *ipsec) Device() string { return "" }
+func (i *ipsec) Interface() string { return "" }
 
 func (i *ipsec) Apply() error { return nil }
 
@@ -151,18 +151,22 @@ func (i *ipsec) Check() error {
 	return errors.Join(problems...)
 }
 
-func (i *ipsec) Status() Status {
-	status := Status{Protocol: i.gateway.Protocol, Implementation: vnf.ImplementationKernel, TunnelMTUBytes: i.gateway.TunnelMTUBytes}
+func (i *ipsec) Status() vnf.FunctionStatus {
+	status := vnf.FunctionStatus{State: vnf.State{EncryptionGateway: &vnf.EncryptionGatewayState{
+		Protocol: i.gateway.Protocol, Implementation: vnf.ImplementationKernel, TunnelMTUBytes: int32(i.gateway.TunnelMTUBytes),
+	}}}
 	out, err := i.find(true)
+	var in *netlink.XfrmState
 	if err == nil {
-		status.EncryptedBytes = out.Statistics.Bytes
-		out, err = i.find(false)
+		in, err = i.find(false)
 	}
 	if err != nil {
-		status.Problem = fmt.Sprintf("asking for the IPsec associations: %v", err)
+		status.CountersProblem = fmt.Sprintf("asking for the IPsec associations: %v", err)
 		return status
 	}
-	status.DecryptedBytes = out.Statistics.Bytes
-	status.FailedPackets = uint64(out.Statistics.Failed) + uint64(out.Statistics.Replay) + uint64(out.Statistics.ReplayWindow)
+	status.Counters = map[string]int64{
+		vnf.CounterEncryptedBytes: int64(out.Statistics.Bytes), vnf.CounterDecryptedBytes: int64(in.Statistics.Bytes),
+		vnf.CounterFailedPackets: int64(in.Statistics.Failed) + int64(in.Statistics.Replay) + int64(in.Statistics.ReplayWindow),
+	}
 	return status
 }

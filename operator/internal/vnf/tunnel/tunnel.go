@@ -21,35 +21,13 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// Status is part of the function's /status.
-type Status struct {
-	Protocol string `json:"protocol"`
-	// Implementation is what encrypts: "Kernel" or "Userspace"; empty before it is there.
-	Implementation string `json:"implementation,omitempty"`
-	// Threads that may encrypt at a time in user space; 0 where the kernel does.
-	Threads int `json:"threads,omitempty"`
-	// TunnelMTUBytes is the largest IP packet that goes into the tunnel.
-	TunnelMTUBytes int `json:"tunnelMTUBytes"`
-	// EncryptedBytes went to the peer and DecryptedBytes came from it, as the
-	// protocol counts them: WireGuard with its own headers, IPsec without.
-	EncryptedBytes uint64 `json:"encryptedBytes"`
-	DecryptedBytes uint64 `json:"decryptedBytes"`
-	// FailedPackets came and were no packets of the peer; IPsec alone counts them.
-	FailedPackets uint64 `json:"failedPackets"`
-	// Problem is why counters are missing.
-	Problem string `json:"problem,omitempty"`
-}
-
-// Tunnel is one end of a tunnel.
+// Tunnel is one end of a tunnel: a part of package kernel.
 type Tunnel interface {
-	// Prepare is called before the ports are up, Apply after that.
 	Prepare() error
 	Apply() error
-	// Check is nil when the tunnel carries packets.
 	Check() error
-	Status() Status
-	// Device is the tunnel's own interface; "" where it has none.
-	Device() string
+	Status() vnf.FunctionStatus
+	Interface() string
 }
 
 // New is the tunnel of a checked configuration; it touches nothing yet.

@@ -54,7 +54,7 @@ type wireGuardKeys struct{ private, peerPublic, preshared []byte }
 
 func (w *wireGuard) Prepare() error { return nil }
 
-func (w *wireGuard) Device() string { return wireGuardDevice }
+func (w *wireGuard) Interface() string { return wireGuardDevice }
 
 func (w *wireGuard) Apply() error {
 	w.mu.Lock()
@@ -275,20 +275,23 @@ func parseState(text string) (state wireGuardState) {
 	return state
 }
 
-func (w *wireGuard) Status() Status {
-	status := Status{Protocol: w.gateway.Protocol, TunnelMTUBytes: w.gateway.TunnelMTUBytes}
-	state, err := w.state()
+func (w *wireGuard) Status() vnf.FunctionStatus {
+	state := &vnf.EncryptionGatewayState{Protocol: w.gateway.Protocol, TunnelMTUBytes: int32(w.gateway.TunnelMTUBytes)}
+	status := vnf.FunctionStatus{State: vnf.State{EncryptionGateway: state}}
+	counted, err := w.state()
 	if err != nil {
-		status.Problem = err.Error()
+		status.CountersProblem = err.Error()
 		return status
 	}
 	w.mu.Lock()
-	status.Implementation = w.implementation
+	state.Implementation = w.implementation
 	w.mu.Unlock()
-	if status.Implementation == vnf.ImplementationUserspace {
-		status.Threads = min(runtime.GOMAXPROCS(0), runtime.NumCPU())
+	if state.Implementation == vnf.ImplementationUserspace {
+		state.Threads = int32(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	}
-	status.EncryptedBytes, status.DecryptedBytes = state.transmitted, state.received
+	status.Counters = map[string]int64{
+		vnf.CounterEncryptedBytes: int64(counted.transmitted), vnf.CounterDecryptedBytes: int64(counted.received),
+	}
 	return status
 }
 

@@ -39,8 +39,9 @@ type Driver struct {
 	// dial connects to the server.
 	dial    func(context.Context) (caller, error)
 	session *session
-	// sent is called when traffic is over; nil is nobody.
-	sent func()
+	// sent is called when traffic is over; nil: no call.
+	sent   func()
+	closed bool
 }
 
 const (
@@ -119,6 +120,7 @@ func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
 // Close gives the server back and ends it.
 func (d *Driver) Close() error {
+	d.closed = true
 	return errors.Join(d.disconnect(), d.config.Server.Close())
 }
 
@@ -178,6 +180,14 @@ func (d *Driver) repair(ctx context.Context) error {
 
 // Measure makes one trial of TCP connections or of exchanges.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {
+	if d.closed {
+		return measure.Outcome{}, errors.New("the driver is closed")
+	}
+	if tcp := trial.TCP; tcp != nil && tcp.MSSBytes == 0 {
+		// The largest that fits the path, so that the outcome can say which it was.
+		sized := *tcp
+		sized.MSSBytes, trial.TCP = d.config.Between.MSSBytes, &sized
+	}
 	p, err := d.profileOf(trial)
 	if err != nil {
 		return measure.Outcome{}, err
@@ -203,19 +213,32 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 }
 
 func (d *Driver) profileOf(trial measure.Trial) (profile, error) {
-	switch {
-	case trial.TCP != nil && len(trial.TCP.Directions) > 0:
+	if err := check(trial); err != nil {
+		return profile{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: err}
+	}
+	if trial.TCP != nil {
 		p, err := forTCP(d.config.Between, *trial.TCP)
 		if err != nil {
 			return p, &measure.Failure{
-				Reason: v1alpha1.ReasonTCPSettingRefused, Err: err, Remedy: "change measurements.tcp, or use a testbed with driver XDP",
+				Reason: v1alpha1.ReasonTCPSettingRefused, Err: err, Remedy: "change measurements.tcp, or use a testbed with another driver",
 			}
 		}
 		return p, nil
-	case trial.Connections != nil:
-		return forConnections(d.config.Between, *trial.Connections, trial.DurationNanoseconds), nil
 	}
-	return profile{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: errors.New("the trial asks neither for TCP connections nor for exchanges")}
+	return forConnections(d.config.Between, *trial.Connections, trial.DurationNanoseconds), nil
+}
+
+// check refuses what the server cannot be asked for.
+func check(trial measure.Trial) error {
+	switch {
+	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
+		return fmt.Errorf("a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
+	case trial.TCP != nil && trial.Connections == nil:
+		return trial.TCP.Check()
+	case trial.Connections != nil && trial.TCP == nil:
+		return trial.Connections.Check()
+	}
+	return errors.New("the trial asks neither for TCP connections nor for exchanges")
 }
 
 func (d *Driver) ipv6() bool { return d.config.Between.Clients.First.Is6() }

@@ -116,6 +116,14 @@ func (f *fake) answer(ctx context.Context, method string, params, result any) er
 	return json.Unmarshal(text, result)
 }
 
+// knows says that a call is about traffic, which the fake answers.
+func (f *fake) knows(method string) bool {
+	return slices.Contains([]string{
+		"get_version", "get_counter_desc", "sync", "profile_clear", "profile_fragment", "start", "stop",
+		"get_global_stats", "get_port_stats", "get_counter_values", "get_tg_id_stats",
+	}, method)
+}
+
 func (f *fake) do(method string, given []byte) (any, error) {
 	f.move()
 	switch method {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 // The JSON of a profile. Names are the server's.
@@ -138,7 +139,7 @@ const (
 	sequential = "seq"
 )
 
-// congestion are TRex's algorithms by the names in measure.TRexCongestionControls.
+// congestion are TRex's algorithms by the names in planning.CongestionControls.
 var congestion = map[string]uint8{"newreno": 0, "reno": 0, "cubic": 1}
 
 // congestionName is what the server uses.
@@ -158,7 +159,7 @@ func forTCP(between measure.Stateful, tcp measure.TCPTrial) (profile, error) {
 	}
 	algorithm, known := congestion[tcp.CongestionControl]
 	if !known && tcp.CongestionControl != "" {
-		return profile{}, fmt.Errorf("TRex's TCP has no congestion control %q, but %s", tcp.CongestionControl, strings.Join(measure.TRexCongestionControls, ", "))
+		return profile{}, fmt.Errorf("TRex's TCP has no congestion control %q, but %s", tcp.CongestionControl, strings.Join(planning.CongestionControls, ", "))
 	}
 	window := tcp.WindowBytes
 	if window == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -268,7 +269,7 @@ func TestCountersAsRecorded(t *testing.T) {
 }
 
 func TestCongestionControls(t *testing.T) {
-	if got := slices.Sorted(maps.Keys(congestion)); !slices.Equal(got, measure.TRexCongestionControls) {
-		t.Errorf("%v are known, %v are offered", got, measure.TRexCongestionControls)
+	if got := slices.Sorted(maps.Keys(congestion)); !slices.Equal(got, planning.CongestionControls) {
+		t.Errorf("%v are known, %v are offered", got, planning.CongestionControls)
 	}
 }

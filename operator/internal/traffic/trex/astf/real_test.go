@@ -14,6 +14,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/netnstest"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/kernel"
@@ -75,7 +76,7 @@ func (p *realPath) with(t *testing.T, between measure.Stateful, do func(*Driver)
 	t.Helper()
 	return p.generator.Run(func() (err error) {
 		s, err := server.Start(t.Context(), server.Config{
-			Settings: measure.TRexSettings{Mode: measure.TRexAFPacket, CoresPerPort: 1}, Path: between.Path, Stateful: true,
+			Settings: planning.Settings{Mode: planning.AFPacket, CoresPerPort: 1}, Path: between.Path, Stateful: true,
 			Program: p.program, Directory: filepath.Dir(p.program), StateDirectory: t.TempDir(),
 		})
 		if err != nil {

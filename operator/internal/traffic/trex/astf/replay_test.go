@@ -11,12 +11,16 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
+func recordedAnswers(t *testing.T) replay.Responder {
+	return replay.ByRequest(t, replay.Load(t, "11-astf").Turns(),
+		"user", "session_id", "fragment", "frag_first", "frag_last", "md5", "duration", "nc", "latency_pps")
+}
+
 // asRecorded answers as the recorded server did, but for its states, which it was
 // asked for once alone: traffic goes on from start to stop.
 func asRecorded(t *testing.T) *replay.Server {
 	t.Helper()
-	recorded := replay.ByRequest(t, replay.Load(t, "11-astf").Turns(),
-		"user", "session_id", "fragment", "frag_first", "frag_last", "md5", "duration", "nc", "latency_pps")
+	recorded := recordedAnswers(t)
 	state := rpc.ASTFIdle
 	return replay.New(t, replay.Func(func(c replay.Call) replay.Answer {
 		switch c.Method {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 const (
@@ -46,7 +47,7 @@ const (
 
 // Config is what Start needs. Only Settings and Path have no default.
 type Config struct {
-	Settings measure.TRexSettings
+	Settings planning.Settings
 	// Path gives the ports by their interfaces' names, and the MACs of both.
 	Path measure.Path
 	// Stateful starts the server in its advanced stateful mode (ASTF).
@@ -96,4 +97,4 @@ func (c Config) configurationPath() string {
 }
 
 // mode is for messages.
-func (c Config) dpdk() bool { return c.Settings.Mode == measure.TRexDPDK }
+func (c Config) dpdk() bool { return c.Settings.Mode == planning.DPDK }

@@ -18,6 +18,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -45,13 +46,13 @@ func streams(directions ...measure.Direction) []measure.Stream {
 
 func config(mode string) Config {
 	c := Config{
-		Settings: measure.TRexSettings{Mode: mode, CoresPerPort: 1},
+		Settings: planning.Settings{Mode: mode, CoresPerPort: 1},
 		Path: measure.Path{
 			Ports:   [2]measure.Port{{Interface: "west"}, {Interface: "east"}},
 			Streams: streams(measure.Forward, measure.Reverse),
 		},
 	}
-	if mode == measure.TRexDPDK {
+	if mode == planning.DPDK {
 		c.Settings.HugepagesMebibytes = 2048
 		c.Settings.Resources = [2]string{"intel.com/west_vfs", "intel.com/east_vfs"}
 	}
@@ -120,39 +121,39 @@ func TestConfigurationGoldens(t *testing.T) {
 		host   Host
 		change func(*Config)
 	}{
-		"af-packet-2-cpus": {config: config(measure.TRexAFPacket), host: linuxHost(2)},
-		"af-packet-8-cpus-jumbo": {config: config(measure.TRexAFPacket), host: linuxHost(8).with(func(h *Host) {
+		"af-packet-2-cpus": {config: config(planning.AFPacket), host: linuxHost(2)},
+		"af-packet-8-cpus-jumbo": {config: config(planning.AFPacket), host: linuxHost(8).with(func(h *Host) {
 			h.Interfaces["east"] = Interface{MTU: 9000, Up: true}
 		}), change: func(c *Config) { c.Settings.CoresPerPort = 2 }},
-		"virtual-functions": {config: config(measure.TRexDPDK), host: dpdkHost()},
-		"virtual-functions-many-cores": {config: config(measure.TRexDPDK), host: dpdkHost(), change: func(c *Config) {
+		"virtual-functions": {config: config(planning.DPDK), host: dpdkHost()},
+		"virtual-functions-many-cores": {config: config(planning.DPDK), host: dpdkHost(), change: func(c *Config) {
 			c.Settings.CoresPerPort = 3
 		}},
-		"two-nics-two-nodes": {config: config(measure.TRexDPDK), host: dpdkHost().with(func(h *Host) {
+		"two-nics-two-nodes": {config: config(planning.DPDK), host: dpdkHost().with(func(h *Host) {
 			eachDevice(h, func(d *Device) { d.VirtualFunction, d.Model = false, 0x1572 })
 			east := h.Devices[eastAddress]
 			east.Node = 1
 			h.Devices[eastAddress] = east
 		})},
-		"e810": {config: config(measure.TRexDPDK), host: dpdkHost().with(func(h *Host) {
+		"e810": {config: config(planning.DPDK), host: dpdkHost().with(func(h *Host) {
 			eachDevice(h, func(d *Device) { d.VirtualFunction, d.Model, d.Node = false, 0x1592, 1 })
 		}), change: func(c *Config) { c.Settings.CoresPerPort = 2 }},
-		"mlx5": {config: config(measure.TRexDPDK), host: dpdkHost().with(func(h *Host) {
+		"mlx5": {config: config(planning.DPDK), host: dpdkHost().with(func(h *Host) {
 			eachDevice(h, func(d *Device) {
 				*d = Device{Vendor: 0x15b3, Model: 0x1017, Driver: driverMLX5}
 			})
 			h.VFIO, h.Verbs = nil, []string{"rdma_cm", "uverbs0", "uverbs1"}
 		})},
-		"stateful-vlan-extra": {config: config(measure.TRexAFPacket), host: linuxHost(2), change: func(c *Config) {
+		"stateful-vlan-extra": {config: config(planning.AFPacket), host: linuxHost(2), change: func(c *Config) {
 			c.Stateful = true
 			c.Path.Ports[1].VLAN = 200
 			c.Settings.ExtraConfiguration = "low_end_core: 0\nmemory:\n  dp_flows: 1048576\nport_bandwidth_gb: 25\n"
 		}},
-		"vlan-no-hugepages": {config: config(measure.TRexDPDK), host: dpdkHost(), change: func(c *Config) {
+		"vlan-no-hugepages": {config: config(planning.DPDK), host: dpdkHost(), change: func(c *Config) {
 			c.Path.Ports[0].VLAN = 100
 			c.Settings.HugepagesMebibytes = 0
 		}},
-		"one-direction": {config: config(measure.TRexAFPacket), host: linuxHost(2), change: func(c *Config) {
+		"one-direction": {config: config(planning.AFPacket), host: linuxHost(2), change: func(c *Config) {
 			c.Path.Streams = streams(measure.Forward)
 		}},
 	} {
@@ -189,7 +190,7 @@ func TestConfigurationGoldens(t *testing.T) {
 // What the extra configuration changes is told as it is.
 func TestExtraLowEnd(t *testing.T) {
 	for extra, want := range map[string]bool{"low_end: false": false, "low_end: true": true, "rx_desc: 1024": true} {
-		c := config(measure.TRexAFPacket)
+		c := config(planning.AFPacket)
 		c.Settings.ExtraConfiguration = extra
 		got, err := Configure(c, linuxHost(2))
 		if err != nil || got.LowEnd != want || (len(got.Notes) == 2) != !want {
@@ -252,73 +253,73 @@ func TestPreflight(t *testing.T) {
 		reason string
 		words  []string
 	}{
-		"all is there":          {mode: measure.TRexAFPacket, host: linux()},
-		"all is there for DPDK": {mode: measure.TRexDPDK, host: dpdk()},
-		"resources in place of Multus": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) {
+		"all is there":          {mode: planning.AFPacket, host: linux()},
+		"all is there for DPDK": {mode: planning.DPDK, host: dpdk()},
+		"resources in place of Multus": {mode: planning.DPDK, host: dpdk().with(func(h *Host) {
 			h.Attachments = nil
 			h.PCIVariables = map[string]string{"PCIDEVICE_INTEL_COM_WEST_VFS": westAddress, "PCIDEVICE_INTEL_COM_EAST_VFS": eastAddress, "PCIDEVICE_INTEL_COM_EAST_VFS_INFO": "{}"}
 		})},
-		"no root": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.UID = 65532 }), reason: v1alpha1.ReasonNotRoot, words: []string{"65532", "runAsUser"}},
-		"two capabilities missing": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Capabilities = 1 << unix.CAP_NET_RAW }),
+		"no root": {mode: planning.AFPacket, host: linux().with(func(h *Host) { h.UID = 65532 }), reason: v1alpha1.ReasonNotRoot, words: []string{"65532", "runAsUser"}},
+		"two capabilities missing": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.Capabilities = 1 << unix.CAP_NET_RAW }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add NET_ADMIN, IPC_LOCK to", "close TRex's TCP ports"}},
-		"NET_RAW missing": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities = 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_IPC_LOCK }),
+		"NET_RAW missing": {mode: planning.AFPacket, host: linux().with(func(h *Host) { h.Capabilities = 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_IPC_LOCK }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add NET_RAW to"}},
-		"rings beyond the limit of locked memory": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Capabilities &^= 1 << unix.CAP_IPC_LOCK }),
+		"rings beyond the limit of locked memory": {mode: planning.AFPacket, host: linux().with(func(h *Host) { h.Capabilities &^= 1 << unix.CAP_IPC_LOCK }),
 			reason: v1alpha1.ReasonCapabilityMissing, words: []string{"add IPC_LOCK to"}},
-		"rings within the limit of locked memory": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) {
+		"rings within the limit of locked memory": {mode: planning.AFPacket, host: linux().with(func(h *Host) {
 			h.Capabilities &^= 1 << unix.CAP_IPC_LOCK
 			h.LockedMemoryBytes = 32 << 20
 		})},
-		"rings in a pod with users of its own": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) {
+		"rings in a pod with users of its own": {mode: planning.AFPacket, host: linux().with(func(h *Host) {
 			h.UserNamespace = true
 			h.Interfaces["west"] = Interface{MTU: 9000, Up: true}
 		}), reason: v1alpha1.ReasonLockedMemoryLimit, words: []string{"88 MiB", "8 MiB"}},
-		"no interface": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { delete(h.Interfaces, "east") }), reason: v1alpha1.ReasonPortMissing, words: []string{`"east"`}},
-		"an interface down": {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.Interfaces["west"] = Interface{} }),
+		"no interface": {mode: planning.AFPacket, host: linux().with(func(h *Host) { delete(h.Interfaces, "east") }), reason: v1alpha1.ReasonPortMissing, words: []string{`"east"`}},
+		"an interface down": {mode: planning.AFPacket, host: linux().with(func(h *Host) { h.Interfaces["west"] = Interface{} }),
 			reason: v1alpha1.ReasonPortDown, words: []string{`"west"`}},
-		"one port twice": {mode: measure.TRexAFPacket, host: linux(), change: func(c *Config) { c.Path.Ports[1] = c.Path.Ports[0] }, reason: v1alpha1.ReasonInvalidPath},
-		"no CPU":         {mode: measure.TRexAFPacket, host: linux().with(func(h *Host) { h.CPUs = nil }), reason: v1alpha1.ReasonTooFewCores},
-		"too few CPUs": {mode: measure.TRexDPDK, host: dpdk(), change: func(c *Config) { c.Settings.CoresPerPort = 4 },
+		"one port twice": {mode: planning.AFPacket, host: linux(), change: func(c *Config) { c.Path.Ports[1] = c.Path.Ports[0] }, reason: v1alpha1.ReasonInvalidPath},
+		"no CPU":         {mode: planning.AFPacket, host: linux().with(func(h *Host) { h.CPUs = nil }), reason: v1alpha1.ReasonTooFewCores},
+		"too few CPUs": {mode: planning.DPDK, host: dpdk(), change: func(c *Config) { c.Settings.CoresPerPort = 4 },
 			reason: v1alpha1.ReasonTooFewCores, words: []string{"needs 10 CPUs", "has 8 of 8", "coresPerPort"}},
-		"CPUs that TRex does not know": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.CPUs = cpus([]int{1, 2, 120, 121}) }),
+		"CPUs that TRex does not know": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.CPUs = cpus([]int{1, 2, 120, 121}) }),
 			reason: v1alpha1.ReasonTooFewCores, words: []string{"has 2 of 4", "below number 120"}},
-		"a node that TRex does not know": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Node = 4 }) }), reason: v1alpha1.ReasonInvalidPath},
-		"a device of no resource": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Attachments = nil }),
+		"a node that TRex does not know": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Node = 4 }) }), reason: v1alpha1.ReasonInvalidPath},
+		"a device of no resource": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.Attachments = nil }),
 			reason: v1alpha1.ReasonPortMissing, words: []string{"intel.com/west_vfs"}},
-		"two devices of one resource": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) {
+		"two devices of one resource": {mode: planning.DPDK, host: dpdk().with(func(h *Host) {
 			h.Attachments, h.PCIVariables = nil, map[string]string{"PCIDEVICE_INTEL_COM_WEST_VFS": westAddress + "," + eastAddress}
 		}), change: func(c *Config) { c.Settings.Resources[1] = c.Settings.Resources[0] },
 			reason: v1alpha1.ReasonPortMissing, words: []string{westAddress, "network status"}},
-		"a device of another node": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { delete(h.Devices, eastAddress) }),
+		"a device of another node": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { delete(h.Devices, eastAddress) }),
 			reason: v1alpha1.ReasonPortMissing, words: []string{eastAddress}},
-		"one device for both ports": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Attachments[2] = attached("east", westAddress) }), reason: v1alpha1.ReasonPortMissing},
-		"two kinds of devices": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) {
+		"one device for both ports": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.Attachments[2] = attached("east", westAddress) }), reason: v1alpha1.ReasonPortMissing},
+		"two kinds of devices": {mode: planning.DPDK, host: dpdk().with(func(h *Host) {
 			h.Devices[eastAddress] = Device{Vendor: vendorIntel, Driver: driverVFIO, IOMMUGroup: "82"}
 		}),
 			reason: v1alpha1.ReasonInvalidPath, words: []string{"virtual function"}},
-		"a device of the kernel": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "iavf" }) }),
+		"a device of the kernel": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "iavf" }) }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{`"iavf"`, "vfio-pci"}},
-		"a device of nobody": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "" }) }), reason: v1alpha1.ReasonDeviceUnusable},
-		"no container of VFIO": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"81", "82"} }),
+		"a device of nobody": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "" }) }), reason: v1alpha1.ReasonDeviceUnusable},
+		"no container of VFIO": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"81", "82"} }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{"/dev/vfio/vfio"}},
-		"no group of VFIO": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"81", "vfio"} }),
+		"no group of VFIO": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"81", "vfio"} }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{"/dev/vfio/82", eastAddress}},
-		"no IOMMU": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"noiommu-81", "noiommu-82", "vfio"} }),
+		"no IOMMU": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"noiommu-81", "noiommu-82", "vfio"} }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{"IOMMU is off"}},
-		"no verbs": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = driverMLX5 }) }),
+		"no verbs": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = driverMLX5 }) }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{"uverbs"}},
-		"no hugepages mounted": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Hugepages = nil }), reason: v1alpha1.ReasonHugepagesMissing, words: []string{"/dev/hugepages"}},
-		"no hugepages on the node": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Hugepages[0].NodePages = 0 }),
+		"no hugepages mounted": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.Hugepages = nil }), reason: v1alpha1.ReasonHugepagesMissing, words: []string{"/dev/hugepages"}},
+		"no hugepages on the node": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.Hugepages[0].NodePages = 0 }),
 			reason: v1alpha1.ReasonHugepagesMissing, words: []string{"none"}},
-		"fewer hugepages than asked for": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.Hugepages[0].LimitBytes = 1 << 30 }),
+		"fewer hugepages than asked for": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.Hugepages[0].LimitBytes = 1 << 30 }),
 			reason: v1alpha1.ReasonHugepagesMissing, words: []string{"2048 MiB", "1024 MiB"}},
-		"a limit that the capability lifts": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.LockedMemoryBytes = 64 << 10 })},
-		"a limit that it does not lift": {mode: measure.TRexDPDK, host: dpdk().with(func(h *Host) { h.LockedMemoryBytes, h.UserNamespace = 8<<20, true }),
+		"a limit that the capability lifts": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.LockedMemoryBytes = 64 << 10 })},
+		"a limit that it does not lift": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.LockedMemoryBytes, h.UserNamespace = 8<<20, true }),
 			reason: v1alpha1.ReasonLockedMemoryLimit, words: []string{"2048 MiB", "8 MiB"}},
-		"connections in one direction": {mode: measure.TRexAFPacket, host: linux(), change: func(c *Config) {
+		"connections in one direction": {mode: planning.AFPacket, host: linux(), change: func(c *Config) {
 			c.Stateful, c.Path.Streams = true, streams(measure.Forward)
 		}, reason: v1alpha1.ReasonInvalidPath},
-		"no stream": {mode: measure.TRexAFPacket, host: linux(), change: func(c *Config) { c.Path.Streams = nil }, reason: v1alpha1.ReasonInvalidPath},
+		"no stream": {mode: planning.AFPacket, host: linux(), change: func(c *Config) { c.Path.Streams = nil }, reason: v1alpha1.ReasonInvalidPath},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := config(test.mode)

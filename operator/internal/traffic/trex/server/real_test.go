@@ -15,6 +15,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/netnstest"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 // realConfig is for TRex itself, where the environment variable TREX names its
@@ -25,7 +26,7 @@ func realConfig(t *testing.T) Config {
 	if directory == "" {
 		t.Skip("TREX names no TRex: the folder of a release of v3.08, or the program in it")
 	}
-	c := config(measure.TRexAFPacket)
+	c := config(planning.AFPacket)
 	c.Directory, c.StateDirectory = strings.TrimSuffix(directory, "/"+programName), t.TempDir()
 	c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	return c

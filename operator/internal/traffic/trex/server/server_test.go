@@ -22,6 +22,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/netnstest"
+	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
 // soon is more than what is awaited takes on a busy machine.
@@ -29,7 +30,7 @@ const soon = 20 * time.Second
 
 // fakeConfig has all of a server's files in one directory.
 func fakeConfig(directory string) Config {
-	c := config(measure.TRexAFPacket)
+	c := config(planning.AFPacket)
 	c.Directory, c.StateDirectory, c.StartPatience = directory, directory, soon
 	c.Program = filepath.Join(directory, programName)
 	return c
@@ -349,7 +350,7 @@ func TestWaitForNetworkStatus(t *testing.T) {
 	before := statusPause
 	statusPause = time.Millisecond
 	defer func() { statusPause = before }()
-	c := config(measure.TRexDPDK).withDefaults()
+	c := config(planning.DPDK).withDefaults()
 	c.NetworkStatus = filepath.Join(t.TempDir(), "network-status")
 	onThread, err := newThread()
 	if err != nil {

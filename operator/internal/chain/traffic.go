@@ -1,0 +1,65 @@
+package chain
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Where the traffic pod has what its generator needs beside the measurer's own.
+const (
+	// networkStatusPath, below instructionsDirectory, is the annotation in which
+	// Multus says of each port its name, MAC address and PCI device. The kubelet
+	// makes the file before Multus writes, so that it is empty at first.
+	networkStatusPath = "pod/network-status"
+	// annotationNetworkStatus is that annotation.
+	annotationNetworkStatus = "k8s.v1.cni.cncf.io/network-status"
+
+	hugepagesDirectory = "/dev/hugepages"
+)
+
+// addGenerator gives the measurer's pod what the plan says that its generator
+// needs: capabilities, directories to write to, devices and hugepages.
+func addGenerator(p *plan.Plan, pod *corev1.PodSpec) {
+	container := &pod.Containers[0]
+	container.SecurityContext = restrictedSecurityContext(p.Generator.Capabilities...)
+	mount := func(name, path string, source corev1.VolumeSource) {
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+	}
+	for _, directory := range p.Generator.Directories {
+		mount(directory.Name, directory.Path, emptyDir(corev1.StorageMediumDefault, resource.NewQuantity(directory.MaxBytes, resource.BinarySI)))
+	}
+	if p.Generator.OwnsPorts {
+		pod.Volumes[0].VolumeSource = instructionsWithPorts(p)
+	}
+	if pages := p.Generator.Hugepages; pages != nil {
+		quantity := *resource.NewQuantity(pages.Bytes, resource.BinarySI)
+		container.Resources.Requests[pages.Resource()], container.Resources.Limits[pages.Resource()] = quantity, quantity
+		medium := corev1.StorageMediumHugePagesPrefix + corev1.StorageMedium(pages.PageSize)
+		// What the pod asks for bounds the volume.
+		mount("hugepages", hugepagesDirectory, emptyDir(medium, nil))
+	}
+}
+
+func emptyDir(medium corev1.StorageMedium, size *resource.Quantity) corev1.VolumeSource {
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: size}}
+}
+
+// instructionsWithPorts returns the instructions, and with them what Multus says
+// of the pod's ports: a device that the kernel has let go of has no interface
+// that could be found by its name. One volume holds both, because no mount point
+// could be made inside of a read-only one.
+func instructionsWithPorts(p *plan.Plan) corev1.VolumeSource {
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ConfigMap: &corev1.ConfigMapProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: p.Names().Plan},
+			Items:                []corev1.KeyToPath{{Key: plan.KeyInstructions, Path: plan.KeyInstructions}},
+		}},
+		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
+			Path:     networkStatusPath,
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + annotationNetworkStatus + "']"},
+		}}}},
+	}}}
+}

@@ -1,0 +1,163 @@
+package chain
+
+import (
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/endpoint"
+	"vnfbench.io/operator/internal/neighbor"
+	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/plan"
+)
+
+// Workload is one thing that the controller launches for a run: its objects, and
+// the rules by which the controller judges it.
+type Workload struct {
+	// Component is the value of v1alpha1.LabelComponent.
+	Component string
+	// Object is what runs: a Pod, a VirtualMachineInstance or the measurer's Job.
+	Object Object
+	// Needs are made before Object, and deleted when the run has no pod any more.
+	Needs []Object
+	// Port is the TCP port of its agent, and Policy the name of the NetworkPolicy
+	// that opens this port to the measurer. Workloads of one component share them.
+	Port   int32
+	Policy string
+	Rules
+}
+
+// Rules say what a workload means for its run.
+type Rules struct {
+	// Title is what a message calls the workload once it was ready.
+	Title string
+	// NotStarted is the reason where a virtual machine does not start.
+	NotStarted string
+	// NotReady is the reason where the workload runs and does not become ready.
+	NotReady string
+	// Lost is the reason where it was ready and is not any more. Where Lost is
+	// empty, the run continues without it.
+	Lost string
+	// BootSeconds is how long a virtual machine must have run at least; 0 for one
+	// that reports itself when it is ready.
+	BootSeconds int32
+	// FewerCPUs and LessMemory name the fields to lower where no node has enough
+	// for a virtual machine.
+	FewerCPUs, LessMemory string
+	// Avoid says how to run without the workload, or is empty.
+	Avoid string
+}
+
+// Render renders a plan as the list of what the controller launches: the measurer
+// first, then what starts when the generator is calibrated. The controller walks
+// this list for the dry run, the start, the diagnosis and the clean-up, so that
+// another kind of workload is one more entry.
+func Render(p *plan.Plan) []Workload {
+	chain := slices.Concat(functionWorkloads(p), observerWorkloads(p), endpointWorkloads(p), neighborWorkloads(p))
+	return append([]Workload{measurerWorkload(p, chain)}, chain...)
+}
+
+// Name returns the name of the workload's object.
+func (w *Workload) Name() string { return w.Object.GetName() }
+
+// IsMeasurer reports whether the workload is the measurer, which starts before the chain.
+func (w *Workload) IsMeasurer() bool { return w.Component == ComponentMeasurer }
+
+// Objects returns what the workload consists of, in the order in which it is made.
+func (w *Workload) Objects() []Object { return append(slices.Clip(w.Needs), w.Object) }
+
+// DryRun returns the object that admission may refuse for good: the workload's
+// own, or the pod that a Job makes.
+func (w *Workload) DryRun() Object {
+	job, isJob := w.Object.(*batchv1.Job)
+	if !isJob {
+		return w.Object
+	}
+	pod := &corev1.Pod{ObjectMeta: *job.Spec.Template.ObjectMeta.DeepCopy(), Spec: job.Spec.Template.Spec}
+	pod.Namespace, pod.Name = job.Namespace, job.Name
+	return pod
+}
+
+func measurerWorkload(p *plan.Plan, chain []Workload) Workload {
+	w := Workload{
+		Component: ComponentMeasurer, Object: MeasurerJob(p),
+		Needs: []Object{ServiceAccount(p), Role(p), RoleBinding(p)},
+		Rules: Rules{NotReady: v1alpha1.ReasonPodStuck},
+	}
+	for _, policy := range networkPolicies(p, chain) {
+		w.Needs = append(w.Needs, policy)
+	}
+	for _, network := range Networks(p) {
+		w.Needs = append(w.Needs, network)
+	}
+	return w
+}
+
+func functionWorkloads(p *plan.Plan) []Workload {
+	var workloads []Workload
+	for i := range p.Functions {
+		function := p.Functions[i]
+		w := Workload{Component: ComponentFunction, Port: portHTTP, Policy: p.Names().FunctionsPolicy, Rules: Rules{
+			Title: fmt.Sprintf("function %q", function.Name), NotStarted: v1alpha1.ReasonMachineNotStarted,
+			NotReady: v1alpha1.ReasonChainNotReady, Lost: v1alpha1.ReasonChainFailed,
+			FewerCPUs: "fewer platform.vcpus", LessMemory: "less platform.memory",
+		}}
+		switch {
+		case function.IsCustom():
+			// Its Secret holds text that no plan has; see Seed.
+			w.Object, w.BootSeconds = customMachine(p, function), function.Machine.Custom.Readiness.BootSeconds
+		case function.IsMachine():
+			w.Object, w.Needs = machine(p, function), []Object{machineSecret(p, function)}
+		default:
+			w.Object, w.Needs = functionPod(p, function), []Object{functionConfigMap(p, function)}
+		}
+		workloads = append(workloads, w)
+	}
+	return workloads
+}
+
+func observerWorkloads(p *plan.Plan) []Workload {
+	if p.Observer == nil {
+		return nil
+	}
+	return []Workload{{
+		Component: ComponentObserver, Object: observerPod(p), Port: observer.Port, Policy: p.Names().Observer,
+		Rules: Rules{NotReady: v1alpha1.ReasonChainNotReady, Avoid: "a testbed with spec.systemUnderTest.observer Disabled does without this pod"},
+	}}
+}
+
+func endpointWorkloads(p *plan.Plan) []Workload {
+	var workloads []Workload
+	for _, end := range p.Endpoints {
+		workloads = append(workloads, Workload{
+			Component: ComponentEndpoint, Object: endpointPod(p, end), Needs: []Object{endpointConfigMap(p, end)},
+			Port: endpoint.AgentPort, Policy: p.Names().EndpointsPolicy,
+			Rules: Rules{
+				Title:    "the " + end.Config.Name + " end of the TCP connections",
+				NotReady: v1alpha1.ReasonChainNotReady, Lost: v1alpha1.ReasonEndpointFailed,
+			},
+		})
+	}
+	return workloads
+}
+
+func neighborWorkloads(p *plan.Plan) []Workload {
+	var workloads []Workload
+	for _, n := range p.Neighbors {
+		w := Workload{Component: ComponentNeighbor, Port: neighbor.Port, Policy: p.Names().NeighborsPolicy, Rules: Rules{
+			NotStarted: v1alpha1.ReasonNeighborNotStarted, NotReady: v1alpha1.ReasonNeighborNotStarted,
+			FewerCPUs:  "fewer workers or less cpu in spec.experiment.noisyNeighbors",
+			LessMemory: "less memory in spec.experiment.noisyNeighbors",
+		}}
+		if n.IsMachine() {
+			w.Object = neighborMachine(p, n)
+		} else {
+			w.Object = neighborPod(p, n)
+		}
+		workloads = append(workloads, w)
+	}
+	return workloads
+}

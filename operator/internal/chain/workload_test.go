@@ -1,0 +1,143 @@
+package chain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
+
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/testing/plantest"
+)
+
+// rendered is a workload's objects by their kind; nil where it has none of a kind.
+type rendered struct {
+	ConfigMap *corev1.ConfigMap
+	Secret    *corev1.Secret
+	Pod       *corev1.Pod
+	Machine   *kubevirtv1.VirtualMachineInstance
+}
+
+// workloadsOf returns the workloads of one component.
+func workloadsOf(p *plan.Plan, component string) []rendered {
+	var list []rendered
+	for _, w := range chain.Render(p) {
+		if w.Component != component {
+			continue
+		}
+		var r rendered
+		for _, object := range w.Objects() {
+			switch object := object.(type) {
+			case *corev1.ConfigMap:
+				r.ConfigMap = object
+			case *corev1.Secret:
+				r.Secret = object
+			case *corev1.Pod:
+				r.Pod = object
+			case *kubevirtv1.VirtualMachineInstance:
+				r.Machine = object
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// functionsOf returns the chain's functions, west to east.
+func functionsOf(p *plan.Plan) []rendered { return workloadsOf(p, chain.ComponentFunction) }
+
+// neighborsOf returns the noisy neighbors, in the run's order.
+func neighborsOf(p *plan.Plan) []rendered { return workloadsOf(p, chain.ComponentNeighbor) }
+
+// observerOf returns the observer's pod, or nil.
+func observerOf(p *plan.Plan) *corev1.Pod {
+	for _, w := range workloadsOf(p, chain.ComponentObserver) {
+		return w.Pod
+	}
+	return nil
+}
+
+// policiesOf returns the run's policies, the measurer's first.
+func policiesOf(p *plan.Plan) []*networkingv1.NetworkPolicy {
+	var policies []*networkingv1.NetworkPolicy
+	for _, object := range chain.Render(p)[0].Needs {
+		if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
+			policies = append(policies, policy)
+		}
+	}
+	return policies
+}
+
+// TestRender checks what the controller relies on: the order, one agent's port
+// and policy for each component, and a reason for each way to fail.
+func TestRender(t *testing.T) {
+	for _, c := range plantest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			workloads := chain.Render(mustMake(t, c.Input()))
+			var order []string
+			for i, w := range workloads {
+				order = append(order, w.Component)
+				_, isMachine := w.Object.(*kubevirtv1.VirtualMachineInstance)
+				if w.IsMeasurer() != (i == 0) || w.NotReady == "" || isMachine && (w.NotStarted == "" || w.FewerCPUs == "" || w.LessMemory == "") {
+					t.Errorf("%s: %+v", w.Name(), w.Rules)
+				}
+				if !w.IsMeasurer() && (w.Port == 0 || w.Policy == "") {
+					t.Errorf("%s: port %d, policy %q", w.Name(), w.Port, w.Policy)
+				}
+				if (w.Lost == "") != (w.Title == "") {
+					t.Errorf("%s: lost is %q, and its title %q", w.Name(), w.Lost, w.Title)
+				}
+			}
+			want := []string{chain.ComponentMeasurer, chain.ComponentFunction, chain.ComponentObserver, chain.ComponentEndpoint, chain.ComponentNeighbor}
+			want = slices.DeleteFunc(want, func(c string) bool { return !slices.Contains(order, c) })
+			if diff := cmp.Diff(want, slices.Compact(order)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestDryRun: a Job is tried as the pod that it makes.
+func TestDryRun(t *testing.T) {
+	for _, w := range chain.Render(mustMake(t, plantest.Input(1))) {
+		pod, ok := w.DryRun().(*corev1.Pod)
+		if !ok || pod.Name != w.Name() || pod.Namespace == "" || len(pod.Spec.Containers) == 0 {
+			t.Errorf("%s: %+v", w.Name(), pod)
+		}
+	}
+}
+
+// TestOutline: without a plan, everything that the workloads needed is still
+// found by its name, but for the networks, which only the plan names.
+func TestOutline(t *testing.T) {
+	needs := func(p *plan.Plan) map[string]bool {
+		names := map[string]bool{}
+		for _, w := range chain.Render(p) {
+			for _, object := range w.Needs {
+				names[object.GetObjectKind().GroupVersionKind().Kind+"/"+object.GetNamespace()+"/"+object.GetName()] = true
+			}
+		}
+		return names
+	}
+	for _, c := range plantest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			in := c.Input()
+			outlined := needs(plan.Outline(in.Run))
+			for name := range needs(mustMake(t, in)) {
+				if !outlined[name] && !strings.HasPrefix(name, "NetworkAttachmentDefinition/") {
+					t.Errorf("%s is not in %v", name, outlined)
+				}
+			}
+			for name := range outlined {
+				if strings.HasSuffix(name, "/") || strings.HasPrefix(name, "NetworkAttachmentDefinition/") {
+					t.Errorf("an object without a name: %q", name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator"
+	"vnfbench.io/operator/internal/generator/registry"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// Generator is the traffic pod.
+type Generator struct {
+	Image       string              `json:"image"`
+	Resources   Resources           `json:"resources"`
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
+	generator.Pod
+}
+
+// requirements are what a run asks of its generator, one for each limit. Each says
+// which field asks for what, and how a user does without.
+var requirements = []struct {
+	// field of the run's spec, and what to do with it.
+	field, remedy string
+	offers        func(generator.Limits) bool
+	// asks is what the field asks for; empty where it asks for nothing of the kind.
+	asks func(run v1alpha1.Experiment) string
+}{
+	{"traffic.packets", "leave it out", func(l generator.Limits) bool { return l.Fragments }, func(run v1alpha1.Experiment) string {
+		if len(run.Traffic.Packets) == 0 {
+			return ""
+		}
+		return "packets in fragments"
+	}},
+	// Where each field takes a random value of its own, pairs of values are no flows.
+	{"traffic.flows", "lower it, or use flowOrder Sequential", func(l generator.Limits) bool { return l.RandomTuples }, func(run v1alpha1.Experiment) string {
+		flows := flowsOf(run.Traffic)
+		if flows == nil || !flows.Random {
+			return ""
+		}
+		for _, field := range flows.Fields {
+			if most := (measure.Flows{Count: measure.MaximumFlows, Fields: flows.Fields}).Values(field); flows.Count > most {
+				return fmt.Sprintf("%d flows in random order, of which %s tells %d apart", flows.Count, field, most)
+			}
+		}
+		return ""
+	}},
+	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(l generator.Limits) bool { return l.DelayVariation }, func(run v1alpha1.Experiment) string {
+		for _, criterion := range run.Acceptance {
+			if criterion.Metric == v1alpha1.MetricDelayVariationP99 {
+				return fmt.Sprintf("a verdict on %s (%q)", criterion.Metric, criterion.Name)
+			}
+		}
+		return ""
+	}},
+}
+
+// generatorOf is the testbed's generator; nil where it has an unknown name, which
+// CheckGenerator refuses.
+func generatorOf(testbed *v1alpha1.Testbed) *generator.Generator {
+	return registry.Of(testbed.Spec.Generator.Driver)
+}
+
+// limitsOf are those of the testbed's generator, none where it is not known.
+func limitsOf(testbed *v1alpha1.Testbed) generator.Limits {
+	if g := generatorOf(testbed); g != nil {
+		return g.Limits
+	}
+	return generator.Limits{}
+}
+
+// CheckGenerator returns what of a testbed's generator forbids every run, and
+// cannot be known at admission; nil where nothing does.
+func CheckGenerator(testbed *v1alpha1.Testbed, defaults Defaults) *measure.Failure {
+	g := generatorOf(testbed)
+	if g == nil {
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonNotOfferedByDriver,
+			Remedy: fmt.Sprintf("set the testbed's spec.generator.driver to one of %s", names(registry.Offering(func(generator.Limits) bool { return true }), ", ")),
+			Err:    fmt.Errorf("testbed %q has driver %q, which this operator does not have", testbed.Name, testbed.Spec.Generator.Driver),
+		}
+	}
+	if own := g.OwnImage; own != nil && testbed.Spec.Generator.Image == "" && defaults.GeneratorImages[g.Name] == "" {
+		return &measure.Failure{
+			Reason: v1alpha1.ReasonImageMissing,
+			Remedy: fmt.Sprintf("build one by %s and name it in the testbed's spec.generator.image, or for all testbeds in the chart's value generatorImages.%s", own.Guide, g.Name),
+			Err:    fmt.Errorf("testbed %q has driver %s, of which this project ships no image, and names none", testbed.Name, g.Name),
+		}
+	}
+	if g.Check == nil {
+		return nil
+	}
+	return g.Check(testbed)
+}
+
+func checkGenerator(in Input) error {
+	if failure := CheckGenerator(in.Testbed, in.Defaults); failure != nil {
+		return failure
+	}
+	for _, r := range requirements {
+		if r.offers(limitsOf(in.Testbed)) {
+			continue
+		}
+		if asks := r.asks(in.Run.Spec.Experiment); asks != "" {
+			return fail(v1alpha1.ReasonNotOfferedByDriver,
+				fmt.Sprintf("in the run's spec.experiment.%s, %s%s", r.field, r.remedy, orUse("; or", r.offers)),
+				"spec.experiment.%s asks for %s, which driver %s of testbed %q does not offer", r.field, asks, in.Testbed.Spec.Generator.Driver, in.Testbed.Name)
+		}
+	}
+	return nil
+}
+
+// orUse is the end of a remedy: which generators offer it, "" where none does.
+func orUse(or string, offers func(generator.Limits) bool) string {
+	if offering := registry.Offering(offers); len(offering) > 0 {
+		return fmt.Sprintf("%s use a testbed with driver %s", or, names(offering, " or "))
+	}
+	return ""
+}
+
+func names(drivers []v1alpha1.GeneratorDriver, separator string) string {
+	var texts []string
+	for _, d := range drivers {
+		texts = append(texts, string(d))
+	}
+	return strings.Join(texts, separator)
+}
+
+// trafficPod is the testbed's traffic pod.
+func trafficPod(in Input) Generator {
+	g, spec := generatorOf(in.Testbed), in.Testbed.Spec.Generator
+	image := in.Defaults.TrafficImage
+	if g.OwnImage != nil {
+		image = in.Defaults.GeneratorImages[g.Name]
+	}
+	return Generator{
+		Image:       cmp.Or(spec.Image, image),
+		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, resource.MustParse(g.DefaultMemory)),
+		Tolerations: spec.Tolerations,
+		Pod:         g.Pod(in.Testbed),
+	}
+}
+
+// driverOf is how the measurer's instructions set the testbed's driver.
+func driverOf(in Input, segments []Segment) (measure.DriverSettings, error) {
+	g := generatorOf(in.Testbed)
+	west, east := segments[0].West, segments[len(segments)-1].East
+	settings, err := g.Settings(in.Testbed, [2]generator.Port{
+		{Side: west.Interface, Network: west.Network, ResourceName: west.ResourceName},
+		{Side: east.Interface, Network: east.Network, ResourceName: east.ResourceName},
+	})
+	if err != nil {
+		return measure.DriverSettings{}, err
+	}
+	return measure.NewDriverSettings(string(g.Name), settings)
+}
+
+// hugepagesNeeds are what the traffic pod takes of hugepages, and machines of
+// the same size on the same node; none where the traffic pod takes none.
+func hugepagesNeeds(testbed *v1alpha1.Testbed, pages *generator.Hugepages, functions []Function) []need {
+	if pages == nil {
+		return nil
+	}
+	name := pages.Resource()
+	n := need{
+		resource: string(name), unit: " bytes", generator: pages.Bytes,
+		allocatable: func(node *corev1.Node) int64 {
+			quantity := node.Status.Allocatable[name]
+			return quantity.Value()
+		},
+		reason: v1alpha1.ReasonInsufficientHugepages,
+		remedy: fmt.Sprintf("set aside more pages of %s on a node and restart its kubelet, or lower the testbed's %s.hugepages.memory, or set its pageSize to what the nodes have",
+			pages.PageSize, generatorOf(testbed).Field()),
+	}
+	for _, f := range functions {
+		if f.IsMachine() && f.Machine.Hugepages == pages.PageSize {
+			n.functions += f.Machine.MemoryBytes
+		}
+	}
+	return []need{n}
+}
+
+// missingHugepages are what any run takes of hugepages.
+func missingHugepages(testbed *v1alpha1.Testbed) []need {
+	if g := generatorOf(testbed); g != nil {
+		return hugepagesNeeds(testbed, g.Pod(testbed).Hugepages, nil)
+	}
+	return nil
+}
+
+// hasCongestionControl says that a generator's TCP, or the kernel's between the
+// endpoints, can be asked for an algorithm.
+func hasCongestionControl(algorithm string) func(generator.Limits) bool {
+	return func(l generator.Limits) bool {
+		return l.Stateful == nil || slices.Contains(l.Stateful.CongestionControls, algorithm)
+	}
+}
