@@ -154,8 +154,10 @@ func (s FunctionState) Summary() string {
 type FunctionPort struct {
 	// attachment of the port; the testbed must offer it. Both ends of a link
 	// are of one way: SRIOV and HostDevice where the testbed's port is one of the
-	// two, the others on its bridges. Absent: Veth for runtime Pod, Virtio for
-	// runtime VirtualMachine.
+	// two, the others on its bridges. Absent: what the link's other end is where that
+	// is a device; else the first that the testbed offers, of Veth, SRIOV and
+	// HostDevice for runtime Pod, and of Virtio, E1000e, E1000, RTL8139, SRIOV and
+	// HostDevice for runtime VirtualMachine.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

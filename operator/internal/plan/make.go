@@ -28,6 +28,7 @@ var (
 func Make(in Input) (*Plan, error) {
 	in.Run = in.Run.DeepCopy()
 	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
+	fillAttachments(in.Run.Spec.Experiment.Chain, in.Testbed)
 	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
