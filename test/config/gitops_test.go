@@ -162,7 +162,7 @@ func TestRunsInGit(t *testing.T) {
 		}
 		if spec := at(o, "spec"); spec["ttlSecondsAfterFinished"] != nil {
 			t.Errorf("%s would be measured again and again: it has ttlSecondsAfterFinished", id)
-		} else if testbed := at(spec, "testbedRef")["name"]; testbed != "lab" {
+		} else if testbed := at(spec, "experiment", "testbedRef")["name"]; testbed != "lab" {
 			t.Errorf("%s is on testbed %v: the suffix of names has changed its reference", id, testbed)
 		}
 	}

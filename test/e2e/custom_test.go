@@ -101,7 +101,7 @@ func TestKubeVirtCustomOnClaim(t *testing.T) {
 	ns := machines(t)
 	disk := claim(t, ns, "own-disk")
 	before := node(t, "sha256sum", disk)
-	measureCustom(t, ns, "claim", "persistentVolumeClaim: own-disk", "{bootSeconds: 5}", nil)
+	measureCustom(t, ns, "claim", "persistentVolumeClaimRef: {name: own-disk}", "{bootSeconds: 5}", nil)
 	if after := node(t, "sha256sum", disk); after != before {
 		t.Errorf("the claim's disk was %s and is %s", before, after)
 	}
@@ -113,7 +113,7 @@ func TestKubeVirtCustomOnClaim(t *testing.T) {
 func TestKubeVirtCustomOnDataVolume(t *testing.T) {
 	ns := machines(t)
 	claim(t, ns, "own-volume")
-	measureCustom(t, ns, "volume", "dataVolume: own-volume", "{bootSeconds: 5}", nil)
+	measureCustom(t, ns, "volume", "dataVolumeRef: {name: own-volume}", "{bootSeconds: 5}", nil)
 }
 
 // claim makes a claim that holds the guest's disk, on a volume that is a

@@ -219,7 +219,7 @@ func TestImpossibleTestbedsAreNamed(t *testing.T) {
 		"no such node":      {"{systemUnderTest: {nodeSelector: {color: blue}}}", v1alpha1.ReasonNoMatchingNode, "nodeSelector"},
 		"no such image":     {"{generator: {image: 'localhost/nowhere:1'}}", v1alpha1.ReasonImageUnavailable, "localhost/nowhere:1"},
 		"too many CPUs":     {"{generator: {cpu: '512'}}", v1alpha1.ReasonInsufficientCPU, "generator.cpu"},
-		"no such network":   {"{ports: {west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: nowhere}}, east: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: nowhere}}}}", v1alpha1.ReasonNetworkAttachmentMissing, "nowhere"},
+		"no such network":   {"{ports: {west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: nowhere}}}, east: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: nowhere}}}}}", v1alpha1.ReasonNetworkAttachmentMissing, "nowhere"},
 		"link slower":       {"{ports: {linkBitsPerSecond: 1000000}}", v1alpha1.ReasonLoadAboveLineRate, "framesPerSecond"},
 		"not that attached": {"{systemUnderTest: {attachments: [Virtio]}}", v1alpha1.ReasonAttachmentNotOffered, "attachments"},
 		"frame too large":   {"{ports: {mtuBytes: 1280}}", v1alpha1.ReasonFrameTooLarge, "1518"},

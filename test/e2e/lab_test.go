@@ -91,13 +91,48 @@ func namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// apply creates the objects of a YAML text in a namespace.
+// testbedName is the name of a test's own testbed: testbeds are of the whole cluster.
+func testbedName(ns, name string) string { return name + "-" + ns }
+
+// ownTestbed gives a testbed, or a run's reference to one, the name that it has in
+// the test alone. A testbed is removed at the test's end, before the namespace.
+func ownTestbed(t *testing.T, ns string, o *unstructured.Unstructured) {
+	t.Helper()
+	if o.GetKind() == "BenchmarkRun" {
+		if name, found, _ := unstructured.NestedString(o.Object, "spec", "experiment", "testbedRef", "name"); found {
+			must(t, unstructured.SetNestedField(o.Object, testbedName(ns, name), "spec", "experiment", "testbedRef", "name"))
+		}
+		return
+	}
+	o.SetNamespace("")
+	o.SetName(testbedName(ns, o.GetName()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		tb := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: o.GetName()}}
+		if err := client.IgnoreNotFound(cluster.Delete(ctx, tb)); err != nil {
+			t.Errorf("deleting testbed %s: %v", tb.Name, err)
+		}
+		// A run that is left holds it until the namespace goes, which deletes the run.
+		for range 40 {
+			if apierrors.IsNotFound(cluster.Get(ctx, client.ObjectKeyFromObject(tb), tb)) {
+				return
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+	})
+}
+
+// apply creates the objects of a YAML text in a namespace, with testbeds of the test's own.
 func apply(t *testing.T, ns, text string) {
 	t.Helper()
 	for _, document := range strings.Split(text, "\n---\n") {
 		o := &unstructured.Unstructured{}
 		must(t, yaml.Unmarshal([]byte(document), &o.Object))
 		o.SetNamespace(ns)
+		if kind := o.GetKind(); kind == "Testbed" || kind == "BenchmarkRun" {
+			ownTestbed(t, ns, o)
+		}
 		must(t, client.WithFieldValidation(cluster, metav1.FieldValidationStrict).Create(t.Context(), o))
 	}
 }
@@ -257,7 +292,7 @@ func freed(t *testing.T, ns string) {
 	for {
 		tb := &v1alpha1.Testbed{}
 		must(t, retry(t, func() error {
-			return cluster.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "lab"}, tb)
+			return cluster.Get(t.Context(), client.ObjectKey{Name: testbedName(ns, "lab")}, tb)
 		}))
 		if len(tb.Status.ActiveRuns) == 0 {
 			return

@@ -42,7 +42,7 @@ func TestDemo(t *testing.T) {
 	freed(t, ns)
 
 	tb := &v1alpha1.Testbed{}
-	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "lab"}, tb))
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: testbedName(ns, "lab")}, tb))
 	if tb.Status.Calibration == nil || len(tb.Status.Calibration.Frames) != 3 {
 		t.Errorf("the testbed's calibration is %+v", tb.Status.Calibration)
 	}

@@ -344,7 +344,7 @@ func letGoWithoutOperator(t *testing.T, remove *guide.Guide, ns string) {
 		must(t, cluster.List(t.Context(), runs, client.InNamespace(ns)))
 		must(t, cluster.List(t.Context(), maps, client.InNamespace(ns)))
 		tb := &v1alpha1.Testbed{}
-		err := cluster.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "lab"}, tb)
+		err := cluster.Get(t.Context(), client.ObjectKey{Name: testbedName(ns, "lab")}, tb)
 		if len(runs.Items) == 0 && len(maps.Items) <= 1 && apierrors.IsNotFound(err) { // kube-root-ca.crt
 			return
 		}

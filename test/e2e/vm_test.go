@@ -160,8 +160,12 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 
 // TestKubeVirtWithoutImage: the image does not exist.
 func TestKubeVirtWithoutImage(t *testing.T) {
-	ns := machines(t)
-	apply(t, ns, machineRun("no-image", ", image: localhost/vnfbench/no-such-guest:1", 1000, 120))
+	needMachines(t)
+	ns := namespace(t)
+	sample, err := os.ReadFile("../../config/samples/testbed-virtual-machines.yaml")
+	must(t, err)
+	apply(t, ns, strings.Replace(string(sample), "    attachments:", "    guestImage: localhost/vnfbench/no-such-guest:1\n    attachments:", 1))
+	apply(t, ns, machineRun("no-image", "", 1000, 120))
 	run := ends(t, ns, "no-image", metav1.ConditionFalse, v1alpha1.ReasonImageUnavailable)
 	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, "no-such-guest") {
 		t.Errorf("the message does not name the image: %s", message)

@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Metric is a figure that a criterion can look at.
-// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond;TCPGoodputBitsPerSecond;TCPRetransmits;TCPRoundTripTimeMeanNanoseconds;ConnectionsEstablishedPerSecond;ConnectionsHeld;ConnectionsFailedPartsPerMillion
+// +kubebuilder:validation:MaxLength=64
 type Metric string
 
 // The metrics. Those of throughput belong to a goal, BackToBackFrames and
@@ -55,6 +55,7 @@ type Criterion struct {
 
 	// metric that is looked at, named with its unit.
 	// +required
+	// +kubebuilder:validation:Enum=ThroughputFramesPerSecond;ThroughputLayer1BitsPerSecond;LatencyMinNanoseconds;LatencyMeanNanoseconds;LatencyP50Nanoseconds;LatencyP90Nanoseconds;LatencyP99Nanoseconds;LatencyP999Nanoseconds;LatencyP9999Nanoseconds;LatencyMaxNanoseconds;DelayVariationP99Nanoseconds;PacketDelayVariationP99Nanoseconds;PacketDelayVariationP999Nanoseconds;JitterNanoseconds;TaggedFrameMeanNanoseconds;LossPartsPerMillion;ReorderedFrames;DuplicateFrames;BackToBackFrames;ReceiveRateFramesPerSecond;TCPGoodputBitsPerSecond;TCPRetransmits;TCPRoundTripTimeMeanNanoseconds;ConnectionsEstablishedPerSecond;ConnectionsHeld;ConnectionsFailedPartsPerMillion
 	Metric Metric `json:"metric,omitempty"`
 
 	// goal whose throughput is meant, with the Throughput metrics.
@@ -106,7 +107,7 @@ type Criterion struct {
 }
 
 // VerdictResult says how a criterion came out.
-// +kubebuilder:validation:Enum=Passed;Failed
+// +kubebuilder:validation:MaxLength=64
 type VerdictResult string
 
 const (

@@ -73,7 +73,7 @@ spec:
 	goodTestbed = `
 apiVersion: vnfbench.io/v1alpha1
 kind: Testbed
-metadata: {name: lab, namespace: default}
+metadata: {name: lab}
 spec: {}
 `
 )
@@ -137,12 +137,12 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"same frame twice":       {run("spec.experiment.traffic", "{frameBytes: [64, 64]}"), []string{"spec.experiment.traffic.frameBytes[1]", "Duplicate value"}},
 		"IPv6 frame of 64":       {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.experiment.traffic.frameBytes", "at least 82 bytes"}},
 		"TCP":                    {run("spec.experiment.traffic", "{kind: TCP}"), []string{"spec.experiment.traffic.kind", "measure TCP by measurements.tcp"}},
-		"baseline: none named":   {run("spec.experiment.baseline", "{}"), []string{"spec.experiment.baseline.run", "Required value"}},
-		"baseline: itself":       {run("spec.experiment.baseline", "{run: run}"), []string{"spec.experiment.baseline.run", "name an earlier run"}},
-		"baseline: its name":     {run("spec.experiment.baseline", "{run: x}", "spec.experiment.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.experiment.acceptance", "give it another name"}},
-		"baseline: a metric":     {run("spec.experiment.baseline", "{run: x, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "LatencyP99Nanoseconds"}},
-		"baseline: twice":        {run("spec.experiment.baseline", "{run: x, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
-		"baseline: percent":      {run("spec.experiment.baseline", "{run: x, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
+		"baseline: none named":   {run("spec.experiment.baseline", "{}"), []string{"spec.experiment.baseline.runRef", "Required value"}},
+		"baseline: itself":       {run("spec.experiment.baseline", "{runRef: {name: run}}"), []string{"spec.experiment.baseline.runRef", "name an earlier run"}},
+		"baseline: its name":     {run("spec.experiment.baseline", "{runRef: {name: x}}", "spec.experiment.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.experiment.acceptance", "give it another name"}},
+		"baseline: a metric":     {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "LatencyP99Nanoseconds"}},
+		"baseline: twice":        {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
+		"baseline: percent":      {run("spec.experiment.baseline", "{runRef: {name: x}, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
 		"no testbed":             {run("spec.experiment.testbedRef", "{name: ''}"), []string{"spec.experiment.testbedRef.name", "at least 1 chars long"}},
 		"nothing measured":       {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "measures nothing: name a profile"}},
 		"negative trial":         {run("spec.experiment.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.experiment.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
@@ -183,11 +183,16 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"no repeat of the whole": {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 0}"), []string{"spec.experiment.measurements.repeats", "greater than or equal to 1"}},
 		"too many repeats":       {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 21}"), []string{"spec.experiment.measurements.repeats", "less than or equal to 20"}},
 		"unknown field":          {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},
-		"1 MB manifest": {run("spec.experiment.chain", "[{name: r1, function: Router, image: "+strings.Repeat("x", 1<<20)+"}]"),
-			[]string{"spec.experiment.chain[0].image", "may not be more than 512"}},
+		"1 MB manifest": {run("spec.experiment.chain", "[{name: r1, function: Custom, runtime: VirtualMachine, custom: {containerDisk: "+strings.Repeat("x", 1<<20)+"}}]"),
+			[]string{"spec.experiment.chain[0].custom.containerDisk", "may not be more than 512"}},
 		"name too long": {run("metadata.name", strings.Repeat("x", 254)), []string{"metadata.name", "must be no more than 253"}},
 
-		"testbed: two runs":            {testbed("spec.maximumConcurrentRuns", "2"), []string{"spec.maximumConcurrentRuns", "only 1 is implemented yet"}},
+		"image of a function":          {run("spec.experiment.chain", "[{name: r1, function: Router, image: x}]"), []string{"unknown field", "image"}},
+		"testbed: no selector":         {testbed("spec.namespaces", "{from: Selector}"), []string{"spec.namespaces.selector", "selector is required with from Selector"}},
+		"testbed: stray selector":      {testbed("spec.namespaces", "{selector: {}}"), []string{"spec.namespaces.selector", "forbidden with from All"}},
+		"testbed: namespaces":          {testbed("spec.namespaces", "{from: Same}"), []string{"spec.namespaces.from", "Unsupported value", "Selector"}},
+		"testbed: real-time machines":  {testbed("spec.systemUnderTest", "{realtime: Allowed}"), []string{"spec.systemUnderTest.realtime", "Unsupported value"}},
+		"testbed: a network's name":    {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {namespace: a}}}}"), []string{"networkAttachmentDefinition.generatorRef.name", "Required value"}},
 		"testbed: no pool":             {testbed("spec.ports", "{west: {attachment: SRIOV}}"), []string{"spec.ports.west", "sriov is required with attachment SRIOV"}},
 		"testbed: pool's name":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: west}}}"), []string{"spec.ports.west.sriov.resourceName", "openshift.io/west"}},
 		"testbed: no NIC":              {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
@@ -208,9 +213,9 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: real time, shares":   {testbed("spec.generator", "{cpu: 2500m, xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "whole number"}},
 		"testbed: real time, one CPU":  {testbed("spec.generator", "{cpu: 1, xdp: {scheduling: RealTime}}"), []string{"spec.generator.xdp.scheduling", "at least 2"}},
 		"testbed: real time, two send": {testbed("spec.generator", "{cpu: '2', xdp: {scheduling: RealTime, threads: 2}}"), []string{"spec.generator.xdp.scheduling", "with threads 2 at least 3"}},
-		"testbed: device's tag":        {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: a, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
+		"testbed: device's tag":        {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: a}, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
 		"testbed: missing network":     {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
-		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generator: a}}}"), []string{"spec.ports.west", "forbidden with any other"}},
+		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generatorRef: {name: a}}}}"), []string{"spec.ports.west", "forbidden with any other"}},
 		"testbed: MTU":                 {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
 		"testbed: no attachment":       {testbed("spec.systemUnderTest", "{attachments: []}"), []string{"spec.systemUnderTest.attachments", "at least 1 items"}},
 	}
@@ -304,7 +309,8 @@ func TestRealTimeIsAdmitted(t *testing.T) {
 	}
 }
 
-func TestSpecOfARunIsImmutable(t *testing.T) {
+// Every field of the experiment has a change here that would be valid in a new run.
+func TestExperimentIsImmutable(t *testing.T) {
 	ctx := context.Background()
 	o := object(t, goodRun, map[string]string{"metadata.name": "immutable"})
 	if err := server.Create(ctx, o); err != nil {
@@ -312,27 +318,167 @@ func TestSpecOfARunIsImmutable(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = server.Delete(ctx, o) })
 	changes := map[string]string{
-		"spec.experiment.testbedRef":      "{name: other}",
-		"spec.experiment.chain":           "[{name: r2, function: Router}]",
-		"spec.experiment.traffic":         "{frameBytes: [128]}",
-		"spec.experiment.measurements":    "{latency: {loads: [{name: a, framesPerSecond: 5}]}}",
-		"spec.experiment.acceptance":      "[{name: a, metric: LossPartsPerMillion, load: idle, atMost: 1}]",
-		"spec.experiment.baseline":        "{run: other}",
-		"spec.experiment.deadlineSeconds": "60",
-		"spec.experiment.startupSeconds":  "60",
+		"testbedRef":      "{name: other}",
+		"chain":           "[{name: r2, function: Router}]",
+		"traffic":         "{frameBytes: [128]}",
+		"measurements":    "{latency: {loads: [{name: a, framesPerSecond: 5}]}}",
+		"noisyNeighbors":  "[{name: noise, kind: CPU, cpu: 1}]",
+		"acceptance":      "[{name: a, metric: LossPartsPerMillion, load: idle, atMost: 1}]",
+		"baseline":        "{runRef: {name: other}}",
+		"deadlineSeconds": "60",
+		"startupSeconds":  "60",
 	}
-	for path, value := range changes {
-		changed := object(t, goodRun, map[string]string{"metadata.name": "immutable", path: value})
-		changed.SetResourceVersion(o.GetResourceVersion())
-		err := server.Update(ctx, changed)
-		if err == nil || !strings.Contains(err.Error(), "immutable, only suspend and ttlSecondsAfterFinished may change") {
-			t.Errorf("%s: %v, want a refusal that says what may be changed", path, err)
+	for field := range schemaOf(t, "vnfbench.io_benchmarkruns.yaml", "spec", "experiment") {
+		value, found := changes[field]
+		if !found {
+			t.Errorf("spec.experiment.%s: the test has no change for it", field)
+			continue
 		}
+		if err := create(object(t, goodRun, map[string]string{"metadata.name": "another", "spec.experiment." + field: value})); err != nil {
+			t.Errorf("spec.experiment.%s is not valid in a new run: %v", field, err)
+		}
+		changed := object(t, goodRun, map[string]string{"metadata.name": "immutable", "spec.experiment." + field: value})
+		changed.SetResourceVersion(o.GetResourceVersion())
+		refusesChange(t, "spec.experiment."+field, server.Update(ctx, changed))
 	}
+	without := object(t, goodRun, map[string]string{"metadata.name": "immutable"})
+	unstructured.RemoveNestedField(without.Object, "spec", "experiment", "testbedRef")
+	without.SetResourceVersion(o.GetResourceVersion())
+	refusesChange(t, "no spec.experiment.testbedRef", server.Update(ctx, without))
 	for _, patch := range []string{`{"spec":{"suspend":true}}`, `{"spec":{"suspend":false}}`, `{"spec":{"ttlSecondsAfterFinished":10}}`, `{"spec":{"ttlSecondsAfterFinished":null}}`} {
 		if err := server.Patch(ctx, o, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 			t.Errorf("%s: %v", patch, err)
 		}
+	}
+}
+
+func refusesChange(t *testing.T, what string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "immutable, only suspend and ttlSecondsAfterFinished may change") || !strings.Contains(err.Error(), "spec.experiment") {
+		t.Errorf("%s: %v, want a refusal that says that the experiment is immutable", what, err)
+	}
+}
+
+// Every leaf of a whole experiment is refused too, however deep it is.
+func TestEveryLeafOfTheExperimentIsImmutable(t *testing.T) {
+	ctx := context.Background()
+	text, err := os.ReadFile("../../../config/samples/router-accepted.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := object(t, string(text), map[string]string{"metadata.name": "leaves", "metadata.namespace": "default"})
+	if err := server.Create(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Delete(ctx, o) })
+	var leaves int
+	var walk func(value any, set func(any), path string)
+	walk = func(value any, set func(any), path string) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, below := range value {
+				walk(below, func(v any) { value[key] = v }, path+"."+key)
+			}
+			return
+		case []any:
+			for i, below := range value {
+				walk(below, func(v any) { value[i] = v }, fmt.Sprintf("%s[%d]", path, i))
+			}
+			return
+		case string:
+			set(value + "x")
+		case int64:
+			set(value + 1)
+		case bool:
+			set(!value)
+		default:
+			t.Fatalf("%s is a %T", path, value)
+		}
+		leaves++
+		if server.Update(ctx, o.DeepCopy()) == nil {
+			t.Errorf("%s was changed", path)
+		}
+		set(value)
+	}
+	experiment, _, err := unstructured.NestedFieldNoCopy(o.Object, "spec", "experiment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk(experiment, nil, "spec.experiment")
+	if leaves < 20 {
+		t.Errorf("the experiment has %d leaves", leaves)
+	}
+}
+
+// schemaOf are the properties of a CRD's schema at a path.
+func schemaOf(t *testing.T, file string, path ...string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile("../../../config/crd/bases/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd map[string]any
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		t.Fatal(err)
+	}
+	versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := []string{"schema", "openAPIV3Schema", "properties"}
+	for _, name := range path {
+		fields = append(fields, name, "properties")
+	}
+	properties, found, err := unstructured.NestedMap(versions[0].(map[string]any), fields...)
+	if err != nil || !found {
+		t.Fatalf("%s has no %s: %v", file, strings.Join(path, "."), err)
+	}
+	return properties
+}
+
+// A run may leave its testbed to the cluster's default, and a testbed may choose
+// namespaces and join networks of another one.
+func TestDefaultAndSharedTestbedsAreAdmitted(t *testing.T) {
+	run := object(t, goodRun, nil)
+	unstructured.RemoveNestedField(run.Object, "spec", "experiment", "testbedRef")
+	if err := create(run); err != nil {
+		t.Error(err)
+	}
+	shared := object(t, goodTestbed, map[string]string{
+		"spec.namespaces": "{from: Selector, selector: {matchLabels: {team: network}, matchExpressions: [{key: stage, operator: NotIn, values: [production]}]}}",
+		"spec.ports":      "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {namespace: lab, name: a}, deviceRef: {name: b}}}}",
+	})
+	if err := create(shared); err != nil {
+		t.Error(err)
+	}
+	plain := object(t, goodTestbed, nil)
+	if err := create(plain); err != nil {
+		t.Fatal(err)
+	}
+	if from, _, _ := unstructured.NestedString(plain.Object, "spec", "namespaces", "from"); from != "All" {
+		t.Errorf("by default a testbed takes runs of %q, want All", from)
+	}
+}
+
+// Open sets in the status are plain strings: a newer operator's words can be
+// stored by this CRD.
+func TestStatusTakesNewWords(t *testing.T) {
+	ctx := context.Background()
+	o := object(t, goodRun, map[string]string{"metadata.name": "words"})
+	if err := server.Create(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Delete(ctx, o) })
+	run := &v1alpha1.BenchmarkRun{}
+	if err := server.Get(ctx, client.ObjectKeyFromObject(o), run); err != nil {
+		t.Fatal(err)
+	}
+	run.Status.Acceptance = []v1alpha1.Verdict{{Criterion: "a", Result: "Postponed"}}
+	run.Status.Results = []v1alpha1.FrameResult{{FrameBytes: 64, Size: "64", Throughput: []v1alpha1.ThroughputResult{{
+		Goal: "NDR", Regularity: "Bimodal", UpperBoundCause: "PowerLimit", Statistics: []v1alpha1.Statistics{{Metric: "EnergyMilliwatts", N: 2, Values: []int64{1, 1}}},
+	}}}}
+	if err := server.Status().Update(ctx, run); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -358,7 +504,10 @@ func TestSamplesAreAdmitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := object(t, string(text), map[string]string{"metadata.namespace": "default"})
+		o := object(t, string(text), nil)
+		if o.GetKind() == "BenchmarkRun" {
+			o.SetNamespace("default")
+		}
 		if err := create(o); err != nil {
 			t.Errorf("%s: %v", filepath.Base(file), err)
 		}
@@ -377,11 +526,7 @@ func TestTestbedsOfTerraformAreAdmitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, testbed, found := strings.Cut(string(text), "---\n")
-		if !found {
-			t.Fatalf("%s has one document, want a Namespace and a Testbed", file)
-		}
-		if err := create(object(t, testbed, map[string]string{"metadata.namespace": "default"})); err != nil {
+		if err := create(object(t, string(text), nil)); err != nil {
 			t.Errorf("%s: %v", filepath.Base(file), err)
 		}
 	}

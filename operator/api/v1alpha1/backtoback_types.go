@@ -72,7 +72,7 @@ type BackToBackResult struct {
 	// maximumFramesPerSecond is the rate within a burst, of each direction.
 	// +required
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
-	// maximumOrigin says what bounded it. RFC 9004 means LineRate.
+	// maximumOrigin says what bounded it: LineRate (as RFC 9004 means it), Spec or Calibration.
 	// +required
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 	// throughputFramesPerSecond is the throughput without loss that the correction uses.

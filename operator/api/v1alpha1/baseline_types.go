@@ -3,12 +3,10 @@ package v1alpha1
 // Baseline is an earlier run to compare with. Its figures are read when this run
 // gets its testbed, so the earlier run may be deleted after that.
 type Baseline struct {
-	// run is the name of a BenchmarkRun in the same namespace that was measured,
-	// with the same testbedRef, traffic and measurements. Its chain may differ.
+	// runRef names a BenchmarkRun of the same namespace that was measured, on the
+	// same Testbed, with the same traffic and measurements. Its chain may differ.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Run string `json:"run,omitempty"`
+	RunRef LocalReference `json:"runRef,omitzero"`
 
 	// maximumRegressionPercent is how much worse a figure of metrics may be: a
 	// rate lower, a delay, loss or number of retransmits higher. A figure that was
@@ -43,10 +41,9 @@ const BaselineCriterion = "baseline"
 
 // BaselineReport is the earlier run's figures beside this run's.
 type BaselineReport struct {
-	// run is the earlier run's name.
+	// runRef names the earlier run.
 	// +required
-	// +kubebuilder:validation:MaxLength=253
-	Run string `json:"run,omitempty"`
+	RunRef LocalReference `json:"runRef,omitzero"`
 
 	// uid is the earlier run's.
 	// +required

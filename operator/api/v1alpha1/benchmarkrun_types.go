@@ -28,9 +28,11 @@ type BenchmarkRunSpec struct {
 // Experiment is everything that decides what is measured. It is immutable as a
 // whole: a field that is added to it cannot be changed either.
 type Experiment struct {
-	// testbedRef names the Testbed, in the run's own namespace.
-	// +required
-	TestbedRef TestbedReference `json:"testbedRef,omitzero"`
+	// testbedRef names the Testbed, whose spec.namespaces must allow the run's
+	// namespace. Absent: the cluster's default Testbed at the time when the run is
+	// first looked at, which status.testbedRef then names.
+	// +optional
+	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
 	// startupSeconds is how long pods may take until frames pass through the
 	// chain. Default 300.
@@ -100,6 +102,15 @@ type TestbedReference struct {
 	Name string `json:"name,omitempty"`
 }
 
+// LocalReference names an object of the same namespace.
+type LocalReference struct {
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
 // BenchmarkRunStatus is how far the run is and what it found.
 type BenchmarkRunStatus struct {
 	// conditions: Succeeded is the summary; Admitted, Planned, ChainReady,
@@ -115,6 +126,11 @@ type BenchmarkRunStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// testbedRef names the Testbed that the run uses: that of the spec, or the
+	// cluster's default when the run was first looked at. It does not change.
+	// +optional
+	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
 	// queuePosition is the place in the testbed's queue while the run waits:
 	// 1 is next. Absent when it does not wait.
@@ -148,8 +164,7 @@ type BenchmarkRunStatus struct {
 
 	// chain says what each function turned out to be, in the chain's order.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
@@ -195,8 +210,7 @@ type BenchmarkRunStatus struct {
 
 	// resultsRef names the ConfigMap that holds every trial; it lives as long as the run.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	ResultsRef string `json:"resultsRef,omitempty"`
+	ResultsRef *LocalReference `json:"resultsRef,omitempty"`
 }
 
 // BenchmarkRun is one experiment: a chain of network functions on a testbed,
@@ -204,7 +218,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=bmr,categories=vnfbench
-// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.spec.experiment.testbedRef.name`,priority=1
+// +kubebuilder:printcolumn:name="Testbed",type=string,JSONPath=`.status.testbedRef.name`,priority=1
 // +kubebuilder:printcolumn:name="Succeeded",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Succeeded")].reason`
 // +kubebuilder:printcolumn:name="Progress",type=integer,JSONPath=`.status.progress.percent`
@@ -215,7 +229,7 @@ type BenchmarkRunStatus struct {
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Queue",type=integer,JSONPath=`.status.queuePosition`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.experiment.baseline) || self.spec.experiment.baseline.run != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.experiment.baseline.run"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.experiment.baseline) || self.spec.experiment.baseline.runRef.name != self.metadata.name",message="a run cannot be its own baseline: name an earlier run",fieldPath=".spec.experiment.baseline.runRef"
 type BenchmarkRun struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -236,4 +250,16 @@ type BenchmarkRunList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitzero"`
 	Items           []BenchmarkRun `json:"items"`
+}
+
+// TestbedName is the name of the Testbed that the run uses; "" while it names none
+// and no default has been found.
+func (r *BenchmarkRun) TestbedName() string {
+	if ref := r.Spec.Experiment.TestbedRef; ref != nil {
+		return ref.Name
+	}
+	if ref := r.Status.TestbedRef; ref != nil {
+		return ref.Name
+	}
+	return ""
 }

@@ -59,7 +59,6 @@ const (
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Firewall') || !has(self.firewall)",message="firewall is for function Firewall alone",fieldPath=".firewall"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'EncryptionGateway') || !has(self.encryptionGateway)",message="encryptionGateway is for function EncryptionGateway alone",fieldPath=".encryptionGateway"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Custom') == has(self.custom)",message="custom is required with function Custom, and forbidden with any other",fieldPath=".custom"
-// +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || !has(self.image)",message="image is for the reference functions; name the disk of function Custom in custom.containerDisk",fieldPath=".image"
 type NetworkFunction struct {
 	// name of the function, unique in the chain: lower case letters, digits and '-', at most 20 characters.
 	// +required
@@ -78,14 +77,6 @@ type NetworkFunction struct {
 	// +optional
 	// +kubebuilder:default=Pod
 	Runtime Runtime `json:"runtime,omitempty"`
-
-	// image that runs the function. Absent: the reference functions' image that
-	// the operator was installed with. For a virtual machine: an image with the
-	// guest's kernel and initial RAM disk, or its disk; see platform.boot.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	Image string `json:"image,omitempty"`
 
 	// cpu that a function in a pod requests and is limited to. Absent: requests
 	// 100m and has no limit. Forwarding in the kernel is not charged to a pod.

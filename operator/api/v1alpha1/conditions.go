@@ -64,7 +64,13 @@ const (
 
 	// ReasonBaselineUnusable: spec.experiment.baseline names a run that is not there, was not measured, or measured something else.
 	ReasonBaselineUnusable = "BaselineUnusable"
-	// ReasonTestbedNotFound: spec.experiment.testbedRef names no Testbed in the run's namespace. The run waits for it.
+	// ReasonNoDefaultTestbed: the run names no Testbed, and none is marked as the cluster's default. The run waits for one.
+	ReasonNoDefaultTestbed = "NoDefaultTestbed"
+	// ReasonNamespaceNotAllowed: the Testbed's spec.namespaces does not choose the run's namespace. The run waits until it does.
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
+	// ReasonInvalidNamespaceSelector: the Testbed's spec.namespaces.selector cannot be read, so no namespace is allowed.
+	ReasonInvalidNamespaceSelector = "InvalidNamespaceSelector"
+	// ReasonTestbedNotFound: the cluster has no Testbed of the name that the run uses. The run waits for it.
 	ReasonTestbedNotFound = "TestbedNotFound"
 	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
 	ReasonTestbedNotReady = "TestbedNotReady"
@@ -74,6 +80,8 @@ const (
 	ReasonNodesNotReady = "NodesNotReady"
 	// ReasonAttachmentNotOffered: a function asks for an attachment that the testbed does not list.
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
+	// ReasonRealtimeNotOffered: a virtual machine asks for platform.realtime, and the testbed does not offer it.
+	ReasonRealtimeNotOffered = "RealtimeNotOffered"
 	// ReasonAttachmentsDoNotJoin: two ports that a link joins are attached in ways that cannot meet.
 	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
@@ -275,6 +283,9 @@ const (
 	LabelTestbed = "vnfbench.io/testbed-uid"
 	// LabelComponent holds what an object is to its run: "measurer", "function", "endpoint", "neighbor", "observer", "cleanup".
 	LabelComponent = "vnfbench.io/component"
+	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is
+	// "true". Of several, the one that was created last is the default.
+	AnnotationDefaultTestbed = "vnfbench.io/is-default-testbed"
 	// AnnotationRun holds the name of the run that an object belongs to.
 	AnnotationRun = "vnfbench.io/run"
 	// Finalizer keeps a run or testbed until what it made is gone.

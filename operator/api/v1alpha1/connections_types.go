@@ -69,8 +69,7 @@ type ConnectionsLoad struct {
 type ConnectionsResult struct {
 	// loads holds one entry for each load that has been measured.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Loads []ConnectionsLoadResult `json:"loads,omitempty"`
 
@@ -162,8 +161,7 @@ type ConnectionsLoadResult struct {
 	// statistics of the established connections a second over the repeats. Absent
 	// with fewer than two, and with connections that are held.
 	// +optional
-	// +listType=map
-	// +listMapKey=metric
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 }

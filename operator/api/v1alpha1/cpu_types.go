@@ -1,7 +1,7 @@
 package v1alpha1
 
 // CPUFigure says which kind of figure a CPU use stands beside.
-// +kubebuilder:validation:Enum=Throughput;Latency;FixedLoad;ReceiveRate;Soak;TCP;Connections
+// +kubebuilder:validation:MaxLength=64
 type CPUFigure string
 
 // What a CPU use stands beside.
@@ -42,8 +42,7 @@ type CPUResult struct {
 	// functions in the chain's order. Absent where they did not answer, where
 	// the stored trials had no room for them, and behind the first 256 of a run.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Functions []FunctionCPU `json:"functions,omitempty"`
 }

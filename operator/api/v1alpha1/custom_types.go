@@ -80,8 +80,8 @@ const (
 
 // CustomFunction is the user's own virtual machine: exactly one disk, and what
 // the guest is told.
-// +kubebuilder:validation:XValidation:rule="[has(self.containerDisk), has(self.persistentVolumeClaim), has(self.dataVolume)].filter(x, x).size() == 1",message="exactly one of containerDisk, persistentVolumeClaim and dataVolume is required"
-// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullSecret)",message="imagePullSecret is for containerDisk alone; leave it out",fieldPath=".imagePullSecret"
+// +kubebuilder:validation:XValidation:rule="[has(self.containerDisk), has(self.persistentVolumeClaimRef), has(self.dataVolumeRef)].filter(x, x).size() == 1",message="exactly one of containerDisk, persistentVolumeClaimRef and dataVolumeRef is required"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullSecretRef)",message="imagePullSecretRef is for containerDisk alone; leave it out",fieldPath=".imagePullSecretRef"
 // +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullPolicy)",message="imagePullPolicy is for containerDisk alone; leave it out",fieldPath=".imagePullPolicy"
 // +kubebuilder:validation:XValidation:rule="!has(self.userData) || !has(self.userDataSecretRef)",message="give userData or userDataSecretRef, not both",fieldPath=".userDataSecretRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.cloudInit) || has(self.userData) || has(self.userDataSecretRef) || has(self.networkData)",message="cloudInit says how the guest gets userData, userDataSecretRef or networkData; give one of them, or leave cloudInit out",fieldPath=".cloudInit"
@@ -93,34 +93,28 @@ type CustomFunction struct {
 	// +kubebuilder:validation:MaxLength=512
 	ContainerDisk string `json:"containerDisk,omitempty"`
 
-	// imagePullSecret names the Secret for containerDisk's registry. Absent: the
+	// imagePullSecretRef names the Secret for containerDisk's registry. Absent: the
 	// operator's first.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	ImagePullSecret string `json:"imagePullSecret,omitempty"`
+	ImagePullSecretRef *LocalReference `json:"imagePullSecretRef,omitempty"`
 
 	// imagePullPolicy of containerDisk. Absent: the operator's.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// persistentVolumeClaim is the name of a claim that holds the disk. The
+	// persistentVolumeClaimRef names a claim that holds the disk. The
 	// guest writes to a layer above it that ends with the run: the claim stays
 	// as it is.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
+	PersistentVolumeClaimRef *LocalReference `json:"persistentVolumeClaimRef,omitempty"`
 
-	// dataVolume is the name of a DataVolume that holds the disk; KubeVirt waits
+	// dataVolumeRef names a DataVolume that holds the disk; KubeVirt waits
 	// until it is filled. The guest writes to the DataVolume itself: what a run
 	// changes is there in the next. For a disk that stays as it is, name its
-	// claim in persistentVolumeClaim, which has the same name.
+	// claim in persistentVolumeClaimRef, which has the same name.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	DataVolume string `json:"dataVolume,omitempty"`
+	DataVolumeRef *LocalReference `json:"dataVolumeRef,omitempty"`
 
 	// userData is cloud-init user data, with placeholders such as
 	// "{{ .West.AddressIPv4 }}" for what the plan chose. It reaches the guest in
@@ -134,7 +128,7 @@ type CustomFunction struct {
 	// userDataSecretRef names a Secret whose key userdata the guest is given as
 	// it is: the operator has no right to read it, so it fills no placeholders in.
 	// +optional
-	UserDataSecretRef *UserDataSecretReference `json:"userDataSecretRef,omitempty"`
+	UserDataSecretRef *LocalReference `json:"userDataSecretRef,omitempty"`
 
 	// networkData is cloud-init network configuration, with the same
 	// placeholders as userData. Absent: none.
@@ -175,15 +169,6 @@ type CustomFunction struct {
 	// readiness says when the machine counts as started. Absent: kind Probe.
 	// +optional
 	Readiness *CustomReadiness `json:"readiness,omitempty"`
-}
-
-// UserDataSecretReference names a Secret of the run's namespace.
-type UserDataSecretReference struct {
-	// name of the Secret.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Name string `json:"name,omitempty"`
 }
 
 // CustomReadiness says when the user's virtual machine counts as started. In

@@ -8,8 +8,7 @@ type DeviceReport struct {
 
 	// domains are the chain's virtual machines as they really ran.
 	// +optional
-	// +listType=map
-	// +listMapKey=function
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Domains []DomainReport `json:"domains,omitempty"`
 
@@ -52,7 +51,7 @@ type DomainReport struct {
 
 	// memoryBacking is Hugepages, Shared, File or Anonymous.
 	// +optional
-	// +kubebuilder:validation:Enum=Hugepages;Shared;File;Anonymous
+	// +kubebuilder:validation:MaxLength=64
 	MemoryBacking string `json:"memoryBacking,omitempty"`
 
 	// hugepageKibibytes that the process holds.
@@ -101,7 +100,7 @@ type DomainInterface struct {
 	// vhost is Enabled where the host's kernel, or another process, moves the
 	// frames, and Disabled where QEMU does. Absent for a device that is passed through.
 	// +optional
-	// +kubebuilder:validation:Enum=Enabled;Disabled
+	// +kubebuilder:validation:MaxLength=64
 	Vhost string `json:"vhost,omitempty"`
 
 	// queues is how many pairs of queues it has. Absent for a device that is passed through.
@@ -120,7 +119,7 @@ type DomainInterface struct {
 type ThreadGroup struct {
 	// class is what they do.
 	// +required
-	// +kubebuilder:validation:Enum=VCPU;Emulator;IOThread;Vhost;Other
+	// +kubebuilder:validation:MaxLength=64
 	Class string `json:"class,omitempty"`
 
 	// count is how many there are.

@@ -17,6 +17,28 @@ type SystemUnderTest struct {
 	// +kubebuilder:validation:MaxItems=16
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
+	// functionImage runs reference functions in pods. Absent: the image that the
+	// operator was installed with.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	FunctionImage string `json:"functionImage,omitempty"`
+
+	// guestImage runs reference functions in virtual machines: an image with the
+	// guest's kernel and initial RAM disk, or its disk; see platform.boot of a
+	// function. Absent: the image that the operator was installed with.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	GuestImage string `json:"guestImage,omitempty"`
+
+	// realtime is Disabled or Enabled. With Enabled a run's virtual machines may
+	// ask for platform.realtime, which has the node run their vCPUs before all
+	// other threads. Default Disabled.
+	// +optional
+	// +kubebuilder:default=Disabled
+	Realtime Realtime `json:"realtime,omitempty"`
+
 	// attachments are the kinds of port that these nodes offer. A run that asks
 	// for another is refused in its condition Planned. Default: Veth.
 	// +optional

@@ -72,7 +72,7 @@ type Fingerprint struct {
 
 	// turbo is Enabled or Disabled.
 	// +optional
-	// +kubebuilder:validation:Enum=Enabled;Disabled
+	// +kubebuilder:validation:MaxLength=64
 	Turbo string `json:"turbo,omitempty"`
 
 	// isolatedCPUs is the kernel's list (isolcpus), such as "2-7".
@@ -111,7 +111,7 @@ type Fingerprint struct {
 	// hypervisor is Present where the node is a virtual machine. Absent: it is
 	// none, or hides it.
 	// +optional
-	// +kubebuilder:validation:Enum=Present
+	// +kubebuilder:validation:MaxLength=64
 	Hypervisor string `json:"hypervisor,omitempty"`
 
 	// product is the machine's maker and name by its firmware.

@@ -93,8 +93,7 @@ type FixedLoadResult struct {
 
 	// repeats in their order.
 	// +required
-	// +listType=map
-	// +listMapKey=repeat
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Repeats []RepeatResult `json:"repeats,omitempty"`
 }
@@ -108,8 +107,7 @@ type RepeatResult struct {
 
 	// directions holds Forward, Reverse or both.
 	// +required
-	// +listType=map
-	// +listMapKey=direction
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []DirectionResult `json:"directions,omitempty"`
 }

@@ -28,7 +28,7 @@ type FrameLossRate struct {
 }
 
 // MaximumOrigin says what bounded a maximum load.
-// +kubebuilder:validation:Enum=LineRate;Spec;Calibration
+// +kubebuilder:validation:MaxLength=64
 type MaximumOrigin string
 
 const (
@@ -41,7 +41,7 @@ const (
 )
 
 // LossCurveEnd says why a curve has no further points.
-// +kubebuilder:validation:Enum=TwoTrialsWithoutLoss;LowestLoad
+// +kubebuilder:validation:MaxLength=64
 type LossCurveEnd string
 
 const (
@@ -57,18 +57,17 @@ type FrameLossRateResult struct {
 	// +required
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
 
-	// maximumOrigin says what bounded it.
+	// maximumOrigin says what bounded it: LineRate, Spec or Calibration.
 	// +required
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 
-	// end says why there are no further points.
+	// end says why there are no further points: TwoTrialsWithoutLoss or LowestLoad.
 	// +required
 	End LossCurveEnd `json:"end,omitempty"`
 
 	// points in their order, from 100 percent down.
 	// +required
-	// +listType=map
-	// +listMapKey=percent
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	Points []LossPoint `json:"points,omitempty"`
 }

@@ -67,8 +67,7 @@ type VirtualMachineReport struct {
 
 	// ports are the function's ports, west first.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Ports []VirtualPortReport `json:"ports,omitempty"`
 }

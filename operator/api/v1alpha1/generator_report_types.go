@@ -78,8 +78,7 @@ type GeneratorReport struct {
 	// calibration is the generator's own performance just before this run.
 	// Absent where the testbed's ports do not allow it.
 	// +optional
-	// +listType=map
-	// +listMapKey=frameBytes
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
 

@@ -133,8 +133,7 @@ type NoisyNeighbor struct {
 type NoisyNeighborsReport struct {
 	// loads are what the neighbours did beside the trials that count.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Loads []NoisyNeighborReport `json:"loads,omitempty"`
 
@@ -192,8 +191,7 @@ type NoisyNeighborReport struct {
 	// stressors are stress-ng's own account of the whole time beside the chain,
 	// known when the measurement is over.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Stressors []StressorReport `json:"stressors,omitempty"`
 }

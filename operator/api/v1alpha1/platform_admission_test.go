@@ -66,7 +66,7 @@ func TestMachinesAreAdmitted(t *testing.T) {
 		"virtual functions": ", west: {attachment: SRIOV}, east: {attachment: SRIOV}",
 		"whole NICs":        ", west: {attachment: HostDevice}, east: {attachment: HostDevice}",
 		"one of each":       ", platform: {vcpus: 2}, west: {attachment: SRIOV}, east: {queues: 1}",
-		"from a disk":       ", image: example/guest:1, platform: {boot: Disk}",
+		"from a disk":       ", platform: {boot: Disk}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			chain := "[{name: r, function: Router, runtime: VirtualMachine" + fields + "}]"

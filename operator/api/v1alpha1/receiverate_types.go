@@ -24,7 +24,7 @@ type ReceiveRateResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
-	// maximumOrigin says what bounded the load. Absent where none was set.
+	// maximumOrigin says what bounded the load: LineRate, Spec or Calibration. Absent where none was set.
 	// +optional
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 
@@ -44,8 +44,7 @@ type ReceiveRateResult struct {
 
 	// trials in their order.
 	// +required
-	// +listType=map
-	// +listMapKey=trial
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
 }

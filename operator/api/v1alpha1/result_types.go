@@ -100,22 +100,19 @@ type FrameResult struct {
 
 	// throughput holds one entry for each goal.
 	// +optional
-	// +listType=map
-	// +listMapKey=goal
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Throughput []ThroughputResult `json:"throughput,omitempty"`
 
 	// latency holds one entry for each load.
 	// +optional
-	// +listType=map
-	// +listMapKey=load
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Latency []LatencyResult `json:"latency,omitempty"`
 
 	// fixedLoad holds one entry for each profile of this frame size.
 	// +optional
-	// +listType=map
-	// +listMapKey=profile
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	FixedLoad []FixedLoadResult `json:"fixedLoad,omitempty"`
 
@@ -140,8 +137,7 @@ type FrameResult struct {
 	// direction: the first frame of this size that the chain saw. Absent
 	// without a warm-up, and for a direction whose first frame was lost.
 	// +optional
-	// +listType=map
-	// +listMapKey=direction
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
 
@@ -165,7 +161,7 @@ type FirstFrameResult struct {
 }
 
 // Regularity says whether a search met its precision (RFC 9971's regular and irregular goal results).
-// +kubebuilder:validation:Enum=Regular;Irregular
+// +kubebuilder:validation:MaxLength=64
 type Regularity string
 
 const (
@@ -176,7 +172,7 @@ const (
 )
 
 // UpperBoundCause says why the throughput is not higher.
-// +kubebuilder:validation:Enum=DeviceLoss;GeneratorCeiling;MaximumLoad
+// +kubebuilder:validation:MaxLength=64
 type UpperBoundCause string
 
 const (
@@ -199,7 +195,8 @@ type ThroughputResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// regularity is Regular where the bounds are as close as the goal asks.
+	// regularity is Regular where the bounds are as close as the goal asks, and
+	// otherwise Irregular.
 	// +required
 	Regularity Regularity `json:"regularity,omitempty"`
 
@@ -232,7 +229,8 @@ type ThroughputResult struct {
 	// +optional
 	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`
 
-	// upperBoundCause says why the throughput is not higher.
+	// upperBoundCause says why the throughput is not higher: DeviceLoss,
+	// GeneratorCeiling or MaximumLoad.
 	// +optional
 	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
 
@@ -246,8 +244,7 @@ type ThroughputResult struct {
 
 	// statistics of framesPerSecond over the repeats. Absent with fewer than two.
 	// +optional
-	// +listType=map
-	// +listMapKey=metric
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 }
@@ -267,8 +264,7 @@ type LatencyResult struct {
 
 	// directions holds Forward, Reverse or both.
 	// +required
-	// +listType=map
-	// +listMapKey=direction
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []DirectionResult `json:"directions,omitempty"`
 }
@@ -345,8 +341,7 @@ type DirectionResult struct {
 	// statistics of p50 and p99 latency over the repeats. Absent with fewer
 	// than two, and where no frame arrived in one of them.
 	// +optional
-	// +listType=map
-	// +listMapKey=metric
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 }

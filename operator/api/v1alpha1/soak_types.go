@@ -56,7 +56,7 @@ type Soak struct {
 }
 
 // SoakEnd says why a soak has no further intervals.
-// +kubebuilder:validation:Enum=Completed;Loss
+// +kubebuilder:validation:MaxLength=64
 type SoakEnd string
 
 const (
@@ -71,7 +71,7 @@ type SoakResult struct {
 	// intendedFramesPerSecond is the load of each direction.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
-	// end says why there are no further intervals.
+	// end says why there are no further intervals: Completed or Loss.
 	// +required
 	End SoakEnd `json:"end,omitempty"`
 	// sendingSeconds is the time in which frames were sent.
@@ -85,8 +85,7 @@ type SoakResult struct {
 	Worst WorstCase `json:"worst,omitzero"`
 	// intervals in their order.
 	// +required
-	// +listType=map
-	// +listMapKey=startSeconds
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 }

@@ -72,15 +72,13 @@ type TCP struct {
 type TCPResult struct {
 	// streams holds one entry for each number of connections.
 	// +optional
-	// +listType=map
-	// +listMapKey=streams
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Streams []TCPStreamsResult `json:"streams,omitempty"`
 
 	// ends are the two machines that TCP ran on, west first.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Ends []TCPEnd `json:"ends,omitempty"`
 }
@@ -93,8 +91,7 @@ type TCPStreamsResult struct {
 
 	// directions holds Forward, Reverse or both.
 	// +required
-	// +listType=map
-	// +listMapKey=direction
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []TCPDirectionResult `json:"directions,omitempty"`
 
@@ -163,8 +160,7 @@ type TCPDirectionResult struct {
 
 	// statistics of goodput and retransmits over the repeats. Absent with fewer than two.
 	// +optional
-	// +listType=map
-	// +listMapKey=metric
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 }
@@ -230,7 +226,7 @@ type TCPEnd struct {
 type Program struct {
 	// name is iperf3 or TRex.
 	// +required
-	// +kubebuilder:validation:Enum=iperf3;TRex
+	// +kubebuilder:validation:MaxLength=64
 	Name ProgramName `json:"name,omitempty"`
 
 	// version in the program's own words, such as 3.12 or v3.08.
@@ -250,7 +246,7 @@ const (
 )
 
 // Threading says how many threads of a program serve connections.
-// +kubebuilder:validation:Enum=Single;PerConnection
+// +kubebuilder:validation:MaxLength=64
 type Threading string
 
 const (

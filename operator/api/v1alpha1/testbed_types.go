@@ -8,15 +8,12 @@ import (
 
 // TestbedSpec says where traffic is made, where network functions run, and how the two are joined.
 type TestbedSpec struct {
-	// maximumConcurrentRuns is how many BenchmarkRuns may hold this testbed at
-	// once; the others queue in the order of their creation. Default 1, the only
-	// value that this version accepts.
+	// namespaces are those whose BenchmarkRuns may use this testbed. One run holds
+	// it at a time; the others queue in the order of their creation, whatever their
+	// namespace. Default: all namespaces.
 	// +optional
-	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=16
-	// +kubebuilder:validation:XValidation:rule="self == 1",message="only 1 is implemented yet: runs that share cores would disturb each other's figures"
-	MaximumConcurrentRuns int32 `json:"maximumConcurrentRuns,omitempty"`
+	// +kubebuilder:default={from: All}
+	Namespaces TestbedNamespaces `json:"namespaces,omitzero"`
 
 	// generator is what makes and receives traffic. Default: the XDP driver on any node.
 	// +optional
@@ -32,6 +29,34 @@ type TestbedSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	SystemUnderTest SystemUnderTest `json:"systemUnderTest,omitzero"`
+}
+
+// NamespacesFrom says how namespaces are chosen.
+// +kubebuilder:validation:Enum=All;Selector
+type NamespacesFrom string
+
+const (
+	// NamespacesFromAll lets runs of every namespace use the testbed.
+	NamespacesFromAll NamespacesFrom = "All"
+	// NamespacesFromSelector lets runs of namespaces with certain labels use the testbed.
+	NamespacesFromSelector NamespacesFrom = "Selector"
+)
+
+// TestbedNamespaces says which namespaces' runs may use a testbed.
+// +kubebuilder:validation:XValidation:rule="(has(self.from) && self.from == 'Selector') == has(self.selector)",message="selector is required with from Selector, and forbidden with from All",fieldPath=".selector"
+type TestbedNamespaces struct {
+	// from is All or Selector. A run of a namespace that is not chosen waits with
+	// reason NamespaceNotAllowed. A run that holds the testbed keeps it when its
+	// namespace is no longer chosen. Default All.
+	// +optional
+	// +kubebuilder:default=All
+	From NamespacesFrom `json:"from,omitempty"`
+
+	// selector chooses namespaces by their labels, with from Selector. The label
+	// kubernetes.io/metadata.name holds a namespace's name. An empty selector
+	// chooses every namespace.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
 // GeneratorDriver names what makes the traffic.
@@ -224,19 +249,15 @@ type TestbedPort struct {
 	HostDevice *HostDevicePort `json:"hostDevice,omitempty"`
 }
 
-// ExistingNetwork names NetworkAttachmentDefinitions in the testbed's namespace.
+// ExistingNetwork names the NetworkAttachmentDefinitions that a port joins.
 type ExistingNetwork struct {
-	// generator is the network that the traffic pod's port joins.
+	// generatorRef names the network that the traffic pod's port joins.
 	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Generator string `json:"generator,omitempty"`
+	GeneratorRef NetworkReference `json:"generatorRef,omitzero"`
 
-	// device is the network that the chain's outer port joins. Absent: the same as generator.
+	// deviceRef names the network that the chain's outer port joins. Absent: the same as generatorRef.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Device string `json:"device,omitempty"`
+	DeviceRef *NetworkReference `json:"deviceRef,omitempty"`
 
 	// deviceVLAN is the number of the tag at the chain's outer port, where the
 	// networks change it on the way; 0: they take it off. Absent: the port's vlan.
@@ -244,6 +265,24 @@ type ExistingNetwork struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4094
 	DeviceVLAN *int32 `json:"deviceVLAN,omitempty"`
+}
+
+// NetworkReference names a NetworkAttachmentDefinition.
+type NetworkReference struct {
+	// namespace of the network. Absent: that of each run, so that every namespace
+	// has a network of this name. With Multus' namespaceIsolation pods join only
+	// networks of their own namespace and of its globalNamespaces. An operator with
+	// watchNamespaces finds networks only in those.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// name of the network.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
 }
 
 // SRIOVPort names a pool of virtual functions.
@@ -291,22 +330,21 @@ type TestbedStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// activeRuns hold the testbed now.
+	// activeRuns hold the testbed now. Users who may read the testbed see
+	// their namespaces and names.
 	// +optional
-	// +listType=map
-	// +listMapKey=uid
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ActiveRuns []ActiveRun `json:"activeRuns,omitempty"`
 
-	// queuedRuns is how many runs wait.
+	// queuedRuns is how many runs of allowed namespaces wait.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	QueuedRuns int32 `json:"queuedRuns"`
 
 	// nodes that can make traffic and run network functions, at most 16 of them.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Nodes []TestbedNode `json:"nodes,omitempty"`
 
@@ -318,6 +356,12 @@ type TestbedStatus struct {
 
 // ActiveRun names a run that holds the testbed.
 type ActiveRun struct {
+	// namespace of the BenchmarkRun.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
 	// name of the BenchmarkRun.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -374,17 +418,30 @@ type Calibration struct {
 	// +required
 	Time metav1.Time `json:"time,omitzero"`
 
-	// run that measured it.
+	// runRef names the run that measured it.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	Run string `json:"run,omitempty"`
+	RunRef *NamespacedRunReference `json:"runRef,omitempty"`
 
 	// frames holds one entry for each frame size.
 	// +optional
-	// +listType=map
-	// +listMapKey=frameBytes
+	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Frames []CalibrationFrame `json:"frames,omitempty"`
+}
+
+// NamespacedRunReference names a BenchmarkRun of any namespace.
+type NamespacedRunReference struct {
+	// namespace of the run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// name of the run.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
 }
 
 // CalibrationFrame is the calibration for one frame size.
@@ -409,14 +466,17 @@ type CalibrationFrame struct {
 }
 
 // Testbed is a place where BenchmarkRuns run: a traffic generator, two ports,
-// and nodes for network functions.
+// and nodes for network functions. It belongs to the cluster's administrator: what
+// touches nodes is here alone. The annotation vnfbench.io/is-default-testbed: "true"
+// makes it the testbed of runs that name none.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:shortName=tb,categories=vnfbench
+// +kubebuilder:resource:scope=Cluster,shortName=tb,categories=vnfbench
 // +kubebuilder:printcolumn:name="Driver",type=string,JSONPath=`.spec.generator.driver`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.activeRuns[*].name`
+// +kubebuilder:printcolumn:name="Namespace",type=string,JSONPath=`.status.activeRuns[*].namespace`,priority=1
 // +kubebuilder:printcolumn:name="Queued",type=integer,JSONPath=`.status.queuedRuns`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Testbed struct {

@@ -80,7 +80,7 @@ func TestTRexIsAdmitted(t *testing.T) {
 		"XDP's own defaults":     {"{driver: TRex, xdp: {threads: 0, transmitPath: Auto}, trex: {mode: AFPacket}}", "{}"},
 		"DPDK":                   {"{driver: TRex, image: 'registry.example/trex:v3.08', cpu: '8', trex: {coresPerPort: 3, hugepages: {memory: 4Gi}}}", virtualFunctions},
 		"DPDK with small pages":  {"{driver: TRex, cpu: 4, trex: {hugepages: {memory: 1026Mi, pageSize: 2Mi}}}", virtualFunctions},
-		"DPDK on networks":       {"{driver: TRex, cpu: 4, trex: {mode: DPDK, hugepages: {memory: 1Gi}}}", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: w}}, east: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generator: e}}}"},
+		"DPDK on networks":       {"{driver: TRex, cpu: 4, trex: {mode: DPDK, hugepages: {memory: 1Gi}}}", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: w}}}, east: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: e}}}}"},
 		"extra configuration":    {"{driver: TRex, trex: {mode: AFPacket, extraConfiguration: {rx_desc: 4096, memory: {mbuf_64: 1000}}}}", "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,12 +62,12 @@ func (c *cluster) run(ctx context.Context, name string) (*v1alpha1.BenchmarkRun,
 
 // records reads the run's trials. A run that has none yet gives none.
 func (c *cluster) records(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]measure.Record, error) {
-	if run.Status.ResultsRef == "" {
+	if run.Status.ResultsRef == nil {
 		return nil, nil
 	}
 	var stored corev1.ConfigMap
-	if err := c.client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Status.ResultsRef}, &stored); err != nil {
-		return nil, fmt.Errorf("reading the trials from ConfigMap %q: %w", run.Status.ResultsRef, err)
+	if err := c.client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Status.ResultsRef.Name}, &stored); err != nil {
+		return nil, fmt.Errorf("reading the trials from ConfigMap %q: %w", run.Status.ResultsRef.Name, err)
 	}
 	return report.Records(stored.Data)
 }

@@ -237,7 +237,7 @@ func TestConfinement(t *testing.T) {
 		"measurer in real time": {chain.MeasurerJob(mustMake(t, nice)).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN", "SYS_NICE"}, false},
 		"measurer without it":   {chain.MeasurerJob(mustMake(t, fair)).Spec.Template.Spec, []corev1.Capability{"BPF", "NET_ADMIN"}, false},
 		"function":              {functionsOf(p)[0].Pod.Spec, []corev1.Capability{"NET_ADMIN"}, false},
-		"cleanup":               {chain.BridgeCleanup(in.Testbed, "n", in.Defaults).Spec.Template.Spec, []corev1.Capability{"NET_ADMIN"}, true},
+		"cleanup":               {chain.BridgeCleanup(in.Testbed, "ns", "n", in.Defaults).Spec.Template.Spec, []corev1.Capability{"NET_ADMIN"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.pod.HostNetwork != test.hostNetwork || test.pod.HostPID || test.pod.HostIPC {

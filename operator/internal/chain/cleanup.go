@@ -19,10 +19,10 @@ const (
 	cleanupKeepSeconds     = 60
 )
 
-// BridgeCleanup deletes a testbed's bridges from a node: the CNI plugin makes
-// them and does not remove them. The command spares a link that is no bridge
+// BridgeCleanup deletes a testbed's bridges from a node, with a Job in the given
+// namespace: the CNI plugin makes bridges and does not remove them. The command spares a link that is no bridge
 // or that still has ports.
-func BridgeCleanup(testbed *v1alpha1.Testbed, node string, defaults plan.Defaults) *batchv1.Job {
+func BridgeCleanup(testbed *v1alpha1.Testbed, namespace, node string, defaults plan.Defaults) *batchv1.Job {
 	labels := map[string]string{
 		labelName:               application,
 		labelManagedBy:          application,
@@ -32,7 +32,7 @@ func BridgeCleanup(testbed *v1alpha1.Testbed, node string, defaults plan.Default
 	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: testbed.Namespace,
+			Namespace: namespace,
 			Name:      plan.CleanupName(testbed, node),
 			Labels:    labels,
 		},

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"path"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,7 @@ func endpointConfigMap(p *plan.Plan, end plan.Endpoint) *corev1.ConfigMap {
 func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 	meta := metadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint)
 	meta.Annotations[annotationNetworks] = compactJSON([]attachment{{
-		Name: end.Port.Network, Namespace: p.Run.Namespace, Interface: end.Port.Interface, MAC: end.Port.MAC,
+		Name: end.Port.Network, Namespace: cmp.Or(end.Port.NetworkNamespace, p.Run.Namespace), Interface: end.Port.Interface, MAC: end.Port.MAC,
 	}})
 	const config, scratch = "config", "scratch"
 	return &corev1.Pod{

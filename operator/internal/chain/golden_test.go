@@ -134,7 +134,7 @@ func TestGolden(t *testing.T) {
 		goldens = append(goldens, golden.Golden{Name: c.Name, Base: c.Base, Documents: parts(t, objectsOf(p), p)})
 	}
 	in := plantest.Input(1)
-	cleanup := []chain.Object{chain.BridgeCleanup(in.Testbed, "node-a", in.Defaults)}
+	cleanup := []chain.Object{chain.BridgeCleanup(in.Testbed, plantest.Namespace, "node-a", in.Defaults)}
 	goldens = append(goldens, golden.Golden{Name: "cleanup", Documents: parts(t, cleanup, &plan.Plan{})})
 	golden.Compare(t, "testdata", goldens)
 }

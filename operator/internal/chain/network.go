@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -205,7 +206,7 @@ func attachments(p *plan.Plan, function string) string {
 	var list []attachment
 	for _, end := range p.PortsOf(function) {
 		list = append(list, attachment{
-			Name: end.Network, Namespace: p.Run.Namespace, Interface: end.Interface, MAC: end.MAC,
+			Name: end.Network, Namespace: cmp.Or(end.NetworkNamespace, p.Run.Namespace), Interface: end.Interface, MAC: end.MAC,
 		})
 	}
 	return compactJSON(list)

@@ -275,7 +275,7 @@ func machineNetworks(p *plan.Plan, function plan.Function) []kubevirtv1.Network 
 func multusNetwork(end plan.End) kubevirtv1.Network {
 	return kubevirtv1.Network{
 		Name:          end.Interface,
-		NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: end.Network}},
+		NetworkSource: kubevirtv1.NetworkSource{Multus: &kubevirtv1.MultusNetwork{NetworkName: end.NetworkKey()}},
 	}
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,21 @@ func checkAttachments(in Input) error {
 				"port %s of function %q asks for attachment %s, but testbed %q offers %v",
 				port.name, function.Name, port.attachment, in.Testbed.Name, offered)
 		}
+	}
+	return nil
+}
+
+// checkRealtime wants the testbed to offer what a virtual machine asks for: its
+// vCPUs run before every other thread of the node.
+func checkRealtime(in Input) error {
+	for i := range in.Run.Spec.Experiment.Chain {
+		f := &in.Run.Spec.Experiment.Chain[i]
+		if f.Platform == nil || f.Platform.Realtime != v1alpha1.RealtimeEnabled || in.Testbed.Spec.SystemUnderTest.Realtime == v1alpha1.RealtimeEnabled {
+			continue
+		}
+		return fail(v1alpha1.ReasonRealtimeNotOffered,
+			fmt.Sprintf("set platform.realtime of function %q to Disabled, or the testbed's spec.systemUnderTest.realtime to Enabled", f.Name),
+			"function %q asks for platform.realtime, which testbed %q does not offer", f.Name, in.Testbed.Name)
 	}
 	return nil
 }
@@ -135,11 +151,9 @@ func checkNetworks(in Input) error {
 		}
 		field := "spec.ports." + side.name + ".networkAttachmentDefinition."
 		network := side.port.NetworkAttachmentDefinition
-		if !in.Networks[network.Generator] {
-			missing = append(missing, fmt.Sprintf("%q (%sgenerator)", network.Generator, field))
-		}
-		if network.Device != "" && !in.Networks[network.Device] {
-			missing = append(missing, fmt.Sprintf("%q (%sdevice)", network.Device, field))
+		missing = append(missing, missingNetwork(in, network.GeneratorRef, field+"generatorRef")...)
+		if network.DeviceRef != nil {
+			missing = append(missing, missingNetwork(in, *network.DeviceRef, field+"deviceRef")...)
 		}
 	}
 	if len(missing) == 0 {
@@ -147,5 +161,13 @@ func checkNetworks(in Input) error {
 	}
 	return fail(v1alpha1.ReasonNetworkAttachmentMissing,
 		fmt.Sprintf("create them, or correct the testbed's spec.ports of %q", in.Testbed.Name),
-		"namespace %q has no NetworkAttachmentDefinition %s", in.Run.Namespace, strings.Join(missing, ", "))
+		"there is no NetworkAttachmentDefinition %s that the operator may see", strings.Join(missing, ", "))
+}
+
+func missingNetwork(in Input, network v1alpha1.NetworkReference, field string) []string {
+	var end End
+	if joinNetwork(in, &end, network); in.Networks[end.NetworkKey()] {
+		return nil
+	}
+	return []string{fmt.Sprintf("%q in namespace %q (%s)", network.Name, cmp.Or(network.Namespace, in.Run.Namespace), field)}
 }

@@ -48,10 +48,17 @@ func (c *Custom) HasSeed() bool {
 	return c.UserDataDigest != "" || c.UserDataSecret != "" || c.NetworkDataDigest != ""
 }
 
+func nameOf(ref *v1alpha1.LocalReference) string {
+	if ref == nil {
+		return ""
+	}
+	return ref.Name
+}
+
 func customOf(spec v1alpha1.CustomFunction) *Custom {
 	c := &Custom{
-		ContainerDisk: spec.ContainerDisk, PersistentVolumeClaim: spec.PersistentVolumeClaim, DataVolume: spec.DataVolume,
-		ImagePullSecret: spec.ImagePullSecret, ImagePullPolicy: spec.ImagePullPolicy,
+		ContainerDisk: spec.ContainerDisk, PersistentVolumeClaim: nameOf(spec.PersistentVolumeClaimRef), DataVolume: nameOf(spec.DataVolumeRef),
+		ImagePullSecret: nameOf(spec.ImagePullSecretRef), ImagePullPolicy: spec.ImagePullPolicy,
 		CloudInit: spec.CloudInit, UserDataDigest: textDigest(spec.UserData), NetworkDataDigest: textDigest(spec.NetworkData),
 		Firmware: spec.Firmware, MachineType: spec.MachineType, DiskBus: spec.DiskBus,
 		ManagementNIC: spec.ManagementNIC, InterfaceOrder: spec.InterfaceOrder,

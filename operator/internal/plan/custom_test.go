@@ -105,8 +105,10 @@ func TestCustomDigest(t *testing.T) {
 	}
 	plain := digest(func(*v1alpha1.CustomFunction) {})
 	for name, same := range map[string]func(*v1alpha1.CustomFunction){
-		"how it is pulled": func(c *v1alpha1.CustomFunction) { c.ImagePullSecret, c.ImagePullPolicy = "s", corev1.PullAlways },
-		"a default":        func(c *v1alpha1.CustomFunction) { c.DiskBus = v1alpha1.DiskBusVirtio },
+		"how it is pulled": func(c *v1alpha1.CustomFunction) {
+			c.ImagePullSecretRef, c.ImagePullPolicy = &v1alpha1.LocalReference{Name: "s"}, corev1.PullAlways
+		},
+		"a default": func(c *v1alpha1.CustomFunction) { c.DiskBus = v1alpha1.DiskBusVirtio },
 		"how it is asked": func(c *v1alpha1.CustomFunction) {
 			c.Readiness = &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessTCP, Port: 22}
 		},
@@ -119,7 +121,7 @@ func TestCustomDigest(t *testing.T) {
 		"the disk":      func(c *v1alpha1.CustomFunction) { c.ContainerDisk = "y" },
 		"user data":     func(c *v1alpha1.CustomFunction) { c.UserData = "other" },
 		"network data":  func(c *v1alpha1.CustomFunction) { c.NetworkData = "other" },
-		"a secret":      func(c *v1alpha1.CustomFunction) { c.UserDataSecretRef = &v1alpha1.UserDataSecretReference{Name: "s"} },
+		"a secret":      func(c *v1alpha1.CustomFunction) { c.UserDataSecretRef = &v1alpha1.LocalReference{Name: "s"} },
 		"firmware":      func(c *v1alpha1.CustomFunction) { c.Firmware = v1alpha1.FirmwareEFI },
 		"disk bus":      func(c *v1alpha1.CustomFunction) { c.DiskBus = v1alpha1.DiskBusSATA },
 		"order":         func(c *v1alpha1.CustomFunction) { c.InterfaceOrder = v1alpha1.InterfaceOrderEastWest },

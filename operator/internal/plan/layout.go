@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 
@@ -88,11 +87,33 @@ func joinExisting(in Input, segment *Segment, port v1alpha1.TestbedPort, generat
 	}
 	network := port.NetworkAttachmentDefinition
 	segment.Bridge = ""
-	generator.Existing, generator.Network = true, network.Generator
-	device.Existing, device.Network = true, cmp.Or(network.Device, network.Generator)
-	for _, end := range []*End{generator, device} {
-		end.ResourceName = in.NetworkResources[end.Network]
+	joinNetwork(in, generator, network.GeneratorRef)
+	joinNetwork(in, device, deviceNetwork(network))
+}
+
+// deviceNetwork names the network of the chain's outer port.
+func deviceNetwork(network *v1alpha1.ExistingNetwork) v1alpha1.NetworkReference {
+	if network.DeviceRef != nil {
+		return *network.DeviceRef
 	}
+	return network.GeneratorRef
+}
+
+func joinNetwork(in Input, end *End, network v1alpha1.NetworkReference) {
+	end.Existing, end.Network = true, network.Name
+	if network.Namespace != in.Run.Namespace {
+		end.NetworkNamespace = network.Namespace
+	}
+	end.ResourceName = in.NetworkResources[end.NetworkKey()]
+}
+
+// NetworkKey names the end's network: alone where it is in the run's namespace,
+// and as "namespace/name" elsewhere. It is what Multus and KubeVirt read.
+func (e End) NetworkKey() string {
+	if e.NetworkNamespace == "" {
+		return e.Network
+	}
+	return e.NetworkNamespace + "/" + e.Network
 }
 
 func calibrationOf(in Input) *Segment {

@@ -29,7 +29,7 @@ func Make(in Input) (*Plan, error) {
 	in.Run = in.Run.DeepCopy()
 	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
 	fillAttachments(in.Run.Spec.Experiment.Chain, in.Testbed)
-	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
+	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkRealtime, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func Make(in Input) (*Plan, error) {
 		Version:          Version,
 		Protocol:         in.Defaults.Protocol,
 		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
-		Testbed:          Reference{Namespace: testbed.Namespace, Name: testbed.Name, UID: testbed.UID},
+		Testbed:          Reference{Name: testbed.Name, UID: testbed.UID},
 		Generator:        trafficPod(in),
 		DeadlineSeconds:  int64(run.Spec.Experiment.DeadlineSeconds),
 		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
@@ -122,14 +122,14 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		Runtime:        spec.Runtime,
 		WestAttachment: spec.EffectiveAttachment(spec.West),
 		EastAttachment: spec.EffectiveAttachment(spec.East),
-		Image:          cmp.Or(spec.Image, in.Defaults.FunctionImage),
+		Image:          cmp.Or(in.Testbed.Spec.SystemUnderTest.FunctionImage, in.Defaults.FunctionImage),
 		Resources:      resourcesOf(spec.CPU, defaultFunctionMilliCPU, spec.Memory, defaultFunctionMemory),
 		Tolerations:    in.Testbed.Spec.SystemUnderTest.Tolerations,
 		Config:         configure(in, index, segments),
 	}
 	function.Resources.MemoryBytes += plannerOf(spec.Function).memoryBytes(function)
 	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
-		inMachine(&function, &spec, in.Defaults)
+		inMachine(in, &function, &spec)
 	}
 	return function
 }

@@ -211,11 +211,34 @@ func TestResources(t *testing.T) {
 func TestImages(t *testing.T) {
 	in := plantest.Input(2)
 	in.Testbed.Spec.Generator.Image = "mine/traffic"
-	in.Run.Spec.Experiment.Chain[1].Image = "mine/router"
+	in.Testbed.Spec.SystemUnderTest.FunctionImage = "mine/router"
 	p := mustMake(t, in)
 	got := []string{p.Generator.Image, p.Functions[0].Image, p.Functions[1].Image}
-	if want := []string{"mine/traffic", "registry.example/vnf:v1", "mine/router"}; !slices.Equal(got, want) {
+	if want := []string{"mine/traffic", "mine/router", "mine/router"}; !slices.Equal(got, want) {
 		t.Errorf("images %v, want %v", got, want)
+	}
+}
+
+// TestNetworksOfAnotherNamespace: what the testbed names elsewhere is joined there,
+// and takes part in the digest; the run's own namespace is as good as none.
+func TestNetworksOfAnotherNamespace(t *testing.T) {
+	networks := func(namespace string) *plan.Plan {
+		in := plantest.Input(1)
+		in.Networks = map[string]bool{"wan": true, "lab/wan": true}
+		in.NetworkResources = map[string]string{"lab/wan": "example.com/wan"}
+		plantest.Offer(&in.Nodes[0], "example.com/wan", 2)
+		in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("wan", "")
+		in.Testbed.Spec.Ports.West.NetworkAttachmentDefinition.GeneratorRef.Namespace = namespace
+		return mustMake(t, in)
+	}
+	for _, end := range []plan.End{networks("lab").Segments[0].West, networks("lab").Segments[0].East} {
+		if end.NetworkKey() != "lab/wan" || end.ResourceName != "example.com/wan" {
+			t.Errorf("the end joins %q with resource %q", end.NetworkKey(), end.ResourceName)
+		}
+	}
+	own, none := networks(plantest.Namespace), networks("")
+	if own.Segments[0].West.NetworkKey() != "wan" || own.Digest != none.Digest || own.Digest == networks("lab").Digest {
+		t.Errorf("the run's own namespace: %+v", own.Segments[0].West)
 	}
 }
 
@@ -366,10 +389,20 @@ func TestFailures(t *testing.T) {
 			},
 			reason: v1alpha1.ReasonNetworkAttachmentMissing,
 			message: []string{
-				`"gone" (spec.ports.west.networkAttachmentDefinition.generator)`,
-				`"gone-too" (spec.ports.east.networkAttachmentDefinition.device)`, "benchmarks",
+				`"gone" in namespace "benchmarks" (spec.ports.west.networkAttachmentDefinition.generatorRef)`,
+				`"gone-too" in namespace "benchmarks" (spec.ports.east.networkAttachmentDefinition.deviceRef)`,
 			},
 			remedy: "spec.ports",
+		},
+		"network of another namespace missing": {
+			change: func(in input) {
+				in.Networks = map[string]bool{"there": true}
+				in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("there", "there")
+				in.Testbed.Spec.Ports.West.NetworkAttachmentDefinition.DeviceRef.Namespace = "lab"
+			},
+			reason:  v1alpha1.ReasonNetworkAttachmentMissing,
+			message: []string{`"there" in namespace "lab" (spec.ports.west.networkAttachmentDefinition.deviceRef)`},
+			remedy:  "spec.ports",
 		},
 	}
 	for name, test := range tests {

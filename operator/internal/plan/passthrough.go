@@ -51,16 +51,13 @@ func checkMachineNIC(in Input, side, function string, attachment v1alpha1.Attach
 // checkExistingPool wants a resource behind the user's network: KubeVirt takes
 // a virtual function from nowhere else.
 func checkExistingPool(in Input, side, function string, network v1alpha1.ExistingNetwork) error {
-	name := network.Device
-	if name == "" {
-		name = network.Generator
-	}
-	if in.NetworkResources[name] != "" {
+	var end End
+	if joinNetwork(in, &end, deviceNetwork(&network)); end.ResourceName != "" {
 		return nil
 	}
 	return fail(v1alpha1.ReasonResourceMissing,
-		fmt.Sprintf("annotate it with k8s.v1.cni.cncf.io/resourceName, or name another in the testbed's spec.ports.%s.networkAttachmentDefinition.device", side),
-		"port %s of function %q takes a virtual function, but NetworkAttachmentDefinition %q names no resource to take it from", side, function, name)
+		fmt.Sprintf("annotate it with k8s.v1.cni.cncf.io/resourceName, or name another in the testbed's spec.ports.%s.networkAttachmentDefinition.deviceRef", side),
+		"port %s of function %q takes a virtual function, but NetworkAttachmentDefinition %q names no resource to take it from", side, function, end.NetworkKey())
 }
 
 // checkPools wants pools of one kind of user: virtual functions of one pool have

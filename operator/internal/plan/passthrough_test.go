@@ -66,18 +66,18 @@ func TestExistingNetworkOfVirtualFunctions(t *testing.T) {
 	networks := []string{}
 	for _, port := range []v1alpha1.TestbedPort{bare.Testbed.Spec.Ports.West, bare.Testbed.Spec.Ports.East} {
 		network := port.NetworkAttachmentDefinition
-		if network.Device == "" {
-			network.Device = "device-" + network.Generator
-			bare.Networks[network.Device] = true
+		if network.DeviceRef == nil {
+			network.DeviceRef = &v1alpha1.NetworkReference{Name: "device-" + network.GeneratorRef.Name}
+			bare.Networks[network.DeviceRef.Name] = true
 		}
-		networks = append(networks, network.Device)
+		networks = append(networks, network.DeviceRef.Name)
 	}
 	expectFailure(t, failureOf(t, bare), v1alpha1.ReasonResourceMissing,
 		[]string{`port west of function "router-1"`, networks[0], "names no resource"}, "k8s.v1.cni.cncf.io/resourceName")
 
 	in := input(map[string]string{networks[0]: "a/west", networks[1]: "a/east"})
 	for i, port := range []*v1alpha1.TestbedPort{&in.Testbed.Spec.Ports.West, &in.Testbed.Spec.Ports.East} {
-		port.NetworkAttachmentDefinition.Device, in.Networks[networks[i]] = networks[i], true
+		port.NetworkAttachmentDefinition.DeviceRef, in.Networks[networks[i]] = &v1alpha1.NetworkReference{Name: networks[i]}, true
 	}
 	if got := mustMake(t, in).DevicesOf("router-1"); got["a/west"] != 1 || got["a/east"] != 1 {
 		t.Errorf("the machine takes %v", got)

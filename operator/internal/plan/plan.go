@@ -53,8 +53,9 @@ type Input struct {
 	Testbed *v1alpha1.Testbed
 	// Nodes are the cluster's, in any order.
 	Nodes []corev1.Node
-	// Networks names the NetworkAttachmentDefinitions of the run's namespace;
-	// nil where the cluster does not know that kind.
+	// Networks names the NetworkAttachmentDefinitions of the run's namespace, and as
+	// "namespace/name" those of other namespaces that the testbed names; nil where
+	// the cluster does not know that kind.
 	Networks map[string]bool
 	// NetworkResources are the device plugin's resources that some of those
 	// networks give out, by the network's name.
@@ -132,9 +133,9 @@ type Plan struct {
 	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
 }
 
-// Reference names an object of the API.
+// Reference names an object of the API; Namespace is empty for a Testbed.
 type Reference struct {
-	Namespace string    `json:"namespace"`
+	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid"`
 }
@@ -205,6 +206,8 @@ type End struct {
 	// Network is the NetworkAttachmentDefinition that the port joins; empty for a
 	// whole NIC of a virtual machine.
 	Network string `json:"network"`
+	// NetworkNamespace is that of an existing network; empty where it is the run's.
+	NetworkNamespace string `json:"networkNamespace,omitempty"`
 	// Existing says that the network is the user's and not made for the run.
 	Existing bool `json:"existing,omitempty"`
 	// ResourceName is the device plugin's resource that the port takes one of;

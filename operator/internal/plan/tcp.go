@@ -131,7 +131,7 @@ func endpointOf(in Input, name string, generator End, segment Segment) Endpoint 
 		host = hostEast
 	}
 	port := generatorEnd(in, InterfaceEndpoint, placeEndpoint, host)
-	port.Existing, port.Network = generator.Existing, generator.Network
+	port.Existing, port.Network, port.NetworkNamespace = generator.Existing, generator.Network, generator.NetworkNamespace
 	if !port.Existing {
 		port.Network = NamesOf(in.Run).network(segmentEndpoints, name)
 	}

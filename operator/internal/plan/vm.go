@@ -77,7 +77,7 @@ var (
 )
 
 // inMachine makes a function a virtual machine's.
-func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
+func inMachine(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	platform := spec.EffectivePlatform()
 	f.Machine = &Machine{
 		VCPUs:        platform.VCPUs,
@@ -90,9 +90,7 @@ func inMachine(f *Function, spec *v1alpha1.NetworkFunction, defaults Defaults) {
 		Boot:         platform.Boot,
 		OnDifference: platform.OnDifference,
 	}
-	if spec.Image == "" {
-		f.Image = defaults.GuestImage
-	}
+	f.Image = cmp.Or(in.Testbed.Spec.SystemUnderTest.GuestImage, in.Defaults.GuestImage)
 	if spec.Custom != nil {
 		f.Machine.Boot = v1alpha1.BootDisk
 		f.Machine.Custom = customOf(spec.Custom.Effective())

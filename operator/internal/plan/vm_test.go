@@ -128,13 +128,12 @@ func TestMachineDigest(t *testing.T) {
 		}
 	}
 	for name, other := range map[string]func(*v1alpha1.NetworkFunction){
-		"vCPUs":       platform(v1alpha1.Platform{VCPUs: 2}),
-		"memory":      platform(v1alpha1.Platform{Memory: new(resource.MustParse("1Gi"))}),
-		"placement":   platform(v1alpha1.Platform{CPUPlacement: v1alpha1.CPUPlacementDedicated}),
-		"hugepages":   platform(v1alpha1.Platform{Hugepages: "2Mi"}),
-		"boot":        platform(v1alpha1.Platform{Boot: v1alpha1.BootDisk}),
-		"NIC":         func(f *v1alpha1.NetworkFunction) { f.East.Attachment = v1alpha1.AttachmentE1000 },
-		"guest image": func(f *v1alpha1.NetworkFunction) { f.Image = "other" },
+		"vCPUs":     platform(v1alpha1.Platform{VCPUs: 2}),
+		"memory":    platform(v1alpha1.Platform{Memory: new(resource.MustParse("1Gi"))}),
+		"placement": platform(v1alpha1.Platform{CPUPlacement: v1alpha1.CPUPlacementDedicated}),
+		"hugepages": platform(v1alpha1.Platform{Hugepages: "2Mi"}),
+		"boot":      platform(v1alpha1.Platform{Boot: v1alpha1.BootDisk}),
+		"NIC":       func(f *v1alpha1.NetworkFunction) { f.East.Attachment = v1alpha1.AttachmentE1000 },
 	} {
 		if digest(other) == plain {
 			t.Errorf("%s: the digest stays the same", name)
@@ -169,8 +168,15 @@ func TestMachineFailures(t *testing.T) {
 			},
 			reason: v1alpha1.ReasonNoMatchingNode, message: []string{"cpumanager=true"}, remedy: "cpuPlacement Shared",
 		},
+		"real time not offered": {
+			change: func(in *plan.Input) {
+				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Realtime: v1alpha1.RealtimeEnabled}
+			},
+			reason: v1alpha1.ReasonRealtimeNotOffered, message: []string{`"router-1"`, `"lab"`}, remedy: "spec.systemUnderTest.realtime",
+		},
 		"no real time": {
 			change: func(in *plan.Input) {
+				in.Testbed.Spec.SystemUnderTest.Realtime = v1alpha1.RealtimeEnabled
 				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Realtime: v1alpha1.RealtimeEnabled}
 			},
 			reason: v1alpha1.ReasonNoMatchingNode, message: []string{"label kubevirt.io/realtime"}, remedy: "sched_rt_runtime_us",

@@ -22,19 +22,19 @@ import (
 // Trouble says, for people, why a run cannot be compared with the earlier one,
 // with the remedy; "" where it can. The earlier one is nil where there is none.
 func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
-	name := run.Spec.Experiment.Baseline.Run
+	name := run.Spec.Experiment.Baseline.RunRef.Name
 	switch {
 	case earlier == nil:
-		return fmt.Sprintf("spec.experiment.baseline.run %q: this namespace has no such BenchmarkRun: name one that was measured, or leave the baseline out", name)
+		return fmt.Sprintf("spec.experiment.baseline.runRef %q: this namespace has no such BenchmarkRun: name one that was measured, or leave the baseline out", name)
 	case !meta.IsStatusConditionTrue(earlier.Status.Conditions, v1alpha1.ConditionMeasured):
-		return fmt.Sprintf("spec.experiment.baseline.run %q was not measured to its end: name a run whose condition Measured is True, or apply this one again when it is", name)
+		return fmt.Sprintf("spec.experiment.baseline.runRef %q was not measured to its end: name a run whose condition Measured is True, or apply this one again when it is", name)
 	}
 	var differ []string
 	for _, part := range []struct {
 		field string
 		same  bool
 	}{
-		{"testbedRef", run.Spec.Experiment.TestbedRef == earlier.Spec.Experiment.TestbedRef},
+		{"testbedRef", run.TestbedName() == earlier.TestbedName()},
 		{"traffic", equality.Semantic.DeepEqual(run.Spec.Experiment.Traffic, earlier.Spec.Experiment.Traffic)},
 		{"measurements", equality.Semantic.DeepEqual(run.Spec.Experiment.Measurements, earlier.Spec.Experiment.Measurements)},
 	} {
@@ -43,11 +43,11 @@ func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Sprintf("spec.experiment.baseline.run %q measured something else, %s: name a run that is the same there, or make it the same here",
+		return fmt.Sprintf("spec.experiment.baseline.runRef %q measured something else, %s: name a run that is the same there, or make it the same here",
 			name, strings.Join(differ, " and ")+map[bool]string{true: " differs", false: " differ"}[len(differ) == 1])
 	}
 	if len(Criteria(run.Spec.Experiment.Baseline, Figures(earlier))) == 0 {
-		return fmt.Sprintf("spec.experiment.baseline.run %q has no figure of spec.experiment.baseline.metrics (%s): name metrics that both measure",
+		return fmt.Sprintf("spec.experiment.baseline.runRef %q has no figure of spec.experiment.baseline.metrics (%s): name metrics that both measure",
 			name, strings.Join(names(run.Spec.Experiment.Baseline.Metrics), ", "))
 	}
 	return ""

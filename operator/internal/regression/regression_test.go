@@ -21,7 +21,7 @@ var rates = []v1alpha1.Metric{
 // runOf was measured: NDR at a rate, and at load idle a p99 and a loss.
 func runOf(framesPerSecond, p99, loss int64) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "then"}}
-	run.Spec.Experiment.TestbedRef.Name = "lab"
+	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "lab"}
 	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
 	run.Spec.Experiment.Measurements.SettleMilliseconds = 100
 	run.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionMeasured, Status: metav1.ConditionTrue}}
@@ -45,7 +45,7 @@ func framesOf(framesPerSecond, p99, loss int64) []v1alpha1.FrameResult {
 func nowOf(percent int32, metrics ...v1alpha1.Metric) *v1alpha1.BenchmarkRun {
 	run := runOf(0, 0, 0)
 	run.Name, run.Status = "now", v1alpha1.BenchmarkRunStatus{}
-	run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "then", MaximumRegressionPercent: &percent, Metrics: metrics}
+	run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "then"}, MaximumRegressionPercent: &percent, Metrics: metrics}
 	return run
 }
 
@@ -187,12 +187,13 @@ func TestTrouble(t *testing.T) {
 		}, nil},
 		"not measured": {func(_, then *v1alpha1.BenchmarkRun) {
 			then.Status.Conditions[0].Status = metav1.ConditionUnknown
-		}, []string{`spec.experiment.baseline.run "then"`, "condition Measured is True"}},
+		}, []string{`spec.experiment.baseline.runRef "then"`, "condition Measured is True"}},
 		"other traffic": {func(run, _ *v1alpha1.BenchmarkRun) {
 			run.Spec.Experiment.Traffic.FrameBytes = []int32{128}
 		}, []string{"spec.experiment.traffic differs", "make it the same here"}},
 		"another testbed, other measurements": {func(run, _ *v1alpha1.BenchmarkRun) {
-			run.Spec.Experiment.TestbedRef.Name, run.Spec.Experiment.Measurements.Repeats = "other", 3
+			run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "other"}
+			run.Spec.Experiment.Measurements.Repeats = 3
 		}, []string{"spec.experiment.testbedRef and spec.experiment.measurements differ"}},
 		"no such figure": {func(run, _ *v1alpha1.BenchmarkRun) {
 			run.Spec.Experiment.Baseline.Metrics = []v1alpha1.Metric{v1alpha1.MetricTCPGoodput}

@@ -15,7 +15,7 @@ func baselineSection(doc Document) section {
 	if doc.Baseline == nil {
 		return section{}
 	}
-	s := section{title: fmt.Sprintf("Against the baseline %s", doc.Baseline.Run), columns: []column{
+	s := section{title: fmt.Sprintf("Against the baseline %s", doc.Baseline.RunRef.Name), columns: []column{
 		left("Of"), left("Figure"), left("At"), number("Baseline"), number("This run"), number("Difference %"),
 	}}
 	for _, f := range doc.Baseline.Figures {
@@ -51,7 +51,7 @@ func baselineRows(doc Document) []row {
 
 func baselineRow(doc Document, f v1alpha1.BaselineFigure) row {
 	r := origin(doc)
-	r["figure"], r["baselineRun"], r["metric"], r["goal"], r["load"] = "baselineDifference", doc.Baseline.Run, string(f.Metric), f.Goal, f.Load
+	r["figure"], r["baselineRun"], r["metric"], r["goal"], r["load"] = "baselineDifference", doc.Baseline.RunRef.Name, string(f.Metric), f.Goal, f.Load
 	if f.FrameBytes > 0 {
 		r.set("frameBytes", int64(f.FrameBytes))
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func baselineReport() *v1alpha1.BaselineReport {
-	return &v1alpha1.BaselineReport{Run: "router-last-week", UID: "7c1f", PlanDigest: "sha256:1", Figures: []v1alpha1.BaselineFigure{
+	return &v1alpha1.BaselineReport{RunRef: v1alpha1.LocalReference{Name: "router-last-week"}, UID: "7c1f", PlanDigest: "sha256:1", Figures: []v1alpha1.BaselineFigure{
 		{FrameBytes: 64, Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR", Baseline: 250000, Measured: new(int64(231480)), DifferencePartsPerMillion: new(int64(-74080))},
 		{FrameBytes: 64, Metric: v1alpha1.MetricLoss, Load: "idle", Baseline: 0, Measured: new(int64(3))},
 		{Streams: 4, Metric: v1alpha1.MetricTCPGoodput, Baseline: 9_000_000_000},
@@ -25,7 +25,7 @@ func TestBaseline(t *testing.T) {
 	}
 	for format, wanted := range map[Format][]string{
 		FormatTable: {"AGAINST THE BASELINE ROUTER-LAST-WEEK", "-7.41", "4 TCP streams", "250000"},
-		FormatJSON:  {`"baseline": 250000`, `"run": "router-last-week"`},
+		FormatJSON:  {`"baseline": 250000`, `"name": "router-last-week"`},
 		FormatCSV:   {"baselineDifference", "router-last-week,250000,231480"},
 	} {
 		var out bytes.Buffer
@@ -57,7 +57,7 @@ func TestBaselineInJUnit(t *testing.T) {
 	} {
 		t.Run(state, func(t *testing.T) {
 			run, records := fixture(t)
-			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "router-last-week", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
+			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "router-last-week"}, Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
 			run.Status.Baseline = baselineReport()
 			test.change(run)
 			doc, err := Build(run, records, now)

@@ -215,7 +215,7 @@ func comparisonNotes(docs []Document) []string {
 		notes = append(notes, "Some throughputs are lower limits, because the generator could not send more or nobody asked for more: the device may do better, so no change is told for them.")
 	}
 	differs("testbed", func(a, b Document) bool {
-		return a.Run.Namespace == b.Run.Namespace && a.Run.Testbed == b.Run.Testbed
+		return a.Run.Testbed == b.Run.Testbed
 	})
 	differs("nodes", func(a, b Document) bool {
 		return a.Plan == nil || b.Plan == nil || a.Plan.GeneratorNode == b.Plan.GeneratorNode && a.Plan.DeviceNode == b.Plan.DeviceNode

@@ -231,7 +231,7 @@ func TestBeside(t *testing.T) {
 func TestComparisonOfDifferences(t *testing.T) {
 	of := func(run string, metrics []v1alpha1.Metric, neighbors ...string) Document {
 		doc := asPod(t)
-		doc.Run.Name, doc.Baseline = run, &v1alpha1.BaselineReport{Run: "before"}
+		doc.Run.Name, doc.Baseline = run, &v1alpha1.BaselineReport{RunRef: v1alpha1.LocalReference{Name: "before"}}
 		doc.NoisyNeighbors = &v1alpha1.NoisyNeighborsReport{}
 		for i, metric := range metrics {
 			doc.Baseline.Figures = append(doc.Baseline.Figures, v1alpha1.BaselineFigure{Metric: metric, FrameBytes: 64, Load: "idle", Baseline: int64(i + 1)})

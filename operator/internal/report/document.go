@@ -184,7 +184,7 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 		Namespace:      run.Namespace,
 		Name:           run.Name,
 		UID:            string(run.UID),
-		Testbed:        run.Spec.Experiment.TestbedRef.Name,
+		Testbed:        run.TestbedName(),
 		CreationTime:   run.CreationTimestamp,
 		StartTime:      run.Status.StartTime.DeepCopy(),
 		CompletionTime: run.Status.CompletionTime.DeepCopy(),

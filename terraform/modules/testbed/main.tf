@@ -5,6 +5,14 @@ locals {
   attachment = var.sriov != null ? "SRIOV" : var.host_devices != null ? "HostDevice" : var.networks != null ? "NetworkAttachmentDefinition" : "Bridge"
   hardware   = contains(["SRIOV", "HostDevice"], local.attachment)
 
+  network_refs = { for side, port in coalesce(var.networks, {}) : side => { for end in ["generator", "device"] : end => port[end] == null ? null : {
+    for field, value in { name = port[end], namespace = port.namespace } : field => value if value != null
+  } } }
+
+  namespaces = var.namespaces == null ? {} : {
+    namespaces = { from = "Selector", selector = { matchLabels = var.namespaces.match_labels } }
+  }
+
   # Every field by its name; what is null was not chosen and is left out, so that
   # the manifest says what was chosen and nothing else.
   port_fields = { for side in ["west", "east"] : side => {
@@ -16,9 +24,9 @@ locals {
     } : field => value if value != null }
     hostDevice = var.host_devices == null ? null : { pciAddress = var.host_devices["generator_${side}"] }
     networkAttachmentDefinition = var.networks == null ? null : { for field, value in {
-      generator  = var.networks[side].generator
-      device     = var.networks[side].device
-      deviceVLAN = var.networks[side].device_vlan
+      generatorRef = local.network_refs[side].generator
+      deviceRef    = local.network_refs[side].device
+      deviceVLAN   = var.networks[side].device_vlan
     } : field => value if value != null }
   } }
   ports = { for side, fields in local.port_fields : side => { for field, value in fields : field => value if value != null } }
@@ -55,6 +63,10 @@ locals {
     sriov        = local.device_sriov
     hostDevices  = local.device_nics
     observer     = var.device.observer
+
+    functionImage = var.device.function_image
+    guestImage    = var.device.guest_image
+    realtime      = var.device.realtime
   } : field => value if value != null }
 
   # TRex drives virtual functions by DPDK, and bridges through packet sockets.
@@ -82,24 +94,16 @@ locals {
   testbed = {
     apiVersion = "vnfbench.io/v1alpha1"
     kind       = "Testbed"
-    metadata   = { name = var.name, namespace = var.namespace }
-    spec = {
+    metadata = merge({ name = var.name }, var.is_default ? {
+      annotations = { "vnfbench.io/is-default-testbed" = "true" }
+    } : {})
+    spec = merge(local.namespaces, {
       generator = local.generator
       ports = merge(
         { linkBitsPerSecond = var.link_bits_per_second, mtuBytes = var.mtu_bytes },
         { for side, port in local.ports : side => port if length(port) > 0 },
       )
       systemUnderTest = local.device
-    }
-  }
-
-  namespace = {
-    apiVersion = "v1"
-    kind       = "Namespace"
-    metadata = {
-      name = var.namespace
-      # Traffic pods and functions hold capabilities that the lower levels forbid.
-      labels = { "pod-security.kubernetes.io/enforce" = "privileged" }
-    }
+    })
   }
 }

@@ -1,4 +1,4 @@
 output "manifest" {
-  description = "The namespace and the Testbed as YAML documents, for kubectl or Git."
-  value       = join("---\n", [yamlencode(local.namespace), yamlencode(local.testbed)])
+  description = "The Testbed as a YAML document, for kubectl or Git."
+  value       = yamlencode(local.testbed)
 }

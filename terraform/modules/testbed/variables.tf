@@ -9,14 +9,25 @@ variable "name" {
   }
 }
 
-variable "namespace" {
-  description = "Namespace of the Testbed and its runs. Example: \"bench\"."
-  type        = string
-  default     = "bench"
+variable "is_default" {
+  description = "Whether runs that name no Testbed use this one. Example: true."
+  type        = bool
+  default     = false
+}
+
+variable "namespaces" {
+  description = <<-EOT
+    Namespaces whose runs may use the Testbed, by their labels: those that have all of `match_labels`.
+    Absent: all namespaces. Example: { match_labels = { "vnfbench.io/lab" = "metal" } }.
+  EOT
+  type = object({
+    match_labels = map(string)
+  })
+  default = null
 
   validation {
-    condition     = can(regex("^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", var.namespace))
-    error_message = "namespace has at most 63 lower case letters, digits and '-'."
+    condition     = var.namespaces == null ? true : length(var.namespaces.match_labels) > 0
+    error_message = "match_labels of namespaces has at least one label; leave namespaces out to allow all."
   }
 }
 
@@ -134,14 +145,14 @@ variable "host_devices" {
 
 variable "networks" {
   description = <<-EOT
-    Names of NetworkAttachmentDefinitions that exist in the namespace: the one that the generator's
-    port joins, the one of the device's (absent: the same), and the tag at the device where the
-    networks change it on the way (0: they take it off).
+    Names of existing NetworkAttachmentDefinitions: the one that the generator's port joins, the
+    one of the device's (absent: the same), their namespace (absent: that of each run), and the tag
+    at the device where the networks change it on the way (0: they take it off).
     Example: { west = { generator = "lab-west" }, east = { generator = "lab-east" } }.
   EOT
   type = object({
-    west = object({ generator = string, device = optional(string), device_vlan = optional(number) })
-    east = object({ generator = string, device = optional(string), device_vlan = optional(number) })
+    west = object({ generator = string, device = optional(string), namespace = optional(string), device_vlan = optional(number) })
+    east = object({ generator = string, device = optional(string), namespace = optional(string), device_vlan = optional(number) })
   })
   default = null
 
@@ -203,14 +214,19 @@ variable "generator" {
 variable "device" {
   description = <<-EOT
     The nodes of the device under test: the kinds of port that they offer to functions (absent: Veth, SRIOV or
-    HostDevice, as the ports are), the taints that functions tolerate, and whether an observer without rights
-    reads what the node did ("Enabled" or "Disabled").
+    HostDevice, as the ports are), the taints that functions tolerate, whether an observer without rights
+    reads what the node did ("Enabled" or "Disabled"), the images of reference functions in pods and in virtual
+    machines (absent: the operator's), and whether virtual machines may be real-time ("Enabled" or "Disabled").
     Example: { attachments = ["Veth", "Virtio", "E1000"], observer = "Disabled" }.
   EOT
   type = object({
     attachments = optional(list(string))
     tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
     observer    = optional(string)
+
+    function_image = optional(string)
+    guest_image    = optional(string)
+    realtime       = optional(string)
   })
   default = {}
 
@@ -224,6 +240,11 @@ variable "device" {
   validation {
     condition     = var.device.observer == null ? true : contains(["Enabled", "Disabled"], var.device.observer)
     error_message = "observer of device is Enabled or Disabled."
+  }
+
+  validation {
+    condition     = var.device.realtime == null ? true : contains(["Enabled", "Disabled"], var.device.realtime)
+    error_message = "realtime of device is Enabled or Disabled."
   }
 }
 

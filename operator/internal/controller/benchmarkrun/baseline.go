@@ -26,7 +26,7 @@ func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
 		return nil
 	}
 	earlier := &v1alpha1.BenchmarkRun{}
-	key := client.ObjectKey{Namespace: s.run.Namespace, Name: s.run.Spec.Experiment.Baseline.Run}
+	key := client.ObjectKey{Namespace: s.run.Namespace, Name: s.run.Spec.Experiment.Baseline.RunRef.Name}
 	if err := r.Reader.Get(ctx, key, earlier); apierrors.IsNotFound(err) {
 		return nil
 	} else if err != nil {
@@ -52,7 +52,7 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 		if s.baseline == nil || s.baselineProblem() != "" {
 			return nil
 		}
-		report = &v1alpha1.BaselineReport{Run: s.baseline.Name, UID: string(s.baseline.UID), Figures: regression.Figures(s.baseline)}
+		report = &v1alpha1.BaselineReport{RunRef: v1alpha1.LocalReference{Name: s.baseline.Name}, UID: string(s.baseline.UID), Figures: regression.Figures(s.baseline)}
 		if plan := s.baseline.Status.Plan; plan != nil {
 			report.PlanDigest = plan.Digest
 		}

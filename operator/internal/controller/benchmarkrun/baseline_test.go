@@ -13,7 +13,7 @@ import (
 // withBaseline names an earlier run, of which NDR was a rate; 0: it was not measured.
 func withBaseline(framesPerSecond int64) with {
 	return func(s *scope) {
-		s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: "then", Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
+		s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "then"}, Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
 		s.baseline = s.run.DeepCopy()
 		s.baseline.Name, s.baseline.UID, s.baseline.Spec.Experiment.Baseline = "then", "then-uid", nil
 		s.baseline.Status = v1alpha1.BenchmarkRunStatus{Plan: &v1alpha1.PlanSummary{Digest: "sha256:then"}}
@@ -64,7 +64,7 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 func TestBaselineIsKept(t *testing.T) {
 	s := newScope(held, withBaseline(1000))
 	kept := summarize(s, decide(s)).Baseline
-	if kept == nil || kept.Run != "then" || kept.UID != "then-uid" || kept.PlanDigest != "sha256:then" || len(kept.Figures) != 1 || kept.Figures[0].Baseline != 1000 {
+	if kept == nil || kept.RunRef.Name != "then" || kept.UID != "then-uid" || kept.PlanDigest != "sha256:then" || len(kept.Figures) != 1 || kept.Figures[0].Baseline != 1000 {
 		t.Fatalf("kept %+v", kept)
 	}
 	for name, test := range map[string]struct {

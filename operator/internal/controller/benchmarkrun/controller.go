@@ -18,11 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -61,7 +62,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create;delete
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;patch;delete
-// +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
@@ -81,6 +82,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&corev1.ConfigMap{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(runOfPod)).
 		Watches(&v1alpha1.Testbed{}, handler.EnqueueRequestsFromMapFunc(r.runsOfTestbed)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.runsOfNamespace), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Build(r)
 	if err != nil {
 		return err
@@ -102,10 +104,20 @@ func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 
 // runsOfTestbed returns those that a change of the testbed can concern.
 func (r *Reconciler) runsOfTestbed(ctx context.Context, testbed client.Object) []reconcile.Request {
+	// A run without a testbed waits for a default.
+	return append(r.unfinished(ctx, client.MatchingFields{queue.IndexTestbed: testbed.GetName()}),
+		r.unfinished(ctx, client.MatchingFields{queue.IndexTestbed: queue.NoTestbed})...)
+}
+
+// runsOfNamespace are those that a namespace's labels can concern.
+func (r *Reconciler) runsOfNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return r.unfinished(ctx, client.InNamespace(namespace.GetName()))
+}
+
+func (r *Reconciler) unfinished(ctx context.Context, which client.ListOption) []reconcile.Request {
 	var runs v1alpha1.BenchmarkRunList
-	err := r.Client.List(ctx, &runs, client.InNamespace(testbed.GetNamespace()), client.MatchingFields{queue.IndexTestbed: testbed.GetName()})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the runs of a testbed", "Testbed", klog.KObj(testbed))
+	if err := r.Client.List(ctx, &runs, which); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing runs")
 		return nil
 	}
 	var requests []reconcile.Request
@@ -212,6 +224,6 @@ func logDecision(ctx context.Context, s *scope, d decision) {
 	case d.action == actWait:
 		log.V(1).Info("Waiting", "after", d.after.Round(time.Second))
 	default:
-		log.Info("Acting", "action", d.action, "Testbed", klog.KRef(s.run.Namespace, s.run.Spec.Experiment.TestbedRef.Name))
+		log.Info("Acting", "action", d.action, "Testbed", s.testbedName())
 	}
 }

@@ -110,14 +110,18 @@ func tearDownThen(s *scope, next decision) decision {
 
 // whyNotAdmitted returns nil when the run holds its testbed.
 func whyNotAdmitted(s *scope) *cause {
-	name := s.run.Spec.Experiment.TestbedRef.Name
+	name := s.testbedName()
 	switch {
 	case s.run.Spec.Suspend:
 		return newCause(v1alpha1.ReasonSuspended, "spec.suspend is true: set it to false to continue")
+	case name == "":
+		return newCause(v1alpha1.ReasonNoDefaultTestbed, "the run names no Testbed, and none is the cluster's default: annotate one with %s=true, or apply the run again with spec.experiment.testbedRef", v1alpha1.AnnotationDefaultTestbed)
 	case s.testbed == nil || !s.testbed.DeletionTimestamp.IsZero() && !queue.Holds(s.testbed, s.run):
-		return newCause(v1alpha1.ReasonTestbedNotFound, "spec.experiment.testbedRef.name %q: this namespace has no such Testbed: create it, or delete the run and name another", name)
+		return newCause(v1alpha1.ReasonTestbedNotFound, "the cluster has no Testbed %q: create it, or apply the run again with another spec.experiment.testbedRef", name)
 	case queue.Holds(s.testbed, s.run):
 		return nil
+	case s.refused:
+		return newCause(v1alpha1.ReasonNamespaceNotAllowed, "Testbed %q takes no runs of namespace %q: have it allowed in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef", name, s.run.Namespace)
 	case s.testbedProblem() != "":
 		return newCause(v1alpha1.ReasonTestbedNotReady, "Testbed %q is not ready: %s", name, s.testbedProblem())
 	}

@@ -47,6 +47,8 @@ func TestDecide(t *testing.T) {
 		"time to live is over":             {newScope(finished(success, "Succeeded"), ttl(60), after(time.Minute)), actExpire, "", 0},
 		"time to live of 0 waits for pods": {newScope(launched, finished(success, "Succeeded"), ttl(0)), actStopPods, "", 0},
 		"no testbed":                       {newScope(noTestbed), actWait, v1alpha1.ReasonTestbedNotFound, 0},
+		"no default testbed":               {newScope(noTestbed, namesNone), actWait, v1alpha1.ReasonNoDefaultTestbed, 0},
+		"namespace not allowed":            {newScope(refused), actWait, v1alpha1.ReasonNamespaceNotAllowed, 0},
 		"testbed is being deleted":         {newScope(testbedDeleted), actWait, v1alpha1.ReasonTestbedNotFound, 0},
 		"holds a testbed being deleted":    {newScope(admitted, testbedDeleted), actPlan, "", 0},
 		"testbed vanished under it":        {newScope(launched, noTestbed), actStopPods, v1alpha1.ReasonTestbedNotFound, 0},
@@ -65,7 +67,7 @@ func TestDecide(t *testing.T) {
 		"results without a Job":            {newScope(admitted, withPlan, withRecords(nil)), actLaunchMeasurer, "", 0},
 		"resumed behind trials":            {newScope(admitted, withPlan, withRecords(calibrated)), actLaunchMeasurer, "", 0},
 		"results deleted":                  {newScope(admitted, withPlan, withJob()), actFinish, v1alpha1.ReasonResultsLost, 0},
-		"results deleted while suspended": {newScope(admitted, withPlan, func(s *scope) { s.run.Status.ResultsRef = "gone" }),
+		"results deleted while suspended": {newScope(admitted, withPlan, func(s *scope) { s.run.Status.ResultsRef = &v1alpha1.LocalReference{Name: "gone"} }),
 			actFinish, v1alpha1.ReasonResultsLost, 0},
 		"results damaged":        {newScope(launched, func(s *scope) { s.records, s.recordsErr = nil, errors.New("trial 3 is missing") }), actFinish, v1alpha1.ReasonResultsLost, 0},
 		"measurer has given up":  {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
@@ -174,7 +176,9 @@ func TestDecideNamesWhatIsMissing(t *testing.T) {
 		scope *scope
 		want  string
 	}{
-		"testbed":    {newScope(noTestbed), `spec.experiment.testbedRef.name "bench": this namespace has no such Testbed: create it, or delete the run and name another`},
+		"testbed":    {newScope(noTestbed), `the cluster has no Testbed "bench": create it, or apply the run again with another spec.experiment.testbedRef`},
+		"no default": {newScope(noTestbed, namesNone), `the run names no Testbed, and none is the cluster's default: annotate one with vnfbench.io/is-default-testbed=true, or apply the run again with spec.experiment.testbedRef`},
+		"namespace":  {newScope(refused), `Testbed "bench" takes no runs of namespace "lab": have it allowed in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef`},
 		"one before": {newScope(func(s *scope) { s.before = 1 }), `1 run before it on Testbed "bench"`},
 		"two before": {newScope(func(s *scope) { s.before = 2 }), `2 runs before it on Testbed "bench"`},
 	}

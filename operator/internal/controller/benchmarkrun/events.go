@@ -39,8 +39,10 @@ func eventsBetween(before, after *v1alpha1.BenchmarkRunStatus) []event {
 
 // waitsForUser are the causes of waiting that a user has to correct.
 var waitsForUser = map[string]bool{
-	v1alpha1.ReasonTestbedNotFound: true,
-	v1alpha1.ReasonTestbedNotReady: true,
+	v1alpha1.ReasonNoDefaultTestbed:    true,
+	v1alpha1.ReasonTestbedNotFound:     true,
+	v1alpha1.ReasonNamespaceNotAllowed: true,
+	v1alpha1.ReasonTestbedNotReady:     true,
 }
 
 func shouldEmit(kind string, was, is *metav1.Condition) bool {

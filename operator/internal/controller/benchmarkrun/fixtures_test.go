@@ -25,12 +25,12 @@ func newScope(changes ...with) *scope {
 		Namespace: "lab", Name: "run", UID: "run-uid", Generation: 3,
 		CreationTimestamp: metav1.NewTime(epoch), Finalizers: []string{v1alpha1.Finalizer},
 	}}
-	run.Spec.Experiment.TestbedRef.Name = "bench"
+	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "bench"}
 	run.Spec.Experiment.StartupSeconds = 300
 	run.Spec.Experiment.DeadlineSeconds = 900
 	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
 	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "one"}, {Name: "two"}}
-	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "bench", UID: "bench-uid"}}
+	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: "bench", UID: "bench-uid"}}
 	s := &scope{
 		now: clocktesting.NewFakePassiveClock(epoch).Now(),
 		run: run, names: plan.NamesOf(run), testbed: testbed, position: 1,
@@ -68,6 +68,8 @@ func noFinalizer(s *scope) { s.run.Finalizers = nil }
 func deleted(s *scope)     { s.run.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
 func suspended(s *scope)   { s.run.Spec.Suspend = true }
 func noTestbed(s *scope)   { s.testbed, s.position = nil, 0 }
+func namesNone(s *scope)   { s.run.Spec.Experiment.TestbedRef = nil }
+func refused(s *scope)     { s.refused, s.position = true, 0 }
 func withPlan(s *scope) {
 	s.plan = &plan.Plan{Digest: "sha256:1", GeneratorNode: "a", DeviceNode: "b", Testbed: plan.Reference{UID: "bench-uid"}}
 }

@@ -78,7 +78,7 @@ var (
 		"Conditional throughput that a finished BenchmarkRun found, for each direction; of packets in fragments, in whole packets.",
 		[]string{"namespace", "run", "goal", "frame_bytes"}, nil)
 	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
-		"BenchmarkRuns that wait for a Testbed.", []string{"namespace", "testbed"}, nil)
+		"BenchmarkRuns that wait for a Testbed.", []string{"testbed"}, nil)
 )
 
 // scrapeTimeout bounds the reading of the cache.
@@ -132,6 +132,6 @@ func (g *Gauges) collectTestbeds(ctx context.Context, metrics chan<- prometheus.
 		return
 	}
 	for _, t := range testbeds.Items {
-		metrics <- prometheus.MustNewConstMetric(queueDescription, prometheus.GaugeValue, float64(t.Status.QueuedRuns), t.Namespace, t.Name)
+		metrics <- prometheus.MustNewConstMetric(queueDescription, prometheus.GaugeValue, float64(t.Status.QueuedRuns), t.Name)
 	}
 }

@@ -54,7 +54,7 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 vnfbench_run_throughput_frames_per_second{frame_bytes="64",goal="NDR",namespace="lab",run="run"} 123456
 # HELP vnfbench_testbed_queue_length BenchmarkRuns that wait for a Testbed.
 # TYPE vnfbench_testbed_queue_length gauge
-vnfbench_testbed_queue_length{namespace="lab",testbed="bench"} 2
+vnfbench_testbed_queue_length{testbed="bench"} 2
 `
 	if err := testutil.CollectAndCompare(gauges, strings.NewReader(want)); err != nil {
 		t.Error(err)

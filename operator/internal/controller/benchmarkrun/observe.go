@@ -78,6 +78,9 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 // readTestbed reads the testbed, past the cache wherever a decision to make or
 // to tear down objects depends on who holds it.
 func (r *Reconciler) readTestbed(ctx context.Context, s *scope) error {
+	if s.run.TestbedName() == "" {
+		return r.readDefaultTestbed(ctx, s)
+	}
 	testbed, err := getTestbed(ctx, r.Client, s.run)
 	if err != nil {
 		return err
@@ -92,9 +95,23 @@ func (r *Reconciler) readTestbed(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// readDefaultTestbed finds the cluster's default for a run that names no testbed.
+// The status keeps its name.
+func (r *Reconciler) readDefaultTestbed(ctx context.Context, s *scope) error {
+	if queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	var testbeds v1alpha1.TestbedList
+	if err := r.Client.List(ctx, &testbeds); err != nil {
+		return fmt.Errorf("listing Testbeds: %w", err)
+	}
+	s.testbed = queue.Default(testbeds.Items)
+	return nil
+}
+
 func getTestbed(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun) (*v1alpha1.Testbed, error) {
 	testbed := &v1alpha1.Testbed{}
-	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Spec.Experiment.TestbedRef.Name}
+	key := client.ObjectKey{Name: run.TestbedName()}
 	if err := reader.Get(ctx, key, testbed); apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
@@ -185,10 +202,17 @@ func (r *Reconciler) readQueue(ctx context.Context, s *scope) error {
 		return nil
 	}
 	var runs v1alpha1.BenchmarkRunList
-	if err := r.Client.List(ctx, &runs, client.InNamespace(s.run.Namespace), client.MatchingFields{queue.IndexTestbed: s.testbed.Name}); err != nil {
+	if err := r.Client.List(ctx, &runs, client.MatchingFields{queue.IndexTestbed: s.testbed.Name}); err != nil {
 		return fmt.Errorf("listing the runs of Testbed %q: %w", s.testbed.Name, err)
 	}
-	s.position, s.before = queue.Position(s.testbed, runs.Items, s.run)
+	var namespaces corev1.NamespaceList
+	if err := r.Client.List(ctx, &namespaces); err != nil {
+		return fmt.Errorf("listing namespaces: %w", err)
+	}
+	allowed, err := queue.Allowed(s.testbed, namespaces.Items)
+	// What is wrong with the selector is in the testbed's condition Ready.
+	s.refused = err == nil && !allowed[s.run.Namespace]
+	s.position, s.before = queue.Position(s.testbed, runs.Items, allowed, s.run)
 	return nil
 }
 
@@ -201,7 +225,7 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
-	networks, resources, err := r.networks(ctx, s.run.Namespace)
+	networks, resources, err := r.networks(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -212,24 +236,54 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// networks returns the names of the namespace's networks, nil where the cluster
-// does not know the kind, and the device plugin's resources that they give out.
-func (r *Reconciler) networks(ctx context.Context, namespace string) (names map[string]bool, resources map[string]string, err error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
-	if err := r.Reader.List(ctx, list, client.InNamespace(namespace)); meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		return nil, nil, nil
-	} else if err != nil {
-		return nil, nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
-	}
+// networks returns the networks that the run's pods may join, by their plan.End's
+// NetworkKey, and the device plugin's resources that they give out; nil where the
+// cluster does not know the kind.
+func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]bool, resources map[string]string, err error) {
 	names, resources = map[string]bool{}, map[string]string{}
-	for _, item := range list.Items {
-		names[item.Name] = true
-		if resource := item.Annotations[chain.AnnotationResource]; resource != "" {
-			resources[item.Name] = resource
+	for _, namespace := range networkNamespaces(s) {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+		err := r.Reader.List(ctx, list, client.InNamespace(namespace))
+		switch {
+		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
+			return nil, nil, nil
+		case apierrors.IsForbidden(err) && namespace != s.run.Namespace:
+			// An operator with watchNamespaces: the plan says that it sees no such network.
+			continue
+		case err != nil:
+			return nil, nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
+		}
+		for _, item := range list.Items {
+			end := plan.End{Network: item.Name}
+			if namespace != s.run.Namespace {
+				end.NetworkNamespace = namespace
+			}
+			names[end.NetworkKey()] = true
+			if resource := item.Annotations[chain.AnnotationResource]; resource != "" {
+				resources[end.NetworkKey()] = resource
+			}
 		}
 	}
 	return names, resources, nil
+}
+
+// networkNamespaces are the run's namespace and those that the testbed's ports name.
+func networkNamespaces(s *scope) []string {
+	namespaces := []string{s.run.Namespace}
+	for _, port := range []v1alpha1.TestbedPort{s.testbed.Spec.Ports.West, s.testbed.Spec.Ports.East} {
+		existing := port.NetworkAttachmentDefinition
+		if existing == nil {
+			continue
+		}
+		refs := []*v1alpha1.NetworkReference{&existing.GeneratorRef, existing.DeviceRef}
+		for _, ref := range refs {
+			if ref != nil && ref.Namespace != "" && !slices.Contains(namespaces, ref.Namespace) {
+				namespaces = append(namespaces, ref.Namespace)
+			}
+		}
+	}
+	return namespaces
 }
 
 // readEvents reads what the kubelet or the Job controller said about an object

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
 )
 
 // A run that is suspended, deleted or over does not give its testbed back while the
@@ -42,7 +43,7 @@ func TestTestbedIsNotGivenBackOnTheCachesWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			given := newScope(admitted, test.change)
 			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(given.testbed, given.run).
-				WithIndex(&v1alpha1.BenchmarkRun{}, "spec.experiment.testbedRef.name", func(client.Object) []string { return []string{"bench"} }).Build()
+				WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).Build()
 			real := fake.NewClientBuilder().WithScheme(scheme).WithObjects(given.testbed)
 			if test.real != nil {
 				real = real.WithObjects(test.real(given))

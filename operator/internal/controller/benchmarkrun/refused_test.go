@@ -77,7 +77,7 @@ func TestStatusIsRefused(t *testing.T) {
 			if a := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionAdmitted); a == nil || a.Reason != test.admitted {
 				t.Errorf("Admitted is %+v", a)
 			}
-			if (stored.Status.CompletionTime != nil) != test.ended || stored.Status.ResultsRef != s.names.Results || stored.Status.Results != nil {
+			if (stored.Status.CompletionTime != nil) != test.ended || stored.Status.ResultsRef.Name != s.names.Results || stored.Status.Results != nil {
 				t.Errorf("the status is %+v", stored.Status)
 			}
 		})

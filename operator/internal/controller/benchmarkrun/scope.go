@@ -26,8 +26,11 @@ type scope struct {
 	run   *v1alpha1.BenchmarkRun
 	names plan.Names
 
-	// testbed is nil where there is none of that name.
+	// testbed is the one that the run names, or else the cluster's default; nil
+	// where there is none.
 	testbed *v1alpha1.Testbed
+	// refused says that the testbed does not allow the run's namespace.
+	refused bool
 	// position in the testbed's queue, 1 for the next; before is how many runs hold it or come first.
 	position, before int
 
@@ -76,10 +79,18 @@ func (s *scope) podsRemain() bool {
 }
 
 // launched reports whether the results' ConfigMap has been made before.
-func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef != "" }
+func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef != nil }
 
 // holds reports whether the run may make objects: the testbed's status names it.
 func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
+
+// testbedName returns that of the testbed that the run uses; "" while it has none.
+func (s *scope) testbedName() string {
+	if name := s.run.TestbedName(); name != "" || s.testbed == nil {
+		return name
+	}
+	return s.testbed.Name
+}
 
 // testbedProblem returns why the testbed takes no runs at the moment, or "". One
 // that no node matches takes them, so that they fail and say so.

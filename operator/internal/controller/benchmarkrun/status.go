@@ -21,6 +21,9 @@ import (
 func summarize(s *scope, d decision) v1alpha1.BenchmarkRunStatus {
 	w := &writer{scope: s, decision: d, status: *s.run.Status.DeepCopy()}
 	w.status.ObservedGeneration = s.run.Generation
+	if name := w.testbedName(); name != "" {
+		w.status.TestbedRef = &v1alpha1.TestbedReference{Name: name}
+	}
 	w.admitted()
 	if queue.Finished(s.run) {
 		return w.status
@@ -55,7 +58,7 @@ func (w *writer) failed() bool {
 }
 
 func (w *writer) admitted() {
-	name := w.run.Spec.Experiment.TestbedRef.Name
+	name := w.testbedName()
 	holds := w.action == actAdmit || queue.Occupies(w.run) && w.action != actRelease
 	switch {
 	case holds && (w.action == actStopPods || w.wait != nil):
@@ -84,7 +87,7 @@ func (w *writer) facts() {
 		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
 	}
 	if r := w.records; r != nil {
-		w.status.ResultsRef = w.names.Results
+		w.status.ResultsRef = &v1alpha1.LocalReference{Name: w.names.Results}
 		if r.progress != nil {
 			w.status.Progress = &v1alpha1.Progress{
 				Stage:            excerpt.Line(r.progress.Stage, maxStageBytes),

@@ -244,7 +244,7 @@ func TestPartialResultsStayAfterAFailure(t *testing.T) {
 	s.figures.Frames = []v1alpha1.FrameResult{{FrameBytes: 64}}
 	s.figures.Summary = &v1alpha1.ResultSummary{FrameBytes: 64}
 	after := summarize(s, decide(s))
-	if len(after.Results) != 1 || after.Summary == nil || after.ResultsRef != s.names.Results {
+	if len(after.Results) != 1 || after.Summary == nil || after.ResultsRef.Name != s.names.Results {
 		t.Errorf("partial results are gone: %+v", after)
 	}
 }

@@ -1,6 +1,7 @@
 package envtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,9 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -96,6 +99,8 @@ func (l *lab) startOperator() {
 	l.Expect(err).NotTo(HaveOccurred())
 	cached, err := controller.CacheOptions([]string{l.namespace})
 	l.Expect(err).NotTo(HaveOccurred())
+	// Testbeds are of the whole cluster: each lab's operator sees its own alone.
+	cached.ByObject[&v1alpha1.Testbed{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelLab: l.namespace})}
 	mgr, err := ctrl.NewManager(operator, ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
@@ -115,9 +120,12 @@ func (l *lab) startOperator() {
 	}
 }
 
-// testbed makes a testbed named "bench".
+// labelLab on a testbed names the lab that it belongs to.
+const labelLab = "test/lab"
+
+// testbed makes a testbed that has the name of the lab's namespace.
 func (l *lab) testbed(changes ...func(*v1alpha1.Testbed)) *v1alpha1.Testbed {
-	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "bench"}}
+	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: l.namespace, Labels: map[string]string{labelLab: l.namespace}}}
 	for _, change := range changes {
 		change(testbed)
 	}
@@ -129,7 +137,7 @@ func (l *lab) testbed(changes ...func(*v1alpha1.Testbed)) *v1alpha1.Testbed {
 // run makes a run with a chain of one router, 64 bytes and a quick search.
 func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
-	run.Spec.Experiment.TestbedRef.Name = "bench"
+	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: l.namespace}
 	run.Spec.Experiment.StartupSeconds = startupSeconds
 	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "router", Function: v1alpha1.FunctionRouter}}
 	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
@@ -254,7 +262,9 @@ func (l *lab) objects() []string {
 func (l *lab) events(object client.Object) func() []string {
 	return func() []string {
 		var events corev1.EventList
-		if err := cluster.List(l.ctx, &events, client.InNamespace(l.namespace)); err != nil {
+		// Those about testbeds are in the namespace default.
+		namespace := cmp.Or(object.GetNamespace(), metav1.NamespaceDefault)
+		if err := cluster.List(l.ctx, &events, client.InNamespace(namespace)); err != nil {
 			return []string{err.Error()}
 		}
 		var reasons []string

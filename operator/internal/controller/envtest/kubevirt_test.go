@@ -235,7 +235,7 @@ func TestVirtualMachines(t *testing.T) {
 		"the user's own": func(l *lab) {
 			l.node.set(func(n *node) { n.silent[pathChain] = true })
 			run := l.run("run", inMachine(func(f *v1alpha1.NetworkFunction) {
-				f.Function, f.Image = v1alpha1.FunctionCustom, ""
+				f.Function = v1alpha1.FunctionCustom
 				f.Custom = &v1alpha1.CustomFunction{ContainerDisk: "example/vyos:1", UserData: "west {{ .West.AddressIPv4 }}"}
 			}))
 			l.expect(run, v1alpha1.ConditionChainReady, "True/ChainReady")
@@ -249,7 +249,7 @@ func TestVirtualMachines(t *testing.T) {
 		},
 		"a placeholder that is none": func(l *lab) {
 			run := l.run("run", inMachine(func(f *v1alpha1.NetworkFunction) {
-				f.Function, f.Image = v1alpha1.FunctionCustom, ""
+				f.Function = v1alpha1.FunctionCustom
 				f.Custom = &v1alpha1.CustomFunction{ContainerDisk: "example/vyos:1", UserData: "{{ .West.Address }}"}
 			}))
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/InvalidPlaceholder")

@@ -37,7 +37,7 @@ var phases = map[string]struct {
 	"calibration": {
 		prepare: func(n *node) { n.silent[pathCalibration] = true },
 		reached: func(l *lab, run *v1alpha1.BenchmarkRun) {
-			l.Eventually(func() string { l.Expect(l.get(run)).To(Succeed()); return run.Status.ResultsRef }).ShouldNot(BeEmpty())
+			l.Eventually(func() *v1alpha1.LocalReference { l.Expect(l.get(run)).To(Succeed()); return run.Status.ResultsRef }).ShouldNot(BeNil())
 		},
 		proceed: func(n *node) { n.silent[pathCalibration] = false },
 	},

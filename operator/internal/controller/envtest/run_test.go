@@ -38,7 +38,7 @@ func TestRunSucceeds(t *testing.T) {
 	l.Expect(l.objects()).To(ConsistOf("v1.ConfigMap/"+names.Plan, "v1.ConfigMap/"+names.Results))
 	l.Eventually(func() []v1alpha1.ActiveRun { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.ActiveRuns }).Should(BeEmpty())
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionCalibrated)).Should(Equal("True/Calibrated"))
-	l.Expect(testbed.Status.Calibration.Run).To(Equal("good"))
+	l.Expect(*testbed.Status.Calibration.RunRef).To(Equal(v1alpha1.NamespacedRunReference{Namespace: l.namespace, Name: "good"}))
 	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
 }
 
@@ -51,7 +51,7 @@ func TestRunHasABaseline(t *testing.T) {
 	l.expect(earlier, v1alpha1.ConditionAdmitted, "False/Released")
 	against := func(name string, percent int32) func(*v1alpha1.BenchmarkRun) {
 		return func(run *v1alpha1.BenchmarkRun) {
-			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{Run: name, MaximumRegressionPercent: &percent}
+			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: name}, MaximumRegressionPercent: &percent}
 		}
 	}
 	run := l.run("as-good", against("earlier", 50))
@@ -175,8 +175,8 @@ func TestResultsAreLost(t *testing.T) {
 	l.node.set(func(n *node) { n.silent[pathCalibration] = true })
 	l.testbed()
 	run := l.run("run")
-	l.Eventually(func() string { l.Expect(l.get(run)).To(Succeed()); return run.Status.ResultsRef }).ShouldNot(BeEmpty())
-	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: run.Status.ResultsRef}}
+	l.Eventually(func() *v1alpha1.LocalReference { l.Expect(l.get(run)).To(Succeed()); return run.Status.ResultsRef }).ShouldNot(BeNil())
+	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: run.Status.ResultsRef.Name}}
 	l.Expect(cluster.Delete(l.ctx, results)).To(Succeed())
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/ResultsLost")
 }

@@ -1,4 +1,5 @@
-// Package queue says which BenchmarkRuns want a testbed and in which order.
+// Package queue says which Testbed a BenchmarkRun uses, which runs want one and
+// may have it, and in which order.
 //
 // In go the runs that name a testbed and its status; out come who holds it and
 // who waits. It is pure: the Testbed controller admits by it, and the
@@ -7,10 +8,13 @@ package queue
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,19 +46,52 @@ func Holds(testbed *v1alpha1.Testbed, run *v1alpha1.BenchmarkRun) bool {
 	})
 }
 
-// Waiting returns the runs that want the testbed and do not hold it, the next one first.
-func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun) []*v1alpha1.BenchmarkRun {
+// Allowed returns the names of the namespaces whose runs may use the testbed. Its
+// error says that the testbed's selector cannot be read: no namespace is allowed.
+func Allowed(testbed *v1alpha1.Testbed, namespaces []corev1.Namespace) (map[string]bool, error) {
+	selector := labels.Everything()
+	if testbed.Spec.Namespaces.From == v1alpha1.NamespacesFromSelector {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(testbed.Spec.Namespaces.Selector); err != nil {
+			return nil, fmt.Errorf("spec.namespaces.selector: %w", err)
+		}
+	}
+	allowed := map[string]bool{}
+	for i := range namespaces {
+		if selector.Matches(labels.Set(namespaces[i].Labels)) {
+			allowed[namespaces[i].Name] = true
+		}
+	}
+	return allowed, nil
+}
+
+// Default returns the cluster's default testbed, or nil: of those that are marked
+// and not being deleted, the one that was created last.
+func Default(testbeds []v1alpha1.Testbed) *v1alpha1.Testbed {
+	var latest *v1alpha1.Testbed
+	for i := range testbeds {
+		t := &testbeds[i]
+		if t.Annotations[v1alpha1.AnnotationDefaultTestbed] != "true" || !t.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if latest == nil || cmp.Or(t.CreationTimestamp.Compare(latest.CreationTimestamp.Time), cmp.Compare(latest.Name, t.Name)) > 0 {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// Waiting returns the runs of allowed namespaces that want the testbed and do not
+// hold it, the next one first.
+func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed map[string]bool) []*v1alpha1.BenchmarkRun {
 	var waiting []*v1alpha1.BenchmarkRun
 	for i := range runs {
-		if Wants(&runs[i]) && !Holds(testbed, &runs[i]) {
+		if allowed[runs[i].Namespace] && Wants(&runs[i]) && !Holds(testbed, &runs[i]) {
 			waiting = append(waiting, &runs[i])
 		}
 	}
 	slices.SortFunc(waiting, func(a, b *v1alpha1.BenchmarkRun) int {
-		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.Name, b.Name)
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 	})
 	return waiting
 }
@@ -62,8 +99,8 @@ func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun) []*v1alpha
 // Position returns the run's place among those that wait, 1 for the next, and how
 // many runs are before it, those that hold the testbed included. A run that
 // does not wait has position 0.
-func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, run *v1alpha1.BenchmarkRun) (position, before int) {
-	waiting := Waiting(testbed, runs)
+func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed map[string]bool, run *v1alpha1.BenchmarkRun) (position, before int) {
+	waiting := Waiting(testbed, runs, allowed)
 	i := slices.IndexFunc(waiting, func(w *v1alpha1.BenchmarkRun) bool { return w.UID == run.UID })
 	if i < 0 {
 		return 0, len(testbed.Status.ActiveRuns)
@@ -71,10 +108,15 @@ func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, run *v1al
 	return i + 1, i + len(testbed.Status.ActiveRuns)
 }
 
-// IndexTestbed is the cache's index of runs by the testbed that they name.
-const IndexTestbed = "spec.experiment.testbedRef.name"
+const (
+	// IndexTestbed is the cache's index of runs by the testbed that they use.
+	IndexTestbed = "testbedRef.name"
+	// NoTestbed is the index's value for a run that has no testbed yet. No object
+	// can have this name.
+	NoTestbed = "(none)"
+)
 
 // TestbedOf returns the index's value for a run.
 func TestbedOf(object client.Object) []string {
-	return []string{object.(*v1alpha1.BenchmarkRun).Spec.Experiment.TestbedRef.Name}
+	return []string{cmp.Or(object.(*v1alpha1.BenchmarkRun).TestbedName(), NoTestbed)}
 }

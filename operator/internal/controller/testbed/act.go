@@ -41,17 +41,19 @@ func (r *Reconciler) patchMetadata(ctx context.Context, s *scope, change func(*v
 	return client.IgnoreNotFound(r.Client.Patch(ctx, s.testbed, before))
 }
 
-// cleanUp begins to remove bridges. Where nothing can be made any more,
-// because the namespace is going or admission refuses it, the testbed goes
-// without: it must not hold up the namespace.
+// cleanUp begins to remove bridges, for each node in the namespace of the run that
+// was there last: its admission took the run's pods. Where nothing can be made any
+// more, because the namespace is gone or admission refuses it, the testbed goes
+// without.
 func (r *Reconciler) cleanUp(ctx context.Context, s *scope, nodes []string) error {
+	namespaces := s.bridgeNodes()
 	for i, node := range nodes {
-		job := chain.BridgeCleanup(s.testbed, node, r.Defaults)
+		job := chain.BridgeCleanup(s.testbed, namespaces[node], node, r.Defaults)
 		if err := controllerutil.SetControllerReference(s.testbed, job, r.Client.Scheme()); err != nil {
 			return err
 		}
 		err := apply.Object(ctx, r.Client, job)
-		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) {
 			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "nodes", nodes[i:])
 			return r.removeFinalizer(ctx, s, nodes[i:])
 		}
@@ -87,7 +89,7 @@ func (r *Reconciler) emitEvents(s *scope, before, after *v1alpha1.TestbedStatus)
 	}
 	for _, a := range after.ActiveRuns {
 		if !held[a.UID] {
-			r.Recorder.Eventf(s.testbed, nil, corev1.EventTypeNormal, v1alpha1.ReasonAdmitted, "Admit", "run %q holds the testbed", a.Name)
+			r.Recorder.Eventf(s.testbed, nil, corev1.EventTypeNormal, v1alpha1.ReasonAdmitted, "Admit", "run %q holds the testbed", a.Namespace+"/"+a.Name)
 		}
 	}
 	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
@@ -97,7 +99,7 @@ func (r *Reconciler) emitEvents(s *scope, before, after *v1alpha1.TestbedStatus)
 	level := corev1.EventTypeNormal
 	switch is.Reason {
 	case v1alpha1.ReasonNoMatchingNode, v1alpha1.ReasonNodesNotReady, v1alpha1.ReasonResourceMissing,
-		v1alpha1.ReasonInsufficientHugepages, v1alpha1.ReasonImageMissing, v1alpha1.ReasonInvalidGeneratorConfiguration:
+		v1alpha1.ReasonInsufficientHugepages, v1alpha1.ReasonImageMissing, v1alpha1.ReasonInvalidGeneratorConfiguration, v1alpha1.ReasonInvalidNamespaceSelector:
 		level = corev1.EventTypeWarning
 	}
 	r.Recorder.Eventf(s.testbed, nil, level, is.Reason, "Observe", "%s", is.Message)

@@ -17,7 +17,7 @@ type admission struct {
 
 // admitNext decides who holds the testbed. A run keeps its place until it wants it
 // no more, has reported that it gave it back, and has no pod left. The next run
-// gets the place when no pod of any other run is left either. While every node
+// of an allowed namespace gets the place when no pod of any other run is left either. While every node
 // that matches is cordoned or not ready, runs wait. On a testbed that no node
 // matches, runs are admitted, fail, and say so.
 func admitNext(s *scope) admission {
@@ -30,12 +30,13 @@ func admitNext(s *scope) admission {
 	}
 	_, reason, _ := s.matchingNodes()
 	open := reason != v1alpha1.ReasonNodesNotReady && !s.deleting()
-	waiting := queue.Waiting(&v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}, s.runs)
-	slots := max(int(s.testbed.Spec.MaximumConcurrentRuns), 1)
-	for open && len(waiting) > 0 && len(active) < slots && !s.foreignPods(active) {
+	// A selector that cannot be read allows no namespace; the condition Ready says so.
+	allowed, _ := queue.Allowed(s.testbed, s.namespaces)
+	waiting := queue.Waiting(&v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}, s.runs, allowed)
+	if open && len(waiting) > 0 && len(active) == 0 && !s.foreignPods(active) {
 		next := waiting[0]
 		waiting = waiting[1:]
-		active = append(slices.Clip(active), v1alpha1.ActiveRun{Name: next.Name, UID: string(next.UID), Since: s.timestamp()})
+		active = []v1alpha1.ActiveRun{{Namespace: next.Namespace, Name: next.Name, UID: string(next.UID), Since: s.timestamp()}}
 	}
 	return admission{active, int32(len(waiting))}
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/placement"
 	"vnfbench.io/operator/internal/plan"
@@ -45,7 +46,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/status,verbs=patch
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=nodes;pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;nodes;pods,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -62,28 +63,32 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			CreateFunc: func(event.CreateEvent) bool { return false },
 			UpdateFunc: func(event.UpdateEvent) bool { return false },
 		})).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(nodeChanged)).
 		Complete(r)
 }
 
 func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
-	key := client.ObjectKey{Namespace: run.GetNamespace(), Name: run.(*v1alpha1.BenchmarkRun).Spec.Experiment.TestbedRef.Name}
-	return []reconcile.Request{{NamespacedName: key}}
+	name := run.(*v1alpha1.BenchmarkRun).TestbedName()
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
 }
 
 // testbedOfPod finds the testbed by the UID that the pod's label holds.
 func (r *Reconciler) testbedOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	uid := pod.GetLabels()[v1alpha1.LabelTestbed]
-	return r.testbeds(ctx, pod.GetNamespace(), func(t *v1alpha1.Testbed) bool { return string(t.UID) == uid })
+	return r.testbeds(ctx, func(t *v1alpha1.Testbed) bool { return string(t.UID) == uid })
 }
 
 func (r *Reconciler) allTestbeds(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.testbeds(ctx, "", func(*v1alpha1.Testbed) bool { return true })
+	return r.testbeds(ctx, func(*v1alpha1.Testbed) bool { return true })
 }
 
-func (r *Reconciler) testbeds(ctx context.Context, namespace string, keep func(*v1alpha1.Testbed) bool) []reconcile.Request {
+func (r *Reconciler) testbeds(ctx context.Context, keep func(*v1alpha1.Testbed) bool) []reconcile.Request {
 	var list v1alpha1.TestbedList
-	if err := r.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+	if err := r.Client.List(ctx, &list); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing testbeds")
 		return nil
 	}
@@ -140,26 +145,34 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	s.nodes = nodes.Items
+	var namespaces corev1.NamespaceList
+	if err := r.Client.List(ctx, &namespaces); err != nil {
+		return nil, fmt.Errorf("listing namespaces: %w", err)
+	}
+	s.namespaces = namespaces.Items
 	var runs v1alpha1.BenchmarkRunList
-	if err := r.Client.List(ctx, &runs, client.InNamespace(testbed.Namespace), client.MatchingFields{queue.IndexTestbed: testbed.Name}); err != nil {
+	if err := r.Client.List(ctx, &runs, client.MatchingFields{queue.IndexTestbed: testbed.Name}); err != nil {
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}
 	s.runs = runs.Items
 	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(testbed.Namespace), client.MatchingLabels{v1alpha1.LabelTestbed: string(testbed.UID)}); err != nil {
+	if err := r.Client.List(ctx, &pods, client.MatchingLabels{v1alpha1.LabelTestbed: string(testbed.UID)}); err != nil {
 		return nil, fmt.Errorf("listing its runs' pods: %w", err)
 	}
 	s.pods = pods.Items
 	if !s.deleting() {
 		return s, nil
 	}
-	for _, node := range s.bridgeNodes() {
-		job := &batchv1.Job{}
-		err := r.Client.Get(ctx, client.ObjectKey{Namespace: testbed.Namespace, Name: plan.CleanupName(testbed, node)}, job)
-		if err == nil {
-			s.cleanups[node] = job
-		} else if !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("reading the cleanup Job of node %q: %w", node, err)
+	var jobs batchv1.JobList
+	cleanups := client.MatchingLabels{v1alpha1.LabelTestbed: string(testbed.UID), v1alpha1.LabelComponent: chain.ComponentCleanup}
+	if err := r.Client.List(ctx, &jobs, cleanups); err != nil {
+		return nil, fmt.Errorf("listing its cleanup Jobs: %w", err)
+	}
+	for node := range s.bridgeNodes() {
+		for i := range jobs.Items {
+			if jobs.Items[i].Name == plan.CleanupName(testbed, node) {
+				s.cleanups[node] = &jobs.Items[i]
+			}
 		}
 	}
 	return s, nil

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ const (
 
 type decision struct {
 	action action
-	// nodes of RecordNodes, or those that CleanUp begins with.
+	// nodes of RecordNodes as the annotation has them, or those that CleanUp begins with.
 	nodes []string
 	// left are nodes that keep their bridges, with RemoveFinalizer.
 	left []string
@@ -56,8 +57,8 @@ func decideAction(s *scope, holders admission) decision {
 	case !s.hasFinalizer():
 		return decision{action: actAddFinalizer}
 	}
-	if nodes := s.bridgeNodes(); len(nodes) > 0 && !slices.Equal(nodes, s.recordedNodes()) {
-		return decision{action: actRecordNodes, nodes: nodes}
+	if places := s.bridgePlaces(); !slices.Equal(places, s.recordedPlaces()) {
+		return decision{action: actRecordNodes, nodes: places}
 	}
 	return decision{action: actWait}
 }
@@ -66,7 +67,7 @@ func decideDeletion(s *scope, holders admission) decision {
 	if len(holders.active) > 0 {
 		var names []string
 		for _, a := range holders.active {
-			names = append(names, fmt.Sprintf("%q", a.Name))
+			names = append(names, fmt.Sprintf("%q", a.Namespace+"/"+a.Name))
 		}
 		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to continue"}
 	}
@@ -80,7 +81,7 @@ func decideDeletion(s *scope, holders admission) decision {
 func decideCleanup(s *scope) decision {
 	var begin, busy, left []string
 	after := cleanupTimeout
-	for _, node := range s.bridgeNodes() {
+	for _, node := range slices.Sorted(maps.Keys(s.bridgeNodes())) {
 		job := s.cleanups[node]
 		switch {
 		case !s.nodeExists(node):

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/placement"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -21,6 +22,9 @@ const maxNodes = 16
 // any other there are nodes, and runs fail: those that take the resource that is
 // missing, or all where the generator cannot be made.
 func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
+	if _, err := queue.Allowed(s.testbed, s.namespaces); err != nil {
+		return nil, v1alpha1.ReasonInvalidNamespaceSelector, fmt.Sprintf("no namespace's runs may use the testbed: %v: correct it", err)
+	}
 	if nodes, why = s.nodesBy(available); why == "" {
 		if mistake := plan.CheckGenerator(s.testbed, s.defaults); mistake != nil {
 			return nodes, mistake.Reason, fmt.Sprintf("%v; %s", mistake.Err, mistake.Remedy)

@@ -14,8 +14,9 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// annotationBridgeNodes names the nodes, separated by commas, on which runs of
-// the testbed may have left bridges.
+// annotationBridgeNodes names the nodes on which runs of the testbed may have left
+// bridges, each as "namespace/node" with the namespace of the run that was there
+// last, separated by commas.
 const annotationBridgeNodes = "vnfbench.io/bridge-nodes"
 
 // scope is everything that was read for one reconciliation of one testbed.
@@ -23,6 +24,8 @@ type scope struct {
 	now     time.Time
 	testbed *v1alpha1.Testbed
 	nodes   []corev1.Node
+	// namespaces are the cluster's, of which the testbed allows some.
+	namespaces []corev1.Namespace
 	// runs name the testbed.
 	runs []v1alpha1.BenchmarkRun
 	// pods are those of all its runs, terminating ones included.
@@ -64,23 +67,55 @@ func (s *scope) hasBridges() bool {
 	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// recordedNodes returns those that the annotation names, in order.
-func (s *scope) recordedNodes() []string {
+// recordedNodes returns those that the annotation names, each with the namespace of
+// the run that was on it last.
+func (s *scope) recordedNodes() map[string]string {
+	recorded := map[string]string{}
+	for _, place := range s.recordedPlaces() {
+		namespace, node, _ := strings.Cut(place, "/")
+		recorded[node] = namespace
+	}
+	return recorded
+}
+
+// recordedPlaces returns the annotation's entries, in order.
+func (s *scope) recordedPlaces() []string {
 	return strings.FieldsFunc(s.testbed.Annotations[annotationBridgeNodes], func(r rune) bool { return r == ',' })
 }
 
-// bridgeNodes returns all nodes on which bridges may be: those recorded and those
-// of the plans that there are. A plan joins bridges to the chain of functions
-// with ports of any kind, so existing networks at the ends change nothing.
-func (s *scope) bridgeNodes() []string {
+// bridgeNodes returns all nodes on which bridges may be, those recorded and those of
+// the plans that there are, each with a namespace in which a Job can remove them.
+// A plan joins bridges to the chain of functions with ports of any kind, so
+// existing networks at the ends change nothing.
+func (s *scope) bridgeNodes() map[string]string {
 	nodes := s.recordedNodes()
+	latest := map[string]time.Time{}
 	for i := range s.runs {
-		if p := s.runs[i].Status.Plan; p != nil {
-			nodes = append(nodes, p.GeneratorNode, p.DeviceNode)
+		run := &s.runs[i]
+		if run.Status.Plan == nil {
+			continue
+		}
+		var started time.Time
+		if run.Status.StartTime != nil {
+			started = run.Status.StartTime.Time
+		}
+		for _, node := range []string{run.Status.Plan.GeneratorNode, run.Status.Plan.DeviceNode} {
+			if at, seen := latest[node]; !seen || started.After(at) {
+				nodes[node], latest[node] = run.Namespace, started
+			}
 		}
 	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
+	return nodes
+}
+
+// bridgePlaces are the bridgeNodes as the annotation names them, in order.
+func (s *scope) bridgePlaces() []string {
+	var places []string
+	for node, namespace := range s.bridgeNodes() {
+		places = append(places, namespace+"/"+node)
+	}
+	slices.Sort(places)
+	return places
 }
 
 func (s *scope) nodeExists(name string) bool {
@@ -91,14 +126,16 @@ func (s *scope) nodeExists(name string) bool {
 func (s *scope) calibration() *v1alpha1.Calibration {
 	latest := s.testbed.Status.Calibration
 	runs := slices.Clone(s.runs)
-	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	for i := range runs {
 		status := &runs[i].Status
 		if status.Generator == nil || len(status.Generator.Calibration) == 0 || status.StartTime == nil {
 			continue
 		}
 		if latest == nil || !status.StartTime.Time.Before(latest.Time.Time) {
-			latest = &v1alpha1.Calibration{Time: *status.StartTime, Run: runs[i].Name, Frames: status.Generator.Calibration}
+			latest = &v1alpha1.Calibration{Time: *status.StartTime, RunRef: &v1alpha1.NamespacedRunReference{Namespace: runs[i].Namespace, Name: runs[i].Name}, Frames: status.Generator.Calibration}
 		}
 	}
 	return latest
@@ -108,7 +145,9 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 // runs that there are, or what the status held before.
 func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNode {
 	runs := slices.Clone(s.runs)
-	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	for i := range nodes {
 		node := &nodes[i]
 		for _, before := range s.testbed.Status.Nodes {

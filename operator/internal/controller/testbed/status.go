@@ -34,7 +34,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	}
 	switch c := status.Calibration; {
 	case c != nil:
-		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.Run+" calibrated the generator")
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.RunRef.Namespace+"/"+c.RunRef.Name+" calibrated the generator")
 	case s.calibrates():
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "no run has calibrated the generator yet")
 	default:

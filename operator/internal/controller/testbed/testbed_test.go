@@ -25,19 +25,35 @@ type with func(*scope)
 // newScope returns a testbed with bridges on a cluster of one node.
 func newScope(changes ...with) *scope {
 	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "lab", Name: "bench", UID: "bench-uid", Finalizers: []string{v1alpha1.Finalizer},
+		Name: "bench", UID: "bench-uid", Finalizers: []string{v1alpha1.Finalizer},
 	}}
-	testbed.Spec.MaximumConcurrentRuns = 1
 	testbed.Spec.Ports.West.Attachment = v1alpha1.PortBridge
 	testbed.Spec.Ports.East.Attachment = v1alpha1.PortBridge
 	s := &scope{
 		now:     clocktesting.NewFakePassiveClock(epoch).Now(),
-		testbed: testbed, nodes: []corev1.Node{node("a")}, cleanups: map[string]*batchv1.Job{},
+		testbed: testbed, nodes: []corev1.Node{node("a")}, namespaces: []corev1.Namespace{namespace("lab"), namespace("bench")}, cleanups: map[string]*batchv1.Job{},
 	}
 	for _, change := range changes {
 		change(s)
 	}
 	return s
+}
+
+func namespace(name string) corev1.Namespace {
+	return corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}}
+}
+
+// allows restricts the testbed to the namespace of a name.
+func allows(name string) with {
+	return func(s *scope) {
+		s.testbed.Spec.Namespaces = v1alpha1.TestbedNamespaces{From: v1alpha1.NamespacesFromSelector, Selector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{corev1.LabelMetadataName: name},
+		}}
+	}
+}
+
+func of(namespace string) func(*v1alpha1.BenchmarkRun) {
+	return func(r *v1alpha1.BenchmarkRun) { r.Namespace = namespace }
 }
 
 func node(name string, changes ...func(*corev1.Node)) corev1.Node {
@@ -52,7 +68,7 @@ func node(name string, changes ...func(*corev1.Node)) corev1.Node {
 func run(name string, second int, changes ...func(*v1alpha1.BenchmarkRun)) with {
 	return func(s *scope) {
 		r := v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{
-			Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(epoch.Add(time.Duration(second) * time.Second)),
+			Namespace: "lab", Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(epoch.Add(time.Duration(second) * time.Second)),
 		}}
 		for _, change := range changes {
 			change(&r)
@@ -67,12 +83,15 @@ func is(kind string, status metav1.ConditionStatus) func(*v1alpha1.BenchmarkRun)
 	}
 }
 
+func startedAfter(d time.Duration) func(*v1alpha1.BenchmarkRun) {
+	return func(r *v1alpha1.BenchmarkRun) { r.Status.StartTime = ptr.To(metav1.NewTime(epoch.Add(d))) }
+}
 func suspended(r *v1alpha1.BenchmarkRun) { r.Spec.Suspend = true }
 func goes(r *v1alpha1.BenchmarkRun)      { r.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
 
 func active(name string) with {
 	return func(s *scope) {
-		s.testbed.Status.ActiveRuns = append(s.testbed.Status.ActiveRuns, v1alpha1.ActiveRun{Name: name, UID: name, Since: metav1.NewTime(epoch)})
+		s.testbed.Status.ActiveRuns = append(s.testbed.Status.ActiveRuns, v1alpha1.ActiveRun{Namespace: "lab", Name: name, UID: name, Since: metav1.NewTime(epoch)})
 	}
 }
 
@@ -100,6 +119,12 @@ func cleanup(node string, kind batchv1.JobConditionType) with {
 
 func after(d time.Duration) with { return func(s *scope) { s.now = epoch.Add(d) } }
 
+func unreadable(s *scope) {
+	s.testbed.Spec.Namespaces = v1alpha1.TestbedNamespaces{From: v1alpha1.NamespacesFromSelector, Selector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Like"}},
+	}}
+}
+
 func TestAdmit(t *testing.T) {
 	admitted, finished := is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue), is(v1alpha1.ConditionSucceeded, metav1.ConditionTrue)
 	tests := map[string]struct {
@@ -122,6 +147,10 @@ func TestAdmit(t *testing.T) {
 		"being deleted":                   {newScope(run("b", 2, goes), run("c", 3)), "c", 0},
 		"a pod of an unknown run is left": {newScope(podOf("ghost"), run("c", 3)), "", 1},
 		"testbed being deleted":           {newScope(deleted, run("c", 3)), "", 1},
+		"of two namespaces":               {newScope(run("b", 1, of("bench")), run("a", 2)), "b", 1},
+		"a namespace is not allowed":      {newScope(allows("lab"), run("b", 1, of("bench")), run("a", 2)), "a", 0},
+		"the holder's no longer is":       {newScope(allows("lab"), active("b"), run("b", 1, of("bench"), admitted), run("a", 2)), "b", 1},
+		"a selector nobody can read":      {newScope(unreadable, run("a", 2)), "", 0},
 		"no node ever":                    {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "c", 0},
 		"no node now":                     {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }, run("c", 3)), "", 1},
 	}
@@ -150,21 +179,23 @@ func TestDecide(t *testing.T) {
 	}{
 		"new":              {newScope(noFinalizer), decision{action: actAddFinalizer}},
 		"nothing to do":    {newScope(), decision{action: actWait}},
-		"a run is planned": {newScope(run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"a", "b"}}},
-		"nodes add up":     {newScope(usedOn("c"), run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"a", "b", "c"}}},
-		"all recorded":     {newScope(usedOn("a,b"), run("r", 1, planned)), decision{action: actWait}},
+		"a run is planned": {newScope(run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"lab/a", "lab/b"}}},
+		"nodes add up":     {newScope(usedOn("bench/c"), run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"bench/c", "lab/a", "lab/b"}}},
+		"all recorded":     {newScope(usedOn("lab/a,lab/b"), run("r", 1, planned)), decision{action: actWait}},
+		"of another namespace": {newScope(usedOn("lab/a,lab/b"), run("r", 1, planned), run("s", 2, planned, of("bench"), startedAfter(time.Second))),
+			decision{action: actRecordNodes, nodes: []string{"bench/a", "bench/b"}}},
 		"deleted, unused":  {newScope(deleted), decision{action: actRemoveFinalizer}},
 		"deleted and gone": {newScope(deleted, noFinalizer), decision{action: actWait}},
 		"held": {newScope(deleted, active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue))),
-			decision{action: actWait, deleting: `waiting for run "r", which holds it: delete or suspend the run to continue`}},
+			decision{action: actWait, deleting: `waiting for run "lab/r", which holds it: delete or suspend the run to continue`}},
 		"pods are left":  {newScope(deleted, podOf("ghost")), decision{action: actWait, deleting: "waiting for 1 pods of its runs to end"}},
-		"used":           {newScope(deleted, usedOn("a,b"), twoNodes), decision{action: actCleanUp, nodes: []string{"a", "b"}, deleting: "removing its bridges from node a, b"}},
-		"a node is gone": {newScope(deleted, usedOn("gone")), decision{action: actRemoveFinalizer}},
-		"cleaning": {newScope(deleted, usedOn("a"), cleanup("a", ""), after(30*time.Second)),
+		"used":           {newScope(deleted, usedOn("lab/a,bench/b"), twoNodes), decision{action: actCleanUp, nodes: []string{"a", "b"}, deleting: "removing its bridges from node a, b"}},
+		"a node is gone": {newScope(deleted, usedOn("lab/gone")), decision{action: actRemoveFinalizer}},
+		"cleaning": {newScope(deleted, usedOn("lab/a"), cleanup("a", ""), after(30*time.Second)),
 			decision{action: actWait, after: 90 * time.Second, deleting: "removing its bridges from node a"}},
-		"clean":          {newScope(deleted, usedOn("a"), cleanup("a", batchv1.JobComplete)), decision{action: actRemoveFinalizer}},
-		"cleanup failed": {newScope(deleted, usedOn("a"), cleanup("a", batchv1.JobFailed)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
-		"cleanup hangs":  {newScope(deleted, usedOn("a"), cleanup("a", ""), after(cleanupTimeout)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
+		"clean":          {newScope(deleted, usedOn("lab/a"), cleanup("a", batchv1.JobComplete)), decision{action: actRemoveFinalizer}},
+		"cleanup failed": {newScope(deleted, usedOn("lab/a"), cleanup("a", batchv1.JobFailed)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
+		"cleanup hangs":  {newScope(deleted, usedOn("lab/a"), cleanup("a", ""), after(cleanupTimeout)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -226,6 +257,7 @@ func TestReady(t *testing.T) {
 		"cordoned":             {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NodesNotReady", ""},
 		"the node is not well": {newScope(func(s *scope) { s.nodes[0].Status.Conditions = nil }), "False/NodesNotReady", ""},
 		"being deleted":        {newScope(deleted), "False/Deleting", "a"},
+		"no selector to read":  {newScope(unreadable), "False/InvalidNamespaceSelector", ""},
 		"pools are there":      {newScope(pools("x.io/west", "x.io/east")), "True/Ready", "a"},
 		"a pool is missing":    {newScope(pools("x.io/west")), "False/ResourceMissing", "a"},
 		"cordoned, no pools":   {newScope(pools(), func(s *scope) { s.nodes[0].Spec.Unschedulable = true }), "False/NodesNotReady", ""},
@@ -279,14 +311,14 @@ func TestCalibrationIsTheLatest(t *testing.T) {
 	}
 	s := newScope(run("old", 0, calibrated(10, 1)), run("new", 1, calibrated(20, 2)), run("none", 2))
 	status := summarize(s, decide(s))
-	if c := status.Calibration; c == nil || c.Run != "new" || c.Frames[0].MaximumFramesPerSecond != 2 {
+	if c := status.Calibration; c == nil || *c.RunRef != (v1alpha1.NamespacedRunReference{Namespace: "lab", Name: "new"}) || c.Frames[0].MaximumFramesPerSecond != 2 {
 		t.Errorf("calibration is %+v, want the newer run's", c)
 	}
 	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionCalibrated) {
 		t.Error("Calibrated is not True")
 	}
 	s.testbed.Status, s.runs = status, nil
-	if c := summarize(s, decide(s)).Calibration; c == nil || c.Run != "new" {
+	if c := summarize(s, decide(s)).Calibration; c == nil || *c.RunRef != (v1alpha1.NamespacedRunReference{Namespace: "lab", Name: "new"}) {
 		t.Error("the calibration is forgotten with the run that made it")
 	}
 }

@@ -143,6 +143,7 @@ func MachineTuned() plan.Input {
 	node.Labels["cpumanager"], node.Labels["kubevirt.io/realtime"] = "true", ""
 	node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("8")
 	node.Status.Allocatable["hugepages-1Gi"] = resource.MustParse("4Gi")
+	in.Testbed.Spec.SystemUnderTest.Realtime = v1alpha1.RealtimeEnabled
 	in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{
 		VCPUs: 2, Memory: new(resource.MustParse("2Gi")), CPUPlacement: v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator,
 		NUMA: v1alpha1.NUMAGuestMappingPassthrough, Hugepages: "1Gi", Realtime: v1alpha1.RealtimeEnabled, Boot: v1alpha1.BootDisk,
@@ -218,18 +219,18 @@ func CustomMachines() plan.Input {
 	in.Defaults.ImagePullSecrets = []string{"registry"}
 	in.Run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 		Custom("vyos", v1alpha1.CustomFunction{
-			ContainerDisk: "registry.example/vyos:1", ImagePullSecret: "vendor", ImagePullPolicy: corev1.PullAlways,
+			ContainerDisk: "registry.example/vyos:1", ImagePullSecretRef: &v1alpha1.LocalReference{Name: "vendor"}, ImagePullPolicy: corev1.PullAlways,
 			UserData:  "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address {{ .West.AddressIPv4 }}\n",
 			Readiness: &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessTCP, Port: 22, BootSeconds: 60},
 		}),
 		Custom("firewall", v1alpha1.CustomFunction{
-			PersistentVolumeClaim: "firewall", UserDataSecretRef: &v1alpha1.UserDataSecretReference{Name: "firewall-seed"},
+			PersistentVolumeClaimRef: &v1alpha1.LocalReference{Name: "firewall"}, UserDataSecretRef: &v1alpha1.LocalReference{Name: "firewall-seed"},
 			NetworkData: "version: 2 # {{ .East.MAC }}\n", CloudInit: v1alpha1.CloudInitConfigDrive,
 			Firmware: v1alpha1.FirmwareEFISecureBoot, MachineType: "q35", DiskBus: v1alpha1.DiskBusSATA,
 			Readiness: &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessHTTP, Port: 443, Path: "/login"},
 		}),
 		Custom("silent", v1alpha1.CustomFunction{
-			DataVolume: "silent", Firmware: v1alpha1.FirmwareEFI, DiskBus: v1alpha1.DiskBusSCSI,
+			DataVolumeRef: &v1alpha1.LocalReference{Name: "silent"}, Firmware: v1alpha1.FirmwareEFI, DiskBus: v1alpha1.DiskBusSCSI,
 			ManagementNIC: v1alpha1.ManagementNICNone, InterfaceOrder: v1alpha1.InterfaceOrderEastWest,
 		}),
 	}

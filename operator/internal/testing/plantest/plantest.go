@@ -40,7 +40,7 @@ func Run(routers int) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "routers", UID: "11111111-2222-3333-4444-555555555555"},
 		Spec: v1alpha1.BenchmarkRunSpec{Experiment: v1alpha1.Experiment{
-			TestbedRef:      v1alpha1.TestbedReference{Name: "lab"},
+			TestbedRef:      &v1alpha1.TestbedReference{Name: "lab"},
 			StartupSeconds:  300,
 			DeadlineSeconds: 86400,
 			Traffic: v1alpha1.Traffic{
@@ -127,9 +127,8 @@ func latency() *v1alpha1.Latency {
 // Testbed has two bridges, and no node selector.
 func Testbed() *v1alpha1.Testbed {
 	return &v1alpha1.Testbed{
-		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "lab", UID: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"},
+		ObjectMeta: metav1.ObjectMeta{Name: "lab", UID: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"},
 		Spec: v1alpha1.TestbedSpec{
-			MaximumConcurrentRuns: 1,
 			Generator: v1alpha1.Generator{
 				Driver: v1alpha1.DriverXDP,
 				Memory: new(resource.MustParse("256Mi")),
@@ -148,10 +147,11 @@ func Testbed() *v1alpha1.Testbed {
 
 // ExistingNetwork is a port on the user's own networks; an empty device is the same as the generator's.
 func ExistingNetwork(generator, device string) v1alpha1.TestbedPort {
-	return v1alpha1.TestbedPort{
-		Attachment:                  v1alpha1.PortNetworkAttachmentDefinition,
-		NetworkAttachmentDefinition: &v1alpha1.ExistingNetwork{Generator: generator, Device: device},
+	network := &v1alpha1.ExistingNetwork{GeneratorRef: v1alpha1.NetworkReference{Name: generator}}
+	if device != "" {
+		network.DeviceRef = &v1alpha1.NetworkReference{Name: device}
 	}
+	return v1alpha1.TestbedPort{Attachment: v1alpha1.PortNetworkAttachmentDefinition, NetworkAttachmentDefinition: network}
 }
 
 // SRIOVPort takes a virtual function of a pool.

@@ -146,7 +146,7 @@ run "example" {
     error_message = "every machine is in the output"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.testbeds)[1]).spec.systemUnderTest.sriov.westResourceName == "openshift.io/dut_west"
+    condition     = yamldecode(output.testbeds).spec.systemUnderTest.sriov.westResourceName == "openshift.io/dut_west"
     error_message = "the Testbed names the device's pools"
   }
 }

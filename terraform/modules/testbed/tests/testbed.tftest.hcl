@@ -15,15 +15,15 @@ run "sriov" {
   }
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.west.sriov.resourceName == "openshift.io/gen_west"
+    condition     = yamldecode(output.manifest).spec.ports.west.sriov.resourceName == "openshift.io/gen_west"
     error_message = "the generator's port takes from its pool"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.nodeSelector["vnfbench.io/role"] == "generator"
+    condition     = yamldecode(output.manifest).spec.generator.nodeSelector["vnfbench.io/role"] == "generator"
     error_message = "the generator has a node of its own"
   }
   assert {
-    condition     = !can(yamldecode(split("---\n", output.manifest)[1]).spec.systemUnderTest.sriov.innerResourceName)
+    condition     = !can(yamldecode(output.manifest).spec.systemUnderTest.sriov.innerResourceName)
     error_message = "what was not chosen is left out"
   }
 }
@@ -36,12 +36,25 @@ run "sriov_in_full" {
       generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east", vlan_west = 101, vlan_east = 102
       device_west    = "openshift.io/dut_west", device_east = "openshift.io/dut_east", device_inner = "openshift.io/dut_inner", first_inner_vlan = 200
     }
-    device = { attachments = ["SRIOV"], observer = "Disabled" }
+    device = {
+      attachments    = ["SRIOV"], observer = "Disabled", realtime = "Enabled"
+      function_image = "registry.example.com/lab/vnfbench/vnf:v1", guest_image = "registry.example.com/lab/vnfbench/vnf-guest:v1"
+    }
+    namespaces = { match_labels = { "vnfbench.io/lab" = "metal" } }
+    is_default = true
   }
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.west.sriov.vlan == 101
+    condition     = yamldecode(output.manifest).spec.ports.west.sriov.vlan == 101
     error_message = "the NIC adds the tag"
+  }
+  assert {
+    condition     = yamldecode(output.manifest).spec.namespaces == { from = "Selector", selector = { matchLabels = { "vnfbench.io/lab" = "metal" } } }
+    error_message = "labels choose the namespaces"
+  }
+  assert {
+    condition     = yamldecode(output.manifest).metadata.annotations["vnfbench.io/is-default-testbed"] == "true"
+    error_message = "the Testbed is the default"
   }
 }
 
@@ -63,15 +76,15 @@ run "host_devices" {
   }
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.west.hostDevice.pciAddress == "0000:03:00.0"
+    condition     = yamldecode(output.manifest).spec.ports.west.hostDevice.pciAddress == "0000:03:00.0"
     error_message = "the generator's port is the NIC"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.xdp.threads == 2
+    condition     = yamldecode(output.manifest).spec.generator.xdp.threads == 2
     error_message = "the driver is set"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.systemUnderTest.attachments == ["HostDevice"]
+    condition     = yamldecode(output.manifest).spec.systemUnderTest.attachments == ["HostDevice"]
     error_message = "functions have what the ports are"
   }
 }
@@ -80,7 +93,7 @@ run "networks" {
   command = plan
   variables {
     networks = {
-      west = { generator = "lab-west", device = "dut-west", device_vlan = 0 }
+      west = { generator = "lab-west", device = "dut-west", namespace = "lab", device_vlan = 0 }
       east = { generator = "lab-east", device = "dut-east", device_vlan = 12 }
     }
     vlan   = { west = 101 }
@@ -88,7 +101,7 @@ run "networks" {
   }
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.ports.east == { attachment = "NetworkAttachmentDefinition", networkAttachmentDefinition = { generator = "lab-east", device = "dut-east", deviceVLAN = 12 } }
+    condition     = yamldecode(output.manifest).spec.ports.east == { attachment = "NetworkAttachmentDefinition", networkAttachmentDefinition = { generatorRef = { name = "lab-east" }, deviceRef = { name = "dut-east" }, deviceVLAN = 12 } }
     error_message = "what was not chosen is left out"
   }
 }
@@ -97,7 +110,7 @@ run "bridges" {
   command = plan
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.nodeSelector["vnfbench.io/role"] == "device"
+    condition     = yamldecode(output.manifest).spec.generator.nodeSelector["vnfbench.io/role"] == "device"
     error_message = "with bridges the generator is on the device's node"
   }
 }
@@ -113,15 +126,15 @@ run "trex_by_dpdk" {
   }
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.cpu == "8"
+    condition     = yamldecode(output.manifest).spec.generator.cpu == "8"
     error_message = "each sending thread has a CPU, and so have the other two"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.trex == { mode = "DPDK", coresPerPort = 3, hugepages = { memory = "4Gi", pageSize = "1Gi" } }
+    condition     = yamldecode(output.manifest).spec.generator.trex == { mode = "DPDK", coresPerPort = 3, hugepages = { memory = "4Gi", pageSize = "1Gi" } }
     error_message = "TRex drives virtual functions by DPDK"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.nodeSelector["vnfbench.io/role"] == "generator"
+    condition     = yamldecode(output.manifest).spec.generator.nodeSelector["vnfbench.io/role"] == "generator"
     error_message = "the generator keeps its node"
   }
 }
@@ -131,11 +144,11 @@ run "trex_on_bridges" {
   variables { trex = { image = "registry.example.com/lab/vnfbench/trex:v3.08" } }
 
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[1]).spec.generator.trex == { mode = "AFPacket" }
+    condition     = yamldecode(output.manifest).spec.generator.trex == { mode = "AFPacket" }
     error_message = "TRex sends through packet sockets on bridges"
   }
   assert {
-    condition     = !can(yamldecode(split("---\n", output.manifest)[1]).spec.generator.cpu)
+    condition     = !can(yamldecode(output.manifest).spec.generator.cpu)
     error_message = "packet sockets need no CPUs of their own"
   }
 }
@@ -151,12 +164,12 @@ run "any_node" {
   variables { nodes = { a = { labels = {} } } }
 
   assert {
-    condition     = !can(yamldecode(split("---\n", output.manifest)[1]).spec.generator.nodeSelector)
+    condition     = !can(yamldecode(output.manifest).spec.generator.nodeSelector)
     error_message = "without labels every node is both"
   }
   assert {
-    condition     = yamldecode(split("---\n", output.manifest)[0]).metadata.labels["pod-security.kubernetes.io/enforce"] == "privileged"
-    error_message = "the namespace admits the pods"
+    condition     = !can(yamldecode(output.manifest).metadata.namespace) && !can(yamldecode(output.manifest).spec.namespaces)
+    error_message = "a Testbed is in no namespace, and takes the runs of all"
   }
 }
 
@@ -206,7 +219,7 @@ run "wrong_pods" {
   command = plan
   variables {
     generator = { cpu = "four", xdp = { threads = 3, transmit_path = "Fast", scheduling = "Batch" } }
-    device    = { attachments = ["Ethernet"], observer = "Maybe" }
+    device    = { attachments = ["Ethernet"], observer = "Maybe", realtime = "Maybe" }
   }
   expect_failures = [var.generator, var.device]
 }
@@ -215,10 +228,10 @@ run "wrong_values_of_the_rest" {
   command = plan
   variables {
     name                 = "Lab"
-    namespace            = "a.b"
+    namespaces           = { match_labels = {} }
     link_bits_per_second = 1
     mtu_bytes            = 100
     sriov                = { generator_west = "west", generator_east = "east", device_west = "a", device_east = "b" }
   }
-  expect_failures = [var.name, var.namespace, var.link_bits_per_second, var.mtu_bytes, var.sriov]
+  expect_failures = [var.name, var.namespaces, var.link_bits_per_second, var.mtu_bytes, var.sriov]
 }
