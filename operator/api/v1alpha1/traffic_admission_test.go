@@ -75,7 +75,7 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.experiment.measurements.fixedLoad.profiles", "nor the mean size of a mix"}},
 		"a range above a port's MTU": {run("spec.experiment.traffic", "{frameRanges: [{from: 1500, to: 1600, step: 100}]}",
 			"spec.experiment.chain", "[{name: r1, function: Router, west: {mtuBytes: 1500}}]"),
-			[]string{"spec.experiment.traffic.frameRanges", "lower to in traffic.frameRanges or raise the port's mtuBytes"}},
+			[]string{"spec.experiment.traffic.frameRanges", "lower to, or raise the port's mtuBytes"}},
 		"a mix above a port's MTU": {run("spec.experiment.traffic", "{frameBytes: [64], imix: [{name: SimpleIMIX}]}",
 			"spec.experiment.chain", "[{name: r1, function: Router, east: {mtuBytes: 1400}}]"),
 			[]string{"spec.experiment.traffic.imix", "raise the port's mtuBytes"}},
