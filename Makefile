@@ -163,7 +163,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search trex-record
+.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-admission trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -217,6 +217,9 @@ bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one co
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
+
+bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
 
 trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
