@@ -163,7 +163,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search trex-record
+.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-admission trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -218,6 +218,9 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
 
+bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
+
 trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
 	@test/scripts/prerequisites.sh go
@@ -240,6 +243,7 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	cd operator && $(CONTROLLER_GEN) rbac:roleName=vnfbench-manager paths=./internal/controller/... output:rbac:dir=../config/rbac
 	cd operator && go generate ./...
 	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
+	mkdir -p charts/vnfbench/files/admission && cp config/admission/*-*.yaml charts/vnfbench/files/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --renderer=markdown --output-path=../docs/reference/api.md
 	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/scripts/terraform-docs.sh

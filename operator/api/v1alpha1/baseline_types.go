@@ -32,7 +32,6 @@ type Baseline struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=13
 	// +kubebuilder:default={ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, ConnectionsEstablishedPerSecond, ConnectionsHeld}
-	// +kubebuilder:validation:XValidation:rule="self.all(m, m in ['ThroughputFramesPerSecond', 'LossPartsPerMillion', 'LatencyMeanNanoseconds', 'LatencyP99Nanoseconds', 'JitterNanoseconds', 'BackToBackFrames', 'ReceiveRateFramesPerSecond', 'TCPGoodputBitsPerSecond', 'TCPRetransmits', 'TCPRoundTripTimeMeanNanoseconds', 'ConnectionsEstablishedPerSecond', 'ConnectionsHeld', 'ConnectionsFailedPartsPerMillion'])",message="a metric is not compared with a baseline: name ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits, TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld or ConnectionsFailedPartsPerMillion"
 	Metrics []Metric `json:"metrics,omitempty"`
 }
 

@@ -51,13 +51,8 @@ const (
 
 // NetworkFunction is one link of the chain.
 // +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || self.runtime == 'VirtualMachine'",message="function Custom is a virtual machine; set runtime VirtualMachine",fieldPath=".runtime"
-// +kubebuilder:validation:XValidation:rule="!has(self.west.attachment) || (self.runtime == 'Pod' ? !(self.west.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139']) : self.west.attachment != 'Veth')",message="attachment Veth is for runtime Pod; Virtio, E1000, E1000e and RTL8139 are for runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".west.attachment"
-// +kubebuilder:validation:XValidation:rule="!has(self.east.attachment) || (self.runtime == 'Pod' ? !(self.east.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139']) : self.east.attachment != 'Veth')",message="attachment Veth is for runtime Pod; Virtio, E1000, E1000e and RTL8139 are for runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".east.attachment"
 // +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".west.queues"
 // +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || (self.runtime == 'VirtualMachine' && (!has(self.east.attachment) || self.east.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".east.queues"
-// +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || self.west.queues == 1 || self.west.queues == (has(self.platform) ? self.platform.vcpus : 1)",message="queues must be 1 or the number of platform.vcpus: KubeVirt gives a port one queue pair for each vCPU, or one in all",fieldPath=".west.queues"
-// +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || self.east.queues == 1 || self.east.queues == (has(self.platform) ? self.platform.vcpus : 1)",message="queues must be 1 or the number of platform.vcpus: KubeVirt gives a port one queue pair for each vCPU, or one in all",fieldPath=".east.queues"
-// +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || (has(self.west.attachment) && self.west.attachment != 'Virtio') || (has(self.east.attachment) && self.east.attachment != 'Virtio') || (has(self.west.queues) ? self.west.queues : (has(self.platform) ? self.platform.vcpus : 1)) == (has(self.east.queues) ? self.east.queues : (has(self.platform) ? self.platform.vcpus : 1))",message="both Virtio ports of a virtual machine have the same queues (absent: one pair for each vCPU), because KubeVirt sets them for the whole machine; give west.queues and east.queues the same number",fieldPath=".east.queues"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'VirtualMachine' || !has(self.platform)",message="platform is for runtime VirtualMachine; for a pod set cpu and memory",fieldPath=".platform"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || !has(self.cpu)",message="cpu is for runtime Pod; for a virtual machine set platform.vcpus",fieldPath=".cpu"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || !has(self.memory)",message="memory is for runtime Pod; for a virtual machine set platform.memory",fieldPath=".memory"
@@ -150,8 +145,10 @@ func (s FunctionState) Summary() string {
 type FunctionPort struct {
 	// attachment of the port; the testbed must offer it. Both ends of a link
 	// are of one way: SRIOV and HostDevice where the testbed's port is one of the
-	// two, the others on its bridges. Absent: Veth for runtime Pod, Virtio for
-	// runtime VirtualMachine.
+	// two, the others on its bridges. Absent: what the link's other end is where that
+	// is a device; else the first that the testbed offers, of Veth, SRIOV and
+	// HostDevice for runtime Pod, and of Virtio, E1000e, E1000, RTL8139, SRIOV and
+	// HostDevice for runtime VirtualMachine.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

@@ -265,6 +265,8 @@ const (
 	WarningNeighborStopped = "NeighborStopped"
 	// WarningUserspaceEncryption: a gateway's kernel has no WireGuard, so a program encrypted.
 	WarningUserspaceEncryption = "UserspaceEncryption"
+	// WarningRulesNotWalked: a stateful firewall has rules that only the first packet of each flow walks.
+	WarningRulesNotWalked = "RulesNotWalked"
 	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.

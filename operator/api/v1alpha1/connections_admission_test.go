@@ -42,9 +42,9 @@ func TestBadConnectionsAreRefused(t *testing.T) {
 		"held, of a rate":   {twoLoads, "[{name: a, metric: ConnectionsHeld, load: web, atLeast: 1}]", []string{"ConnectionsHeld one with concurrentConnections"}},
 		"a rate, of held":   {twoLoads, "[{name: a, metric: ConnectionsEstablishedPerSecond, load: table, atLeast: 1}]", []string{"ConnectionsEstablishedPerSecond one without"}},
 		"without a load":    {twoLoads, "[{name: a, metric: ConnectionsHeld, atLeast: 1}]", []string{"load is required"}},
-		"with a frame size": {twoLoads, "[{name: a, metric: ConnectionsHeld, load: table, size: '64', atLeast: 1}]", []string{"no meaning for a TCP or Connections metric"}},
-		"a frames' metric":  {"{throughput: {}, connections: {loads: [{name: web, connectionsPerSecond: 1}]}}", "[{name: a, metric: LatencyP99Nanoseconds, load: web, atMost: 1}]", []string{"names a load that measurements.latency.loads does not have"}},
-		"a limit of failed": {twoLoads, "[{name: a, metric: ConnectionsFailedPartsPerMillion, load: web, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConnectionsEstablishedPerSecond alone"}},
+		"with a frame size": {twoLoads, "[{name: a, metric: ConnectionsHeld, load: table, size: '64', atLeast: 1}]", []string{"size has no meaning for a TCP or Connections metric"}},
+		"a frames' metric":  {"{throughput: {}, connections: {loads: [{name: web, connectionsPerSecond: 1}]}}", "[{name: a, metric: LatencyP99Nanoseconds, load: web, atMost: 1}]", []string{"which no measurement has"}},
+		"a limit of failed": {twoLoads, "[{name: a, metric: ConnectionsFailedPartsPerMillion, load: web, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConfidenceLimit goes only with"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

@@ -85,7 +85,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullPolicy)",message="imagePullPolicy is for containerDisk alone; leave it out",fieldPath=".imagePullPolicy"
 // +kubebuilder:validation:XValidation:rule="!has(self.userData) || !has(self.userDataSecretRef)",message="give userData or userDataSecretRef, not both",fieldPath=".userDataSecretRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.cloudInit) || has(self.userData) || has(self.userDataSecretRef) || has(self.networkData)",message="cloudInit says how the guest gets userData, userDataSecretRef or networkData; give one of them, or leave cloudInit out",fieldPath=".cloudInit"
-// +kubebuilder:validation:XValidation:rule="!has(self.managementNIC) || self.managementNIC == 'First' || !has(self.readiness) || !has(self.readiness.kind) || self.readiness.kind == 'Probe'",message="readiness HTTP and TCP ask on the management NIC; set managementNIC First, or readiness.kind Probe",fieldPath=".readiness"
+// +kubebuilder:validation:XValidation:rule="!has(self.managementNIC) || self.managementNIC == 'First' || !has(self.readiness) || !has(self.readiness.kind) || self.readiness.kind == 'Probe'",message="HTTP and TCP use the management NIC: set managementNIC First, or kind Probe",fieldPath=".readiness"
 type CustomFunction struct {
 	// containerDisk is an image that holds the disk in its folder /disk.
 	// +optional

@@ -50,7 +50,7 @@ func TestFirewallAdmission(t *testing.T) {
 	t.Run("ports with fragments", func(t *testing.T) {
 		fields := chain("{matchBy: Port, mode: Stateless}")
 		fields["spec.experiment.traffic"] = "{packets: [{payloadBytes: 4096}]}"
-		requireRefused(t, fields, []string{"spec.experiment.chain", "behind a packet's first have no port", "use matchBy Address"})
+		requireRefused(t, fields, []string{"spec.experiment.chain", "after a packet's first have no port", "use matchBy Address"})
 		fields = chain("{matchBy: Port}")
 		fields["spec.experiment.traffic"] = "{packets: [{payloadBytes: 4096}]}"
 		if err := create(object(t, goodRun, fields)); err != nil {

@@ -12,6 +12,12 @@ type FunctionReport struct {
 	// +required
 	Runtime Runtime `json:"runtime,omitempty"`
 
+	// attachments of the west and the east port, as planned.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=2
+	Attachments []Attachment `json:"attachments,omitempty"`
+
 	// node that the function runs on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

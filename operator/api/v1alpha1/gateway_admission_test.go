@@ -15,7 +15,7 @@ func TestGatewayAdmission(t *testing.T) {
 			}
 		})
 	}
-	pairs := []string{"spec.experiment.chain", "encryption gateways stand in pairs"}
+	pairs := []string{"spec.experiment.chain", "encryption gateways work in pairs"}
 	for name, test := range map[string]struct {
 		chain string
 		want  []string
@@ -23,11 +23,11 @@ func TestGatewayAdmission(t *testing.T) {
 		"alone":            {"[{name: a, function: EncryptionGateway}]", pairs},
 		"three":            {"[{name: a, function: EncryptionGateway}, {name: b, function: EncryptionGateway}, {name: c, function: EncryptionGateway}]", pairs},
 		"a router between": {"[{name: a, function: EncryptionGateway}, {name: r, function: Router}, {name: b, function: EncryptionGateway}]", pairs},
-		"two protocols":    {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: IPsec}}, {name: b, function: EncryptionGateway}]", pairs},
+		"two protocols":    {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: IPsec}}, {name: b, function: EncryptionGateway}]", []string{"spec.experiment.chain", "the same encryptionGateway.protocol"}},
 		"IPsec outside of the kernel": {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: IPsec, implementation: Userspace}}]",
 			[]string{"spec.experiment.chain[0].encryptionGateway.implementation", "IPsec is the kernel's"}},
 		"threads of the kernel": {"[{name: a, function: EncryptionGateway, encryptionGateway: {threads: 2}}]",
-			[]string{"spec.experiment.chain[0].encryptionGateway.threads", "leave threads out"}},
+			[]string{"spec.experiment.chain[0].encryptionGateway.threads", "threads is for WireGuard in user space"}},
 		"unknown protocol": {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: TLS}}]",
 			[]string{"spec.experiment.chain[0].encryptionGateway.protocol", "Unsupported value"}},
 		"on a router": {"[{name: a, function: Router, encryptionGateway: {}}]",

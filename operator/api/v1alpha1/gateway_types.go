@@ -30,7 +30,7 @@ const (
 // EncryptionGateway sets a gateway. Two of them stand face to face in a chain:
 // what is between them is encrypted, what comes in and goes out is not.
 // +kubebuilder:validation:XValidation:rule="self.protocol != 'IPsec' || self.implementation != 'Userspace'",message="IPsec is the kernel's: use implementation Auto or Kernel, or protocol WireGuard",fieldPath=".implementation"
-// +kubebuilder:validation:XValidation:rule="!has(self.threads) || (self.protocol == 'WireGuard' && self.implementation == 'Userspace')",message="only WireGuard in user space can be bound to a number of threads: leave threads out, or set protocol WireGuard and implementation Userspace",fieldPath=".threads"
+// +kubebuilder:validation:XValidation:rule="!has(self.threads) || (self.protocol == 'WireGuard' && self.implementation == 'Userspace')",message="threads is for WireGuard in user space: leave it out, or set protocol WireGuard and implementation Userspace",fieldPath=".threads"
 type EncryptionGateway struct {
 	// protocol is WireGuard or IPsec (ESP in tunnel mode, AES-256-GCM). Default
 	// WireGuard. Both gateways of a pair have the same.

@@ -1,14 +1,14 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || !has(self.latency.taggedFrame) || !has(self.repeats) || self.repeats == 1",message="latency.taggedFrame repeats its streams itself: leave repeats out and set latency.taggedFrame.streams",fieldPath=".repeats"
-// +kubebuilder:validation:XValidation:rule="has(self.throughput) || has(self.latency) || has(self.fixedLoad) || has(self.frameLossRate) || has(self.receiveRate) || has(self.soak) || has(self.tcp) || has(self.connections)",message="at least one of throughput and latency, or another measurement, is required"
-// +kubebuilder:validation:XValidation:rule="!has(self.soak) || !has(self.soak.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == self.soak.goal))",message="the soak's load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".soak"
-// +kubebuilder:validation:XValidation:rule="!has(self.soak) || !((has(self.latency) && has(self.latency.loads) && self.latency.loads.exists(l, l.name == 'soak')) || (has(self.fixedLoad) && self.fixedLoad.profiles.exists(p, p.name == 'soak')))",message="soak is the name of the soak's load: give the latency load or profile another",fieldPath=".soak"
-// +kubebuilder:validation:XValidation:rule="!has(self.backToBack) || (has(self.throughput) && self.throughput.goals.exists(g, !has(g.lossPartsPerMillion) || g.lossPartsPerMillion == 0))",message="backToBack needs the throughput without loss: add a goal with lossPartsPerMillion 0 to throughput.goals",fieldPath=".backToBack"
-// +kubebuilder:validation:XValidation:rule="!has(self.fixedLoad) || !has(self.latency) || self.fixedLoad.profiles.all(p, has(self.latency.loads) ? !self.latency.loads.exists(l, l.name == p.name) : !(p.name in ['idle', 'pdr10', 'pdr50', 'pdr90', 'ndr95', 'ndr100']))",message="a profile has the name of a latency load: give it another, because acceptance names both",fieldPath=".fixedLoad.profiles"
-// +kubebuilder:validation:XValidation:rule="!has(self.latency) || (has(self.latency.loads) ? self.latency.loads.all(l, !has(l.goal) || (has(self.throughput) && self.throughput.goals.exists(g, g.name == l.goal))) : (has(self.throughput) && (!has(self.throughput.goals) || self.throughput.goals.exists(g, g.name == (has(self.latency.preset) && self.latency.preset in ['NDR95', 'RFC2544'] ? 'NDR' : 'PDR')))))",message="a load is a share of a goal that throughput.goals does not have: add the goal, or give the load in framesPerSecond",fieldPath=".latency"
 type Measurements struct {
+	// profile names a set of measurements and fills what is absent below: Quick (a
+	// first answer), Standard, RFC2544, CSIT or TST009. What is given takes
+	// precedence, field by field. Absent: only what is named below is measured,
+	// with the settings of Standard.
+	// +optional
+	Profile MeasurementProfile `json:"profile,omitempty"`
+
 	// throughput searches for the highest load that meets each goal. Absent: not measured.
 	// +optional
 	Throughput *Throughput `json:"throughput,omitempty"`
@@ -54,17 +54,15 @@ type Measurements struct {
 	Connections *Connections `json:"connections,omitempty"`
 
 	// warmUpMilliseconds is the time of the trial before each frame size that
-	// is not counted. Default 1000; 0 leaves it out.
+	// is not counted. Absent: the profile's, 1000 without one; 0 leaves it out.
 	// +optional
-	// +kubebuilder:default=1000
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=600000
 	WarmUpMilliseconds *int32 `json:"warmUpMilliseconds,omitempty"`
 
 	// settleMilliseconds is the wait after each trial for frames still under
-	// way. Default 100. RFC 2544 section 23 asks for 2000.
+	// way. Absent: the profile's, 100 without one. RFC 2544 section 23 asks for 2000.
 	// +optional
-	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
@@ -111,19 +109,16 @@ const (
 )
 
 // Throughput searches for the highest load that meets each goal.
-// +kubebuilder:validation:XValidation:rule="!has(self.method) || self.method == 'MLRsearch' || self.goals.all(g, g.durationSumMilliseconds == g.trialMilliseconds && g.exceedPercent == 0)",message="methods RFC2544, TST009 and TST009WithLossVerification decide by single trials: each goal's durationSumMilliseconds must equal its trialMilliseconds, and exceedPercent must be 0",fieldPath=".goals"
-// +kubebuilder:validation:XValidation:rule="!has(self.lossVerification) || (has(self.method) && self.method == 'TST009WithLossVerification')",message="lossVerification is for method TST009WithLossVerification alone",fieldPath=".lossVerification"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumFramesPerSecond) || has(self.minimumLoad) || self.maximumFramesPerSecond > self.minimumFramesPerSecond",message="maximumFramesPerSecond must be above minimumFramesPerSecond",fieldPath=".maximumFramesPerSecond"
 // +kubebuilder:validation:XValidation:rule="!has(self.minimumLoad) || !has(self.minimumFramesPerSecond) || self.minimumFramesPerSecond == 1000",message="give either minimumLoad or minimumFramesPerSecond",fieldPath=".minimumLoad"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumLoad) || !has(self.maximumFramesPerSecond)",message="give either maximumLoad or maximumFramesPerSecond",fieldPath=".maximumLoad"
 type Throughput struct {
-	// method of the search. Default MLRsearch (RFC 9971), which searches for all
+	// method of the search. Absent: the profile's, without one MLRsearch (RFC 9971), which searches for all
 	// goals at once. RFC2544, TST009 and TST009WithLossVerification search for one
 	// goal after the other, with trials shared where their loads are equal; they
 	// decide by single trials, so durationSumMilliseconds must equal
 	// trialMilliseconds and exceedPercent must be 0.
 	// +optional
-	// +kubebuilder:default=MLRsearch
 	Method SearchMethod `json:"method,omitempty"`
 
 	// lossVerification sets when a trial with loss is repeated, for method
@@ -131,12 +126,11 @@ type Throughput struct {
 	// +optional
 	LossVerification *LossVerification `json:"lossVerification,omitempty"`
 
-	// goals of the search, which share their trials. Default: NDR (no loss)
+	// goals of the search, which share their trials. Absent: the profile's; without one NDR (no loss)
 	// and PDR (at most 1000 parts per million lost, that is 0.1 %).
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:default={{name: NDR, lossPartsPerMillion: 0}, {name: PDR, lossPartsPerMillion: 1000}}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4
 	Goals []Goal `json:"goals,omitempty"`
@@ -167,9 +161,8 @@ type Throughput struct {
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
 	// maximumSearchSeconds is how long the search for one frame size may take;
-	// what is not certain by then is marked irregular. Default 1200.
+	// what is not certain by then is marked irregular. Absent: the profile's, 1200 without one.
 	// +optional
-	// +kubebuilder:default=1200
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaximumSearchSeconds int32 `json:"maximumSearchSeconds,omitempty"`
@@ -266,7 +259,7 @@ const (
 
 // Latency measures delay, its variation and loss at given loads.
 // +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.loads))",message="give either preset or loads",fieldPath=".preset"
-// +kubebuilder:validation:XValidation:rule="!has(self.taggedFrame) || !has(self.trialMilliseconds) || self.trialMilliseconds == 5000",message="taggedFrame has streams of a length of its own: leave trialMilliseconds out and set taggedFrame.streamMilliseconds",fieldPath=".trialMilliseconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.taggedFrame) || !has(self.trialMilliseconds)",message="with taggedFrame leave trialMilliseconds out, and set taggedFrame.streamMilliseconds",fieldPath=".trialMilliseconds"
 type Latency struct {
 	// preset names the loads: Standard (idle, pdr50, pdr90), CSIT (idle, pdr10,
 	// pdr50, pdr90), NDR95 (idle, ndr95) or RFC2544 (ndr100). Idle is 1000
@@ -283,10 +276,9 @@ type Latency struct {
 	// +kubebuilder:validation:MaxItems=8
 	Loads []LatencyLoad `json:"loads,omitempty"`
 
-	// trialMilliseconds is the duration of each trial. Default 5000. RFC 2544
+	// trialMilliseconds is the duration of each trial. Absent: the profile's, 5000 without one. RFC 2544
 	// section 26.2 asks for 120000.
 	// +optional
-	// +kubebuilder:default=5000
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`

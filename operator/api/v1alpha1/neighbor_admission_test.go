@@ -39,11 +39,11 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 		want                  []string
 	}{
 		"an unknown runtime":      {"[{name: a, kind: CPU, runtime: Process}]", "", []string{"spec.experiment.noisyNeighbors[0].runtime", "Unsupported value"}},
-		"another attachment":      {"[{name: a, kind: Network, framesPerSecond: 1, attachment: SRIOV}]", "", []string{"spec.experiment.noisyNeighbors[0].attachment", "Veth with runtime Pod"}},
-		"a card of a pod":         {"[{name: a, kind: Network, framesPerSecond: 1, attachment: Virtio}]", "", []string{"spec.experiment.noisyNeighbors[0].attachment", "Veth with runtime Pod"}},
+		"another attachment":      {"[{name: a, kind: Network, framesPerSecond: 1, attachment: SRIOV}]", "", []string{"spec.experiment.noisyNeighbors[a].attachment", "Veth with runtime Pod"}},
+		"a card of a pod":         {"[{name: a, kind: Network, framesPerSecond: 1, attachment: Virtio}]", "", []string{"spec.experiment.noisyNeighbors[a].attachment", "Veth with runtime Pod"}},
 		"large frames of rtl8139": {"[{name: a, kind: Network, framesPerSecond: 1, attachment: RTL8139, frameBytes: 1519, runtime: VirtualMachine}]", "", []string{"spec.experiment.noisyNeighbors[0].frameBytes", "at most 1518 bytes"}},
 		"no weight at all":        {"[{name: a, kind: CPU, cpu: 0}]", "", []string{"spec.experiment.noisyNeighbors[0].cpu", "at least 1m"}},
-		"a veth of a machine":     {"[{name: a, kind: Network, framesPerSecond: 1, attachment: Veth, runtime: VirtualMachine}]", "", []string{"spec.experiment.noisyNeighbors[0].attachment", "leave attachment out"}},
+		"a veth of a machine":     {"[{name: a, kind: Network, framesPerSecond: 1, attachment: Veth, runtime: VirtualMachine}]", "", []string{"spec.experiment.noisyNeighbors[a].attachment", "leave it out"}},
 		"no kind":                 {"[{name: a}]", "", []string{"spec.experiment.noisyNeighbors[0].kind", "Required"}},
 		"unknown kind":            {"[{name: a, kind: GPU}]", "", []string{"spec.experiment.noisyNeighbors[0].kind", "Unsupported value"}},
 		"a name twice":            {"[{name: a, kind: CPU}, {name: a, kind: Disk}]", "", []string{"spec.experiment.noisyNeighbors[1]", "Duplicate value"}},
@@ -51,14 +51,14 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 		"percent of memory":       {"[{name: a, kind: Memory, loadPercent: 50}]", "", []string{"spec.experiment.noisyNeighbors[0].loadPercent", "kind CPU alone"}},
 		"memory of a CPU":         {"[{name: a, kind: CPU, memory: 1Gi}]", "", []string{"spec.experiment.noisyNeighbors[0].memory", "kind Memory alone"}},
 		"disk of a CPU":           {"[{name: a, kind: CPU, disk: 1Gi}]", "", []string{"spec.experiment.noisyNeighbors[0].disk", "kind Disk alone"}},
-		"frames of a CPU":         {"[{name: a, kind: CPU, framesPerSecond: 1}]", "", []string{"spec.experiment.noisyNeighbors[0]", "kind Network alone"}},
+		"frames of a CPU":         {"[{name: a, kind: CPU, framesPerSecond: 1}]", "", []string{"spec.experiment.noisyNeighbors[0]", "attachment are for Network"}},
 		"no frames":               {"[{name: a, kind: Network}]", "", []string{"spec.experiment.noisyNeighbors[0].framesPerSecond", "give either framesPerSecond or bitsPerSecond"}},
 		"frames twice":            {"[{name: a, kind: Network, framesPerSecond: 1, bitsPerSecond: 100000}]", "", []string{"spec.experiment.noisyNeighbors[0].framesPerSecond", "give either"}},
 		"workers of a network":    {"[{name: a, kind: Network, framesPerSecond: 1, workers: 2}]", "", []string{"spec.experiment.noisyNeighbors[0].workers", "leave workers out"}},
 		"too little memory":       {"[{name: a, kind: Memory, memory: 1Mi}]", "", []string{"spec.experiment.noisyNeighbors[0].memory", "at least 4Mi"}},
 		"too little disk":         {"[{name: a, kind: Disk, disk: 1Mi}]", "", []string{"spec.experiment.noisyNeighbors[0].disk", "at least 4Mi"}},
 		"too many workers":        {"[{name: a, kind: CPU, workers: 257}]", "", []string{"spec.experiment.noisyNeighbors[0].workers", "less than or equal to 256"}},
-		"nothing to compare":      {"[]", "WithAndWithout", []string{"spec.experiment.measurements.noisyNeighbors", "add noisyNeighbors, or leave it out"}},
+		"nothing to compare":      {"[]", "WithAndWithout", []string{"spec.experiment.measurements.noisyNeighbors", "add spec.experiment.noisyNeighbors, or leave it out"}},
 		"an unknown comparison":   {"[{name: a, kind: CPU}]", "Without", []string{"spec.experiment.measurements.noisyNeighbors", "Unsupported value"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,11 +37,10 @@ const (
 )
 
 // NoisyNeighbor is a load on the device's node beside the chain.
-// +kubebuilder:validation:XValidation:rule="!has(self.attachment) || (has(self.runtime) && self.runtime == 'VirtualMachine' ? self.attachment in ['Virtio', 'E1000', 'E1000e', 'RTL8139'] : self.attachment == 'Veth')",message="a neighbour's ports are on a bridge of their own: Veth with runtime Pod, Virtio, E1000, E1000e or RTL8139 with runtime VirtualMachine; leave attachment out for the runtime's default",fieldPath=".attachment"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'CPU' || !has(self.loadPercent)",message="loadPercent is for kind CPU alone: leave it out",fieldPath=".loadPercent"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'Memory' || !has(self.memory)",message="memory is for kind Memory alone: leave it out",fieldPath=".memory"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'Disk' || !has(self.disk)",message="disk is for kind Disk alone: leave it out",fieldPath=".disk"
-// +kubebuilder:validation:XValidation:rule="self.kind == 'Network' || (!has(self.framesPerSecond) && !has(self.bitsPerSecond) && !has(self.frameBytes) && !has(self.directions) && !has(self.attachment))",message="framesPerSecond, bitsPerSecond, frameBytes, directions and attachment are for kind Network alone: leave them out"
+// +kubebuilder:validation:XValidation:rule="self.kind == 'Network' || ![has(self.framesPerSecond), has(self.bitsPerSecond), has(self.frameBytes), has(self.directions), has(self.attachment)].exists(h, h)",message="framesPerSecond, bitsPerSecond, frameBytes, directions and attachment are for Network"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || has(self.framesPerSecond) != has(self.bitsPerSecond)",message="a Network neighbour needs its load: give either framesPerSecond or bitsPerSecond",fieldPath=".framesPerSecond"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || !has(self.workers) || self.workers == 1",message="a Network neighbour sends with one thread for each direction: leave workers out",fieldPath=".workers"
 // +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment != 'RTL8139' || !has(self.frameBytes) || self.frameBytes <= 1518",message="an RTL8139 carries frames of at most 1518 bytes: lower frameBytes, or take another attachment",fieldPath=".frameBytes"

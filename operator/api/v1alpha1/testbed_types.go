@@ -7,8 +7,6 @@ import (
 )
 
 // TestbedSpec says where traffic is made, where network functions run, and how the two are joined.
-// +kubebuilder:validation:XValidation:rule="!has(self.generator) || !has(self.generator.trex) || self.generator.trex.mode != 'DPDK' || (has(self.ports) && has(self.ports.west) && has(self.ports.west.attachment) && self.ports.west.attachment in ['SRIOV', 'NetworkAttachmentDefinition'])",message="generator.trex.mode DPDK takes a device that a device plugin gives: use attachment SRIOV, or a network with the annotation k8s.v1.cni.cncf.io/resourceName, or generator.trex.mode AFPacket",fieldPath=".ports.west"
-// +kubebuilder:validation:XValidation:rule="!has(self.generator) || !has(self.generator.trex) || self.generator.trex.mode != 'DPDK' || (has(self.ports) && has(self.ports.east) && has(self.ports.east.attachment) && self.ports.east.attachment in ['SRIOV', 'NetworkAttachmentDefinition'])",message="generator.trex.mode DPDK takes a device that a device plugin gives: use attachment SRIOV, or a network with the annotation k8s.v1.cni.cncf.io/resourceName, or generator.trex.mode AFPacket",fieldPath=".ports.east"
 type TestbedSpec struct {
 	// namespaces are those whose BenchmarkRuns may use this testbed. One run holds
 	// it at a time; the others queue in the order of their creation, whatever their
@@ -75,12 +73,8 @@ const (
 // Generator describes the traffic pod.
 // +kubebuilder:validation:XValidation:rule="!has(self.trex) || (has(self.driver) && self.driver == 'TRex')",message="trex sets driver TRex, and the driver is another: set driver TRex, or leave trex out",fieldPath=".trex"
 // +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver != 'TRex' || has(self.trex)",message="driver TRex needs trex, which says what drives its ports: set trex.mode AFPacket, or DPDK with trex.hugepages",fieldPath=".driver"
-// +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver != 'TRex' || !has(self.xdp) || ((!has(self.xdp.threads) || self.xdp.threads == 0) && (!has(self.xdp.transmitPath) || self.xdp.transmitPath == 'Auto') && (!has(self.xdp.scheduling) || self.xdp.scheduling == 'Auto'))",message="xdp sets driver XDP, and the driver is TRex: leave xdp out, and set trex.coresPerPort in place of threads",fieldPath=".xdp"
 // +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || has(self.cpu)",message="trex.mode DPDK sends by threads that never rest, each on a CPU of its own: set cpu to 2 + 2 x trex.coresPerPort whole CPUs or more",fieldPath=".trex"
-// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || !has(self.cpu) || quantity(string(self.cpu)).isInteger()",message="with trex.mode DPDK the traffic pod needs CPUs of its own, which a node gives to whole numbers alone: write cpu as a whole number, such as \"8\"",fieldPath=".cpu"
-// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || !has(self.cpu) || quantity(string(self.cpu)).asApproximateFloat() >= 2.0 + 2.0 * double(self.trex.coresPerPort)",message="cpu is less than TRex's threads need, 2 + 2 x trex.coresPerPort: one CPU for its master and the measurer, one for latency frames, and coresPerPort for each of two ports; raise cpu or lower trex.coresPerPort",fieldPath=".cpu"
 // +kubebuilder:validation:XValidation:rule="!has(self.trex) || !has(self.memory) || quantity(string(self.memory)).compareTo(quantity('512Mi')) >= 0",message="driver TRex needs memory of at least 512Mi beside its hugepages: raise memory, or leave it out for the default of 1Gi",fieldPath=".memory"
-// +kubebuilder:validation:XValidation:rule="!has(self.xdp) || !has(self.xdp.scheduling) || self.xdp.scheduling != 'RealTime' || (has(self.cpu) && double(int(quantity(string(self.cpu)).asApproximateFloat())) == quantity(string(self.cpu)).asApproximateFloat() && quantity(string(self.cpu)).compareTo(quantity(has(self.xdp.threads) && self.xdp.threads == 2 ? '3' : '2')) >= 0)",message="scheduling RealTime needs whole cores of the pod's own, and one beside those that send: set generator.cpu to a whole number, at least 2, with threads 2 at least 3",fieldPath=".xdp.scheduling"
 type Generator struct {
 	// driver is XDP (built in) or TRex, of which this project ships no image.
 	// Default XDP.

@@ -28,6 +28,16 @@ func (firewall) memoryBytes(function Function) int64 {
 	return int64(function.Config.Firewall.Rules) * bytesPerRule
 }
 
+// doubt is about rules that the traffic does not walk: with mode Stateful only the
+// first packet of each flow does, and the others pass as those of a known flow.
+func (firewall) doubt(function *Function, _ v1alpha1.FunctionState) (Doubt, bool) {
+	config := function.Config.Firewall
+	if config == nil || config.Mode != vnf.ModeStateful || config.Rules == 0 {
+		return Doubt{}, false
+	}
+	return Doubt{v1alpha1.WarningRulesNotWalked, "Only the first packet of each flow walks the rules of %s (mode Stateful), so the figures show little of what rules cost: use mode Stateless to measure the rules."}, true
+}
+
 // firewallOf returns what a firewall filters. Absent settings are the API's
 // defaults, which the API server fills in only where the object is there.
 func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf.Firewall {

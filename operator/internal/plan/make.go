@@ -26,6 +26,9 @@ var (
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
 func Make(in Input) (*Plan, error) {
+	in.Run = in.Run.DeepCopy()
+	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
+	fillAttachments(in.Run.Spec.Experiment.Chain, in.Testbed)
 	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkRealtime, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err

@@ -227,8 +227,9 @@ func (c Comparison) runRows() [][]string {
 		add(place, function(func(_ ComparedRun, f v1alpha1.NetworkFunction) string {
 			return fmt.Sprintf("%s, %s in a %s", f.Name, f.Function, f.Runtime)
 		}))
-		add(place+", ports", function(func(_ ComparedRun, f v1alpha1.NetworkFunction) string {
-			return fmt.Sprintf("%s, %s", f.EffectiveAttachment(f.West), f.EffectiveAttachment(f.East))
+		add(place+", ports", function(func(run ComparedRun, f v1alpha1.NetworkFunction) string {
+			west, east := attachments(f, run.Functions)
+			return fmt.Sprintf("%s, %s", west, east)
 		}))
 		add(place+", NICs in force", machine(func(vm v1alpha1.VirtualMachineReport) string {
 			west, east := virtualPort(vm.Ports, "west"), virtualPort(vm.Ports, "east")

@@ -141,6 +141,8 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
 	}
 	status := run.Status.DeepCopy()
+	experiment := run.Spec.Experiment.DeepCopy()
+	experiment.Measurements = experiment.Measurements.Filled()
 	doc := Document{
 		APIVersion:     APIVersion,
 		Kind:           Kind,
@@ -164,9 +166,9 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Connections:    status.Connections,
 		Acceptance:     orEmpty(status.Acceptance),
 		Warnings:       orEmpty(status.Warnings),
-		Deviations:     orEmpty(deviations(run.Spec.Experiment, status.Results)),
+		Deviations:     orEmpty(deviations(*experiment, status.Results)),
 		TrialSummary:   sum(trials),
-		Experiment:     *run.Spec.Experiment.DeepCopy(),
+		Experiment:     *experiment,
 		Trials:         trials,
 	}
 	if doc.Measured.Status == metav1.ConditionTrue {

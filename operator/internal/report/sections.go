@@ -73,7 +73,7 @@ func headSection(doc Document) section {
 		add("Nodes", fmt.Sprintf("generator %s, device %s", doc.Plan.GeneratorNode, doc.Plan.DeviceNode))
 		add("Plan", doc.Plan.Digest)
 	}
-	add("Chain", chain(doc.Experiment.Chain))
+	add("Chain", chain(doc.Experiment.Chain, doc.Chain))
 	s.facts = append(s.facts, trafficFacts(doc.Experiment.Traffic)...)
 	if doc.Run.StartTime != nil {
 		add("Started", doc.Run.StartTime.UTC().Format(time.RFC3339))
@@ -120,10 +120,13 @@ func (d Document) partialCause() string {
 	return "the run goes on"
 }
 
-func chain(functions []v1alpha1.NetworkFunction) string {
+// chain says what the functions are; their attachments are those of the plan where
+// there is one.
+func chain(functions []v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) string {
 	parts := make([]string, len(functions))
 	for i, f := range functions {
-		parts[i] = fmt.Sprintf("%s (%s in a %s, %s/%s)", f.Name, f.Function, f.Runtime, f.EffectiveAttachment(f.West), f.EffectiveAttachment(f.East))
+		west, east := attachments(f, reports)
+		parts[i] = fmt.Sprintf("%s (%s in a %s, %s/%s)", f.Name, f.Function, f.Runtime, west, east)
 	}
 	return strings.Join(parts, " - ")
 }
@@ -202,4 +205,14 @@ func generatorSection(doc Document, l letters) section {
 		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), microseconds(c.LatencyBiasNanoseconds)})
 	}
 	return s
+}
+
+// attachments returns what the ports of a function are: as planned, else as asked for.
+func attachments(function v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) (west, east v1alpha1.Attachment) {
+	for _, report := range reports {
+		if report.Name == function.Name && len(report.Attachments) == 2 {
+			return report.Attachments[0], report.Attachments[1]
+		}
+	}
+	return function.EffectiveAttachment(function.West), function.EffectiveAttachment(function.East)
 }

@@ -58,7 +58,7 @@ func TestVLANsInWords(t *testing.T) {
 
 func TestPacketsAreNamed(t *testing.T) {
 	frame := v1alpha1.FrameResult{Size: "udp-4096", FrameBytes: 4142, Packet: &v1alpha1.PacketResult{PayloadBytes: 4096, Fragments: 3}}
-	trial := measure.Trial{FrameBytes: 4142, Packet: &measure.Packet{PayloadBytes: 4096}}
+	trial := measure.Trial{Size: "udp-4096", FrameBytes: 4142, Packet: &measure.Packet{PayloadBytes: 4096}}
 	for _, got := range []string{frameName(frame), sentName(trial)} {
 		if got != "udp-4096 4142" {
 			t.Errorf("got %q", got)

@@ -33,6 +33,7 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 		}
 		if report != nil {
 			report = report.DeepCopy()
+			report.Attachments = []v1alpha1.Attachment{f.WestAttachment, f.EastAttachment}
 			s.addState(report)
 			reports = append(reports, *report)
 		}

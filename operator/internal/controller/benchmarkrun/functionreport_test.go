@@ -60,7 +60,7 @@ func TestReportsOfMachines(t *testing.T) {
 	launcher.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kernel", ImageID: "sha256:7"}, {Name: "compute", ImageID: "sha256:8"}}
 	s.chainPods = []corev1.Pod{launcher}
 	want := v1alpha1.FunctionReport{
-		Name: "one", Runtime: v1alpha1.RuntimeVirtualMachine, Node: "b", ImageID: "sha256:7",
+		Name: "one", Attachments: []v1alpha1.Attachment{v1alpha1.AttachmentVirtio, v1alpha1.AttachmentE1000}, Runtime: v1alpha1.RuntimeVirtualMachine, Node: "b", ImageID: "sha256:7",
 		VirtualMachine: &v1alpha1.VirtualMachineReport{
 			MachineType: "pc-q35-9.2", CPUModel: "host-model", VCPUs: 2, MemoryBytes: 512 << 20, LauncherImage: "launcher:1",
 			Ports: []v1alpha1.VirtualPortReport{

@@ -22,6 +22,8 @@ import (
 
 // observe reads everything that a decision may need. Nothing else reads.
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
+	// In memory only: what the user wrote stays in the cluster.
+	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
 		r.readWorkloads, r.readMachines, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,

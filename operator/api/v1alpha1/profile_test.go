@@ -1,0 +1,71 @@
+package v1alpha1_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func TestProfilesFillWhatIsAbsent(t *testing.T) {
+	names := func(m v1alpha1.Measurements) (goals, loads []string) {
+		for _, g := range m.Throughput.Goals {
+			goals = append(goals, g.Name)
+		}
+		for _, l := range m.Latency.MeasuredLoads() {
+			loads = append(loads, l.Name)
+		}
+		return goals, loads
+	}
+	for profile, want := range map[v1alpha1.MeasurementProfile]struct {
+		method                v1alpha1.SearchMethod
+		goals, loads          []string
+		trial, warmUp, settle int32
+		tagged                bool
+	}{
+		v1alpha1.ProfileQuick:    {v1alpha1.MethodMLRsearch, []string{"NDR", "PDR"}, []string{"idle", "pdr50"}, 500, 500, 100, false},
+		v1alpha1.ProfileStandard: {v1alpha1.MethodMLRsearch, []string{"NDR", "PDR"}, []string{"idle", "pdr50", "pdr90"}, 1000, 1000, 100, false},
+		v1alpha1.ProfileRFC2544:  {v1alpha1.MethodRFC2544, []string{"NDR"}, []string{"ndr100"}, 60000, 2000, 2000, true},
+		v1alpha1.ProfileCSIT:     {v1alpha1.MethodMLRsearch, []string{"NDR", "PDR"}, []string{"idle", "pdr10", "pdr50", "pdr90"}, 1000, 1000, 100, false},
+		v1alpha1.ProfileTST009:   {v1alpha1.MethodTST009WithLossVerification, []string{"NDR"}, []string{"ndr100"}, 60000, 2000, 2000, false},
+	} {
+		t.Run(string(profile), func(t *testing.T) {
+			m := v1alpha1.Measurements{Profile: profile}.Filled()
+			goals, loads := names(m)
+			if diff := cmp.Diff([]any{want.method, want.goals, want.loads, want.trial, want.warmUp, want.settle, want.tagged},
+				[]any{m.Throughput.Method, goals, loads, m.Throughput.Goals[0].TrialMilliseconds, *m.WarmUpMilliseconds, m.SettleMilliseconds, m.Latency.TaggedFrame != nil}); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(m, m.Filled()); diff != "" {
+				t.Errorf("filling again changes it: %s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsGivenTakesPrecedence(t *testing.T) {
+	goals := []v1alpha1.Goal{{Name: "mine", TrialMilliseconds: 700, DurationSumMilliseconds: 700}}
+	warmUp := int32(0)
+	m := v1alpha1.Measurements{
+		Profile: v1alpha1.ProfileRFC2544, Throughput: &v1alpha1.Throughput{Goals: goals}, WarmUpMilliseconds: &warmUp,
+		Latency: &v1alpha1.Latency{Preset: v1alpha1.PresetNDR95},
+	}.Filled()
+	if diff := cmp.Diff(goals, m.Throughput.Goals); diff != "" {
+		t.Error(diff)
+	}
+	if m.Throughput.Method != v1alpha1.MethodRFC2544 || m.Latency.Preset != v1alpha1.PresetNDR95 || *m.WarmUpMilliseconds != 0 || m.SettleMilliseconds != 2000 {
+		t.Errorf("got %+v, want the user's goals, preset and warm-up, and RFC 2544's method and waiting", m)
+	}
+}
+
+func TestWithoutAProfileNothingIsAdded(t *testing.T) {
+	m := v1alpha1.Measurements{ReceiveRate: &v1alpha1.ReceiveRate{}}.Filled()
+	if m.Throughput != nil || m.Latency != nil {
+		t.Errorf("got %+v, want the receive rate alone", m)
+	}
+	m = v1alpha1.Measurements{Throughput: &v1alpha1.Throughput{}}.Filled()
+	if m.Latency != nil || len(m.Throughput.Goals) != 2 || *m.WarmUpMilliseconds != 1000 || m.SettleMilliseconds != 100 {
+		t.Errorf("got %+v, want the search of Standard", m)
+	}
+}
