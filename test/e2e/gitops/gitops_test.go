@@ -69,7 +69,7 @@ func TestPage(t *testing.T) {
 	commands.Whole(t,
 		"Flux 0: needs a cluster with Flux; make test-chart builds the folder and decodes it into Flux's types",
 		"Argo CD 0: needs a cluster with Argo CD; make test-argocd gives the ConfigMap to Argo CD's code, make test-chart builds the folder",
-		"What becomes of the old run 0: needs a cluster")
+		"What happens to the old run 0: needs a cluster")
 }
 
 func git(t *testing.T, folder string, arguments ...string) string {
