@@ -149,7 +149,8 @@ func testbed(t *testing.T, ns string) {
 	applyFile(t, ns, "../../config/samples/testbed.yaml")
 }
 
-// shortRun is a run of a few seconds; measurements replaces its part of the spec where not empty.
+// shortRun returns a run of a few seconds; extra is further parts of its experiment,
+// with the indentation of a spec.
 func shortRun(name, extra string) string {
 	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
@@ -161,7 +162,7 @@ spec:
     deadlineSeconds: 600
     chain: [{name: r1, function: Router}]
     traffic: {frameBytes: [128]}
-%s`, name, extra)
+  %s`, name, strings.ReplaceAll(extra, "\n", "\n  "))
 }
 
 // patience is how long what ends in seconds on an idle machine may take: only
