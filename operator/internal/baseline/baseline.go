@@ -36,7 +36,7 @@ func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
 	}{
 		{"testbedRef", run.TestbedName() == earlier.TestbedName()},
 		{"traffic", equality.Semantic.DeepEqual(run.Spec.Experiment.Traffic, earlier.Spec.Experiment.Traffic)},
-		{"measurements", equality.Semantic.DeepEqual(run.Spec.Experiment.Measurements, earlier.Spec.Experiment.Measurements)},
+		{"measurements", equality.Semantic.DeepEqual(run.Spec.Experiment.Measurements.Filled(), earlier.Spec.Experiment.Measurements.Filled())},
 	} {
 		if !part.same {
 			differ = append(differ, "spec.experiment."+part.field)

@@ -195,6 +195,10 @@ func TestTrouble(t *testing.T) {
 			run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "other"}
 			run.Spec.Experiment.Measurements.Repeats = 3
 		}, []string{"spec.experiment.testbedRef and spec.experiment.measurements differ"}},
+		"settings that one of them leaves to its defaults": {func(run, then *v1alpha1.BenchmarkRun) {
+			run.Spec.Experiment.Measurements = v1alpha1.Measurements{Profile: v1alpha1.ProfileQuick}
+			then.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
+		}, nil},
 		"no such figure": {func(run, _ *v1alpha1.BenchmarkRun) {
 			run.Spec.Experiment.Baseline.Metrics = []v1alpha1.Metric{v1alpha1.MetricTCPGoodput}
 		}, []string{"spec.experiment.baseline.metrics (TCPGoodputBitsPerSecond)", "name metrics that both measure"}},
