@@ -15,12 +15,16 @@ import (
 
 // notByTheModule are fields of a Testbed that the module does not set, and why.
 var notByTheModule = map[string]string{
-	"namespaces.selector.matchExpressions.key":      "are for the manifest itself: labels are enough for a lab",
-	"namespaces.selector.matchExpressions.operator": "as the key",
-	"namespaces.selector.matchExpressions.values":   "as the key",
-	"generator.trex.extraConfiguration":             "is for trying out, in the manifest itself",
-	"generator.tolerations.tolerationSeconds":       "says how long a running pod stays, and a run's must not be moved",
-	"systemUnderTest.tolerations.tolerationSeconds": "as of the generator",
+	"namespaces.selector.matchExpressions.key":                      "are for the manifest itself: labels are enough for a lab",
+	"namespaces.selector.matchExpressions.operator":                 "as the key",
+	"namespaces.selector.matchExpressions.values":                   "as the key",
+	"ports.west.networkAttachmentDefinition.generatorRef.namespace": "is for the manifest itself: without it, the network is in each run's namespace",
+	"ports.west.networkAttachmentDefinition.deviceRef.namespace":    "as of generatorRef",
+	"ports.east.networkAttachmentDefinition.generatorRef.namespace": "as of the west port",
+	"ports.east.networkAttachmentDefinition.deviceRef.namespace":    "as of the west port",
+	"generator.trex.extraConfiguration":                             "is for trying out, in the manifest itself",
+	"generator.tolerations.tolerationSeconds":                       "says how long a running pod stays, and a run's must not be moved",
+	"systemUnderTest.tolerations.tolerationSeconds":                 "as of the generator",
 }
 
 // TestTestbedModule keeps what the module renders in each of its own tests, which
@@ -69,12 +73,15 @@ func TestTestbedModule(t *testing.T) {
 	}
 }
 
+// labelMaps are fields whose keys are labels.
+var labelMaps = []string{"generator.nodeSelector", "systemUnderTest.nodeSelector", "namespaces.selector.matchLabels"}
+
 // fields adds the paths of a value's leaves, without indices of lists.
 func fields(value any, path string, into map[string]bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, below := range value {
-			if path == "generator.nodeSelector" || path == "systemUnderTest.nodeSelector" {
+			if slices.Contains(labelMaps, path) {
 				into[path] = true
 				return
 			}
