@@ -4,7 +4,7 @@ package v1alpha1
 const idleFramesPerSecond = 1000
 
 // MeasuredLoads are the loads that are measured: the run's own, or those of
-// its preset. The admission rules of BenchmarkRunSpec know the same names.
+// its preset. The policies in config/admission have the same names.
 func (l *Latency) MeasuredLoads() []LatencyLoad {
 	if len(l.Loads) > 0 {
 		return l.Loads

@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,5 +68,61 @@ func TestWithoutAProfileNothingIsAdded(t *testing.T) {
 	m = v1alpha1.Measurements{Throughput: &v1alpha1.Throughput{}}.Filled()
 	if m.Latency != nil || len(m.Throughput.Goals) != 2 || *m.WarmUpMilliseconds != 1000 || m.SettleMilliseconds != 100 {
 		t.Errorf("got %+v, want the search of Standard", m)
+	}
+}
+
+func TestAProfilesGoalsFitTheUsersMethod(t *testing.T) {
+	m := v1alpha1.Measurements{Profile: v1alpha1.ProfileCSIT, Throughput: &v1alpha1.Throughput{Method: v1alpha1.MethodRFC2544}}.Filled()
+	for _, goal := range m.Throughput.Goals {
+		if goal.ExceedPercent != 0 || goal.DurationSumMilliseconds != goal.TrialMilliseconds {
+			t.Errorf("got %+v, want a goal that decides by single trials", goal)
+		}
+	}
+}
+
+func TestAProfilesTaggedFramesBelongToItsLoads(t *testing.T) {
+	m := v1alpha1.Measurements{Profile: v1alpha1.ProfileRFC2544, Latency: &v1alpha1.Latency{}}.Filled()
+	if m.Latency.TaggedFrame == nil {
+		t.Error("got no tagged frames, want those of the profile")
+	}
+	m = v1alpha1.Measurements{Profile: v1alpha1.ProfileRFC2544, Latency: &v1alpha1.Latency{TrialMilliseconds: 120000}}.Filled()
+	if m.Latency.TaggedFrame != nil {
+		t.Errorf("got %+v, want trials without tagged frames", m.Latency.TaggedFrame)
+	}
+}
+
+func TestSameMeasurements(t *testing.T) {
+	standard := v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}
+	written := v1alpha1.Measurements{Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000}, Latency: &v1alpha1.Latency{}}
+	if !standard.SameAs(written) {
+		t.Error("the profile and what it stands for differ")
+	}
+	verified := v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009, Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000, Method: v1alpha1.MethodTST009WithLossVerification}}
+	if !(v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009}).SameAs(verified) {
+		t.Error("the method of the profile and the same method differ")
+	}
+	if standard.SameAs(v1alpha1.Measurements{Profile: v1alpha1.ProfileQuick}) {
+		t.Error("two profiles are the same")
+	}
+}
+
+// TestProfilesAreAdmitted applies profiles with parts of the user's own.
+func TestProfilesAreAdmitted(t *testing.T) {
+	for name, measurements := range map[string]string{
+		"Quick": "{profile: Quick}", "Standard": "{profile: Standard}", "RFC2544": "{profile: RFC2544}", "CSIT": "{profile: CSIT}", "TST009": "{profile: TST009}",
+		"longer trials":  "{profile: RFC2544, throughput: {goals: [{name: NDR, trialMilliseconds: 120000, durationSumMilliseconds: 120000}]}}",
+		"another method": "{profile: CSIT, throughput: {method: RFC2544}}",
+		"verification":   "{profile: TST009, throughput: {lossVerification: {maximumRepeats: 2}}}",
+		"loads":          "{profile: RFC2544, repeats: 2, latency: {loads: [{name: a, framesPerSecond: 5}]}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := measuring(t, measurements, ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	err := create(object(t, goodRun, map[string]string{"spec.experiment.measurements": "{profile: RFC2544}", "spec.experiment.deadlineSeconds": "1800"}))
+	if err == nil || !strings.Contains(err.Error(), "spec.experiment.deadlineSeconds is shorter than the streams") {
+		t.Errorf("got %v, want the deadline to be refused: the profile's streams take 2400 s", err)
 	}
 }

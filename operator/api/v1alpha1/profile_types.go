@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "k8s.io/apimachinery/pkg/api/equality"
+
 // MeasurementProfile names a set of measurements with their settings.
 // +kubebuilder:validation:Enum=Quick;Standard;RFC2544;CSIT;TST009
 type MeasurementProfile string
@@ -49,7 +51,6 @@ func throughputOf(profile MeasurementProfile) Throughput {
 		out.Goals = []Goal{csitGoal("NDR", 0), csitGoal("PDR", 5000)}
 	case ProfileTST009:
 		out.Method, out.MaximumSearchSeconds = MethodTST009WithLossVerification, 7200
-		out.LossVerification = &LossVerification{MaximumRepeats: 1}
 		out.Goals = []Goal{profileGoal("NDR", 0, 60000, 10000)}
 	default:
 		out.Goals = []Goal{profileGoal("NDR", 0, 1000, 20000), profileGoal("PDR", 1000, 1000, 20000)}
@@ -74,6 +75,14 @@ func latencyOf(profile MeasurementProfile) Latency {
 		return Latency{TrialMilliseconds: 60000, Preset: PresetRFC2544}
 	}
 	return Latency{TrialMilliseconds: 5000, Preset: PresetStandard}
+}
+
+// SameAs reports whether two runs measure the same, however much of it they wrote
+// down and left to a profile.
+func (m Measurements) SameAs(other Measurements) bool {
+	a, b := m.Filled(), other.Filled()
+	a.Profile, b.Profile = "", ""
+	return equality.Semantic.DeepEqual(a, b)
 }
 
 // Filled returns the measurements with everything that is absent set: with a
@@ -111,15 +120,20 @@ func (m Measurements) Filled() Measurements {
 }
 
 func (t *Throughput) fill(from Throughput) {
-	// The profile's own loss verification belongs to its method.
 	if t.Method == "" {
 		t.Method = from.Method
-		if t.LossVerification == nil {
-			t.LossVerification = from.LossVerification
-		}
+	}
+	if t.Method == MethodTST009WithLossVerification && t.LossVerification == nil {
+		t.LossVerification = &LossVerification{MaximumRepeats: 1}
 	}
 	if len(t.Goals) == 0 {
 		t.Goals = from.Goals
+		for i := range t.Goals {
+			// Only MLRsearch decides by more than one trial.
+			if goal := &t.Goals[i]; t.Method != MethodMLRsearch {
+				goal.ExceedPercent, goal.DurationSumMilliseconds = 0, goal.TrialMilliseconds
+			}
+		}
 	}
 	if t.MaximumSearchSeconds == 0 {
 		t.MaximumSearchSeconds = from.MaximumSearchSeconds
@@ -127,6 +141,10 @@ func (t *Throughput) fill(from Throughput) {
 }
 
 func (l *Latency) fill(from Latency) {
+	// Tagged frames have streams of their length, at the profile's load.
+	if l.Preset == "" && len(l.Loads) == 0 && l.TrialMilliseconds == 0 && l.TaggedFrame == nil {
+		l.TaggedFrame = from.TaggedFrame
+	}
 	if l.Preset == "" && len(l.Loads) == 0 {
 		l.Preset, l.Loads = from.Preset, from.Loads
 	}

@@ -36,7 +36,7 @@ func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
 	}{
 		{"testbedRef", run.TestbedName() == earlier.TestbedName()},
 		{"traffic", equality.Semantic.DeepEqual(run.Spec.Experiment.Traffic, earlier.Spec.Experiment.Traffic)},
-		{"measurements", equality.Semantic.DeepEqual(run.Spec.Experiment.Measurements.Filled(), earlier.Spec.Experiment.Measurements.Filled())},
+		{"measurements", run.Spec.Experiment.Measurements.SameAs(earlier.Spec.Experiment.Measurements)},
 	} {
 		if !part.same {
 			differ = append(differ, "spec.experiment."+part.field)
@@ -46,7 +46,7 @@ func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
 		return fmt.Sprintf("spec.experiment.baseline.runRef %q measured something else, %s: name a run that is the same there, or make it the same here",
 			name, strings.Join(differ, " and ")+map[bool]string{true: " differs", false: " differ"}[len(differ) == 1])
 	}
-	if len(Criteria(run.Spec.Experiment.Baseline, Figures(earlier))) == 0 {
+	if len(Criteria(run.Spec.Experiment.Baseline, Figures(earlier, run.Spec.Experiment.Baseline.Metrics))) == 0 {
 		return fmt.Sprintf("spec.experiment.baseline.runRef %q has no figure of spec.experiment.baseline.metrics (%s): name metrics that both measure",
 			name, strings.Join(names(run.Spec.Experiment.Baseline.Metrics), ", "))
 	}
@@ -63,15 +63,28 @@ func names(metrics []v1alpha1.Metric) (out []string) {
 // maxFigures is the API's bound of the list.
 const maxFigures = 512
 
-// Figures lists the earlier run's, in the order of its results.
-func Figures(earlier *v1alpha1.BenchmarkRun) []v1alpha1.BaselineFigure {
+// Figures lists the earlier run's, in the order of its results. Where there are more
+// than the list takes, those of the metrics that are judged come first.
+func Figures(earlier *v1alpha1.BenchmarkRun, judged []v1alpha1.Metric) []v1alpha1.BaselineFigure {
 	var out []v1alpha1.BaselineFigure
 	for _, c := range figure.Join(figure.Of(earlier.Status), nil) {
-		if len(out) < maxFigures {
-			out = append(out, v1alpha1.BaselineFigure{FigureKey: c.FigureKey, Baseline: *c.Before})
-		}
+		out = append(out, v1alpha1.BaselineFigure{FigureKey: c.FigureKey, Baseline: *c.Before})
+	}
+	if len(out) > maxFigures {
+		slices.SortStableFunc(out, func(a, b v1alpha1.BaselineFigure) int {
+			return rank(judged, a.Metric) - rank(judged, b.Metric)
+		})
+		out = out[:maxFigures]
 	}
 	return out
+}
+
+// rank is 0 for a metric that is judged, and 1 for another.
+func rank(judged []v1alpha1.Metric, metric v1alpha1.Metric) int {
+	if slices.Contains(judged, metric) {
+		return 0
+	}
+	return 1
 }
 
 // Measured puts this run's figures next to the earlier run's.

@@ -71,8 +71,8 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := nowOf(test.percent, test.metrics...)
-			verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(test.then), figure.Results{Frames: framesOf(test.rate, test.p99, test.loss)}.Figures())
-			if len(verdicts) != len(Criteria(run.Spec.Experiment.Baseline, Figures(test.then))) || len(verdicts) == 0 {
+			verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(test.then, nil), figure.Results{Frames: framesOf(test.rate, test.p99, test.loss)}.Figures())
+			if len(verdicts) != len(Criteria(run.Spec.Experiment.Baseline, Figures(test.then, nil))) || len(verdicts) == 0 {
 				t.Fatalf("verdicts %+v", verdicts)
 			}
 			var failed []string
@@ -99,7 +99,7 @@ func TestVerdicts(t *testing.T) {
 // What the baseline has and this run has not is a failure, and no pass.
 func TestAFigureThatIsMissingFails(t *testing.T) {
 	run := nowOf(5, rates...)
-	verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(runOf(1000, 0, 0)), nil)
+	verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(runOf(1000, 0, 0), nil), nil)
 	if len(verdicts) != 1 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("verdicts %+v", verdicts)
 	}
@@ -113,7 +113,7 @@ func TestTCP(t *testing.T) {
 	then.Status.Results, then.Status.TCP = nil, tcp(1e9)
 	run := nowOf(5, rates...)
 	for bitsPerSecond, want := range map[int64]v1alpha1.VerdictResult{951e6: v1alpha1.VerdictPassed, 949e6: v1alpha1.VerdictFailed} {
-		verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(then), figure.Results{TCP: tcp(bitsPerSecond)}.Figures())
+		verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(then, nil), figure.Results{TCP: tcp(bitsPerSecond)}.Figures())
 		if len(verdicts) != 1 || verdicts[0].Result != want || verdicts[0].Streams != 4 {
 			t.Errorf("%d: %+v, want %s", bitsPerSecond, verdicts, want)
 		}
@@ -140,7 +140,7 @@ func TestConnections(t *testing.T) {
 		{949, 1, []v1alpha1.VerdictResult{v1alpha1.VerdictFailed, v1alpha1.VerdictFailed}},
 	} {
 		var got []v1alpha1.VerdictResult
-		for _, v := range Verdicts(run.Spec.Experiment.Baseline, Figures(then), figure.Results{Connections: of(test.perSecond, test.failed)}.Figures()) {
+		for _, v := range Verdicts(run.Spec.Experiment.Baseline, Figures(then, nil), figure.Results{Connections: of(test.perSecond, test.failed)}.Figures()) {
 			if v.Load != "rate" || v.Size != "" {
 				t.Errorf("verdict %+v", v)
 			}
@@ -153,7 +153,7 @@ func TestConnections(t *testing.T) {
 }
 
 func TestMeasured(t *testing.T) {
-	kept := Figures(runOf(1000, 8000, 0))
+	kept := Figures(runOf(1000, 8000, 0), nil)
 	got := Measured(kept, figure.Results{Frames: framesOf(900, 8800, 3)}.Figures())
 	want := []v1alpha1.BaselineFigure{
 		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Baseline: 1000, Measured: new(int64(900)), DifferencePartsPerMillion: new(int64(-100_000))},

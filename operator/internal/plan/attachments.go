@@ -40,11 +40,15 @@ func fillAttachment(port *v1alpha1.FunctionPort, runtime v1alpha1.Runtime, other
 	if port.Attachment != "" {
 		return
 	}
-	if port.Attachment = other; other != "" {
+	if port.Queues == nil {
+		port.Attachment = other
+	}
+	if port.Attachment != "" {
 		return
 	}
 	for _, candidate := range attachmentsOf[runtime] {
-		if slices.Contains(offered, candidate) {
+		// Only Virtio has queues.
+		if slices.Contains(offered, candidate) && (port.Queues == nil || candidate == v1alpha1.AttachmentVirtio) {
 			port.Attachment = candidate
 			return
 		}

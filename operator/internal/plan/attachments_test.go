@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,14 @@ func TestAbsentAttachmentsAreWhatTheTestbedOffers(t *testing.T) {
 	veth, virtio, sriov := v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentSRIOV
 	e1000 := plantest.MachineInput(2)
 	e1000.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentE1000}
+	queues := absent(plantest.MachineInput(2))
+	queues.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentE1000e}
+	for i := range queues.Run.Spec.Experiment.Chain {
+		queues.Run.Spec.Experiment.Chain[i].West.Queues, queues.Run.Spec.Experiment.Chain[i].East.Queues = new(int32(1)), new(int32(1))
+	}
+	if _, err := plan.Make(queues); err == nil || !strings.Contains(err.Error(), "Virtio") {
+		t.Errorf("got %v, want queues to need Virtio, which this testbed does not offer", err)
+	}
 	for name, test := range map[string]struct {
 		in   plan.Input
 		want [][2]v1alpha1.Attachment

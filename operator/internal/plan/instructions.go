@@ -7,10 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-const (
-	defaultWarmUpMilliseconds = 1000
-	defaultMaximumRepeats     = 1
-)
+const defaultMaximumRepeats = 1
 
 // instruct fills the measurer's instructions from the spec, but for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
@@ -24,7 +21,6 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
 		StartupSeconds:    int(spec.StartupSeconds) + bootSeconds(p.Functions),
-		WarmUpNanoseconds: nanoseconds(defaultWarmUpMilliseconds),
 		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),
 		Throughput:        instructThroughput(spec.Measurements.Throughput),
 		Latency:           instructLatency(spec.Measurements.Latency),

@@ -194,7 +194,7 @@ func comparisonNotes(docs []Document) []string {
 		return equality.Semantic.DeepEqual(a.Experiment.Traffic, b.Experiment.Traffic)
 	})
 	differs("measurements", func(a, b Document) bool {
-		return equality.Semantic.DeepEqual(a.Experiment.Measurements, b.Experiment.Measurements)
+		return a.Experiment.Measurements.SameAs(b.Experiment.Measurements)
 	})
 	return notes
 }

@@ -52,7 +52,7 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 		if s.baseline == nil || s.baselineProblem() != "" {
 			return nil
 		}
-		report = &v1alpha1.BaselineReport{RunRef: v1alpha1.LocalReference{Name: s.baseline.Name}, UID: string(s.baseline.UID), Figures: baseline.Figures(s.baseline)}
+		report = &v1alpha1.BaselineReport{RunRef: v1alpha1.LocalReference{Name: s.baseline.Name}, UID: string(s.baseline.UID), Figures: baseline.Figures(s.baseline, s.run.Spec.Experiment.Baseline.Metrics)}
 		if plan := s.baseline.Status.Plan; plan != nil {
 			report.PlanDigest = plan.Digest
 		}

@@ -3,6 +3,7 @@ package testbed
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) error {
 			metav1.SetMetaDataAnnotation(&t.ObjectMeta, annotationBridgeNodes, strings.Join(d.nodes, ","))
 		})
 	case actCleanUp:
-		return r.cleanUp(ctx, s, d.nodes)
+		return r.cleanUp(ctx, s, d)
 	case actRemoveFinalizer:
 		return r.removeFinalizer(ctx, s, d.left)
 	}
@@ -42,26 +43,31 @@ func (r *Reconciler) patchMetadata(ctx context.Context, s *scope, change func(*v
 }
 
 // cleanUp begins to remove bridges, for each node in the namespace of the run that
-// was there last: its admission took the run's pods. Where nothing can be made any
-// more, because the namespace is gone or admission refuses it, the testbed goes
-// without.
-func (r *Reconciler) cleanUp(ctx context.Context, s *scope, nodes []string) error {
+// was there last: its admission took the run's pods. A node for which nothing can be
+// made any more, because the namespace is gone or admission refuses it, is left; the
+// testbed is deleted when no Job of another node is under way.
+func (r *Reconciler) cleanUp(ctx context.Context, s *scope, d decision) error {
 	namespaces := s.bridgeNodes()
-	for i, node := range nodes {
+	var refused []string
+	for _, node := range d.nodes {
 		job := chain.BridgeCleanup(s.testbed, namespaces[node], node, r.Defaults)
 		if err := controllerutil.SetControllerReference(s.testbed, job, r.Client.Scheme()); err != nil {
 			return err
 		}
 		err := apply.Object(ctx, r.Client, job)
 		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) {
-			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "nodes", nodes[i:])
-			return r.removeFinalizer(ctx, s, nodes[i:])
+			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "node", node)
+			refused = append(refused, node)
+			continue
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if d.busy || len(refused) < len(d.nodes) {
+		return nil
+	}
+	return r.removeFinalizer(ctx, s, slices.Concat(d.left, refused))
 }
 
 // removeFinalizer removes the finalizer. Bridges that could not be removed are named.

@@ -30,8 +30,10 @@ type decision struct {
 	action action
 	// nodes of RecordNodes as the annotation has them, or those that CleanUp begins with.
 	nodes []string
-	// left are nodes that keep their bridges, with RemoveFinalizer.
+	// left are nodes that keep their bridges, with CleanUp and RemoveFinalizer.
 	left []string
+	// busy says, with CleanUp, that Jobs of other nodes are under way.
+	busy bool
 	// after is when to look again.
 	after time.Duration
 	// deleting says what a deletion waits for.
@@ -96,8 +98,10 @@ func decideCleanup(s *scope) decision {
 		}
 	}
 	switch {
+	case len(begin) > 0 && len(busy) > 0:
+		return decision{action: actCleanUp, nodes: begin, busy: true, after: after, deleting: "removing its bridges from node " + strings.Join(slices.Concat(begin, busy), ", ")}
 	case len(begin) > 0:
-		return decision{action: actCleanUp, nodes: begin, deleting: "removing its bridges from node " + strings.Join(begin, ", ")}
+		return decision{action: actCleanUp, nodes: begin, left: left, deleting: "removing its bridges from node " + strings.Join(begin, ", ")}
 	case len(busy) > 0:
 		return decision{action: actWait, after: after, deleting: "removing its bridges from node " + strings.Join(busy, ", ")}
 	}
