@@ -10,10 +10,9 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// Everything is taken from the ranges reserved for benchmarks: 198.18.0.0/15
-// (RFC 2544 appendix C.2.2) and 2001:2::/48 (RFC 5180 section 8, erratum 1752). The stub
-// networks lie behind the generator's two ports; the segments between the
-// machines use the lower halves.
+// All addresses are from the ranges reserved for benchmarks: 198.18.0.0/15 (RFC 2544 appendix
+// C.2.2) and 2001:2::/48 (RFC 5180 section 8, erratum 1752). The stub networks are on the other
+// side of the generator's two ports; the segments between the machines use the lower halves.
 var (
 	stubWest = networks{netip.MustParsePrefix("198.18.128.0/17"), netip.MustParsePrefix("2001:2:0:8000::/64")}
 	stubEast = networks{netip.MustParsePrefix("198.19.128.0/17"), netip.MustParsePrefix("2001:2:0:9000::/64")}
@@ -25,12 +24,12 @@ const (
 	oneFlowDestinationPort = 7
 )
 
-// networks are one network in both families.
+// networks is one network in both families.
 type networks struct{ ipv4, ipv6 netip.Prefix }
 
 func (n networks) both() []netip.Prefix { return []netip.Prefix{n.ipv4, n.ipv6} }
 
-// host is the network's first address.
+// host returns the network's first address.
 func (n networks) host(family v1alpha1.IPFamily) netip.Addr {
 	if family == v1alpha1.FamilyIPv6 {
 		return n.ipv6.Addr().Next()
@@ -44,7 +43,7 @@ const (
 	hostEast = 2
 )
 
-// onSegment is a host of a segment with the segment's prefix length:
+// onSegment returns a host of a segment with the segment's prefix length:
 // 198.18.<segment>.<host>/24 and 2001:2:0:<segment>::<host>/64.
 func onSegment(segment int, host byte) networks {
 	ipv4 := netip.AddrFrom4([4]byte{198, 18, byte(segment), host})
@@ -59,9 +58,9 @@ const (
 	placeCalibration = maximumFunctions + 1
 )
 
-// macAddress is locally administered and unicast: five octets name the
-// testbed, the last one the machine's place and the port, so that no two ports
-// of a testbed have the same one.
+// macAddress returns a locally administered unicast address. Five octets name the testbed, the
+// last one the machine's place and the port, so that no two ports of a testbed have the same
+// address.
 func macAddress(testbed types.UID, place, host int) string {
 	sum := sha256.Sum256([]byte(testbed))
 	octets := net.HardwareAddr(sum[:6])

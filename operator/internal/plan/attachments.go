@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// attachmentsOf lists what a port can be for each runtime, the usual one first.
+// attachmentsOf lists the attachments that a port can have for each runtime, the usual one first.
 var attachmentsOf = map[v1alpha1.Runtime][]v1alpha1.Attachment{
 	v1alpha1.RuntimePod: {v1alpha1.AttachmentVeth, v1alpha1.AttachmentSRIOV, v1alpha1.AttachmentHostDevice},
 	v1alpha1.RuntimeVirtualMachine: {
@@ -15,10 +15,10 @@ var attachmentsOf = map[v1alpha1.Runtime][]v1alpha1.Attachment{
 	},
 }
 
-// fillAttachments sets the attachments that a chain leaves out: what the other end
-// of the link is where that is a device, else the first that the testbed offers for
-// the function's runtime. What nothing offers stays absent, and is refused later by
-// the name of the runtime's usual attachment.
+// fillAttachments sets the attachments that a chain leaves out: that of the other end of the link
+// if it is a device, or else the first that the testbed offers for the function's runtime. An
+// attachment that nothing offers stays absent, and a later check refuses it under the name of the
+// runtime's usual attachment.
 func fillAttachments(chain []v1alpha1.NetworkFunction, testbed *v1alpha1.Testbed) {
 	offered, ports := testbed.Spec.SystemUnderTest.Attachments, testbed.Spec.Ports
 	for i := range chain {
@@ -55,8 +55,8 @@ func fillAttachment(port *v1alpha1.FunctionPort, runtime v1alpha1.Runtime, other
 	}
 }
 
-// devicePort returns the attachment that a function needs at a traffic port that is
-// a device; empty at a bridge or an existing network.
+// devicePort returns the attachment that a function needs at a traffic port that is a device, and
+// nothing at a bridge or an existing network.
 func devicePort(port v1alpha1.PortAttachment) v1alpha1.Attachment {
 	switch port {
 	case v1alpha1.PortSRIOV:

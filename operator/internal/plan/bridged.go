@@ -2,14 +2,14 @@ package plan
 
 import "vnfbench.io/operator/api/v1alpha1"
 
-// isBridging says that a function joins its segments on layer 2, so that its
-// neighbours are next to each other.
+// isBridging reports whether a function joins its segments on layer 2, so that the functions on
+// both sides of it are next to each other.
 func isBridging(function v1alpha1.NetworkFunction) bool {
 	return plannerOf(function.Function).bridges(function)
 }
 
-// network is the number of the IP network of a segment: segments that bridging
-// functions join are one network, with the number of the westernmost.
+// network returns the number of the IP network of a segment: segments that bridging functions
+// join are one network, with the number of the westernmost.
 func network(chain []v1alpha1.NetworkFunction, segment int) int {
 	for segment > 0 && isBridging(chain[segment-1]) {
 		segment--
@@ -17,8 +17,8 @@ func network(chain []v1alpha1.NetworkFunction, segment int) int {
 	return segment
 }
 
-// nextWest is the port that a machine reaches to the west over a segment, and
-// nextEast to the east: that of the next machine that routes, or the generator's.
+// nextWest returns the port that a machine reaches to the west over a segment, and nextEast the
+// one to the east: that of the next machine that routes, or the generator's.
 func nextWest(chain []v1alpha1.NetworkFunction, segments []Segment, segment int) End {
 	return segments[network(chain, segment)].West
 }

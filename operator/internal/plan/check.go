@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// headerBytes is what a frame has beside its IP packet: Ethernet II and the check sequence.
+	// headerBytes is what a frame adds to its IP packet: Ethernet II and the check sequence.
 	headerBytes = 14 + measure.FrameCheckSequenceBytes
 
 	// minimumMTUBytes is what IPv6 asks of every link (RFC 8200 section 5),
@@ -46,8 +46,8 @@ func checkAttachments(in Input) error {
 	return nil
 }
 
-// checkRealtime wants the testbed to offer what a virtual machine asks for: its
-// vCPUs run before every other thread of the node.
+// checkRealtime checks that the testbed offers what a virtual machine asks for: its vCPUs run
+// before every other thread of the node.
 func checkRealtime(in Input) error {
 	for i := range in.Run.Spec.Experiment.Chain {
 		f := &in.Run.Spec.Experiment.Chain[i]
@@ -106,7 +106,7 @@ func checkMTU(field string, mtu int) error {
 		field, mtu, minimumMTUBytes)
 }
 
-// checkFrame compares a frame size of a field of the traffic with all that carries it.
+// checkFrame compares a frame size of a field of the traffic with everything that carries it.
 func checkFrame(in Input, field string, size int) error {
 	mtu := int(in.Testbed.Spec.Ports.MTUBytes)
 	if size > mtu+headerBytes {
@@ -135,8 +135,8 @@ func checkFrame(in Input, field string, size int) error {
 	return nil
 }
 
-// checkNetworks wants Multus, because every port of a run is attached by it,
-// and the networks that the testbed names.
+// checkNetworks checks that Multus is there, because it attaches every port of a run, and the
+// networks that the testbed names.
 func checkNetworks(in Input) error {
 	if in.Networks == nil {
 		return fail(v1alpha1.ReasonNetworkAttachmentMissing, "install Multus on the cluster",
@@ -173,7 +173,7 @@ func missingNetwork(in Input, network v1alpha1.NetworkReference, field string) [
 	return []string{fmt.Sprintf("%q in namespace %q (%s)", network.Name, cmp.Or(network.Namespace, in.Run.Namespace), field)}
 }
 
-// checkSize refuses what would fill the results before it ends, hours later.
+// checkSize refuses a run whose results would be full before it ends, hours later.
 func checkSize(instructions measure.Instructions) error {
 	expected := procedure.ExpectedBytes(instructions)
 	if expected <= measure.MaximumResultsBytes {

@@ -11,22 +11,22 @@ import (
 	"vnfbench.io/operator/internal/placeholder"
 )
 
-// Custom is what a user's own machine differs in. Of user data and network data
-// it has digests alone: they may hold secrets, and a plan is no place for them.
+// Custom is what is special about a user's own machine. It has only digests of user data and
+// network data: they may hold secrets, which do not belong in a plan.
 type Custom struct {
 	// One of the three holds the disk.
 	ContainerDisk         string `json:"containerDisk,omitempty"`
 	PersistentVolumeClaim string `json:"persistentVolumeClaim,omitempty"`
 	DataVolume            string `json:"dataVolume,omitempty"`
-	// ImagePullSecret and ImagePullPolicy are empty where the run's own hold.
+	// ImagePullSecret and ImagePullPolicy are empty where the run's apply.
 	ImagePullSecret string            `json:"imagePullSecret,omitempty" digest:"-"`
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty" digest:"-"`
 
 	CloudInit v1alpha1.CloudInit `json:"cloudInit"`
 	// UserDataSecret is the user's own; it is not read.
 	UserDataSecret string `json:"userDataSecret,omitempty"`
-	// UserDataDigest and NetworkDataDigest are of the texts as the run's spec has
-	// them, with their placeholders; empty where there is none.
+	// UserDataDigest and NetworkDataDigest are of the texts in the run's spec, with their
+	// placeholders; empty where there is none.
 	UserDataDigest    string `json:"userDataDigest,omitempty"`
 	NetworkDataDigest string `json:"networkDataDigest,omitempty"`
 
@@ -39,11 +39,11 @@ type Custom struct {
 	Readiness v1alpha1.CustomReadiness `json:"readiness" digest:"-"`
 }
 
-// IsCustom says that the function is the user's own machine, of which nothing
-// is known but what it forwards.
+// IsCustom reports whether the function is the user's own machine. Only what it forwards is known
+// of it.
 func (f *Function) IsCustom() bool { return f.IsMachine() && f.Machine.Custom != nil }
 
-// HasSeed says that the machine is given user data or network data.
+// HasSeed reports whether the machine gets user data or network data.
 func (c *Custom) HasSeed() bool {
 	return c.UserDataDigest != "" || c.UserDataSecret != "" || c.NetworkDataDigest != ""
 }
@@ -70,7 +70,7 @@ func customOf(spec v1alpha1.CustomFunction) *Custom {
 	return c
 }
 
-// textDigest is "sha256:" and hexadecimal digits, or "" for no text.
+// textDigest returns "sha256:" and hexadecimal digits, or "" for no text.
 func textDigest(text string) string {
 	if text == "" {
 		return ""
@@ -79,9 +79,8 @@ func textDigest(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Seed is what a user's own machine reads, its placeholders filled in: empty
-// texts where its spec has none. Its error is a *measure.Failure that names the
-// field.
+// Seed returns what a user's own machine reads, with its placeholders filled in: empty texts
+// where its spec has none. Its error is a *measure.Failure that names the field.
 func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData string, err error) {
 	values := placeholder.Of(f.Config)
 	fill := func(field, text string) string {
@@ -100,7 +99,7 @@ func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData st
 	return userData, networkData, err
 }
 
-// checkSeeds finds a wrong placeholder before anything is made.
+// checkSeeds finds a wrong placeholder before any object is created.
 func checkSeeds(in Input, functions []Function) error {
 	for i := range functions {
 		if !functions[i].IsCustom() {
@@ -113,7 +112,7 @@ func checkSeeds(in Input, functions []Function) error {
 	return nil
 }
 
-// bootSeconds is the longest that a user's own machine boots for sure.
+// bootSeconds returns the longest time that a user's own machine must run to count as started.
 func bootSeconds(functions []Function) int {
 	longest := int32(0)
 	for i := range functions {

@@ -39,7 +39,7 @@ func TestCustomDefaults(t *testing.T) {
 	}
 }
 
-// TestCustomStandsInTheRoutersPlace: addresses and next hops are those that a
+// TestCustomStandsInTheRoutersPlace checks that addresses and next hops are those that a
 // reference router would have there.
 func TestCustomStandsInTheRoutersPlace(t *testing.T) {
 	router := mustMake(t, plantest.MachineInput(2))
@@ -75,7 +75,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestPlanKeepsNoUserData: neither as it is written nor filled in.
+// TestPlanKeepsNoUserData checks that the plan has no user data, neither as written nor filled
+// in.
 func TestPlanKeepsNoUserData(t *testing.T) {
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x", UserData: "password: swordfish", NetworkData: "key: swordfish"})
 	p := mustMake(t, in)
@@ -133,7 +134,7 @@ func TestCustomDigest(t *testing.T) {
 	}
 }
 
-// TestBootSeconds: the measurer waits for as long as the machine may boot.
+// TestBootSeconds checks that the measurer waits for as long as the machine may boot.
 func TestBootSeconds(t *testing.T) {
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x", Readiness: &v1alpha1.CustomReadiness{BootSeconds: 90}})
 	if got := mustMake(t, in).Instructions.StartupSeconds; got != 390 {
@@ -141,8 +142,8 @@ func TestBootSeconds(t *testing.T) {
 	}
 }
 
-// TestPlaceholdersAreDocumented: the page lists every one, those of the eastern
-// port by those of the western.
+// TestPlaceholdersAreDocumented checks that the page lists every placeholder, those of the
+// eastern port by those of the western.
 func TestPlaceholdersAreDocumented(t *testing.T) {
 	config := mustMake(t, customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})).Functions[1].Config
 	page, err := os.ReadFile("../../../docs/concepts/virtual-machines.md")
@@ -157,7 +158,7 @@ func TestPlaceholdersAreDocumented(t *testing.T) {
 	}
 }
 
-// TestSampleIsFilled: the sample's user data has placeholders, and none that is wrong.
+// TestSampleIsFilled checks that the sample's user data has placeholders, and no wrong ones.
 func TestSampleIsFilled(t *testing.T) {
 	text, err := os.ReadFile("../../../config/samples/custom-vyos.yaml")
 	if err != nil {

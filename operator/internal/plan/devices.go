@@ -19,9 +19,9 @@ type way string
 const (
 	// wayBridge is a Linux bridge on the node.
 	wayBridge way = "a bridge on the node"
-	// wayWire is a NIC with what is behind it: its own switch, or a cable.
+	// wayWire is a NIC with its own switch, or with a cable to another NIC.
 	wayWire way = "a NIC"
-	// wayAny is a network that the user made, of which nothing is known.
+	// wayAny is a network that the user made, of which the operator knows nothing.
 	wayAny way = "a network that exists already"
 )
 
@@ -43,8 +43,8 @@ func wayOfPort(port v1alpha1.TestbedPort) way {
 	return wayBridge
 }
 
-// checkLinks wants that the two ends of each link can meet, and that the
-// testbed says which NIC a port takes.
+// checkLinks checks that the two ends of each link can meet, and that the testbed names the NIC
+// that a port takes.
 func checkLinks(in Input) error {
 	chain, ports := in.Run.Spec.Experiment.Chain, in.Testbed.Spec.Ports
 	for _, outer := range []struct {
@@ -80,7 +80,7 @@ func checkLinks(in Input) error {
 	return nil
 }
 
-// checkNIC wants the NIC of the outer port of a function in a pod.
+// checkNIC checks the NIC of the outer port of a function in a pod.
 func checkNIC(in Input, side, function string, attachment v1alpha1.Attachment, port v1alpha1.TestbedPort) error {
 	if port.Attachment == v1alpha1.PortNetworkAttachmentDefinition {
 		return nil
@@ -126,7 +126,7 @@ func checkInnerLink(in Input, west, east v1alpha1.NetworkFunction) error {
 	return nil
 }
 
-// outerPool is the pool of the chain's first or last port; empty where there is none.
+// outerPool returns the pool of the chain's first or last port, and "" where there is none.
 func outerPool(in Input, side string) string {
 	port, named := in.Testbed.Spec.Ports.West, ""
 	sriov := in.Testbed.Spec.SystemUnderTest.SRIOV
@@ -145,8 +145,8 @@ func outerPool(in Input, side string) string {
 	return named
 }
 
-// outerDevice is the NIC of the chain's first or last port; the empty one where
-// the testbed names none.
+// outerDevice returns the NIC of the chain's first or last port, and the empty one where the
+// testbed names none.
 func outerDevice(in Input, side string) v1alpha1.DeviceHostDevice {
 	devices := in.Testbed.Spec.SystemUnderTest.HostDevices
 	if devices == nil {
@@ -162,8 +162,8 @@ func outerDevice(in Input, side string) v1alpha1.DeviceHostDevice {
 	return *device
 }
 
-// joinDevices gives the ends of a segment their NICs in place of a bridge,
-// where they have some. checkLinks has looked at them before.
+// joinDevices gives the ends of a segment their NICs instead of a bridge, where they have some.
+// checkLinks has checked them before.
 func joinDevices(in Input, index int, segment *Segment) {
 	chain, ports := in.Run.Spec.Experiment.Chain, in.Testbed.Spec.Ports
 	last := len(chain)
@@ -221,8 +221,8 @@ func joinFunction(in Input, segment *Segment, end *End, function v1alpha1.Networ
 	}
 }
 
-// DevicesOf counts the device plugins' resources that a function's pod takes,
-// or the traffic pod where function is empty.
+// DevicesOf counts the device plugins' resources that a function's pod takes, or the traffic pod
+// where function is empty.
 func (p *Plan) DevicesOf(function string) map[string]int64 {
 	numbers := map[string]int64{}
 	for _, end := range p.PortsOf(function) {
@@ -233,7 +233,7 @@ func (p *Plan) DevicesOf(function string) map[string]int64 {
 	return numbers
 }
 
-// deviceNeeds are what all pods take of device plugins' resources, by name.
+// deviceNeeds returns what all pods take of device plugins' resources, by name.
 func deviceNeeds(p *Plan) []need {
 	generator, functions, passedThrough := p.DevicesOf(""), map[string]int64{}, map[string]bool{}
 	for _, function := range p.Functions {
@@ -247,8 +247,8 @@ func deviceNeeds(p *Plan) []need {
 	return resourceNeeds(generator, functions, passedThrough)
 }
 
-// resourceNeeds are numbers of device plugins' resources as needs, by name;
-// those that are passed through are KubeVirt's to offer.
+// resourceNeeds returns numbers of device plugins' resources as needs, by name. KubeVirt offers
+// those that are passed through.
 func resourceNeeds(generator, functions map[string]int64, passedThrough map[string]bool) []need {
 	all := maps.Clone(generator)
 	maps.Copy(all, functions)
@@ -267,7 +267,7 @@ func resourceNeeds(generator, functions map[string]int64, passedThrough map[stri
 	return needs
 }
 
-// offering says where the number of a resource is set.
+// offering names the place where the number of a resource is set.
 func offering(passedThrough bool) string {
 	if passedThrough {
 		return "KubeVirt's: bind the NICs to vfio-pci, and list them in spec.configuration.permittedHostDevices of the KubeVirt resource"

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// nic is what an end takes, and of which function.
+// nic is the NIC that an end takes, and the end's function.
 type nic struct {
 	Function, Resource, PCIAddress string
 	VLAN                           int
@@ -52,8 +52,8 @@ func TestVirtualFunctions(t *testing.T) {
 	}
 }
 
-// TestOnePool: generator and device share the pools of spec.ports, so that one
-// NIC's own switch is the link.
+// TestOnePool checks that generator and device share the pools of spec.ports, so that one NIC's
+// own switch is the link.
 func TestOnePool(t *testing.T) {
 	in := plantest.Input(1)
 	plantest.Attach(&in, v1alpha1.AttachmentSRIOV)
@@ -83,8 +83,8 @@ func TestWholeNICs(t *testing.T) {
 	}
 }
 
-// TestExistingVirtualFunctions: what the user's network gives out is requested
-// by the pods, without a webhook that adds it.
+// TestExistingVirtualFunctions checks that the pods request what the user's network gives out,
+// without a webhook that adds it.
 func TestExistingVirtualFunctions(t *testing.T) {
 	in := plantest.Input(1)
 	withExistingNetworks(&in)

@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// digest names the experiment: "sha256:" and hexadecimal digits over everything in
-// the plan that a figure can depend on. A field is part of it unless its tag is
-// digest:"-", so that a field that was forgotten makes two experiments different,
-// and never equal. Left out is what distinguishes runs and testbeds, such as names,
-// UIDs, bridges and MAC addresses, and what does not touch a figure, such as the
-// deadline, tolerations and pull secrets.
+// digest returns the name of the experiment: "sha256:" and hexadecimal digits over everything in
+// the plan that a figure can depend on. A field is part of it unless its tag is digest:"-", so
+// that a forgotten field makes two experiments different, and never equal. The digest leaves out
+// what distinguishes runs and testbeds, such as names, UIDs, bridges and MAC addresses, and what
+// does not affect a figure, such as the deadline, tolerations and pull secrets.
 func digest(p *Plan) string {
 	data, err := json.Marshal(digested(reflect.ValueOf(withoutOwnNetworks(*p))))
 	if err != nil {
@@ -26,8 +25,8 @@ func digest(p *Plan) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// withoutOwnNetworks leaves out the names of networks that are made for the run;
-// those that exist already are part of the experiment.
+// withoutOwnNetworks leaves out the names of networks that are made for the run; existing
+// networks are part of the experiment.
 func withoutOwnNetworks(p Plan) Plan {
 	p.Segments = append([]Segment(nil), p.Segments...)
 	for i := range p.Segments {
@@ -61,9 +60,8 @@ func withoutOwnName(end End) End {
 	return end
 }
 
-// digested returns what a value puts into the digest: of a struct its fields by
-// their JSON names. What is empty is left out, so that a new field that is not used
-// changes no digest.
+// digested returns what a value adds to the digest: for a struct its fields by their JSON names.
+// It leaves out what is empty, so that a new field that is not used changes no digest.
 func digested(v reflect.Value) any {
 	if writesItself(v.Type()) {
 		return v.Interface()
@@ -105,7 +103,7 @@ func addMembers(members map[string]any, v reflect.Value) {
 	}
 }
 
-// writesItself reports whether values of a type make their own JSON.
+// writesItself reports whether values of a type produce their own JSON.
 func writesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// undigested are the fields of a plan that are no part of its digest. Whoever adds
-// one here has decided that no figure can depend on it.
+// undigested lists the fields of a plan that are not part of its digest. Add a field here only if
+// no figure can depend on it.
 var undigested = []string{
 	"endpoint.Config.GatewayMAC", "endpoint.Config.MAC",
 	"measure.Instructions.Digest", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
@@ -27,8 +27,8 @@ var undigested = []string{
 	"vnf.Config.Name", "vnf.Neighbor.MAC", "vnf.Port.MAC",
 }
 
-// TestEveryFieldIsDigested changes one field after the other of a plan that has
-// everything, and checks that each changes the digest.
+// TestEveryFieldIsDigested changes each field of a plan that has everything, one at a time, and
+// checks that each changes the digest.
 func TestEveryFieldIsDigested(t *testing.T) {
 	p := &Plan{}
 	w := walker{t: t, plan: p, left: map[string]bool{}}
@@ -52,7 +52,7 @@ type walker struct {
 	t     *testing.T
 	plan  *Plan
 	whole string
-	// left are the fields that are no part of the digest, changed counts the others.
+	// left are the fields that are not part of the digest, changed counts the others.
 	left    map[string]bool
 	changed int
 }
@@ -105,7 +105,7 @@ func (w *walker) set(v reflect.Value, n int) {
 	}
 }
 
-// walk changes each part of a value by itself.
+// walk changes each part of a value separately.
 func (w *walker) walk(v reflect.Value, path string) {
 	switch {
 	case v.Kind() == reflect.Pointer:
@@ -143,7 +143,7 @@ func (w *walker) walk(v reflect.Value, path string) {
 	}
 }
 
-// compare checks that the digest is not that of the whole plan.
+// compare checks that the digest differs from that of the original plan.
 func (w *walker) compare(path string) {
 	w.t.Helper()
 	if w.changed++; digest(w.plan) == w.whole {

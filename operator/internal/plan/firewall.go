@@ -8,9 +8,9 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// bytesPerRule is what a rule needs of the function's memory beside the
-// function's own: the kernel charges rules of both IP versions to the container
-// that loads them, and holds old and new ones while it loads.
+// bytesPerRule is the memory that a rule needs in addition to the function's own: the kernel
+// charges rules of both IP versions to the container that loads them, and holds old and new ones
+// while it loads.
 const bytesPerRule = 2 << 10
 
 // firewall plans function Firewall.
@@ -28,8 +28,8 @@ func (firewall) memoryBytes(function Function) int64 {
 	return int64(function.Config.Firewall.Rules) * bytesPerRule
 }
 
-// doubt is about rules that the traffic does not walk: with mode Stateful only the
-// first packet of each flow does, and the others pass as those of a known flow.
+// doubt warns about rules that most of the traffic skips: with mode Stateful only the first
+// packet of each flow is matched with them, and the others pass as packets of a known flow.
 func (firewall) doubt(function *Function, _ v1alpha1.FunctionState) (Doubt, bool) {
 	config := function.Config.Firewall
 	if config == nil || config.Mode != vnf.ModeStateful || config.Rules == 0 {
@@ -38,8 +38,8 @@ func (firewall) doubt(function *Function, _ v1alpha1.FunctionState) (Doubt, bool
 	return Doubt{v1alpha1.WarningRulesNotWalked, "Only the first packet of each flow walks the rules of %s (mode Stateful), so the figures show little of what rules cost: use mode Stateless to measure the rules."}, true
 }
 
-// firewallOf returns what a firewall filters. Absent settings are the API's
-// defaults, which the API server fills in only where the object is there.
+// firewallOf returns what a firewall filters. Absent settings are the API's defaults, which the
+// API server fills in only where the object is there.
 func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf.Firewall {
 	spec := v1alpha1.Firewall{}
 	if function.Firewall != nil {
@@ -64,7 +64,7 @@ func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf
 	return firewall
 }
 
-// trafficPorts are all UDP destination ports that the flows have.
+// trafficPorts returns all UDP destination ports that the flows have.
 func trafficPorts(traffic v1alpha1.Traffic) vnf.PortRange {
 	flows := flowsOf(traffic)
 	_, first := portsOf(flows)
@@ -75,7 +75,7 @@ func trafficPorts(traffic v1alpha1.Traffic) vnf.PortRange {
 	return vnf.PortRange{First: first, Last: last}
 }
 
-// trackedFlows counts each direction's flows: neither answers the other's.
+// trackedFlows counts each direction's flows, as neither direction answers the other.
 func trackedFlows(traffic v1alpha1.Traffic) int {
 	flows := max(int(traffic.Flows), 1)
 	if traffic.Directions == v1alpha1.DirectionsBoth {

@@ -29,7 +29,7 @@ func TestFirewallDefaults(t *testing.T) {
 	}
 }
 
-// TestFirewallCoversTheFlows: the match rule has every port that a flow can have.
+// TestFirewallCoversTheFlows checks that the match rule has every port that a flow can have.
 func TestFirewallCoversTheFlows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*v1alpha1.Traffic)
@@ -73,7 +73,7 @@ func TestFirewallMemoryAndDigest(t *testing.T) {
 	}
 }
 
-// TestBridgedFirewall: the machines on both sides are on one network, and each
+// TestBridgedFirewall checks that the machines on both sides are on one network, and that each
 // sends to the other's hardware address.
 func TestBridgedFirewall(t *testing.T) {
 	bridged := &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged}

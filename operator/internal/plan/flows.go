@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// flowsOf are each direction's flows, nil for one. What has no meaning for
-// them stays out, so that it changes no digest.
+// flowsOf returns each direction's flows, and nil for one flow. It leaves out what has no meaning
+// for them, so that it changes no digest.
 func flowsOf(traffic v1alpha1.Traffic) *measure.Flows {
 	if traffic.Flows <= 1 {
 		return nil
@@ -25,8 +25,8 @@ func flowsOf(traffic v1alpha1.Traffic) *measure.Flows {
 	return flows
 }
 
-// portsOf are the first flow's UDP ports: RFC 2544's, but for a port that
-// varies, which starts at the begin of its range.
+// portsOf returns the first flow's UDP ports: those of RFC 2544, except for a port that varies,
+// which is at the start of its range.
 func portsOf(flows *measure.Flows) (source, destination uint16) {
 	source, destination = oneFlowSourcePort, oneFlowDestinationPort
 	if flows == nil {

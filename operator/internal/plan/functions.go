@@ -13,7 +13,7 @@ var planners = map[v1alpha1.Function]planner{
 	v1alpha1.FunctionEncryptionGateway: gateway{},
 }
 
-// FunctionStateOf returns the API's form of what a function reports of itself.
+// FunctionStateOf returns the API's form of what a function reports about itself.
 func FunctionStateOf(state vnf.State) v1alpha1.FunctionState {
 	return v1alpha1.FunctionState{
 		Firewall:          (*v1alpha1.FirewallReport)(state.Firewall),
@@ -21,8 +21,7 @@ func FunctionStateOf(state vnf.State) v1alpha1.FunctionState {
 	}
 }
 
-// planner is how the operator plans one function. Embedding router makes each
-// method optional.
+// planner plans one function for the operator. Embedding router makes each method optional.
 type planner interface {
 	// bridges reports whether the function joins its segments on layer 2.
 	bridges(function v1alpha1.NetworkFunction) bool

@@ -41,8 +41,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// TestFunctionStateOf checks that the API has what each function reports, and some
-// words for it.
+// TestFunctionStateOf checks that the API has what each function reports, and some words for it.
 func TestFunctionStateOf(t *testing.T) {
 	kind := reflect.TypeFor[vnf.State]()
 	if got := reflect.TypeFor[v1alpha1.FunctionState]().NumField(); got != kind.NumField() {

@@ -11,22 +11,21 @@ import (
 const (
 	// wireGuardPort is the UDP port of both gateways.
 	wireGuardPort = 51820
-	// firstSPI begins above those that are reserved (RFC 4303 section 2.1).
+	// firstSPI is the first one above the reserved values (RFC 4303 section 2.1).
 	firstSPI = 0x1000
-	// userspaceMemoryBytes is what WireGuard in user space needs beside the
-	// function's own memory: its queues hold packets in buffers of 64 KiB, and
-	// fill when more comes than it encrypts, which is what a search tries.
+	// userspaceMemoryBytes is what WireGuard in user space needs in addition to the function's
+	// own memory. Its queues hold packets in buffers of 64 KiB, and fill when more packets arrive
+	// than it encrypts, which a search provokes.
 	userspaceMemoryBytes = 448 << 20
 )
 
-// isGateway says that a function is one end of a tunnel.
+// isGateway reports whether a function is one end of a tunnel.
 func isGateway(function v1alpha1.NetworkFunction) bool {
 	return function.Function == v1alpha1.FunctionEncryptionGateway
 }
 
-// hasTunnel says that the segment before the function at an index is between
-// the two gateways of a pair. Admission leaves only pairs, so every second
-// gateway is the eastern one.
+// hasTunnel reports whether the segment before the function at an index is between the two
+// gateways of a pair. Admission leaves only pairs, so every second gateway is the eastern one.
 func hasTunnel(chain []v1alpha1.NetworkFunction, index int) bool {
 	if index <= 0 || index >= len(chain) || !isGateway(chain[index-1]) || !isGateway(chain[index]) {
 		return false
@@ -56,9 +55,9 @@ func gatewayOf(function v1alpha1.NetworkFunction) v1alpha1.EncryptionGateway {
 // gateway plans function EncryptionGateway.
 type gateway struct{ router }
 
-// layOut gives the ports between two gateways the MTU that a tunnelled packet
-// needs, where the run does not name one, so that a frame that fits the testbed's
-// ports passes the tunnel in one piece; a frame that does not is refused.
+// layOut gives the ports between two gateways the MTU that a tunnelled packet needs, where the
+// run does not name one, so that a frame that fits the testbed's ports passes the tunnel in one
+// piece. It refuses a frame that does not.
 func (gateway) layOut(in Input, index int, segments []Segment) error {
 	chain := in.Run.Spec.Experiment.Chain
 	if !hasTunnel(chain, index) {
@@ -88,9 +87,8 @@ func (gateway) memoryBytes(function Function) int64 {
 	return 0
 }
 
-// inUserspace reports whether a gateway encrypts outside of the kernel, or may have
-// to: the kernel of a node is not known, that of the reference guest has all
-// that there is.
+// inUserspace reports whether a gateway encrypts outside of the kernel, or may have to: what the
+// kernel of a node has is not known, but the reference guest's kernel has everything.
 func inUserspace(gateway *vnf.Gateway, runtime v1alpha1.Runtime) bool {
 	if runtime == v1alpha1.RuntimeVirtualMachine {
 		return gateway.Implementation == vnf.ImplementationUserspace
@@ -98,8 +96,7 @@ func inUserspace(gateway *vnf.Gateway, runtime v1alpha1.Runtime) bool {
 	return gateway.Implementation != vnf.ImplementationKernel
 }
 
-// doubt is about a gateway that was to use the kernel's WireGuard where it has one,
-// and did not find it.
+// doubt warns about a gateway that was to prefer the kernel's WireGuard, and did not find it.
 func (gateway) doubt(function *Function, state v1alpha1.FunctionState) (Doubt, bool) {
 	asked, found := function.Config.Gateway, state.EncryptionGateway
 	if asked == nil || found == nil || asked.Implementation != vnf.ImplementationAuto || found.Implementation != vnf.ImplementationUserspace {
@@ -108,7 +105,7 @@ func (gateway) doubt(function *Function, state v1alpha1.FunctionState) (Doubt, b
 	return Doubt{v1alpha1.WarningUserspaceEncryption, "The kernel under %s has no WireGuard, so a program encrypted in user space, which is slower."}, true
 }
 
-// tunnelMTU is the largest packet that passes a tunnel in one piece.
+// tunnelMTU returns the largest packet that passes a tunnel in one piece.
 func tunnelMTU(segment Segment, protocol v1alpha1.EncryptionProtocol) int {
 	return min(segment.West.MTUBytes, segment.East.MTUBytes) - vnf.TunnelOverheadBytes(string(protocol))
 }
@@ -137,7 +134,7 @@ func checkTunnel(in Input, index int, segments []Segment) error {
 	return nil
 }
 
-// frameSizes are all that the run sends, those of mixes too.
+// frameSizes returns all sizes that the run sends, including those of mixes.
 func frameSizes(traffic v1alpha1.Traffic) []int {
 	var sizes []int
 	for _, size := range traffic.Sizes() {
@@ -151,8 +148,8 @@ func frameSizes(traffic v1alpha1.Traffic) []int {
 	return sizes
 }
 
-// tunnelOf returns the end of its tunnel of the gateway at an index. Keys are
-// files that the plan only names.
+// tunnelOf returns the tunnel end of the gateway at an index. Keys are files that the plan only
+// names.
 func tunnelOf(chain []v1alpha1.NetworkFunction, index int, segments []Segment) *vnf.Gateway {
 	spec := gatewayOf(chain[index])
 	segment, port, eastern := index+1, InterfaceEast, false
@@ -183,8 +180,8 @@ func tunnelOf(chain []v1alpha1.NetworkFunction, index int, segments []Segment) *
 	return gateway
 }
 
-// withoutRoutes takes the routes of a port away: what lies beyond a WireGuard
-// tunnel is reached by its own device. IPsec's policies need them.
+// withoutRoutes removes the routes of a port: a WireGuard tunnel's own device reaches what is
+// beyond the tunnel. IPsec's policies need the routes.
 func withoutRoutes(config *vnf.Config) {
 	if config.Gateway.Protocol != vnf.ProtocolWireGuard {
 		return
@@ -198,7 +195,7 @@ func withoutRoutes(config *vnf.Config) {
 	config.Routes = kept
 }
 
-// Pairs are the gateways' pairs of a plan, the western one first.
+// Pairs returns the plan's pairs of gateways, the western one first.
 func (p *Plan) Pairs() [][2]Function {
 	var pairs [][2]Function
 	for i, function := range p.Functions {

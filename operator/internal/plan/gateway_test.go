@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// withGateways makes a pair of the functions at an index and behind it.
+// withGateways makes a pair of the function at an index and the one after it.
 func withGateways(in plan.Input, index int, settings *v1alpha1.EncryptionGateway) plan.Input {
 	for i := range 2 {
 		function := &in.Run.Spec.Experiment.Chain[index+i]
@@ -63,7 +63,7 @@ func TestTwoPairs(t *testing.T) {
 	if pairs := p.Pairs(); len(pairs) != 2 || pairs[0][1].Name != "router-2" || pairs[1][0].Name != "router-3" {
 		t.Errorf("pairs %v", pairs)
 	}
-	// What is between the pairs is plain and has the testbed's MTU.
+	// The segments between the pairs are plain and have the testbed's MTU.
 	if got := p.Segments[2].West.MTUBytes; got != 1500 {
 		t.Errorf("the plain segment has an MTU of %d", got)
 	}

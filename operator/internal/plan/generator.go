@@ -23,13 +23,13 @@ type Generator struct {
 	generator.Pod
 }
 
-// requirements are what a run asks of its generator, one for each limit. Each says
-// which field asks for what, and how a user does without.
+// requirements lists what a run asks of its generator, one for each limit. Each says which field
+// asks for what, and how a user avoids it.
 var requirements = []struct {
 	// field of the run's spec, and what to do with it.
 	field, remedy string
 	offers        func(generator.Limits) bool
-	// asks is what the field asks for; empty where it asks for nothing of the kind.
+	// asks returns what the field asks for, and "" where it asks for nothing of the kind.
 	asks func(run v1alpha1.Experiment) string
 }{
 	{"traffic.packets", "leave it out", func(l generator.Limits) bool { return l.Fragments }, func(run v1alpha1.Experiment) string {
@@ -38,7 +38,7 @@ var requirements = []struct {
 		}
 		return "packets in fragments"
 	}},
-	// Where each field takes a random value of its own, pairs of values are no flows.
+	// Where each field takes its own random value, pairs of values are not flows.
 	{"traffic.flows", "lower it, or use flowOrder Sequential", func(l generator.Limits) bool { return l.RandomTuples }, func(run v1alpha1.Experiment) string {
 		flows := flowsOf(run.Traffic)
 		if flows == nil || !flows.Random {
@@ -61,13 +61,13 @@ var requirements = []struct {
 	}},
 }
 
-// generatorOf is the testbed's generator; nil where it has an unknown name, which
+// generatorOf returns the testbed's generator, and nil where it has an unknown name, which
 // CheckGenerator refuses.
 func generatorOf(testbed *v1alpha1.Testbed) *generator.Generator {
 	return registry.Of(testbed.Spec.Generator.Driver)
 }
 
-// limitsOf are those of the testbed's generator, none where it is not known.
+// limitsOf returns the limits of the testbed's generator, and none where it is not known.
 func limitsOf(testbed *v1alpha1.Testbed) generator.Limits {
 	if g := generatorOf(testbed); g != nil {
 		return g.Limits
@@ -75,8 +75,8 @@ func limitsOf(testbed *v1alpha1.Testbed) generator.Limits {
 	return generator.Limits{}
 }
 
-// CheckGenerator returns what of a testbed's generator forbids every run, and
-// cannot be known at admission; nil where nothing does.
+// CheckGenerator returns what about a testbed's generator forbids every run, and cannot be known
+// at admission; nil where nothing does.
 func CheckGenerator(testbed *v1alpha1.Testbed, defaults Defaults) *measure.Failure {
 	g := generatorOf(testbed)
 	if g == nil {
@@ -116,7 +116,7 @@ func checkGenerator(in Input) error {
 	return nil
 }
 
-// orUse is the end of a remedy: which generators offer it, "" where none does.
+// orUse returns the end of a remedy: which generators offer it, "" where none does.
 func orUse(or string, offers func(generator.Limits) bool) string {
 	if offering := registry.Offering(offers); len(offering) > 0 {
 		return fmt.Sprintf("%s use a testbed with driver %s", or, names(offering, " or "))
@@ -132,7 +132,7 @@ func names(drivers []v1alpha1.GeneratorDriver, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// trafficPod is the testbed's traffic pod.
+// trafficPod returns the testbed's traffic pod.
 func trafficPod(in Input) Generator {
 	g, spec := generatorOf(in.Testbed), in.Testbed.Spec.Generator
 	image := in.Defaults.TrafficImage
@@ -147,7 +147,7 @@ func trafficPod(in Input) Generator {
 	}
 }
 
-// driverOf is how the measurer's instructions set the testbed's driver.
+// driverOf returns the settings of the testbed's driver for the measurer's instructions.
 func driverOf(in Input, segments []Segment) (measure.DriverSettings, error) {
 	g := generatorOf(in.Testbed)
 	west, east := segments[0].West, segments[len(segments)-1].East
@@ -161,8 +161,8 @@ func driverOf(in Input, segments []Segment) (measure.DriverSettings, error) {
 	return measure.NewDriverSettings(string(g.Name), settings)
 }
 
-// hugepagesNeeds are what the traffic pod takes of hugepages, and machines of
-// the same size on the same node; none where the traffic pod takes none.
+// hugepagesNeeds returns what the traffic pod takes of hugepages, and what machines take of the
+// same size on the same node; none where the traffic pod takes none.
 func hugepagesNeeds(testbed *v1alpha1.Testbed, pages *generator.Hugepages, functions []Function) []need {
 	if pages == nil {
 		return nil
@@ -186,7 +186,7 @@ func hugepagesNeeds(testbed *v1alpha1.Testbed, pages *generator.Hugepages, funct
 	return []need{n}
 }
 
-// missingHugepages are what any run takes of hugepages.
+// missingHugepages returns what any run takes of hugepages.
 func missingHugepages(testbed *v1alpha1.Testbed) []need {
 	if g := generatorOf(testbed); g != nil {
 		return hugepagesNeeds(testbed, g.Pod(testbed).Hugepages, nil)
@@ -194,8 +194,8 @@ func missingHugepages(testbed *v1alpha1.Testbed) []need {
 	return nil
 }
 
-// hasCongestionControl says that a generator's TCP, or the kernel's between the
-// endpoints, can be asked for an algorithm.
+// hasCongestionControl returns a check whether a generator's TCP, or the kernel's between the
+// endpoints, offers an algorithm.
 func hasCongestionControl(algorithm string) func(generator.Limits) bool {
 	return func(l generator.Limits) bool {
 		return l.Stateful == nil || slices.Contains(l.Stateful.CongestionControls, algorithm)

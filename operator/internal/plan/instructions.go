@@ -9,15 +9,15 @@ import (
 
 const defaultMaximumRepeats = 1
 
-// instruct fills the measurer's instructions from the spec, but for driver and digest.
+// instruct fills the measurer's instructions from the spec, except for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
 	spec, testbed := in.Run.Spec.Experiment, in.Testbed.Spec
 	first, last := p.Segments[0], p.Segments[len(p.Segments)-1]
 	instructions := measure.Instructions{
 		Run:               in.Run.Namespace + "/" + in.Run.Name,
 		LinkBitsPerSecond: uint64(testbed.Ports.LinkBitsPerSecond),
-		// Each port's next machine is at the other end of its segment, or
-		// behind the functions that bridge.
+		// Each port's next machine is at the other end of its segment, or on the other side of
+		// the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
 		StartupSeconds:    int(spec.StartupSeconds) + bootSeconds(p.Functions),
@@ -41,7 +41,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
 		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)
 	}
-	// One measurement leaves no trace in the instructions, nor in their digest.
+	// A single measurement leaves no trace in the instructions, nor in their digest.
 	if spec.Measurements.Repeats > 1 {
 		instructions.Repeats = int(spec.Measurements.Repeats)
 	}
@@ -50,8 +50,8 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	return instructions
 }
 
-// pathOf has frames go from the first host of one stub network to the first of
-// the other, and on Ethernet to the machine next to the sending port.
+// pathOf sends frames from the first host of one stub network to the first of the other, and on
+// Ethernet to the machine next to the sending port.
 func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
 	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface, VLAN: west.Tag}, {Interface: east.Interface, VLAN: east.Tag}}}
 	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)
@@ -91,7 +91,7 @@ func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructio
 	}
 	throughput.MinimumLoad, throughput.MaximumLoad = loadOf(spec.MinimumLoad), loadOf(spec.MaximumLoad)
 	if throughput.MinimumLoad != nil {
-		// The default of the field that it takes the place of.
+		// The default of the field that it replaces.
 		throughput.MinimumFramesPerSecond = 0
 	}
 	for _, goal := range spec.Goals {

@@ -37,8 +37,8 @@ func layOut(in Input) (segments []Segment, calibration *Segment) {
 	return segments, calibration
 }
 
-// eastOf is the port of machine i that looks east; machine 0 is the generator,
-// with the port that it calls west because it stands at the chain's west.
+// eastOf returns the port of machine i that looks east. Machine 0 is the generator, whose port is
+// its western one because it is west of the chain.
 func eastOf(in Input, i int) End {
 	if i == 0 {
 		return generatorEnd(in, InterfaceWest, placeGenerator, hostWest)
@@ -52,8 +52,8 @@ func eastOf(in Input, i int) End {
 	}
 }
 
-// westOf is the port of machine i that looks west; behind the last function it
-// is the generator's.
+// westOf returns the port of machine i that looks west; after the last function it is the
+// generator's.
 func westOf(in Input, i int) End {
 	if i > len(in.Run.Spec.Experiment.Chain) {
 		return generatorEnd(in, InterfaceEast, placeGenerator, hostEast)
@@ -79,8 +79,8 @@ func isBridge(port v1alpha1.TestbedPort) bool {
 	return port.Attachment == v1alpha1.PortBridge
 }
 
-// joinExisting takes the user's networks in place of a bridge, where the port
-// says so. Bridges and existing networks may stand in one testbed.
+// joinExisting takes the user's networks instead of a bridge, where the port says so. One testbed
+// may have both bridges and existing networks.
 func joinExisting(in Input, segment *Segment, port v1alpha1.TestbedPort, generator, device *End) {
 	if port.Attachment != v1alpha1.PortNetworkAttachmentDefinition {
 		return
@@ -91,7 +91,7 @@ func joinExisting(in Input, segment *Segment, port v1alpha1.TestbedPort, generat
 	joinNetwork(in, device, deviceNetwork(network))
 }
 
-// deviceNetwork names the network of the chain's outer port.
+// deviceNetwork returns the network of the chain's outer port.
 func deviceNetwork(network *v1alpha1.ExistingNetwork) v1alpha1.NetworkReference {
 	if network.DeviceRef != nil {
 		return *network.DeviceRef
@@ -107,8 +107,8 @@ func joinNetwork(in Input, end *End, network v1alpha1.NetworkReference) {
 	end.ResourceName = in.NetworkResources[end.NetworkKey()]
 }
 
-// NetworkKey names the end's network: alone where it is in the run's namespace,
-// and as "namespace/name" elsewhere. It is what Multus and KubeVirt read.
+// NetworkKey returns the name of the end's network: alone where it is in the run's namespace, and
+// as "namespace/name" elsewhere. Multus and KubeVirt read it.
 func (e End) NetworkKey() string {
 	if e.NetworkNamespace == "" {
 		return e.Network
@@ -129,7 +129,7 @@ func calibrationOf(in Input) *Segment {
 	return segment
 }
 
-// configure makes the configuration of the function at an index.
+// configure returns the configuration of the function at an index.
 func configure(in Input, index int, segments []Segment) vnf.Config {
 	function := in.Run.Spec.Experiment.Chain[index]
 	config := vnf.Config{Function: string(function.Function), Name: function.Name}
@@ -138,11 +138,10 @@ func configure(in Input, index int, segments []Segment) vnf.Config {
 	return config
 }
 
-// forward gives the function at an index its addresses and routes. Its western
-// port is the eastern end of the segment before it, its eastern port the western
-// end of the segment after it. Both families are always there: a run's family
-// changes the frames, not the device. A bridging function has neither: the
-// machines on both sides are on one network.
+// forward gives the function at an index its addresses and routes. Its western port is the
+// eastern end of the segment before it, its eastern port the western end of the segment after it.
+// Both families are always there: a run's family changes the frames, not the device. A bridging
+// function has neither: the machines on both sides are on one network.
 func forward(chain []v1alpha1.NetworkFunction, index int, segments []Segment, config *vnf.Config) {
 	before, after := segments[index], segments[index+1]
 	if isBridging(chain[index]) {

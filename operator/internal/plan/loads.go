@@ -26,7 +26,7 @@ func loadOf(load *v1alpha1.Load) *measure.Load {
 }
 
 // checkLoads compares every load that the spec gives as a rate with the line
-// rate of every size and mix, in whatever unit it is given.
+// rate of every size and mix, in any unit.
 func checkLoads(in Input) error {
 	traffic := in.Run.Spec.Experiment.Traffic
 	instructions := measure.Instructions{
@@ -96,8 +96,8 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 	return rates
 }
 
-// statedLoads are the rates that the measurements beside throughput and latency
-// give for a size.
+// statedLoads returns the rates that the measurements other than throughput and latency give for
+// a size.
 func statedLoads(instructions measure.Instructions, size measure.Size) []rate {
 	var rates []rate
 	if fixed := instructions.FixedLoad; fixed != nil {
@@ -116,7 +116,7 @@ func statedLoads(instructions measure.Instructions, size measure.Size) []rate {
 	return rates
 }
 
-// reversePercent is 0 where the reverse direction has the whole load.
+// reversePercent returns 0 where the reverse direction has the whole load.
 func reversePercent(traffic v1alpha1.Traffic) int {
 	if traffic.Directions == v1alpha1.DirectionsForward || traffic.Directions == v1alpha1.DirectionsReverse || traffic.ReversePercent == 100 {
 		return 0

@@ -93,7 +93,7 @@ func Make(in Input) (*Plan, error) {
 		if function.IsCustom() {
 			continue
 		}
-		// The checks above leave nothing that a function could refuse.
+		// After the checks above there is nothing that a function could refuse.
 		if err := function.Config.Validate(); err != nil {
 			return nil, fmt.Errorf("configuring function %q: %w", function.Name, err)
 		}
@@ -101,8 +101,8 @@ func Make(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// observerOf is the pod beside the chain. Its image is the operator's own also
-// where functions have others.
+// observerOf returns the pod that runs with the chain. Its image is the operator's own also where
+// functions have others.
 func observerOf(in Input) *Observer {
 	device := in.Testbed.Spec.SystemUnderTest
 	if device.Observer == v1alpha1.ObserverDisabled {
@@ -134,8 +134,8 @@ func functionOf(in Input, index int, segments []Segment) Function {
 	return function
 }
 
-// resourcesOf gives a pod that names its CPU a limit of the same size, so that
-// it is of the class Guaranteed and can get cores of its own.
+// resourcesOf gives a pod that names its CPU a limit of the same size, so that it is of the class
+// Guaranteed and can get dedicated cores.
 func resourcesOf(cpu *resource.Quantity, defaultMilliCPU int64, memory *resource.Quantity, defaultMemory resource.Quantity) Resources {
 	r := Resources{RequestMilliCPU: defaultMilliCPU, MemoryBytes: defaultMemory.Value()}
 	if cpu != nil {
@@ -159,7 +159,7 @@ func describe(node *corev1.Node) Node {
 	}
 }
 
-// mtuOf is a function's port's MTU: its own, or the testbed's.
+// mtuOf returns the MTU of a function's port: its own, or the testbed's.
 func mtuOf(port v1alpha1.FunctionPort, testbed *v1alpha1.Testbed) int {
 	if port.MTUBytes != nil {
 		return int(*port.MTUBytes)

@@ -104,8 +104,8 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// A testbed's choice of scheduling reaches the driver; the default, and a
-// testbed from before there was one, leave no trace.
+// A testbed's choice of scheduling reaches the driver. The default, and a testbed older than the
+// field, leave no trace.
 func TestScheduling(t *testing.T) {
 	for scheduling, want := range map[v1alpha1.TransmitScheduling]string{
 		"": "", v1alpha1.SchedulingAuto: "", v1alpha1.SchedulingFair: "Fair", v1alpha1.SchedulingRealTime: "RealTime",
@@ -119,7 +119,7 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
-// Loss verification is for its method alone, and complete without a word about it.
+// Loss verification is only for its method, and complete without settings.
 func TestLossVerification(t *testing.T) {
 	spec := &v1alpha1.LossVerification{MaximumRepeats: 3, LossThresholdFrames: new(int64(0))}
 	for name, test := range map[string]struct {
@@ -142,8 +142,8 @@ func TestLossVerification(t *testing.T) {
 	}
 }
 
-// One measurement has the instructions, and so the digest, that it had before
-// there were repeats.
+// A single measurement has the instructions, and so the digest, that it had before there were
+// repeats.
 func TestRepeats(t *testing.T) {
 	digests := map[string]int32{}
 	for repeats, want := range map[int32]int{0: 0, 1: 0, 5: 5} {
@@ -219,8 +219,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestNetworksOfAnotherNamespace: what the testbed names elsewhere is joined there,
-// and takes part in the digest; the run's own namespace is as good as none.
+// TestNetworksOfAnotherNamespace checks that networks of other namespaces are joined there, and
+// are part of the digest. Naming the run's own namespace changes nothing.
 func TestNetworksOfAnotherNamespace(t *testing.T) {
 	networks := func(namespace string) *plan.Plan {
 		in := plantest.Input(1)
@@ -242,8 +242,8 @@ func TestNetworksOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// TestExistingNetworks: the user's networks take a bridge's place, and without
-// two bridges there is no calibration.
+// TestExistingNetworks checks that the user's networks replace a bridge, and that without two
+// bridges there is no calibration.
 func TestExistingNetworks(t *testing.T) {
 	in := plantest.Input(2)
 	in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}
@@ -280,7 +280,7 @@ func TestExistingNetworks(t *testing.T) {
 	}
 }
 
-// TestMixedPorts: a bridge on one side keeps everything on one node.
+// TestMixedPorts checks that a bridge on one side keeps everything on one node.
 func TestMixedPorts(t *testing.T) {
 	in := plantest.Input(1)
 	in.Networks = map[string]bool{"east-net": true}
@@ -432,7 +432,7 @@ func expectFailure(t *testing.T, failure *measure.Failure, reason string, messag
 	}
 }
 
-// TestLineRateIsAllowed: the bounds themselves are no failures.
+// TestLineRateIsAllowed checks that the bounds themselves are no failures.
 func TestLineRateIsAllowed(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{xdp.MaxFrameBytes}

@@ -23,7 +23,7 @@ func TestInstructTaggedFrame(t *testing.T) {
 	}
 }
 
-// What cannot be stored is refused before anything is started.
+// What cannot be stored is refused before anything starts.
 func TestCheckSize(t *testing.T) {
 	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}, Soak: &v1alpha1.Soak{
 		Size: "256", FramesPerSecond: new(int64(1000)), DurationSeconds: 86_400, IntervalSeconds: 300,
@@ -41,7 +41,7 @@ func TestCheckSize(t *testing.T) {
 	}
 }
 
-// A profile's rate is compared with the line rate of its own frame size alone.
+// A profile's rate is compared with the line rate of only this profile's frame size.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(size string, rate int64) v1alpha1.Measurements {
 		return v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{

@@ -20,8 +20,8 @@ const (
 	maximumFunctions = 8
 )
 
-// Names are the names of a run's objects. They follow from the run's name and
-// UID alone, so that they are known before there is a plan and after it is lost.
+// Names are the names of a run's objects. They follow only from the run's name and UID, so that
+// they are known before there is a plan and after it is lost.
 type Names struct {
 	// Base is the beginning of every name, at most 39 characters.
 	Base string
@@ -36,13 +36,13 @@ type Names struct {
 	// MeasurerPolicy and FunctionsPolicy are NetworkPolicies.
 	MeasurerPolicy  string
 	FunctionsPolicy string
-	// Observer is a Pod, and the NetworkPolicy beside it.
+	// Observer is a Pod, and the NetworkPolicy of that Pod.
 	Observer        string
 	EndpointsPolicy string
 	NeighborsPolicy string
 }
 
-// NamesOf are the names of a run's objects.
+// NamesOf returns the names of a run's objects.
 func NamesOf(run *v1alpha1.BenchmarkRun) Names { return namesOf(run.Name, run.UID) }
 
 func namesOf(run string, uid types.UID) Names {
@@ -66,26 +66,25 @@ func namesOf(run string, uid types.UID) Names {
 	}
 }
 
-// Function is the name of a function's Pod, and of the ConfigMap beside it.
+// Function returns the name of a function's Pod, and of the Pod's ConfigMap.
 func (n Names) Function(function string) string { return n.Base + "-fn-" + function }
 
-// Keys is the name of the Secret with an encryption gateway's keys. Secrets'
-// names may be longer than a DNS label.
+// Keys returns the name of the Secret with an encryption gateway's keys. Secrets' names may be
+// longer than a DNS label.
 func (n Names) Keys(function string) string { return n.Base + "-keys-" + function }
 
-// Endpoint is the name of the Pod at an end of the TCP connections, west or
-// east, and of the ConfigMap beside it.
+// Endpoint returns the name of the Pod at an end of the TCP connections, west or east, and of the
+// Pod's ConfigMap.
 func (n Names) Endpoint(end string) string { return n.Base + "-tcp-" + end }
 
-// Neighbor is the name of a neighbour's Pod or VirtualMachineInstance.
+// Neighbor returns the name of a neighbor's Pod or VirtualMachineInstance.
 func (n Names) Neighbor(name string) string { return n.Base + "-nb-" + name }
 
-// network is a NetworkAttachmentDefinition's: one for each end of each segment.
+// network returns the name of a NetworkAttachmentDefinition: one for each end of each segment.
 func (n Names) network(segment, end string) string { return n.Base + "-net-" + segment + "-" + end }
 
-// BridgeNames are all bridges that runs on a testbed can have left on a node.
-// They belong to the testbed and the place in the chain, so runs use them
-// again and their number is bounded.
+// BridgeNames returns all bridges that runs on a testbed can have left on a node. They belong to
+// the testbed and the place in the chain, so runs use them again and their number is bounded.
 func BridgeNames(testbed *v1alpha1.Testbed) []string {
 	names := make([]string, 0, maximumFunctions+2+maximumNeighbors)
 	for i := range maximumFunctions + 1 {
@@ -97,15 +96,15 @@ func BridgeNames(testbed *v1alpha1.Testbed) []string {
 	return append(names, bridgeName(testbed.UID, calibrationSegment))
 }
 
-// CleanupName is that of the Job that deletes a testbed's bridges from a node.
+// CleanupName returns the name of the Job that deletes a testbed's bridges from a node.
 func CleanupName(testbed *v1alpha1.Testbed, node string) string {
 	return "vnfbench-cleanup-" + hash(testbed.UID) + "-" + hash(types.UID(node))
 }
 
-// calibrationSegment stands where the other segments have their number.
+// calibrationSegment replaces the segment's number in names.
 const calibrationSegment = "c"
 
-// bridgeName has at most 13 of the 15 characters that the kernel allows.
+// bridgeName returns at most 13 of the 15 characters that the kernel allows.
 func bridgeName(testbed types.UID, segment string) string {
 	return "vb" + hash(testbed) + "-" + segment
 }

@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	// placeNeighbors is the first neighbour's place in a MAC address, behind the
-	// ends of TCP connections; each has one of its own.
+	// placeNeighbors is the first neighbor's place in a MAC address, after the ends of TCP
+	// connections; each neighbor has a separate place.
 	placeNeighbors = placeEndpoint + 1
-	// maximumNeighbors is what the API takes.
+	// maximumNeighbors is the largest number that the API takes.
 	maximumNeighbors = 8
 
 	defaultNeighborMilliCPU = 100
-	// agentMilliCPU is the limit of what starts the workers, beside a CPU for each.
+	// agentMilliCPU is the limit of the agent that starts the workers, in addition to a CPU for
+	// each.
 	agentMilliCPU = 100
-	// agentMemoryBytes and workerMemoryBytes are what the agent with stress-ng
-	// and each worker take beside the memory that they load.
+	// agentMemoryBytes and workerMemoryBytes are what the agent with stress-ng and each worker
+	// take in addition to the memory that they load.
 	agentMemoryBytes  = 96 << 20
 	workerMemoryBytes = 24 << 20
-	// guestMemoryBytes are those of a neighbour's guest before it loads: its kernel,
-	// the initial file system, and the agent. It boots with 192 MiB, and not with 160.
+	// guestMemoryBytes is the memory of a neighbor's guest before it loads: its kernel, the
+	// initial file system, and the agent. It boots with 192 MiB, and not with 160.
 	guestMemoryBytes = 256 << 20
-	// guestShare of what a Memory neighbour loads is the guest's page tables and
-	// what its kernel keeps free.
+	// guestShare of what a Memory neighbor loads is the guest's page tables and what its kernel
+	// keeps free.
 	guestShare = 32
-	// leastMTUBytes of a neighbour's port.
+	// leastMTUBytes of a neighbor's port.
 	leastMTUBytes = 1500
 )
 
@@ -40,17 +41,17 @@ var (
 	defaultNeighborDisk   = resource.MustParse("256Mi")
 )
 
-// Neighbor is a pod or a virtual machine that loads the device's node beside the chain.
+// Neighbor is a pod or a virtual machine that loads the device's node while the chain runs.
 type Neighbor struct {
-	// Load is what its agent is told.
+	// Load is the load that its agent gets.
 	Load        measure.NeighborLoad `json:"load"`
 	Image       string               `json:"image"`
 	Resources   Resources            `json:"resources"`
 	Tolerations []corev1.Toleration  `json:"tolerations,omitempty" digest:"-"`
-	// ScratchBytes bound the folder that it may write to; of a virtual machine they
-	// are its disk's, which only a Disk neighbour has.
+	// ScratchBytes bounds the folder that it may write to; for a virtual machine it is the size
+	// of its disk, which only a Disk neighbor has.
 	ScratchBytes int64 `json:"scratchBytes"`
-	// Network joins a Network neighbour's two ports; nil for any other.
+	// Network joins a Network neighbor's two ports; nil for any other.
 	Network *Segment `json:"network,omitempty"`
 	// Machine is nil for a pod.
 	Machine *Machine `json:"machine,omitempty"`
@@ -58,10 +59,10 @@ type Neighbor struct {
 	Attachment v1alpha1.Attachment `json:"attachment,omitempty"`
 }
 
-// IsMachine says that the neighbour is a virtual machine.
+// IsMachine reports whether the neighbor is a virtual machine.
 func (n *Neighbor) IsMachine() bool { return n.Machine != nil }
 
-// neighborsOf are the run's, in its order.
+// neighborsOf returns the run's neighbors, in its order.
 func neighborsOf(in Input) []Neighbor {
 	var out []Neighbor
 	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
@@ -123,13 +124,13 @@ func neighborOf(in Input, index int) Neighbor {
 	if spec.CPU != nil {
 		neighbor.Resources.RequestMilliCPU = spec.CPU.MilliValue()
 	}
-	// Kubernetes wants no limit below the request.
+	// Kubernetes refuses a limit below the request.
 	neighbor.Resources.LimitMilliCPU = max(threads*1000+agentMilliCPU, neighbor.Resources.RequestMilliCPU)
 	return neighbor
 }
 
-// neighborInMachine makes a neighbour a virtual machine, with a vCPU for each of
-// its threads. It shares the node's cores, as a tenant's does.
+// neighborInMachine makes a neighbor a virtual machine, with a vCPU for each of its threads. It
+// shares the node's cores, as a tenant's does.
 func neighborInMachine(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, defaults Defaults) {
 	memory := n.Resources.MemoryBytes - agentMemoryBytes + guestMemoryBytes
 	if spec.Kind == v1alpha1.NeighborMemory {
@@ -164,8 +165,8 @@ func bytesOf(asked *resource.Quantity, otherwise resource.Quantity) int64 {
 	return asked.Value()
 }
 
-// neighborNetwork is a bridge of the neighbour's own, so that its frames meet
-// the measured ones in the node's processors and nowhere else.
+// neighborNetwork returns a bridge that only the neighbor uses, so that its frames meet the
+// measured ones in the node's processors and nowhere else.
 func neighborNetwork(in Input, index, frameBytes int) *Segment {
 	names, segment := NamesOf(in.Run), neighborSegment(index)
 	end := func(iface string, host int) End {
@@ -179,7 +180,7 @@ func neighborNetwork(in Input, index, frameBytes int) *Segment {
 	return &Segment{Bridge: bridgeName(in.Testbed.UID, segment), West: end(InterfaceWest, hostWest), East: end(InterfaceEast, hostEast)}
 }
 
-// neighborSegment stands where the other segments have their number.
+// neighborSegment returns what replaces the segment's number in names.
 func neighborSegment(index int) string { return fmt.Sprintf("n%d", index) }
 
 // checkNeighbors refuses a load of no frames.
@@ -193,12 +194,12 @@ func checkNeighbors(in Input) error {
 	return nil
 }
 
-// orNeighbors names a further way out where the nodes have too little.
+// orNeighbors adds another remedy where the nodes have too little.
 func orNeighbors(remedy, field string) string {
 	return remedy + fmt.Sprintf(", or lower %s in the run's spec.experiment.noisyNeighbors", field)
 }
 
-// instructNeighbors tells the measurer what they do.
+// instructNeighbors adds the neighbors' loads to the measurer's instructions.
 func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
 	for _, neighbor := range p.Neighbors {
 		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)

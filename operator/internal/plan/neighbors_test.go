@@ -64,7 +64,7 @@ func TestNeighbors(t *testing.T) {
 	}
 }
 
-// neighborMachines are those of neighborInput, as virtual machines.
+// neighborMachines returns those of neighborInput, as virtual machines.
 func neighborMachines() plan.Input {
 	in := neighborInput()
 	in.KubeVirt = true
@@ -76,8 +76,8 @@ func neighborMachines() plan.Input {
 	return in
 }
 
-// A neighbour that is a virtual machine has a vCPU for each of its threads, what
-// its guest needs beside its load, and the same load.
+// A neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
+// addition to its load, and the same load.
 func TestNeighborMachines(t *testing.T) {
 	p, pods := mustMake(t, neighborMachines()), mustMake(t, neighborInput())
 	if diff := cmp.Diff(pods.Instructions.Neighbors, p.Instructions.Neighbors); diff != "" {
@@ -100,7 +100,7 @@ func TestNeighborMachines(t *testing.T) {
 		if !n.IsMachine() || n.Machine.VCPUs != want.vcpus || n.Machine.RequestMilliCPU() != want.milliCPU || n.Attachment != want.attachment || n.ScratchBytes > 0 != want.scratch {
 			t.Errorf("%+v with %+v", n, n.Machine)
 		}
-		// 192 MiB boot; more than half a gibibyte beside the load would be waste.
+		// 192 MiB boot; more than half a gibibyte in addition to the load would be waste.
 		if beside := n.Machine.MemoryBytes - least; beside < 192<<20 || beside > 512<<20 || n.Resources.MemoryBytes <= n.Machine.MemoryBytes {
 			t.Errorf("%s has %d bytes beside its load and requests %+v", n.Load.Name, beside, n.Resources)
 		}
@@ -123,7 +123,7 @@ func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
 	}
 }
 
-// Ports of neighbours have MAC addresses and bridges of their own.
+// Ports of neighbors have separate MAC addresses and bridges.
 func TestNeighborsPorts(t *testing.T) {
 	in := neighborInput()
 	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, DurationSeconds: 1}
@@ -188,7 +188,7 @@ func TestNeighborsTakePlace(t *testing.T) {
 
 func TestNeighborsWithoutAFrame(t *testing.T) {
 	in := neighborInput()
-	// The least that the API takes, in frames that are larger than it lets them be.
+	// The minimum that the API takes, in frames that are larger than it lets them be.
 	in.Run.Spec.Experiment.NoisyNeighbors[3].BitsPerSecond, in.Run.Spec.Experiment.NoisyNeighbors[3].FrameBytes = new(int64(1000)), new(int32(9018))
 	_, err := plan.Make(in)
 	if measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), `bitsPerSecond of neighbour "frames"`) {

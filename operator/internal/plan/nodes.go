@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/placement"
 )
 
-// pair is where a run can go.
+// pair is two nodes on which a run can be.
 type pair struct{ generator, device *corev1.Node }
 
 // candidates are the nodes that the testbed's selectors allow, by name.
@@ -25,7 +25,7 @@ type candidates struct {
 
 // need is what the run's pods request of one resource.
 type need struct {
-	// resource is the name in an error, unit what goes behind its numbers.
+	// resource is the name in an error, unit what follows its numbers.
 	resource, unit       string
 	generator, functions int64
 	allocatable          func(*corev1.Node) int64
@@ -36,9 +36,9 @@ type need struct {
 func milliCPU(node *corev1.Node) int64    { return node.Status.Allocatable.Cpu().MilliValue() }
 func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memory().Value() }
 
-// chooseNodes takes the first pair of nodes, in the order of their names, that
-// matches the testbed's selectors and is large enough for the run's pods. What
-// other pods use at the moment is the scheduler's to judge.
+// chooseNodes takes the first pair of nodes, in the order of their names, that matches the
+// testbed's selectors and is large enough for the run's pods. The scheduler accounts for what
+// other pods use at the moment.
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
 	found, err := matchingNodes(in)
 	if err == nil {
@@ -82,7 +82,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	return chosen.generator, chosen.device, nil
 }
 
-// endsToo names the pods that stand beside the traffic pod, where there are some.
+// endsToo names the pods that run with the traffic pod, where there are some.
 func endsToo(p *Plan) string {
 	if len(p.Endpoints) == 0 {
 		return ""
@@ -97,8 +97,8 @@ func podNeed(field, unit, reason string, generator int64, allocatable func(*core
 	}
 }
 
-// lacking is the first need that leaves no pair of nodes, one need more at a
-// time, and the nodes that meet those before it; nil where a pair has all.
+// lacking adds one need at a time. It returns the first need that leaves no pair of nodes, and
+// the nodes that meet the needs before it; nil where a pair has all.
 func (c candidates) lacking(needs []need) (*need, candidates) {
 	for i := range needs {
 		if _, ok := c.first(needs[:i+1]...); ok {
@@ -113,7 +113,7 @@ func (c candidates) lacking(needs []need) (*need, candidates) {
 	return nil, c
 }
 
-// first is the first pair that has all that is needed.
+// first returns the first pair that has all that is needed.
 func (c candidates) first(needs ...need) (pair, bool) {
 	for _, generator := range c.generators {
 		for _, device := range c.devices {
@@ -152,7 +152,7 @@ func (n need) fits(p pair) bool {
 	return n.generator <= n.allocatable(p.generator) && n.functions <= n.allocatable(p.device)
 }
 
-// largest says what the largest nodes have, for an error.
+// largest returns what the largest nodes have, for an error.
 func (c candidates) largest(allocatable func(*corev1.Node) int64, unit string) string {
 	compare := func(a, b *corev1.Node) int { return cmp.Compare(allocatable(a), allocatable(b)) }
 	device := slices.MaxFunc(c.devices, compare)
@@ -164,8 +164,8 @@ func (c candidates) largest(allocatable func(*corev1.Node) int64, unit string) s
 		generator.Name, allocatable(generator), unit, device.Name, allocatable(device), unit)
 }
 
-// matchingNodes are all that the selectors allow. A bridge joins only pods of
-// one node, so with one there generator and device go together.
+// matchingNodes returns all nodes that the selectors allow. A bridge joins only pods of one node,
+// so with a bridge generator and device share a node.
 func matchingNodes(in Input) (candidates, error) {
 	spec := in.Testbed.Spec
 	generators, whyNot := matching(in.Nodes, spec.Generator.NodeSelector, spec.Generator.Tolerations)
@@ -199,8 +199,7 @@ func noNode(part string, nodes int, whyNot []string) error {
 		"none of %d nodes can take what spec.%s.nodeSelector places: %s", nodes, part, detail)
 }
 
-// matching are the nodes that can take a pod, by name, and how many could not
-// for which cause.
+// matching returns the nodes that can take a pod, by name, and how many cannot for each cause.
 func matching(nodes []corev1.Node, selector map[string]string, tolerations []corev1.Toleration) (found []*corev1.Node, whyNot []string) {
 	numbers := map[string]int{}
 	for i := range nodes {

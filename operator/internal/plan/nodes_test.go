@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// nodes has n nodes, each changed by the function of its place.
+// nodes returns n nodes, each changed by the function of its place.
 func nodes(changes ...func(*corev1.Node)) []corev1.Node {
 	var list []corev1.Node
 	for i, change := range changes {

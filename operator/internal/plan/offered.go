@@ -9,9 +9,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// MissingResource says which device plugin's resource or hugepages of those that
-// a testbed names its nodes do not offer; nil where they offer all of them, and where no
-// node matches at all. What a run takes beyond that is checked with its plan.
+// MissingResource returns a failure for the device plugin's resource or hugepages that a testbed
+// names and its nodes do not offer; nil where they offer all of them, and where no node matches.
+// What a run takes beyond that is checked with its plan.
 func MissingResource(testbed *v1alpha1.Testbed, nodes []corev1.Node) *measure.Failure {
 	found, err := matchingNodes(Input{Testbed: testbed, Nodes: nodes})
 	if err != nil {
@@ -26,10 +26,9 @@ func MissingResource(testbed *v1alpha1.Testbed, nodes []corev1.Node) *measure.Fa
 	return nil
 }
 
-// testbedNeeds are what any run takes of the pools that its testbed names: one
-// for each traffic port and each outer port of the chain, and the two ends of a
-// link between functions. Where a chain's outer port may be a whole NIC, it
-// needs none.
+// testbedNeeds returns what any run takes of the pools that its testbed names: one for each
+// traffic port and each outer port of the chain, and the two ends of a link between functions.
+// Where a chain's outer port may be a whole NIC, it needs none.
 func testbedNeeds(testbed *v1alpha1.Testbed) []need {
 	generator, functions := map[string]int64{}, map[string]int64{}
 	in := Input{Testbed: testbed}

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// offering is a node that can take pods and has a name as its label.
+// offering returns a node that can take pods and has a name as its label.
 func offering(name string, pools map[corev1.ResourceName]string) corev1.Node {
 	n := corev1.Node{}
 	n.Name, n.Labels = name, map[string]string{"name": name}

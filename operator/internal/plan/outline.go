@@ -6,9 +6,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Outline names what a run launches, and nothing else. It stands in for a plan
-// that was never stored or cannot be read, so that the run's objects are found
-// and deleted. What only the testbed or the nodes decide is taken as there.
+// Outline returns a plan that only names what a run launches. It replaces a plan that was never
+// stored or cannot be read, so that the run's objects are found and deleted. It assumes that
+// everything is there that only the testbed or the nodes decide.
 func Outline(run *v1alpha1.BenchmarkRun) *Plan {
 	p := &Plan{Run: Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID}, Observer: &Observer{}}
 	machine := func(runtime v1alpha1.Runtime) *Machine {

@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// packetsOf are the traffic's packets with the MTU that every port of the path
-// and the driver carry: no device on it has to make fragments of its own.
+// packetsOf returns the traffic's packets with the MTU that every port of the path and the driver
+// carry: no device on it has to make fragments.
 func packetsOf(in Input) []measure.Packet {
 	version := 4
 	if in.Run.Spec.Experiment.Traffic.IPFamily == v1alpha1.FamilyIPv6 {

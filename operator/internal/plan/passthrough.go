@@ -7,27 +7,27 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// vfioBytes are what KubeVirt adds to the memory of a machine with devices of
-// the node, for the address space of their registers.
+// vfioBytes is what KubeVirt adds to the memory of a machine with devices of the node, for the
+// address space of their registers.
 const vfioBytes = 1 << 30
 
-// PassedThrough says that KubeVirt gives the port to its virtual machine as a
-// device of the node: no network of the cluster is part of it.
+// PassedThrough reports whether KubeVirt gives the port to its virtual machine as a device of the
+// node: no network of the cluster is part of it.
 func (e End) PassedThrough() bool { return e.Network == "" }
 
-// giveToMachine makes an end a whole NIC of a virtual machine. Nothing can give
-// it a MAC address, so the plan takes the one that it has.
+// giveToMachine makes an end a whole NIC of a virtual machine. Its MAC address cannot be set, so
+// the plan takes the one that it has.
 func giveToMachine(end *End, device v1alpha1.DeviceHostDevice) {
 	end.Network, end.ResourceName = "", device.ResourceName
 	end.MAC = strings.ToLower(device.MACAddress)
 }
 
-// hasDevices says that a port of the function is a device of its node.
+// hasDevices reports whether a port of the function is a device of its node.
 func (f *Function) hasDevices() bool {
 	return wayOf(f.WestAttachment) == wayWire || wayOf(f.EastAttachment) == wayWire
 }
 
-// checkMachineNIC wants the NIC of the outer port of a function in a virtual machine.
+// checkMachineNIC checks the NIC of the outer port of a function in a virtual machine.
 func checkMachineNIC(in Input, side, function string, attachment v1alpha1.Attachment, port v1alpha1.TestbedPort) error {
 	existing := port.Attachment == v1alpha1.PortNetworkAttachmentDefinition
 	switch {
@@ -48,8 +48,8 @@ func checkMachineNIC(in Input, side, function string, attachment v1alpha1.Attach
 	return checkNIC(in, side, function, attachment, port)
 }
 
-// checkExistingPool wants a resource behind the user's network: KubeVirt takes
-// a virtual function from nowhere else.
+// checkExistingPool checks that the user's network gives out a resource: KubeVirt takes virtual
+// functions from nowhere else.
 func checkExistingPool(in Input, side, function string, network v1alpha1.ExistingNetwork) error {
 	var end End
 	if joinNetwork(in, &end, deviceNetwork(&network)); end.ResourceName != "" {
@@ -60,8 +60,8 @@ func checkExistingPool(in Input, side, function string, network v1alpha1.Existin
 		"port %s of function %q takes a virtual function, but NetworkAttachmentDefinition %q names no resource to take it from", side, function, end.NetworkKey())
 }
 
-// checkPools wants pools of one kind of user: virtual functions of one pool have
-// one driver, which for a pod is the kernel's and for a virtual machine vfio-pci.
+// checkPools checks that each pool has one kind of user: virtual functions of one pool have one
+// driver, which for a pod is the kernel's and for a virtual machine vfio-pci.
 func checkPools(p *Plan) error {
 	pods := map[string]string{}
 	for name := range p.DevicesOf("") {

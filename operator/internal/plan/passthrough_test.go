@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestMachinesVirtualFunctions: a machine takes what a pod in its place takes,
-// and more memory.
+// TestMachinesVirtualFunctions checks that a machine takes what a pod in its place takes, and
+// more memory.
 func TestMachinesVirtualFunctions(t *testing.T) {
 	pods, machines := mustMake(t, plantest.SRIOV(2)), mustMake(t, plantest.MachineSRIOV(2))
 	if diff := cmp.Diff(pods.Segments, machines.Segments); diff != "" {
@@ -25,7 +25,7 @@ func TestMachinesVirtualFunctions(t *testing.T) {
 	}
 }
 
-// TestMachinesWholeNICs: frames go to the MAC addresses that the NICs have.
+// TestMachinesWholeNICs checks that frames go to the MAC addresses that the NICs have.
 func TestMachinesWholeNICs(t *testing.T) {
 	p := mustMake(t, plantest.MachineHostDevices())
 	ports := p.PortsOf("router-1")
@@ -48,8 +48,8 @@ func TestMachinesWholeNICs(t *testing.T) {
 	}
 }
 
-// TestExistingNetworkOfVirtualFunctions: a machine joins the user's own network,
-// if a resource is behind it.
+// TestExistingNetworkOfVirtualFunctions checks that a machine joins the user's own network, if
+// the network gives out a resource.
 func TestExistingNetworkOfVirtualFunctions(t *testing.T) {
 	input := func(resources map[string]string) plan.Input {
 		in := plantest.Input(1)

@@ -1,7 +1,7 @@
-// Package plan decides everything about a run before anything is made. A run,
-// its testbed and the cluster's nodes go in; a Plan comes out: nodes, bridges,
-// MAC and IP addresses, the functions' configuration, images, and the
-// measurer's instructions. Or an error that says which field forbids it.
+// Package plan decides everything about a run before anything is made. A run, its testbed and the
+// cluster's nodes go in; a Plan comes out: nodes, bridges, MAC and IP addresses, the functions'
+// configuration, images, and the measurer's instructions. Otherwise an error comes out that names
+// the field that forbids it.
 //
 // The package is pure. A plan is made once for a run, stored as JSON and read
 // back by everything that follows, so it must survive the round trip.
@@ -22,7 +22,7 @@ import (
 
 // Version is the layout of the stored plan. A plan of another layout is not read.
 // It is raised when an operator of the new layout would read an older plan
-// differently from how it was meant; a field that may be absent does not.
+// differently from how it was meant. A field that may be absent does not raise it.
 const Version = 2
 
 // ErrVersion says that a stored plan is of another layout.
@@ -70,15 +70,15 @@ type Defaults struct {
 	// TrafficImage runs the measurer, FunctionImage the reference functions,
 	// where the testbed or the run names no other.
 	TrafficImage, FunctionImage string
-	// GeneratorImages run the measurer of testbeds that name no other, and whose
-	// driver needs an image of its own. One without an entry has none.
+	// GeneratorImages run the measurer of testbeds that name no other, and whose driver needs a
+	// dedicated image. One without an entry has none.
 	GeneratorImages map[v1alpha1.GeneratorDriver]string
 	// GuestImage is what the reference functions boot from as virtual machines.
 	GuestImage string
 	// EndpointImage runs the ends of TCP connections.
 	EndpointImage string
-	// NeighborImage runs the neighbours, NeighborGuestImage is what those boot from
-	// that are virtual machines.
+	// NeighborImage runs the neighbors; those that are virtual machines boot from
+	// NeighborGuestImage.
 	NeighborImage      string
 	NeighborGuestImage string
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
@@ -86,17 +86,17 @@ type Defaults struct {
 	ImagePullSecrets []string
 	// APIServerPorts are the TCP ports that the measurer may reach. Empty: 443 and 6443.
 	APIServerPorts []int32
-	// Protocol is this operator's measure.Protocol; a measurer must have it too.
-	// Empty: it is not asked for.
+	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
+	// checked.
 	Protocol string
 }
 
-// Plan is a run with every choice made. Fields with the tag digest:"-", here and in
-// everything that the plan has in it, are no part of its digest.
+// Plan is a run with every choice made. Fields with the tag digest:"-", here and in everything in
+// the plan, are not part of its digest.
 type Plan struct {
 	Version int `json:"version"`
 	// Protocol is what the operator that made the plan exchanges with a measurer
-	// (measure.Protocol). It is no part of the digest: the images are.
+	// (measure.Protocol). It is not part of the digest: the images are.
 	Protocol string `json:"protocol,omitempty" digest:"-"`
 	// Digest names the experiment: runs with equal digests measure the same.
 	Digest  string    `json:"digest" digest:"-"`
@@ -106,7 +106,7 @@ type Plan struct {
 	// GeneratorNode is where traffic is made, DeviceNode where the functions run.
 	GeneratorNode string `json:"generatorNode"`
 	DeviceNode    string `json:"deviceNode"`
-	// Platform is what those nodes are; figures hold for it alone.
+	// Platform describes those nodes; figures hold only for it.
 	Platform Platform `json:"platform"`
 
 	Generator Generator `json:"generator"`
@@ -121,7 +121,7 @@ type Plan struct {
 
 	// Endpoints are the ends of the TCP connections, west and east; none where TCP is not measured.
 	Endpoints []Endpoint `json:"endpoints,omitempty"`
-	// Neighbors load DeviceNode beside the chain, in the run's order.
+	// Neighbors load DeviceNode while the chain runs, in the run's order.
 	Neighbors []Neighbor `json:"neighbors,omitempty"`
 
 	// Instructions are the measurer's.
@@ -165,8 +165,8 @@ type Resources struct {
 	MemoryBytes int64 `json:"memoryBytes"`
 }
 
-// Observer is the pod that tells what the device's node and its virtual
-// machines did. It is no part of the digest: it rests while frames are sent.
+// Observer is the pod that reports what the device's node and its virtual machines did. It is not
+// part of the digest: it rests while frames are sent.
 type Observer struct {
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
@@ -222,11 +222,11 @@ type End struct {
 	PCIAddress string `json:"pciAddress,omitempty"`
 }
 
-// Names are those of the run's objects.
+// Names returns the names of the run's objects.
 func (p *Plan) Names() Names { return namesOf(p.Run.Name, p.Run.UID) }
 
-// PortsOf are a function's ports, west first; those of the traffic pod, the
-// calibration's last, where function is empty.
+// PortsOf returns a function's ports, west first; those of the traffic pod, the calibration's
+// last, where function is empty.
 func (p *Plan) PortsOf(function string) []End {
 	var east, west []End
 	for _, segment := range p.Segments {
@@ -250,7 +250,7 @@ func (p *Plan) PortsOf(function string) []End {
 	return ports
 }
 
-// JSON is the plan as it is stored, indented for people who look at it.
+// JSON returns the plan as it is stored, indented for people who look at it.
 func (p *Plan) JSON() []byte {
 	data, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {

@@ -32,7 +32,8 @@ func mixOf(spec v1alpha1.FrameMix) measure.Mix {
 	return mix
 }
 
-// checkMixes wants every size of a mix to fit, and a name that no other size has.
+// checkMixes checks that every size of a mix fits, and that a mix has a name that no other size
+// has.
 func checkMixes(in Input) error {
 	traffic := in.Run.Spec.Experiment.Traffic
 	for _, mix := range traffic.IMIX {

@@ -11,30 +11,28 @@ import (
 )
 
 const (
-	// statefulHosts is how many clients and how many servers there are: enough for
-	// each of a generator's threads to have some of its own, and for 16 million
-	// connections at once.
+	// statefulHosts is how many clients and how many servers there are: enough for each of a
+	// generator's threads to have some, and for 16 million connections at once.
 	statefulHosts = 254
-	// tcpHeaderBytes and the IP headers are what a segment is smaller by than an MTU.
+	// tcpHeaderBytes and the IP headers are the difference between an MTU and a segment.
 	tcpHeaderBytes  = 20
 	ipv4HeaderBytes = 20
 	ipv6HeaderBytes = 40
 )
 
-// ownsTCP says that the generator has a TCP of its own.
+// ownsTCP reports whether the generator has its own TCP.
 func ownsTCP(in Input) bool {
 	return limitsOf(in.Testbed).Stateful != nil
 }
 
-// makesConnections says that the generator itself makes TCP connections in this run.
+// makesConnections reports whether the generator itself makes TCP connections in this run.
 func makesConnections(in Input) bool {
 	measurements := in.Run.Spec.Experiment.Measurements
 	return ownsTCP(in) && (measurements.TCP != nil || measurements.Connections != nil)
 }
 
-// statefulOf are clients and servers in the networks behind the generator's
-// ports, which every chain routes as it does for frames; nil where the generator
-// makes no connections itself.
+// statefulOf returns clients and servers in the networks at the generator's ports, which every
+// chain routes as it does for frames; nil where the generator makes no connections itself.
 func statefulOf(in Input, segments []Segment) *measure.Stateful {
 	if !makesConnections(in) {
 		return nil
@@ -50,7 +48,7 @@ func statefulOf(in Input, segments []Segment) *measure.Stateful {
 	}
 }
 
-// segmentBytes is the largest segment that fits the testbed's MTU.
+// segmentBytes returns the largest segment that fits the testbed's MTU.
 func segmentBytes(in Input) int {
 	header := ipv4HeaderBytes
 	if in.Run.Spec.Experiment.Traffic.IPFamily == v1alpha1.FamilyIPv6 {
@@ -59,7 +57,7 @@ func segmentBytes(in Input) int {
 	return int(in.Testbed.Spec.Ports.MTUBytes) - header - tcpHeaderBytes
 }
 
-// checkStateful wants of a generator's own TCP what it has.
+// checkStateful checks that a generator's own TCP has what the run asks for.
 func checkStateful(in Input) error {
 	if in.Run.Spec.Experiment.Measurements.Connections != nil && !ownsTCP(in) {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
@@ -102,8 +100,8 @@ func checkStateful(in Input) error {
 // has ended: nf_conntrack_tcp_timeout_time_wait's default.
 const lingeringSeconds = 120
 
-// trackedConnections is how many connections tracking has to hold at once: those
-// that are held, and those that have ended within lingeringSeconds, at most all.
+// trackedConnections returns how many connections tracking has to hold at once: those that are
+// held, and those that have ended within lingeringSeconds, at most all.
 func trackedConnections(measurements v1alpha1.Measurements) int {
 	if measurements.Connections == nil {
 		return 0

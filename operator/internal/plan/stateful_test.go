@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// onTRex is a run of TCP on a testbed with driver TRex.
+// onTRex returns a run of TCP on a testbed with driver TRex.
 func onTRex(routers int) plan.Input {
 	in := withTCP(routers)
 	in.Testbed.Spec.Generator.Driver = v1alpha1.DriverTRex
@@ -21,8 +21,8 @@ func onTRex(routers int) plan.Input {
 	return in
 }
 
-// TRex makes the connections itself, between hosts of the networks that the
-// chain routes anyway: no pods at the ends, and nothing changes in the functions.
+// TRex makes the connections itself, between hosts of the networks that the chain routes already:
+// no pods at the ends, and nothing changes in the functions.
 func TestTCPOnTRex(t *testing.T) {
 	in := onTRex(2)
 	p := mustMake(t, in)
@@ -35,7 +35,7 @@ func TestTCPOnTRex(t *testing.T) {
 		Servers: measure.Hosts{First: address("198.19.128.1"), Count: 254},
 	}
 	compare := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
-	// Frames go in both directions here, and the path is the same one.
+	// Frames go in both directions here, on the same path.
 	want.MSSBytes, want.Path = 1460, p.Instructions.Chain
 	for i := range want.Path.Streams {
 		want.Path.Streams[i].LoadPercent = 0
@@ -107,7 +107,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// A generator without a TCP of its own makes no connections.
+// A generator without its own TCP makes no connections.
 func TestConnectionsNeedTRex(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Measurements.TCP, in.Run.Spec.Experiment.Measurements.Connections = nil, connectionLoads()
@@ -117,8 +117,8 @@ func TestConnectionsNeedTRex(t *testing.T) {
 	}
 }
 
-// Connection tracking has to hold what is held and what has just ended: a firewall
-// whose node holds less does not start, and its drops are nobody's riddle.
+// Connection tracking has to hold what is held and what has just ended: a firewall whose node
+// holds less does not start, so the cause of drops is always known.
 func TestTrackedConnections(t *testing.T) {
 	in := onTRex(1)
 	in.Run.Spec.Experiment.Measurements.TCP, in.Run.Spec.Experiment.Measurements.Connections = nil, connectionLoads()

@@ -17,12 +17,12 @@ import (
 const InterfaceEndpoint = "port"
 
 const (
-	// placeEndpoint stands in MAC addresses behind the functions and the calibration.
+	// placeEndpoint follows the functions and the calibration in MAC addresses.
 	placeEndpoint = placeCalibration + 1
-	// hostEndpoint is the ends' host number on the outer segments, beside the
-	// generator's ports and the functions'.
+	// hostEndpoint is the ends' host number on the outer segments, next to the generator's ports
+	// and the functions'.
 	hostEndpoint = 3
-	// segmentEndpoints stands in names where the other networks have their segment.
+	// segmentEndpoints replaces in names the segment of the other networks.
 	segmentEndpoints = "tcp"
 
 	defaultEndpointMilliCPU = 100
@@ -30,16 +30,16 @@ const (
 
 var defaultEndpointMemory = resource.MustParse("256Mi")
 
-// The ends' own addresses are the last ones of the networks behind the
-// generator's ports. So whatever a chain does with those networks (a rule, a
-// tunnel) it does with TCP too, and no flow of the generator is sent there: of
-// an outer network's 32766 hosts, at most the first 32749 are a destination.
+// The ends' own addresses are the last ones of the networks at the generator's ports. So what a
+// chain does with those networks (a rule, a tunnel) it does with TCP too, and no flow of the
+// generator is sent there: of an outer network's 32766 hosts, at most the first 32749 are a
+// destination.
 var (
 	endpointWest = networks{netip.MustParsePrefix("198.18.255.254/32"), netip.MustParsePrefix("2001:2:0:8000::ffff/128")}
 	endpointEast = networks{netip.MustParsePrefix("198.19.255.254/32"), netip.MustParsePrefix("2001:2:0:9000::ffff/128")}
 )
 
-// Endpoint is one end of the TCP connections: a pod beside the traffic pod.
+// Endpoint is one end of the TCP connections: a pod next to the traffic pod.
 type Endpoint struct {
 	// Port is on the first or the last segment.
 	Port End `json:"port"`
@@ -52,9 +52,9 @@ type Endpoint struct {
 	Config endpoint.Config `json:"config"`
 }
 
-// addEndpoints puts the two ends beside the generator, and tells the outermost
-// functions the way to them. Without measurements.tcp, and where the generator
-// makes the connections itself, there are none, and the plan is the same as ever.
+// addEndpoints puts the two ends next to the generator, and gives the outermost functions the
+// routes to them. Without measurements.tcp, and where the generator makes the connections itself,
+// there are none, and the plan does not change.
 func addEndpoints(in Input, p *Plan) {
 	if in.Run.Spec.Experiment.Measurements.TCP == nil || ownsTCP(in) {
 		return
@@ -69,8 +69,8 @@ func addEndpoints(in Input, p *Plan) {
 	p.Endpoints = []Endpoint{west, east}
 }
 
-// outermostRouting are the indices of the first and the last function that
-// route; -1 where all of them bridge.
+// outermostRouting returns the indices of the first and the last function that route, and -1
+// where all of them bridge.
 func outermostRouting(chain []v1alpha1.NetworkFunction) (first, last int) {
 	first, last = -1, -1
 	for i := range chain {
@@ -85,7 +85,7 @@ func outermostRouting(chain []v1alpha1.NetworkFunction) (first, last int) {
 	return first, last
 }
 
-// checkTCP wants room for the ends beside the generator, and a function that
+// checkTCP checks that there is room for the ends next to the generator, and that a function
 // routes between their networks.
 func checkTCP(in Input) error {
 	if in.Run.Spec.Experiment.Measurements.TCP == nil || ownsTCP(in) {
@@ -145,8 +145,8 @@ func endpointOf(in Input, name string, generator End, segment Segment) Endpoint 
 	}
 }
 
-// connect gives an end its addresses and the way to the other end's network, and
-// the function next to it the way to that end alone.
+// connect gives an end its addresses and the route to the other end's network, and the function
+// next to it the route to that end only.
 func connect(e *Endpoint, next *vnf.Config, port string, gateway, own, other, link networks, gatewayMAC string) {
 	e.Config.GatewayMAC = gatewayMAC
 	e.Config.Addresses = append(link.both(), own.both()...)
@@ -202,7 +202,7 @@ func instructTCP(in Input) *measure.TCPInstructions {
 	return instructions
 }
 
-// family is the network's own address in one family.
+// family returns the network's own address in one family.
 func (n networks) family(family v1alpha1.IPFamily) netip.Addr {
 	if family == v1alpha1.FamilyIPv6 {
 		return n.ipv6.Addr()

@@ -24,7 +24,7 @@ func withTCP(routers int) plan.Input {
 	return in
 }
 
-// nextHop is where packets to an address go on: over the ports and routes of the
+// nextHop returns where packets to an address continue: over the ports and routes of the
 // functions from west to east, or from east to west.
 func nextHop(t *testing.T, config vnf.Config, to netip.Addr) (via netip.Addr, mac string) {
 	t.Helper()
@@ -79,7 +79,7 @@ func TestWaysBetweenTheEnds(t *testing.T) {
 	}
 }
 
-// own is the address that TCP uses: the one of full length.
+// own returns the address that TCP uses: the one of full length.
 func own(t *testing.T, config endpoint.Config, bits int) netip.Addr {
 	t.Helper()
 	for _, prefix := range config.Addresses {
@@ -151,8 +151,7 @@ func TestTCPAlonePlan(t *testing.T) {
 	}
 }
 
-// What touches a figure touches the digest; a run without TCP has the plan that
-// it always had.
+// What affects a figure changes the digest; a run without TCP has the plan that it always had.
 func TestTCPDigest(t *testing.T) {
 	without, with := mustMake(t, plantest.Input(1)), mustMake(t, withTCP(1))
 	if without.Digest == with.Digest || without.Endpoints != nil {
@@ -192,7 +191,8 @@ func TestIPv6TCP(t *testing.T) {
 	}
 }
 
-// TestTCPBesideCustom: a user's own machine cannot be given the ends' routes.
+// TestTCPBesideCustom checks that a user's own machine, which cannot get the ends' routes, is at
+// no end.
 func TestTCPBesideCustom(t *testing.T) {
 	tcp := withTCP(1).Run.Spec.Experiment.Measurements.TCP
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})

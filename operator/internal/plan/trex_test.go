@@ -65,7 +65,7 @@ func extra(json string) func(*plan.Input) {
 	}
 }
 
-// TestTRexPod: image, resources and hugepages, with and without a word about them.
+// TestTRexPod checks image, resources and hugepages, with and without settings for them.
 func TestTRexPod(t *testing.T) {
 	const mebibyte = 1 << 20
 	trexPod := generator.Pod{
@@ -214,7 +214,7 @@ func TestTRexIsOffered(t *testing.T) {
 	}
 }
 
-// What stands against every run is said of the testbed itself, before there is one.
+// What forbids every run is reported for the testbed itself, before there is a run.
 func TestCheckGenerator(t *testing.T) {
 	if failure := plan.CheckGenerator(plantest.Testbed(), plan.Defaults{}); failure != nil {
 		t.Errorf("driver XDP: %v", failure)
@@ -228,7 +228,7 @@ func TestCheckGenerator(t *testing.T) {
 	}
 }
 
-// A testbed says that its nodes lack hugepages.
+// A testbed reports that its nodes lack hugepages.
 func TestMissingHugepages(t *testing.T) {
 	in := plantest.TRexDPDK()
 	if missing := plan.MissingResource(in.Testbed, in.Nodes); missing != nil {
@@ -288,7 +288,7 @@ func TestTRexDigest(t *testing.T) {
 			t.Errorf("%s: the digest is the same", name)
 		}
 	}
-	// The order in which the mapping was written is nothing that a figure depends on.
+	// No figure depends on the order in which the mapping was written.
 	digest := func(json string) string {
 		in := plantest.TRexDPDK()
 		extra(json)(&in)

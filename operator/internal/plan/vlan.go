@@ -19,8 +19,8 @@ func tagSegment(in Input, index int, segment *Segment) {
 	}
 }
 
-// tagPort tags both ends of a link alike, but for what the user says of an
-// existing network. A virtual function's tag is its NIC's to add.
+// tagPort tags both ends of a link alike, except for what the user says about an existing
+// network. A virtual function's tag is added by its NIC.
 func tagPort(port v1alpha1.TestbedPort, generator, device *End) {
 	if port.Attachment == v1alpha1.PortSRIOV {
 		return
@@ -47,18 +47,18 @@ func tagOf(port v1alpha1.TestbedPort) int {
 	return int(*port.VLAN)
 }
 
-// calibrationTag is that of both of the calibration's ports, which nothing is
-// between that could change a tag.
+// calibrationTag returns the tag of both of the calibration's ports. Nothing between them could
+// change a tag.
 func calibrationTag(in Input) int {
 	return cmp.Or(tagOf(in.Testbed.Spec.Ports.West), tagOf(in.Testbed.Spec.Ports.East))
 }
 
-// taggedPorts are the measurer's, of which nothing but the tags is known yet.
+// taggedPorts returns the measurer's ports, of which only the tags are known yet.
 func taggedPorts(in Input) [2]measure.Port {
 	return [2]measure.Port{{VLAN: tagOf(in.Testbed.Spec.Ports.West)}, {VLAN: tagOf(in.Testbed.Spec.Ports.East)}}
 }
 
-// taggedPort is the name of a testbed's port with a tag, empty where none has one.
+// taggedPort returns the name of a testbed's port with a tag, and "" where none has one.
 func taggedPort(in Input) string {
 	switch {
 	case tagOf(in.Testbed.Spec.Ports.West) != 0:
@@ -69,8 +69,8 @@ func taggedPort(in Input) string {
 	return ""
 }
 
-// maximumFrameBytes is the largest frame that the testbed's driver sends on it:
-// a tag is one frame's too, but not in its size.
+// maximumFrameBytes returns the largest frame that the testbed's driver sends on it. A tag is
+// part of that frame, but not of its size.
 func maximumFrameBytes(in Input) int {
 	most := limitsOf(in.Testbed).MaxFrameBytes
 	if taggedPort(in) != "" {

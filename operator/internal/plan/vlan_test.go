@@ -20,7 +20,7 @@ func checkFailure(t *testing.T, err error, reason, want string) {
 	}
 }
 
-// tags are those of a plan's ends, west to east, and what NICs add.
+// tags is those of a plan's ends, west to east, and those that NICs add.
 type tags struct{ Ends, NICs []int }
 
 func tagsOf(p *plan.Plan) (all tags) {
@@ -96,7 +96,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestTagOfCalibration: nothing is between its ports that could change a tag.
+// TestTagOfCalibration checks the tag of two ports with nothing between them that could change a
+// tag.
 func TestTagOfCalibration(t *testing.T) {
 	for name, c := range map[string]struct {
 		west, east *int32

@@ -14,7 +14,7 @@ import (
 	"vnfbench.io/operator/internal/generator"
 )
 
-// Machine is the virtual machine that a function or a neighbour runs in.
+// Machine is the virtual machine that a function or a neighbor runs in.
 type Machine struct {
 	VCPUs       int32 `json:"vcpus"`
 	MemoryBytes int64 `json:"memoryBytes"`
@@ -33,15 +33,15 @@ type Machine struct {
 	Custom *Custom `json:"custom,omitempty"`
 }
 
-// Dedicated says that each vCPU has a core of its own.
+// Dedicated reports whether each vCPU has a dedicated core.
 func (m *Machine) Dedicated() bool { return m.CPUPlacement != v1alpha1.CPUPlacementShared }
 
-// Isolated says that QEMU's own threads have a core too.
+// Isolated reports whether QEMU's own threads have a core too.
 func (m *Machine) Isolated() bool {
 	return m.CPUPlacement == v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator
 }
 
-// RequestMilliCPU is what the vCPUs request.
+// RequestMilliCPU returns what the vCPUs request.
 func (m *Machine) RequestMilliCPU() int64 {
 	if m.Dedicated() {
 		return int64(m.VCPUs) * 1000
@@ -49,12 +49,12 @@ func (m *Machine) RequestMilliCPU() int64 {
 	return cmp.Or(m.WeightMilliCPU, int64(m.VCPUs)*SharedMilliCPU)
 }
 
-// IsMachine says that the function runs in a virtual machine.
+// IsMachine reports whether the function runs in a virtual machine.
 func (f *Function) IsMachine() bool { return f.Machine != nil }
 
-// What KubeVirt requests for a machine's pod beside the guest's own memory:
-// GetMemoryOverhead, the console's and the image's containers of KubeVirt 1.7.
-// A cluster may be set otherwise; the scheduler has the last word.
+// KubeVirt requests this for a machine's pod in addition to the guest's own memory:
+// GetMemoryOverhead, the console's and the image's containers of KubeVirt 1.7. A cluster may have
+// other settings; the scheduler decides.
 const (
 	mebibyte = 1 << 20
 
@@ -76,7 +76,7 @@ var (
 	consoleAndImageGuaranteed = Resources{RequestMilliCPU: 15 + 10, MemoryBytes: 100_000_000}
 )
 
-// inMachine makes a function a virtual machine's.
+// inMachine puts a function into a virtual machine.
 func inMachine(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	platform := spec.EffectivePlatform()
 	f.Machine = &Machine{
@@ -117,8 +117,7 @@ func wholePages(bytes int64, hugepages v1alpha1.HugepageSize) int64 {
 	return (bytes + page - 1) / page * page
 }
 
-// queuesOf are the queue pairs of the Virtio ports; admission has seen to it
-// that both ports agree.
+// queuesOf returns the queue pairs of the Virtio ports; admission ensures that both ports agree.
 func queuesOf(spec *v1alpha1.NetworkFunction, platform v1alpha1.Platform) int32 {
 	for _, port := range []v1alpha1.FunctionPort{spec.West, spec.East} {
 		if port.Queues != nil {
@@ -128,8 +127,8 @@ func queuesOf(spec *v1alpha1.NetworkFunction, platform v1alpha1.Platform) int32 
 	return platform.VCPUs
 }
 
-// requests are those of the pod in which KubeVirt runs the machine. Memory of
-// hugepages is counted apart.
+// requests returns those of the pod in which KubeVirt runs the machine. Memory of hugepages is
+// counted separately.
 func (m *Machine) requests() Resources {
 	r := Resources{
 		RequestMilliCPU: m.RequestMilliCPU(),
@@ -151,7 +150,7 @@ func (m *Machine) requests() Resources {
 	return r
 }
 
-// checkKubeVirt wants KubeVirt where a function or a neighbour is a virtual machine.
+// checkKubeVirt checks that KubeVirt is there if a function or a neighbor is a virtual machine.
 func checkKubeVirt(in Input) error {
 	if in.KubeVirt {
 		return nil
@@ -174,7 +173,7 @@ func checkKubeVirt(in Input) error {
 	return nil
 }
 
-// machines are those of the chain and of its neighbours.
+// machines returns those of the chain and of its neighbors.
 func (p *Plan) machines() []*Machine {
 	var found []*Machine
 	for _, f := range p.Functions {
@@ -226,8 +225,8 @@ func (c candidates) forMachines(machines []*Machine) (candidates, error) {
 	return c, nil
 }
 
-// keepDevices keeps the nodes for the functions that match; those for the
-// generator too where both must be one node.
+// keepDevices keeps the nodes for the functions that match; those for the generator too where
+// both must be one node.
 func (c candidates) keepDevices(match func(*corev1.Node) bool) candidates {
 	drop := func(n *corev1.Node) bool { return !match(n) }
 	c.devices = slices.DeleteFunc(slices.Clone(c.devices), drop)
@@ -237,7 +236,7 @@ func (c candidates) keepDevices(match func(*corev1.Node) bool) candidates {
 	return c
 }
 
-// nodeLabel is one that KubeVirt asks of a machine's node; an empty value means any.
+// nodeLabel is a label that KubeVirt asks of a machine's node; an empty value means any.
 type nodeLabel struct {
 	// keys are its name in KubeVirt's versions, the oldest first.
 	keys          []string
@@ -253,8 +252,8 @@ func (l nodeLabel) matches(node *corev1.Node) bool {
 	})
 }
 
-// machineLabels are what KubeVirt's scheduling asks of the node of the run's
-// machines; nil where there is none.
+// machineLabels returns what KubeVirt's scheduling asks of the node of the run's machines, and
+// nil where there is none.
 func machineLabels(machines []*Machine) []nodeLabel {
 	if len(machines) == 0 {
 		return nil
@@ -274,7 +273,7 @@ func machineLabels(machines []*Machine) []nodeLabel {
 	return labels
 }
 
-// ofMachines adds to a remedy the field by which virtual machines say what they need.
+// ofMachines adds to a remedy the field in which virtual machines say what they need.
 func ofMachines(functions []Function, field string) string {
 	if !slices.ContainsFunc(functions, func(f Function) bool { return f.IsMachine() }) {
 		return ""

@@ -32,8 +32,8 @@ func TestMachineDefaults(t *testing.T) {
 	}
 }
 
-// TestMachinesPathIsThePods: a virtual machine in a pod's place has the same
-// addresses, bridges and neighbours.
+// TestMachinesPathIsThePods checks that a virtual machine in a pod's place has the same
+// addresses, bridges and neighbors.
 func TestMachinesPathIsThePods(t *testing.T) {
 	pods, machines := mustMake(t, plantest.Input(2)), mustMake(t, plantest.MachineInput(2))
 	if diff := cmp.Diff(pods.Segments, machines.Segments); diff != "" {
@@ -206,8 +206,8 @@ func TestMachineFailures(t *testing.T) {
 	}
 }
 
-// TestMachinesNode: of two nodes the one with KubeVirt is taken, and the
-// generator goes with it; a chain of pods takes the first.
+// TestMachinesNode checks that of two nodes the one with KubeVirt is taken, and for the generator
+// too; a chain of pods takes the first.
 func TestMachinesNode(t *testing.T) {
 	for name, want := range map[string]string{"pods": "node-a", "machines": "node-b"} {
 		in := plantest.MachineInput(1)
@@ -232,8 +232,8 @@ func TestMachinesNode(t *testing.T) {
 	}
 }
 
-// TestMachineMemory: what a function's configuration needs is added to the
-// guest's memory, as it is to a pod's, in whole pages.
+// TestMachineMemory checks that what a function's configuration needs is added to the guest's
+// memory, as it is to a pod's, in whole pages.
 func TestMachineMemory(t *testing.T) {
 	const mi = 1 << 20
 	firewall := func(rules int32, hugepages v1alpha1.HugepageSize) func(f *v1alpha1.NetworkFunction) {

@@ -21,7 +21,7 @@ type hop struct {
 	mac     string
 }
 
-// wires joins the ports by what the plan says about segments alone.
+// wires joins the ports only by what the plan says about segments.
 type wires map[string]struct {
 	end     plan.End
 	segment int
@@ -40,8 +40,8 @@ func wire(p *plan.Plan) wires {
 	return w
 }
 
-// forward is what a router does with a packet: the longest matching prefix of
-// connected networks and routes, then the neighbour's MAC address.
+// forward returns what a router does with a packet: the longest matching prefix of connected
+// networks and routes, then the MAC address of the next hop.
 func forward(config vnf.Config, destination netip.Addr) (port, mac string, err error) {
 	best, gateway := -1, netip.Addr{}
 	consider := func(network netip.Prefix, via netip.Addr, out string) {
@@ -68,8 +68,8 @@ func forward(config vnf.Config, destination netip.Addr) (port, mac string, err e
 	return "", "", fmt.Errorf("%s has no way to %s (port %q, gateway %s)", config.Name, destination, port, gateway)
 }
 
-// walk follows a frame from where it is sent to the traffic pod's port that
-// takes it, and says which functions it passed.
+// walk follows a frame from where it is sent to the traffic pod's port that takes it, and returns
+// the functions that it passed.
 func walk(p *plan.Plan, from hop, destination netip.Addr) (iface string, passed []string, err error) {
 	w, configs := wire(p), map[string]vnf.Config{}
 	for _, function := range p.Functions {

@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	// depletion is the least that buffers get to empty after a burst; a longer
-	// burst gets as long as it lasted (RFC 9004 section 6.2).
+	// depletion is the minimum time for buffers to empty after a burst; a longer burst gets as
+	// long as it lasted (RFC 9004 section 6.2).
 	depletion = 2 * time.Second
-	// steadyBurst is the share of the maximum rate, in percent, that a burst
-	// must have left with to be one.
+	// steadyBurst is the minimum rate of a burst, as a share of the maximum rate in percent.
 	steadyBurst = 99
 )
 
-// backToBackOf is RFC 9004: the longest burst at the maximum rate without loss, by
-// a binary search with loss verification, several times.
+// backToBackOf measures RFC 9004's back-to-back frames: the longest burst at the maximum rate
+// without loss, by a binary search with loss verification, several times.
 type backToBackOf struct{ timed }
 
 var backToBackMeasurement = backToBackOf{timed{base{name: measure.StageBackToBack, noun: "back-to-back frames"}}}
@@ -51,13 +50,12 @@ func (backToBackOf) expected(w *replay, ph phase) time.Duration {
 	return w.burstTime(ph.size, int(w.instr.BackToBack.Repeats))
 }
 
-// evidence returns false: bursts are too short for the kernel's counters.
+// evidence returns false, as bursts are too short for the kernel's counters.
 func (backToBackOf) evidence() bool                       { return false }
 func (backToBackOf) recordBytes(measure.Instructions) int { return burstBytes }
 
-// compact leaves the delays out. Of a burst, only counts are figures; without its
-// delays a record is a third as large, and a benchmark of hundreds of bursts fits
-// into the results.
+// compact leaves the delays out. Only counts of a burst are figures; without its delays a record
+// is a third as large, and a benchmark of hundreds of bursts fits into the results.
 func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
@@ -74,7 +72,7 @@ func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*par
 	}
 }
 
-// burstSteps is how many steps the longest burst has.
+// burstSteps returns the number of steps of the longest burst.
 func (w *replay) burstSteps(size measure.Size) uint64 {
 	b := w.instr.BackToBack
 	hi, lo := bits.Mul64(w.maximum(size, 0).framesPerSecond, uint64(milliseconds(b.MaximumBurstMilliseconds)))
@@ -82,33 +80,32 @@ func (w *replay) burstSteps(size measure.Size) uint64 {
 	return max(1, frames/uint64(b.StepFrames))
 }
 
-// burstSettle is the wait after a burst.
+// burstSettle returns the wait after a burst.
 func (w *replay) burstSettle(burst time.Duration) time.Duration {
 	return max(depletion, burst, time.Duration(w.instr.SettleNanoseconds))
 }
 
-// burstTime is what a number of searches take, with bursts of half the longest.
+// burstTime returns the time of a number of searches, with bursts of half the longest.
 func (w *replay) burstTime(size measure.Size, searches int) time.Duration {
 	trials := bits.Len64(w.burstSteps(size))
 	burst := time.Duration(milliseconds(w.instr.BackToBack.MaximumBurstMilliseconds)) / 2
 	return time.Duration(searches*trials) * (burst + w.burstSettle(burst))
 }
 
-// burstSearch is one binary search: the answer lies between low and high steps,
-// and low steps passed. RFC 9004 names TST009's search; like that, it halves a
-// grid of whole steps, and it ends when nothing on the grid is left to try, so
-// that every result is a burst that passed.
+// burstSearch is one binary search: the answer is between low and high steps, and low steps
+// passed. RFC 9004 names TST009's search; like that, it halves a grid of whole steps. It ends
+// when nothing on the grid is left to try, so that every result is a burst that passed.
 type burstSearch struct {
 	low, high uint64
-	// lossy is how often the burst under way has lost frames.
+	// lossy is how often the current burst has lost frames.
 	lossy int
 }
 
 func (s burstSearch) steps() uint64 { return (s.low + s.high + 1) / 2 }
 func (s burstSearch) done() bool    { return s.low == s.high }
 
-// learn takes a burst of s.steps(). One that was not sent in full is no burst of
-// that length, and does not pass.
+// learn takes a burst of s.steps(). If it was not sent in full, it is not a burst of that length,
+// and does not pass.
 func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	lost := uint64(0)
 	for _, d := range r.Outcome.Directions {
@@ -125,8 +122,8 @@ func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	s.high, s.lossy = s.steps()-1, 0
 }
 
-// fill measures where RFC 9004 section 6.1 wants it: where the device
-// itself, and neither the link nor the generator, bounds the throughput.
+// fill measures where RFC 9004 section 6.1 asks for it: where the device itself, and neither the
+// link nor the generator, bounds the throughput.
 func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	b := w.instr.BackToBack
 	if _, found := w.deviceThroughput(p.size); !found {
@@ -154,15 +151,15 @@ func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	p.left = w.burstTime(p.size, int(b.Repeats)-len(p.bursts))
 	rate := w.maximum(p.size, 0).framesPerSecond
 	frames := s.steps() * uint64(b.StepFrames)
-	// Rounded to the nanosecond, a load times this duration is the burst's
-	// frames to less than half a frame.
+	// With rounding to the nanosecond, a load times this duration is the burst's frames to less
+	// than half a frame.
 	burst := max(1, time.Duration(math.Round(float64(frames)/float64(rate)*1e9)))
 	p.next = w.trial(p.size, rate, burst.Nanoseconds())
 	p.next.SettleNanoseconds = w.burstSettle(burst).Nanoseconds()
 	return nil
 }
 
-// deviceThroughput is the throughput without loss where the device bounds it.
+// deviceThroughput returns the throughput without loss where the device bounds it.
 func (w *replay) deviceThroughput(size measure.Size) (uint64, bool) {
 	throughput := w.find(measure.StageThroughput, size)
 	if throughput == nil {

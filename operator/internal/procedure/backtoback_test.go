@@ -27,7 +27,7 @@ func backToBack() measure.Instructions {
 	return instr
 }
 
-// kept runs as the measurer does: what is not needed is not stored.
+// kept stores only what the measurer does.
 func kept(b *bench) *bench {
 	spoil := b.spoil
 	b.spoil = func(r *measure.Record) {
@@ -41,8 +41,8 @@ func kept(b *bench) *bench {
 
 func TestBackToBack(t *testing.T) {
 	instr := backToBack()
-	// 2,000,000 frames/s meet a capacity of 500,000: a burst of B leaves 3/4 B
-	// behind, so 3000 frames of buffer hold bursts of 4000.
+	// 2,000,000 frames/s meet a capacity of 500,000: a burst of B leaves 3/4 B in the buffer, so
+	// 3000 frames of buffer hold bursts of 4000.
 	b := kept(newBench(buffered{500_000, 3000}))
 	records, err := b.run(t, instr, func(_ []measure.Record, s Step) {
 		if s.Stage != measure.StageBackToBack {
@@ -94,7 +94,7 @@ func TestBackToBackStaysSmall(t *testing.T) {
 	}
 }
 
-// A loss that does not come again is not believed, unless it is a large one.
+// A loss that does not occur again does not count, unless it is large.
 func TestBackToBackVerifiesLoss(t *testing.T) {
 	for name, test := range map[string]struct {
 		attempts int32
@@ -206,7 +206,7 @@ func TestBackToBackStretched(t *testing.T) {
 		"A burst that passed left with 1600000 of 2000000 frames/s, so the device had more time than a burst gives.")
 }
 
-// A burst is followed by 2 s of silence, and by as much as it lasted where that is more.
+// After a burst there are 2 s of silence, or as much as it lasted where that is more.
 func TestSilenceAfterBursts(t *testing.T) {
 	instr := backToBack()
 	instr.BackToBack.MaximumBurstMilliseconds = 16_000

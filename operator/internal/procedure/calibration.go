@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// calibrationOf is the generator's own rate or latency, port to port without a device.
+// calibrationOf measures the generator's own rate or latency, port to port without a device.
 type calibrationOf struct{ base }
 
 var (
@@ -28,14 +28,14 @@ func (calibrationOf) expected(w *replay, _ phase) time.Duration {
 	return calibrationDuration + time.Duration(w.instr.SettleNanoseconds)
 }
 
-// expects returns true for what a flat-out calibration asks: what the generator
-// gets through. Its own drops are a part of that answer.
+// expects returns true for a doubt that a flat-out calibration measures: how much the generator
+// sends and receives. Its own drops are a part of that answer.
 func (c calibrationOf) expects(doubt string) bool {
 	return c.name == measure.StageCalibrateRate &&
 		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent)
 }
 
-// reportRun adds the sizes of which both trials have ended.
+// reportRun adds the sizes for which both trials have ended.
 func (c calibrationOf) reportRun(w *replay, figures *Figures) {
 	if c.name == measure.StageCalibrateLatency {
 		figures.Calibration = w.calibration()

@@ -16,8 +16,8 @@ import (
 const (
 	// connectionsRecordBytes is what a record of connections takes.
 	connectionsRecordBytes = 1200
-	// connectionsOverhead is what a trial takes beside what counts: the first
-	// second, and what is waited for at its end.
+	// connectionsOverhead is what a trial takes in addition to what counts: the first second, and
+	// the waits at its end.
 	connectionsOverhead = 4 * time.Second
 	// reachedPercent of the intended rate count as reached: a scheduler that opens
 	// single connections is never exact.
@@ -92,8 +92,8 @@ func connectionsTrial(load *v1alpha1.ConnectionsLoad) *measure.ConnectionsTrial 
 	}
 }
 
-// expected returns the time of one trial: held connections are opened, held,
-// and closed as they were opened.
+// expected returns the time of one trial: held connections are opened, held, and closed at the
+// rate at which they were opened.
 func (connectionsOf) expected(w *replay, ph phase) time.Duration {
 	return time.Duration(seconds(ph.connections.DurationSeconds)+2*connectionsTrial(ph.connections).RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
 }
@@ -121,7 +121,7 @@ func (connectionsOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// connectionsResult is what the trials so far came to, or nil.
+// connectionsResult returns the result of the trials so far, or nil.
 func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 	if w.instr.Connections == nil {
 		return nil
@@ -156,7 +156,7 @@ func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 	return out
 }
 
-// combineConnections makes one result of the repeats of a load.
+// combineConnections combines the repeats of a load into one result.
 func combineConnections(load v1alpha1.ConnectionsLoad, group []measure.ConnectionsOutcome) v1alpha1.ConnectionsLoadResult {
 	out := v1alpha1.ConnectionsLoadResult{
 		Name: load.Name, IntendedConnectionsPerSecond: load.ConnectionsPerSecond, ConcurrentConnections: math.MaxInt64,
@@ -192,12 +192,12 @@ func combineConnections(load v1alpha1.ConnectionsLoad, group []measure.Connectio
 	return out
 }
 
-// downMean is a rate's mean, rounded down: rates are never flattered.
+// downMean returns a rate's mean, rounded down: rates are never flattered.
 func downMean[T any](list []T, figure func(T) int64) int64 {
 	return int64(math.Floor(statistics.Mean(values(list, figure))))
 }
 
-// warnConnections says where the generator did less than it was asked to.
+// warnConnections warns where the generator did less than it was asked to.
 func (w *replay) warnConnections(d *warningList) {
 	result := w.connectionsResult()
 	if result == nil {
@@ -211,7 +211,7 @@ func (w *replay) warnConnections(d *warningList) {
 		if intended == 0 {
 			continue
 		}
-		// A generator that is late opens the last of them when all should be open.
+		// A late generator opens the last of them when all should be open.
 		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > intended*(100-reachedPercent) {
 			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator opened %d of %d connections late, in the time that counts, so those held and at once may be too few.",

@@ -104,7 +104,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// A generator that is late with what is to be held says so.
+// A generator that opens the connections to hold too late causes a warning.
 func TestConnectionsOpenedLate(t *testing.T) {
 	instr := connectionsOnly()
 	instr.Repeats, instr.Connections.Loads = 1, instr.Connections.Loads[1:]
@@ -143,8 +143,8 @@ func TestConnectionsFail(t *testing.T) {
 	}
 }
 
-// Connections come behind everything else, and their time is told before: what is
-// held is opened, held, and ended as it was opened.
+// Connections come after everything else, and their time is known before: connections to hold are
+// opened, held, and ended at the rate at which they were opened.
 func TestConnectionsComeLast(t *testing.T) {
 	instr := connectionsOnly()
 	instr.Repeats = 1
@@ -157,7 +157,7 @@ func TestConnectionsComeLast(t *testing.T) {
 		t.Error(diff)
 	}
 	instr.TCP = nil
-	// 10 s, and 10 s with 5 s before and behind, each with what a trial takes beside.
+	// 10 s, and 10 s with 5 s before and after, each with a trial's overhead.
 	if p := Progress(instr, nil); p.RemainingSeconds != 39 || p.Stage != "connections at load web" {
 		t.Errorf("progress is %+v", p)
 	}

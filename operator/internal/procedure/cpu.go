@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// mostCPUFigures and mostFunctionFigures are bounds of the API: what the
-	// chain used at one frame size, and what single functions did in a run.
+	// mostCPUFigures and mostFunctionFigures are bounds of the API: for what the chain used at
+	// one frame size, and for what single functions did in a run.
 	mostCPUFigures      = 24
 	mostFunctionFigures = 256
 )
 
-// addCPU puts beside each figure what the chain used in the trials that made it.
+// addCPU adds to each figure what the chain used in the trials of the figure.
 func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
 	functions := 0
 	for i := range frames {
@@ -34,7 +34,7 @@ func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
 	}
 }
 
-// cpuGroup is the trials behind one reported figure, over all repeats.
+// cpuGroup holds the trials of one reported figure, over all repeats.
 type cpuGroup struct {
 	key     v1alpha1.FigureKey
 	records []measure.Record
@@ -62,12 +62,12 @@ func (w *replay) cpuGroups(size string) []cpuGroup {
 	return groups
 }
 
-// atLoad names what the CPU is used for at a load, whose trials make many figures.
+// atLoad returns the key of the CPU use at a load, whose trials make many figures.
 func atLoad(load string) v1alpha1.FigureKey {
 	return v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyMean, Load: load}
 }
 
-// atLoad are the trials that count at a load.
+// atLoad returns the trials that count at a load.
 func (p *part) atLoad(framesPerSecond uint64) []measure.Record {
 	var out []measure.Record
 	for _, r := range p.counted {
@@ -81,7 +81,7 @@ func (p *part) atLoad(framesPerSecond uint64) []measure.Record {
 // use adds up processor time and the time in which it was used.
 type use struct{ used, elapsed int64 }
 
-// milliCPU is thousandths of a core, rounded to the nearest.
+// milliCPU returns thousandths of a core, rounded to the nearest.
 func (u use) milliCPU() int64 {
 	if u.elapsed <= 0 {
 		return 0
@@ -89,7 +89,7 @@ func (u use) milliCPU() int64 {
 	return (u.used*1000 + u.elapsed/2) / u.elapsed
 }
 
-// sums adds kinds of time up by their names; one that was never known is absent.
+// sums adds up kinds of time by their names; a kind that was never known is absent.
 type sums map[string]use
 
 func (s sums) add(kind string, used, elapsed int64) {
@@ -120,7 +120,7 @@ func (s sums) known(kind string) *int64 {
 	return new(s.of(kind))
 }
 
-// usedIn is what the chain used in some trials, of those whose evidence there is.
+// usedIn returns what the chain used in those of the trials that have evidence.
 func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 	var out v1alpha1.CPUResult
 	node, cpus := sums{}, 0

@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// seen is evidence of a trial of a second on a node with four CPUs.
+// seen returns evidence of a trial of a second on a node with four CPUs.
 func seen(change func(*measure.Evidence)) *measure.Evidence {
 	e := &measure.Evidence{
 		ElapsedMilliseconds: 1000, CPUs: 4,
@@ -93,7 +93,7 @@ func TestUsedIn(t *testing.T) {
 	}
 }
 
-// withEvidence is a whole measurement, with evidence of every trial that wants it.
+// withEvidence makes a whole measurement, with evidence of every trial that wants it.
 func withEvidence(t *testing.T, change func(*measure.Record)) (measure.Instructions, []measure.Record) {
 	t.Helper()
 	instr := instructions()
@@ -112,7 +112,7 @@ func withEvidence(t *testing.T, change func(*measure.Record)) (measure.Instructi
 	return instr, records
 }
 
-// Evidence stands beside every figure and changes none.
+// Evidence is added to every figure and changes none.
 func TestEvidenceBesideFigures(t *testing.T) {
 	instr, records := withEvidence(t, nil)
 	bare := append([]measure.Record(nil), records...)
@@ -240,7 +240,7 @@ func TestEvidenceRoom(t *testing.T) {
 	}
 }
 
-// Records of before have no evidence, and are read as they were.
+// Records from older versions have no evidence, and are read unchanged.
 func TestRecordsWithoutEvidence(t *testing.T) {
 	text, err := json.Marshal(measure.Record{})
 	if err != nil || strings.Contains(string(text), "evidence") {
@@ -248,8 +248,8 @@ func TestRecordsWithoutEvidence(t *testing.T) {
 	}
 }
 
-// TestFunctionCounters checks that a function's counters are added up together with
-// the frames of the same trials.
+// TestFunctionCounters checks that a function's counters and the frames of the same trials are
+// added up together.
 func TestFunctionCounters(t *testing.T) {
 	record := func(packet *measure.Packet, counters map[string]int64, directions ...measure.DirectionOutcome) measure.Record {
 		return measure.Record{

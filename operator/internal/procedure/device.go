@@ -5,12 +5,12 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// mostSteal is the share of a node's processor time, in parts per million, that
-// a hypervisor may hold back without a word; the same as of the generator's.
+// mostSteal is the share of a node's processor time, in parts per million, that a hypervisor may
+// withhold without a warning; the same as for the generator.
 const mostSteal = 5000
 
-// DeviceWarnings are doubts about the machine that the chain ran on. Where it is
-// the generator's as well, what that one's warnings say already is not said again.
+// DeviceWarnings returns doubts about the machine that the chain ran on. Where it is the
+// generator's too, it leaves out what the generator's warnings already say.
 func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
 	if device == nil || device.Machine == nil {
 		return nil
@@ -46,8 +46,8 @@ func unsteadyGovernors(m *measure.Machine) []string {
 	return changing
 }
 
-// warnEvidence says what the trials of a frame size that count show about the
-// chain's node, and in how many of them something of it is missing.
+// warnEvidence warns about what the trials of a frame size that count show about the chain's
+// node, and says in how many of them some of it is missing.
 func (w *replay) warnEvidence(d *warningList, size measure.Size) {
 	trials, missing, last := 0, 0, ""
 	stolen, elapsed := int64(0), int64(0)

@@ -3,16 +3,15 @@ package procedure
 import "vnfbench.io/operator/internal/measure"
 
 const (
-	// mostEvidenceBytes is what all evidence of a run may take of its results,
-	// mostRecordEvidence what that of one trial may.
+	// mostEvidenceBytes is what all evidence of a run may take of its results, mostRecordEvidence
+	// what the evidence of one trial may take.
 	mostEvidenceBytes  = 192 << 10
 	mostRecordEvidence = 4 << 10
 )
 
-// EvidenceRoom is how many bytes the next trial's evidence may take, where the
-// trials before it took so many. All of it together takes at most half of what
-// the records leave free, so that it never keeps a run from being measured, and
-// an equal share for each trial that is expected.
+// EvidenceRoom returns how many bytes the next trial's evidence may take, given what the earlier
+// trials took. All evidence takes at most half of what the records leave free, so that it never
+// prevents a measurement, and an equal share for each expected trial.
 func EvidenceRoom(instr measure.Instructions, taken int) int {
 	trials := 0
 	for _, ph := range expectedPhases(instr) {

@@ -10,12 +10,12 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// oneWayBudget is the one-way delay up to which ITU-T G.114 expects most
-// applications, speech among them, not to suffer.
+// oneWayBudget is the one-way delay up to which ITU-T G.114 expects most applications, including
+// speech, not to suffer.
 const oneWayBudget = 150 * time.Millisecond
 
-// fixedLoadOf holds a profile's load for a stated time. Each repeat follows a trial
-// at the same load that does not count.
+// fixedLoadOf holds a profile's load for a stated time. Before each repeat is a trial at the same
+// load that does not count.
 type fixedLoadOf struct{ timed }
 
 var fixedLoadMeasurement = fixedLoadOf{timed{base{name: measure.StageFixedLoad, noun: "fixed load"}}}
@@ -60,10 +60,10 @@ func (fixedLoadOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part
 	}
 }
 
-// discarded is the time before each repeat that does not count, in nanoseconds.
+// discarded returns the time before each repeat that does not count, in nanoseconds.
 func discarded(f *v1alpha1.FixedLoad) int64 { return seconds(ptr.Deref(f.DiscardSeconds, 0)) }
 
-// fixedLoadTime is that of a number of repeats.
+// fixedLoadTime returns the time of a number of repeats.
 func (w *replay) fixedLoadTime(repeats int) time.Duration {
 	f := w.instr.FixedLoad
 	each := w.cost(1, seconds(f.DurationSeconds))
@@ -73,8 +73,8 @@ func (w *replay) fixedLoadTime(repeats int) time.Duration {
 	return time.Duration(repeats) * each
 }
 
-// fillFixedLoad asks for the discarded time before each repeat. An invalid
-// repeat is made again at once: the load has just been there.
+// fill asks for the discarded time before each repeat. An invalid repeat is made again
+// at once, as the load was on the device just before.
 func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	f := w.instr.FixedLoad
 	var repeats []measure.Record
@@ -140,7 +140,7 @@ func worsen(worst *v1alpha1.WorstCase, d v1alpha1.DirectionResult) {
 	worst.OneWayBudgetPartsPerMillion = oneWayShare(worst.LatencyMaxNanoseconds)
 }
 
-// oneWayShare is a delay's share of the one-way budget in parts per million, rounded up.
+// oneWayShare returns a delay's share of the one-way budget in parts per million, rounded up.
 func oneWayShare(nanoseconds int64) int64 {
 	hi, lo := bits.Mul64(uint64(max(0, nanoseconds)), 1_000_000)
 	quotient, remainder := bits.Div64(hi, lo, uint64(oneWayBudget))

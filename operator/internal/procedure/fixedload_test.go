@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// alone are instructions without throughput and latency.
+// alone returns instructions without throughput and latency.
 func alone(frameBytes ...int) measure.Instructions {
 	instr := instructions()
 	instr.Throughput, instr.Latency, instr.Sizes = nil, nil, sizes(frameBytes...)
@@ -88,7 +88,7 @@ func TestFixedLoadWithoutDiscard(t *testing.T) {
 	}
 }
 
-// An invalid repeat is made again at once, and the worst is the worst of what counts.
+// An invalid repeat is made again at once, and the worst case is of what counts.
 func TestFixedLoadWorstCase(t *testing.T) {
 	instr := fixedLoad()
 	instr.Sizes, instr.FixedLoad.Profiles = sizes(64), instr.FixedLoad.Profiles[:1]

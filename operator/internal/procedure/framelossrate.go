@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// frameLossRate is RFC 2544 section 26.3: from the maximum down in steps until two
-// trials in a row lose nothing.
+// frameLossRateOf measures RFC 2544 section 26.3: from the maximum down in steps until two trials
+// in a row lose nothing.
 type frameLossRateOf struct{ timed }
 
 var frameLossRateMeasurement = frameLossRateOf{timed{base{name: measure.StageFrameLossRate, noun: "frame loss rate"}}}
@@ -44,17 +44,17 @@ func (frameLossRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*
 	}
 }
 
-// curveMaximum is the load called 100 %; 0 is line rate, or what the calibration reached.
+// curveMaximum returns the load called 100 %; 0 is line rate, or what the calibration reached.
 func curveMaximum(f *v1alpha1.FrameLossRate) uint64 {
 	return uint64(ptr.Deref(f.MaximumFramesPerSecond, 0))
 }
 
-// curveTrials is the most points that a curve can have.
+// curveTrials returns the maximum number of points of a curve.
 func curveTrials(f *v1alpha1.FrameLossRate) int {
 	return int((100 + f.StepPercent - 1) / f.StepPercent)
 }
 
-// curvePercent is the load of the curve's trial i.
+// curvePercent returns the load of the curve's trial i.
 func curvePercent(f *v1alpha1.FrameLossRate, i int) int { return 100 - i*int(f.StepPercent) }
 
 func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error {
@@ -73,8 +73,8 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 		p.next = w.trial(p.size, max(1, most*uint64(curvePercent(f, done))/100), milliseconds(f.TrialMilliseconds))
 		return nil
 	}
-	// A device that forwards nothing when it is overloaded is a result; one
-	// that forwards nothing at the lowest load is not there.
+	// A device that forwards nothing when it is overloaded is a result; one that forwards nothing
+	// at the lowest load is missing.
 	if last := p.last(); nothingReceived(last.Outcome) {
 		return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 	}
@@ -82,8 +82,8 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 	return nil
 }
 
-// takeSteady takes records as the search does: a trial in which the generator
-// fell behind where it was faster before is made again, a few times.
+// takeSteady takes records as the search does: a trial in which the generator sent less than it
+// did before is made again, a few times.
 func (p *part) takeSteady(records []measure.Record, reached float64) error {
 	inARow, disturbances := 0, 0
 	for _, r := range records {
@@ -104,8 +104,8 @@ func (p *part) takeSteady(records []measure.Record, reached float64) error {
 	return p.unreliable(inARow)
 }
 
-// lossless says that the last n records lost nothing of a load that was sent in
-// full: a load that the generator did not reach proves nothing about it.
+// lossless reports whether the last n records lost nothing of a load that was sent in full: a
+// load that the generator did not reach proves nothing about it.
 func lossless(records []measure.Record, n int) bool {
 	if len(records) < n {
 		return false
@@ -147,7 +147,7 @@ func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 	return out
 }
 
-// worstLoss is that of the worse direction.
+// worstLoss returns the loss of the worse direction.
 func worstLoss(o measure.Outcome) int64 {
 	worst := int64(0)
 	for _, d := range o.Directions {

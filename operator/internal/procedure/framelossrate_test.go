@@ -83,7 +83,7 @@ func TestFrameLossRate(t *testing.T) {
 	}
 }
 
-// A generator that does not reach a load has not shown that nothing is lost at it.
+// If a generator does not reach a load, it has not shown that nothing is lost at it.
 func TestFrameLossRateBehind(t *testing.T) {
 	instr := frameLossRate(400_000)
 	b := newBench(hardCap())

@@ -13,7 +13,7 @@ const (
 	lineRate512 = 2_349_624
 )
 
-// instructions are those of a run with every default, two frame sizes of them.
+// instructions returns those of a run with every default and two frame sizes.
 func instructions() measure.Instructions {
 	second := time.Second.Nanoseconds()
 	goal := func(name string, loss int64) measure.GoalInstructions {
@@ -50,7 +50,7 @@ type bench struct {
 
 var bothWays = []measure.Direction{measure.Forward, measure.Reverse}
 
-// newBench has a generator of 2 million frames/s in front of the device.
+// newBench puts a generator of 2 million frames/s in front of the device.
 func newBench(device simulated.Device) *bench {
 	driver := func(device simulated.Device, base uint64) measure.Driver {
 		return simulated.New(simulated.Config{
@@ -122,7 +122,7 @@ func (d silent) Answer(q simulated.Question) simulated.Answer {
 	return d.Device.Answer(q)
 }
 
-// sizes are plain frame sizes.
+// sizes returns plain frame sizes.
 func sizes(frameBytes ...int) []measure.Size {
 	var out []measure.Size
 	for _, bytes := range frameBytes {

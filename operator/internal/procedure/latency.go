@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// latencyOf measures delays at loads that are given, or shares of a throughput.
+// latencyOf measures delays at given loads, or at shares of a throughput.
 type latencyOf struct{ timed }
 
 var latencyMeasurement = latencyOf{timed{base{name: measure.StageLatency, noun: "latency at load"}}}
@@ -65,7 +65,7 @@ func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*par
 		warnTaggedFrames(d, p)
 	}
 	w.warnUnsteadyLatency(d, size)
-	// Of throughput, but what is not steady is reported in one place.
+	// This is about throughput, but everything unsteady is reported in one place.
 	w.warnTwoBands(d, size)
 }
 
@@ -92,8 +92,8 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// latencyRate is the load's rate: as given, or the share of the goal's
-// conditional throughput; 0 where nothing was found that it could be a share of.
+// latencyRate returns the load's rate: as given, or the share of the goal's conditional
+// throughput; 0 where the search found none.
 func (w *replay) latencyRate(p *part) uint64 {
 	if p.load.Goal == "" {
 		return w.instr.Rate(p.load, p.size)
@@ -121,7 +121,8 @@ func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 	return combineLatency(out)
 }
 
-// latencyResult is that of one load in one repeat: of its trial, or of all its streams.
+// latencyResult returns the result of one load in one repeat: of its trial, or of all its
+// streams.
 func (p *part) latencyResult() v1alpha1.LatencyResult {
 	result := v1alpha1.LatencyResult{
 		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
@@ -134,7 +135,7 @@ func (p *part) latencyResult() v1alpha1.LatencyResult {
 	}
 	for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
 		combined := combineDirection(same)
-		// Statistics are those of repeats.
+		// Statistics are only for repeats.
 		combined.Statistics = nil
 		combined.TaggedFrames = p.taggedFrames(combined.Direction)
 		result.Directions = append(result.Directions, combined)

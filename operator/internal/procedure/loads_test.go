@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// TestLoadsBySize has loads in bits: they differ in frames from size to size,
-// and no trial but the calibration leaves the search's bounds.
+// TestLoadsBySize has loads in bits: their frames differ from size to size, and no trial except
+// the calibration leaves the search's bounds.
 func TestLoadsBySize(t *testing.T) {
 	instr := instructions()
 	instr.Throughput.MinimumFramesPerSecond = 0

@@ -10,8 +10,8 @@ import (
 // steadyGovernor keeps a CPU at one frequency.
 const steadyGovernor = "performance"
 
-// MachineWarnings are doubts about the machine that made the traffic. sameNode
-// says that the chain ran on it too. What the measurer could not read is no doubt.
+// MachineWarnings returns doubts about the machine that made the traffic. sameNode says that the
+// chain ran on it too. What the measurer could not read is no doubt.
 func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
 	if state == nil {
 		return nil
@@ -48,7 +48,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 	return d.list
 }
 
-// warnRealTime names what real-time threads meet on this node, and what meets them.
+// warnRealTime names what limits real-time threads on this node, and what they displace.
 func warnRealTime(d *warningList, state *measure.GeneratorState) {
 	description := state.Chain
 	if description == nil {

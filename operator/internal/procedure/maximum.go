@@ -11,9 +11,9 @@ type maximum struct {
 	origin          v1alpha1.MaximumOrigin
 }
 
-// maximum of a frame size: line rate, what the spec asks for where it does, and
-// what the calibration received in the slower direction, whichever is least.
-// The bounds of the throughput search are its own and are not taken.
+// maximum returns the maximum of a frame size: the lowest of line rate, the spec's rate if any,
+// and what the calibration received in the slower direction. The bounds of the throughput search
+// do not apply.
 func (w *replay) maximum(size measure.Size, asked uint64) maximum {
 	out := maximum{framesPerSecond: lineRate(w.instr, size), origin: v1alpha1.MaximumLineRate}
 	if asked > 0 && asked < out.framesPerSecond {
@@ -27,7 +27,7 @@ func (w *replay) maximum(size measure.Size, asked uint64) maximum {
 	return out
 }
 
-// warnMaximum says that a maximum is the generator's own.
+// warnMaximum warns that a maximum is the generator's own.
 func (w *replay) warnMaximum(d *warningList, p *part, asked uint64, what string) {
 	if most := w.maximum(p.size, asked); most.origin == v1alpha1.MaximumCalibration {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.size,

@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// measurement is one thing that a run measures. Each has a file that holds all of
-// its behaviour; what they share is in the replay.
+// measurement is one thing that a run measures. Each has a file that holds all of its behavior;
+// what they share is in the replay.
 type measurement interface {
 	// stage names the measurement in records.
 	stage() measure.Stage
@@ -22,8 +22,8 @@ type measurement interface {
 	repetition() repetition
 	// check returns why the instructions cannot be followed.
 	check(instr measure.Instructions) error
-	// phases returns those of a size; of the whole run, for a measurement whose
-	// place is afterSizes. There are none where it is not asked for.
+	// phases returns the phases of a size, or of the whole run for a measurement whose place is
+	// afterSizes. There are none where it is not asked for.
 	phases(instr measure.Instructions, size measure.Size) []phase
 	// path returns where the trials of a phase run.
 	path(ph phase) Path
@@ -31,9 +31,9 @@ type measurement interface {
 	highest(w *replay, ph phase) (uint64, error)
 	// trials returns how many a phase takes where none has to be repeated.
 	trials(w *replay, ph phase) int
-	// expected returns a phase's time before anything of it is known.
+	// expected returns a phase's time before any of it is known.
 	expected(w *replay, ph phase) time.Duration
-	// within returns the open part's share of its own time, and what it still needs.
+	// within returns how much of its time the open part has used, as a share, and what it still needs.
 	within(w *replay, p *part, expected time.Duration) (float64, time.Duration)
 	// title describes a phase in the progress.
 	title(w *replay, ph phase) string
@@ -44,11 +44,11 @@ type measurement interface {
 	report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool
 	// reportRun adds the figures that belong to no single size.
 	reportRun(w *replay, figures *Figures)
-	// warn adds the doubts about the begun parts of a size; of the whole run, for a
+	// warn adds the doubts about the parts of a size that have begun, or of the whole run for a
 	// measurement whose place is afterSizes.
 	warn(w *replay, d *warningList, size measure.Size, parts []*part)
-	// expects reports whether a doubt of the generator is a part of the answer, and
-	// does not forbid a trial's use.
+	// expects reports whether a doubt of the generator is a part of the answer, and does not make
+	// a trial invalid.
 	expects(doubt string) bool
 	// cpuGroups returns the trials of each figure of a part, for what the chain used.
 	cpuGroups(p *part) []cpuGroup
@@ -64,11 +64,11 @@ type measurement interface {
 type place int
 
 const (
-	// perSize is among everything else that is measured of each size.
+	// perSize is among everything else that is measured for each size.
 	perSize place = iota
 	// beforeChain is before the chain is needed, of each size.
 	beforeChain
-	// afterSizes is after everything that is measured of the sizes.
+	// afterSizes is after everything that is measured for the sizes.
 	afterSizes
 )
 
@@ -116,9 +116,8 @@ func phasesAt(at place, instr measure.Instructions, size measure.Size) []phase {
 	return out
 }
 
-// WantsEvidence reports of which trials evidence is kept: those that become
-// figures, and take long enough for the kernel's counters, which count
-// hundredths of a second.
+// WantsEvidence reports whether evidence of a stage's trials is kept: of those that become
+// figures, and take long enough for the kernel's counters, which count hundredths of a second.
 func WantsEvidence(stage measure.Stage) bool {
 	m := measurementOf(stage)
 	return m != nil && m.stage() == stage && m.evidence()
@@ -162,7 +161,7 @@ func (b base) title(w *replay, ph phase) string {
 	return excerpt.Text(fmt.Sprintf("%s, %s%s", named(b.noun, ph), ph.size, w.ofRepeat(ph)), maxStageBytes)
 }
 
-// timed is a measurement whose open part says in part.left what time it needs.
+// timed is a measurement whose open part stores the time that it needs in part.left.
 type timed struct{ base }
 
 func (timed) within(_ *replay, p *part, expected time.Duration) (float64, time.Duration) {
@@ -172,11 +171,11 @@ func (timed) within(_ *replay, p *part, expected time.Duration) (float64, time.D
 	return 1 - min(1, p.left.Seconds()/expected.Seconds()), p.left
 }
 
-// seconds and milliseconds of the API, in nanoseconds.
+// seconds and milliseconds convert values of the API to nanoseconds.
 func seconds(n int32) int64      { return int64(n) * int64(time.Second) }
 func milliseconds(n int32) int64 { return int64(n) * int64(time.Millisecond) }
 
-// cost is the expected time of n trials.
+// cost returns the expected time of n trials.
 func (w *replay) cost(n int, nanoseconds int64) time.Duration {
 	return time.Duration(n) * time.Duration(nanoseconds+w.instr.SettleNanoseconds)
 }
@@ -213,7 +212,7 @@ func warnUnsent(d *warningList, p *part, what string) {
 	}
 }
 
-// named is a part's noun with its load, for sentences.
+// named returns a part's noun with its load, for sentences.
 func named(noun string, ph phase) string {
 	if ph.load.Name == "" {
 		return noun

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// everything is a run of every measurement at once.
+// everything returns a run of every measurement at once.
 func everything() measure.Instructions {
 	instr := instructions()
 	instr.FixedLoad = fixedLoad().FixedLoad

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// methodInstructions are those of a run with a method and two goals.
+// methodInstructions returns those of a run with a method and two goals.
 func methodInstructions(method v1alpha1.SearchMethod, trial time.Duration) measure.Instructions {
 	instr := instructions()
 	instr.Sizes = instr.Sizes[:1]
@@ -27,8 +27,8 @@ func methodInstructions(method v1alpha1.SearchMethod, trial time.Duration) measu
 	return instr
 }
 
-// Every method measures, repeats what is invalid, and goes on from any record
-// as if it had never stopped.
+// Every method measures, repeats what is invalid, and resumes from any record as if it had never
+// stopped.
 func TestMethods(t *testing.T) {
 	const capacity = 1_234_567
 	for _, method := range []v1alpha1.SearchMethod{
@@ -89,7 +89,7 @@ func longestTrial(records []measure.Record) time.Duration {
 	return longest
 }
 
-// Where nothing forwards, the methods find that out instead of a figure of 0.
+// Where nothing forwards, the methods find that out and do not report 0.
 func TestMethodsMeetADeadDevice(t *testing.T) {
 	for _, method := range []v1alpha1.SearchMethod{
 		v1alpha1.MethodRFC2544, v1alpha1.MethodTST009, v1alpha1.MethodTST009WithLossVerification,

@@ -9,16 +9,15 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// TestAMixIsOneMoreSize measures a mix behind a size: every trial of it sends
-// the mix, loads stay below its line rate, and results bear its name and its
-// exact rate on layer 1.
+// TestAMixIsOneMoreSize measures a mix after a size: every trial of it sends the mix, loads stay
+// below its line rate, and results have its name and its exact rate on layer 1.
 func TestAMixIsOneMoreSize(t *testing.T) {
 	instr := instructions()
 	instr.LinkBitsPerSecond = 1_000_000_000
 	mix := measure.Mix{Frames: []measure.MixFrame{
 		{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1},
 	}}
-	// A plain size has the mix's mean, and stays another one.
+	// A plain size has the mix's mean, and stays a different size.
 	instr.Sizes = append(sizes(64, 362), measure.MixSize("SimpleIMIX", mix))
 	instr.Soak = &v1alpha1.Soak{
 		Size: "SimpleIMIX", FramesPerSecond: new(int64(5000)), DurationSeconds: 2, IntervalSeconds: 1,

@@ -10,17 +10,16 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// A run that compares is measured in two sides: everything without neighbours,
-// then everything beside them. Each side is a whole measurement over its own
-// records and the calibration, which both share; so a device that changes in
-// the course of a side changes nothing of the other's rules, and a figure means
-// the same on both sides.
+// A run that compares is measured in two sides: everything without noisy neighbors, then
+// everything with them. Each side is a whole measurement over its own records and the
+// calibration, which both share. So a device that changes during one side does not affect the
+// other's rules, and a figure means the same on both sides.
 const (
 	sideWithout = false
 	sideWith    = true
 )
 
-// of are the records of a side, with those of the calibration.
+// of returns the records of a side, with those of the calibration.
 func of(side bool, records []measure.Record) []measure.Record {
 	var out []measure.Record
 	for _, r := range records {
@@ -35,8 +34,8 @@ func calibrates(stage measure.Stage) bool {
 	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency
 }
 
-// Next says what comes after the records. A *measure.Failure means that the
-// measurement cannot go on; it comes again from the same records.
+// Next returns what comes after the records. A *measure.Failure means that the measurement cannot
+// continue; the same records cause it again.
 func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 	if instr.Compares() {
 		step, err := next(instr, of(sideWithout, records))
@@ -53,8 +52,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 	return step, err
 }
 
-// Progress is how far the measurement is; of one that compares, both sides
-// count alike.
+// Progress returns how far the measurement is; if it compares, both sides count alike.
 func Progress(instr measure.Instructions, records []measure.Record) measure.Progress {
 	if !instr.Compares() {
 		return progress(instr, records)
@@ -77,11 +75,10 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 	return out
 }
 
-// Results reads the records while the measurement goes on as well as after it,
-// and after a failure: what is final is there, nothing else. Of several repeats
-// the figures are those of the repeats so far, which their statistics count.
-// Where neighbours are compared, the figures are those beside them; those
-// without stand in the comparison.
+// Results reads the records during the measurement as well as after it, and after a failure: it
+// returns what is final, nothing else. With several repeats the figures are those of the repeats
+// so far, which their statistics count. Where neighbors are compared, the figures are those with
+// them; those without are in the comparison.
 func Results(instr measure.Instructions, records []measure.Record) Figures {
 	if !instr.Beside() {
 		return results(instr, records)
@@ -110,7 +107,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 // maxDifferences is the API's bound of the comparison.
 const maxDifferences = 512
 
-// differences puts the figures without and with the neighbours side by side.
+// differences pairs the figures without and with the neighbors.
 func differences(without, with []figure.Figure) []v1alpha1.NoisyNeighborDifference {
 	var out []v1alpha1.NoisyNeighborDifference
 	for _, c := range figure.Join(without, with) {
@@ -128,21 +125,21 @@ func (f Figures) list() []figure.Figure {
 	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections}.Figures()
 }
 
-// company is what one neighbour did beside the trials that are used.
+// company is what one neighbor did in the trials that are used.
 type company struct {
 	load                              measure.NeighborLoad
 	trials, known, stopped            int
 	milliseconds, cpu, sent, received int64
 }
 
-// accompanied adds up what is known of each neighbour. Trials that the
-// generator doubts are made again and do not count.
+// accompanied adds up what is known of each neighbor. Trials that the generator doubts are made
+// again and do not count.
 func accompanied(instr measure.Instructions, records []measure.Record) []company {
 	out := make([]company, len(instr.Neighbors))
 	for i, load := range instr.Neighbors {
 		c := company{load: load}
 		for _, r := range records {
-			// Without evidence nobody was asked, or there was no room for the answer.
+			// Without evidence no neighbor was asked, or there was no room for the answer.
 			if !r.Neighbors || r.Evidence == nil || !r.Outcome.Valid() {
 				continue
 			}
@@ -166,7 +163,7 @@ func accompanied(instr measure.Instructions, records []measure.Record) []company
 	return out
 }
 
-// each is a sum in each second, of so many milliseconds.
+// each returns a sum per second, over the milliseconds of the trials.
 func (c company) each(sum int64) int64 { return sum * 1000 / c.milliseconds }
 
 func loads(instr measure.Instructions, records []measure.Record) []v1alpha1.NoisyNeighborReport {
@@ -190,11 +187,11 @@ func loads(instr measure.Instructions, records []measure.Record) []v1alpha1.Nois
 	return out
 }
 
-// leastPercent of what was asked of a neighbour is taken as reached.
+// leastPercent of what was asked of a neighbor counts as reached.
 const leastPercent = 90
 
-// warnNeighbors says where a neighbour was not what was asked for. Of memory and
-// disk nothing can be said: their load is as fast as the node lets it be.
+// warnNeighbors warns where a neighbor did not do what was asked for. Nothing can be said about
+// memory and disk: their load is as fast as the node allows.
 func warnNeighbors(instr measure.Instructions, records []measure.Record) []v1alpha1.Warning {
 	d := &warningList{seen: map[string]bool{}}
 	for _, c := range accompanied(instr, records) {

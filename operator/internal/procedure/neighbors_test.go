@@ -25,7 +25,7 @@ func besideInstructions(compared bool) measure.Instructions {
 	return instr
 }
 
-// noisyRun has a device that carries half as much beside neighbours.
+// noisyRun has a device that carries half as much with neighbors.
 func noisyRun(t *testing.T, instr measure.Instructions, each func([]measure.Record, Step)) []measure.Record {
 	t.Helper()
 	quiet, noisy := newBench(simulated.HardCap{CapacityFramesPerSecond: 400_000}), newBench(simulated.HardCap{CapacityFramesPerSecond: 200_000})
@@ -51,8 +51,8 @@ func noisyRun(t *testing.T, instr measure.Instructions, each func([]measure.Reco
 	return nil
 }
 
-// Everything is measured without neighbours, then beside them; the calibration
-// is made once, and alone.
+// Everything is measured without neighbors, then with them; the calibration is made once, and
+// without them.
 func TestNeighborsCompared(t *testing.T) {
 	instr := besideInstructions(true)
 	percent := 0
@@ -91,15 +91,15 @@ func TestNeighborsCompared(t *testing.T) {
 	if half := Results(instr, records[:first]); half.Frames != nil || len(half.Neighbors.Comparison) == 0 || half.Neighbors.Comparison[0].With != nil {
 		t.Errorf("before the second side: %+v", half)
 	}
-	// Trials of the second side before the first is over are nobody's.
+	// Trials of the second side before the first is over belong to neither side.
 	records[first].Neighbors, records[first-1].Neighbors = false, true
 	if _, err := Next(instr, records[:first]); !errors.Is(err, ErrRecords) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// With neighbours alone the procedure is the same, and every trial but the
-// calibration beside them.
+// With neighbors only, the procedure is the same, and every trial except the calibration has
+// them.
 func TestNeighborsWith(t *testing.T) {
 	instr := besideInstructions(false)
 	records := noisyRun(t, instr, nil)

@@ -1,8 +1,7 @@
-// Package procedure is the order of a measurement: calibration, warm-up,
-// search, latency, for one frame size after the other. Instructions and the
-// trials made so far go in; the next trial, the results and the progress come
-// out. It is pure and remembers nothing, so a measurer that was stopped replays
-// its records and goes on as if it had never stopped.
+// Package procedure determines the order of a measurement: calibration, warm-up, search, latency,
+// for one frame size after the other. Instructions and the trials made so far go in; the next
+// trial, the results and the progress come out. It is pure and remembers nothing, so a measurer
+// that was stopped replays its records and continues as if it had never stopped.
 package procedure
 
 import (
@@ -14,12 +13,12 @@ import (
 )
 
 const (
-	// MaximumInvalidTrials is how many invalid trials in a row end the
-	// measurement: a generator that doubts itself so often measures itself.
+	// MaximumInvalidTrials is how many invalid trials in a row end the measurement: a generator
+	// that doubts its trials so often measures only itself.
 	MaximumInvalidTrials = 3
-	// calibrationDuration is that of both calibration trials.
+	// calibrationDuration is the duration of both calibration trials.
 	calibrationDuration = time.Second
-	// calibrationLowFramesPerSecond is far below what queues anywhere.
+	// calibrationLowFramesPerSecond is far below any load that causes queues.
 	calibrationLowFramesPerSecond = 1000
 )
 
@@ -35,15 +34,14 @@ type Path string
 const (
 	// PathCalibration is port to port without a device.
 	PathCalibration Path = "Calibration"
-	// PathChain is the path through the network functions. It may not be used
-	// before the controller has said that the chain is ready: the first step
-	// on it is where a measurer waits.
+	// PathChain is the path through the network functions. It may not be used before the
+	// controller has said that the chain is ready: a measurer waits at the first step on it.
 	PathChain Path = "Chain"
-	// PathEndpoints is the path of TCP connections through the network functions,
-	// between the two ends beside the generator. It waits as PathChain does.
+	// PathEndpoints is the path of TCP connections through the network functions, between the two
+	// ends next to the generator. It waits as PathChain does.
 	PathEndpoints Path = "Endpoints"
-	// PathStateful is the chain's path with a generator that has a TCP of its own
-	// at both ports. It waits as PathChain does.
+	// PathStateful is the chain's path with a generator that has its own TCP at both ports. It
+	// waits as PathChain does.
 	PathStateful Path = "Stateful"
 )
 
@@ -53,19 +51,19 @@ type Step struct {
 	Done bool
 	// Path is where the trial runs.
 	Path Path
-	// Stage and Load belong into the trial's record.
+	// Stage and Load belong in the trial's record.
 	Stage measure.Stage
 	Load  string
 	// Repeat belongs there too.
 	Repeat int
-	// Neighbors says that the trial is made beside the neighbours; it belongs there too.
+	// Neighbors says that the trial is made with the neighbors; it belongs there too.
 	Neighbors bool
 	Trial     measure.Trial
 	// Why is one sentence for the log, empty where the stage says it all.
 	Why string
 }
 
-// next is Next of one side.
+// next does what Next does, for one side.
 func next(instr measure.Instructions, records []measure.Record) (Step, error) {
 	w := replayRecords(instr, records)
 	if w.err != nil {
@@ -99,7 +97,7 @@ func validate(instr measure.Instructions) error {
 	return nil
 }
 
-// measuresSizes reports whether something is measured of a size.
+// measuresSizes reports whether anything is measured for a size.
 func measuresSizes(instr measure.Instructions) bool {
 	instr.WarmUpNanoseconds = 0
 	for _, size := range instr.Sizes {

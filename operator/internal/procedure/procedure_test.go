@@ -91,7 +91,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Failures come from the same records again, and leave what was final in place.
+// The same records cause the same failures again, which leave what was final unchanged.
 func TestFailures(t *testing.T) {
 	device := map[string]simulated.Device{
 		"slow": hardCap(), "dead": silent{hardCap(), 0}, "stops": silent{hardCap(), 5 * time.Second}, "stops late": silent{hardCap(), 12 * time.Second},
@@ -215,8 +215,8 @@ func TestReceiveDropsAreFineInAFlatOutCalibration(t *testing.T) {
 	}
 }
 
-// A generator that is disturbed where it was faster before gets two more
-// chances, in every place: its trouble must not become a bound.
+// A generator that is disturbed where it was faster before gets two more tries, everywhere: its
+// problem must not become a bound.
 func TestDisturbedTrials(t *testing.T) {
 	for name, test := range map[string]struct {
 		disturbances int

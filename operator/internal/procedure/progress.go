@@ -6,14 +6,13 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// progress is Progress of one side.
+// progress does what Progress does, for one side.
 //
-// Every phase has a fixed share of the whole: the time that the instructions
-// alone let expect. What is over counts in full, so percent never falls from
-// one phase to the next. Only inside a search may it fall, when the device
-// turns out to be noisier than hoped; the measurer then goes on reporting what
-// it has reported. It is 100 only when every trial has been made. The time in
-// which the chain starts is not in it: nothing here can know it.
+// Every phase has a fixed share of the whole: the time expected by the instructions alone. What
+// is over counts in full, so percent never falls from one phase to the next. It may fall only
+// inside a search, when the device is noisier than expected; the measurer then continues to
+// report what it has reported. It is 100 only when every trial has been made. The time in which
+// the chain starts is not included: it cannot be known here.
 func progress(instr measure.Instructions, records []measure.Record) measure.Progress {
 	w := replayRecords(instr, records)
 	out := measure.Progress{Trials: len(records), Calibrated: true}
@@ -47,7 +46,7 @@ func progress(instr measure.Instructions, records []measure.Record) measure.Prog
 	return out
 }
 
-// stage is one short sentence about what is being done.
+// stage returns one short sentence about the current step.
 func (w *replay) stage() string {
 	if p := w.open(); p != nil {
 		return p.measurement.title(w, p.phase)

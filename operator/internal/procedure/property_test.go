@@ -11,8 +11,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// Whatever devices and generators do, a measurement ends, in figures or in a
-// failure with a reason, and stored records say the same as those in memory.
+// Whatever devices and generators do, a measurement ends, in figures or in a failure with a
+// reason, and stored records say the same as those in memory.
 func TestWhateverHappens(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))

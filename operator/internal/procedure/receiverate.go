@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-// receiveRateOf measures the forwarding rate at the maximum offered load (RFC 2285
-// section 3.6.2), several times: its profile over the trials.
+// receiveRateOf measures the forwarding rate at the maximum offered load (RFC 2285 section
+// 3.6.2), several times: its profile over the trials.
 type receiveRateOf struct{ timed }
 
 var receiveRateMeasurement = receiveRateOf{timed{base{name: measure.StageReceiveRate, noun: "receive rate"}}}
@@ -39,8 +39,8 @@ func (receiveRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*pa
 	}
 }
 
-// flatOut is the maximum load, and false with 0, as fast as the generator can,
-// where no calibration says how fast that is.
+// flatOut returns the maximum load. Without a calibration it returns 0, as fast as the generator
+// can, and false.
 func (w *replay) flatOut(size measure.Size) (maximum, bool) {
 	if w.instr.Calibration == nil {
 		return maximum{}, false
@@ -60,8 +60,7 @@ func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	if len(p.counted) < int(r.Trials) {
 		return nil
 	}
-	// Nothing at all may be what an overloaded device forwards, or what is left
-	// of one that has stopped.
+	// An overloaded device may forward nothing at all, and so does one that has stopped.
 	if nothingReceived(p.last().Outcome) {
 		switch {
 		case most.framesPerSecond == aliveFramesPerSecond:
@@ -78,18 +77,18 @@ func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// aliveFramesPerSecond is a load that every device forwards that is there.
+// aliveFramesPerSecond is a load that every working device forwards.
 const aliveFramesPerSecond = calibrationLowFramesPerSecond
 
-// split parts the trials at the maximum load from the one at the low load, which
-// is in no figure; an invalid one of those is made again.
+// split separates the trials at the maximum load from the one at the low load, which is in no
+// figure; an invalid one at the low load is made again.
 func (p *part) split(records []measure.Record, most uint64) (flatOut []measure.Record, low *measure.Record) {
 	for i, r := range records {
 		switch {
 		case most == aliveFramesPerSecond || r.Trial.IntendedFramesPerSecond != aliveFramesPerSecond:
 			flatOut = append(flatOut, r)
 		case invalidReason(r) != "":
-			// Behind the last of the others it counts among the invalid ones in a row.
+			// After the last of the others it counts among the invalid ones in a row.
 			flatOut = append(flatOut, r)
 		default:
 			low = &records[i]
@@ -129,8 +128,8 @@ func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 	return out
 }
 
-// warnReceiveRate names what the figure is a floor of: where a trial lost
-// nothing, the device kept up with all that there was.
+// warnReceiveRate warns that the figure is a floor: where a trial lost nothing, the device kept
+// up with the whole load.
 func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	w.warnMaximum(d, p, 0, "Receive rate")
 	warnUnsent(d, p, "the receive rate")

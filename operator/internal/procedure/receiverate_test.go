@@ -44,7 +44,7 @@ func TestReceiveRate(t *testing.T) {
 	}
 }
 
-// Total loss under overload is a figure where a low load still comes through.
+// Total loss under overload is a figure where a low load still passes.
 func TestReceiveRateOfACollapse(t *testing.T) {
 	instr := receiveRate()
 	if _, err := newBench(silent{hardCap(), 0}).run(t, instr, nil); measure.ReasonOf(err) != v1alpha1.ReasonChainFailed {

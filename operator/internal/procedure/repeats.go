@@ -11,9 +11,9 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-// inRepeatsOf has each size measured so often, one repeat after the other.
-// What a repeat is made of, warm-up, searches and latency loads, stands in the
-// list as one piece for each frame size; everything else stays where it is.
+// inRepeatsOf repeats the measurement of each size, one repeat after the other. The parts of a
+// repeat, warm-up, searches and latency loads, are in the list as one piece for each frame size;
+// everything else keeps its place.
 func inRepeatsOf(list []phase, repeats int) []phase {
 	if repeats < 2 {
 		return list
@@ -46,11 +46,10 @@ func inRepeatsOf(list []phase, repeats int) []phase {
 // repeats reports whether the phase is made again in each repeat.
 func (p phase) repeats() bool { return p.measurement.repetition() != once }
 
-// figures reports whether the phase has figures of its own: a warm-up alone is not
-// worth repeating.
+// figures reports whether the phase has its own figures: a warm-up alone is not worth repeating.
 func (p phase) figures() bool { return p.measurement.repetition() == repeatedly }
 
-// findRepeat is the part of a stage, frame size and repeat that has begun, or nil.
+// findRepeat returns the part of a stage, frame size and repeat that has begun, or nil.
 func (w *replay) findRepeat(stage measure.Stage, size measure.Size, repeat int) *part {
 	for _, p := range w.parts {
 		if p.stage() == stage && p.size.Name == size.Name && p.repeat == repeat {
@@ -60,7 +59,7 @@ func (w *replay) findRepeat(stage measure.Stage, size measure.Size, repeat int) 
 	return nil
 }
 
-// all are the parts of a stage and frame size that have begun, in their order.
+// all returns the parts of a stage and frame size that have begun, in their order.
 func (w *replay) all(stage measure.Stage, size measure.Size) []*part {
 	var out []*part
 	for _, p := range w.parts {
@@ -79,7 +78,7 @@ func (w *replay) ofRepeat(p phase) string {
 	return fmt.Sprintf(", repeat %d of %d", p.repeat+1, w.instr.Repeats)
 }
 
-// combineThroughput makes one result for each goal of those of the repeats.
+// combineThroughput combines the repeats into one result for each goal.
 func (w *replay) combineThroughput(list []v1alpha1.ThroughputResult, size measure.Size) []v1alpha1.ThroughputResult {
 	var out []v1alpha1.ThroughputResult
 	for _, group := range grouped(list, func(t v1alpha1.ThroughputResult) string { return t.Goal }) {
@@ -106,8 +105,8 @@ func (w *replay) combineThroughput(list []v1alpha1.ThroughputResult, size measur
 	return out
 }
 
-// widen takes another repeat into a result, such that its bounds enclose what
-// every repeat found and its doubts are those of the most warningList one.
+// widen adds another repeat to a result: its bounds then enclose what every repeat found, and its
+// doubts are those of the most doubtful repeat.
 func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 	if t.Regularity == v1alpha1.Irregular {
 		into.Regularity = v1alpha1.Irregular
@@ -140,7 +139,7 @@ func causeSeverity(cause v1alpha1.UpperBoundCause) int {
 	return 1
 }
 
-// combineLatency makes one result for each load of those of the repeats.
+// combineLatency combines the repeats into one result for each load.
 func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 	var out []v1alpha1.LatencyResult
 	for _, group := range grouped(list, func(l v1alpha1.LatencyResult) string { return l.Load }) {
@@ -193,7 +192,7 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 	return out
 }
 
-// sumOf is nil where neither is there.
+// sumOf returns nil where neither is there.
 func sumOf(a, b *int64) *int64 {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -204,8 +203,8 @@ func sumOf(a, b *int64) *int64 {
 func latencyP50(d v1alpha1.DirectionResult) int64 { return d.Latency.P50Nanoseconds }
 func latencyP99(d v1alpha1.DirectionResult) int64 { return d.Latency.P99Nanoseconds }
 
-// combineDelays has no figure where one repeat has none: a direction that was
-// starved once must not hide behind the other repeats.
+// combineDelays returns no figure where one repeat has none: the other repeats must not hide a
+// direction that was starved once.
 func combineDelays(group []v1alpha1.DirectionResult, of func(v1alpha1.DirectionResult) v1alpha1.Delays) v1alpha1.Delays {
 	out := v1alpha1.Delays{MinNanoseconds: math.MaxInt64}
 	for _, d := range group {
@@ -252,13 +251,13 @@ func values[T any](list []T, figure func(T) int64) []int64 {
 	return out
 }
 
-// meanOf is a delay's mean, rounded up: delays are never flattered.
+// meanOf returns a delay's mean, rounded up: delays are never flattered.
 func meanOf[T any](list []T, figure func(T) int64) int64 {
 	return int64(math.Ceil(statistics.Mean(values(list, figure))))
 }
 
-// summarized has the figure as its mean, so that both are rounded alike; the
-// ends of the interval are rounded outwards.
+// summarized uses the figure as the mean, so that both are rounded alike; the ends of the
+// interval are rounded outwards.
 func summarized(metric v1alpha1.Metric, list []int64, figure int64) []v1alpha1.Statistics {
 	s, ok := statistics.Summarize(list)
 	if !ok {

@@ -46,8 +46,8 @@ func TestRepeatsSequence(t *testing.T) {
 	}
 }
 
-// Each repeat is a whole measurement: of a device that always answers alike all
-// are alike, and the figures are those of one.
+// Each repeat is a whole measurement: if a device always answers alike, all repeats are alike,
+// and the figures are those of one.
 func TestRepeatsOfASteadyDevice(t *testing.T) {
 	one, err := newBench(hardCap()).run(t, instructions(), nil)
 	if err != nil {
@@ -119,8 +119,8 @@ func TestRepeatsOfANoisyDevice(t *testing.T) {
 	}
 }
 
-// A measurement that is stopped anywhere shows the repeats so far, and the next
-// one goes on where it was.
+// A measurement that is stopped anywhere shows the repeats so far, and the next one continues
+// where it was.
 func TestRepeatsSoFar(t *testing.T) {
 	instr := repeatedInstructions(3)
 	instr.Sizes = sizes(64)
@@ -152,7 +152,7 @@ func TestRepeatsSoFar(t *testing.T) {
 	}
 }
 
-// Logs of one measurement say nothing of repeats, and are not taken for those of several.
+// Logs of a single measurement do not mention repeats, and do not count as those of several.
 func TestRepeatsAndOldRecords(t *testing.T) {
 	records, err := newBench(hardCap()).run(t, instructions(), nil)
 	if err != nil {
@@ -189,7 +189,7 @@ func TestCombineDoubtfulRepeats(t *testing.T) {
 	}
 }
 
-// A direction without frames in one repeat has no delay at all, and its loss shows.
+// A direction without frames in one repeat has no delay, and its loss shows.
 func TestCombineStarvedDirection(t *testing.T) {
 	delays := v1alpha1.Delays{Samples: 10, MinNanoseconds: 1, P50Nanoseconds: 2, MaxNanoseconds: 9}
 	got := combineDirection([]v1alpha1.DirectionResult{
@@ -202,7 +202,7 @@ func TestCombineStarvedDirection(t *testing.T) {
 	}
 }
 
-// Only what has figures is repeated; every other phase stays where it is.
+// Only what has figures is repeated; every other phase keeps its place.
 func TestRepeatedPhases(t *testing.T) {
 	ph := func(stage measure.Stage, frameBytes, repeat int) phase {
 		return phase{measurement: measurementOf(stage), size: measure.FrameSize(frameBytes), repeat: repeat}

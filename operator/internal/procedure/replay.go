@@ -25,8 +25,8 @@ type phase struct {
 	connections *v1alpha1.ConnectionsLoad
 }
 
-// phases returns the parts of the measurement in their order. The calibration of
-// all sizes comes first, so that the chain need not be there for it.
+// phases returns the parts of the measurement in their order. The calibration of all sizes comes
+// first, as it does not need the chain.
 func phases(instr measure.Instructions) []phase {
 	var out []phase
 	for _, at := range []place{beforeChain, perSize} {
@@ -47,7 +47,7 @@ func (p phase) owns(r measure.Record) bool {
 	return p.measurement.owns(r.Stage) && r.Trial.Size == p.size.Name && r.Load == p.load.Name && r.Repeat == p.repeat
 }
 
-// part is a phase with what has been made of it.
+// part is a phase and its state so far.
 type part struct {
 	phase
 	// over says that the phase needs no further trial.
@@ -71,7 +71,7 @@ type part struct {
 	results []search.Result
 }
 
-// recordedAs is the stage of the next trial's record.
+// recordedAs returns the stage of the next trial's record.
 func (p *part) recordedAs() measure.Stage {
 	if p.nextStage != "" {
 		return p.nextStage
@@ -79,7 +79,7 @@ func (p *part) recordedAs() measure.Stage {
 	return p.measurement.stage()
 }
 
-// last is the record that ended a phase of one trial.
+// last returns the record that ended a phase of one trial.
 func (p *part) last() *measure.Record {
 	if len(p.counted) == 0 {
 		return nil
@@ -87,12 +87,12 @@ func (p *part) last() *measure.Record {
 	return &p.counted[len(p.counted)-1]
 }
 
-// replay is the whole measurement as far as the records go.
+// replay is the state of the whole measurement after the records.
 type replay struct {
 	instr measure.Instructions
 	// parts have begun; only the last of them may be open.
 	parts []*part
-	// err says why the open part cannot go on.
+	// err says why the open part cannot continue.
 	err error
 }
 
@@ -112,7 +112,7 @@ func replayRecords(instr measure.Instructions, records []measure.Record) *replay
 		w.parts = append(w.parts, p)
 		w.err = ph.measurement.fill(w, p, rest[:n])
 		rest = rest[n:]
-		// What ended the measurement is no result.
+		// The part that ended the measurement is no result.
 		p.over = p.over && w.err == nil
 		if !p.over {
 			break
@@ -125,7 +125,7 @@ func replayRecords(instr measure.Instructions, records []measure.Record) *replay
 	return w
 }
 
-// open is the part that needs a trial, nil when every trial has been made.
+// open returns the part that needs a trial, and nil when every trial has been made.
 func (w *replay) open() *part {
 	if n := len(w.parts); n > 0 && !w.parts[n-1].over {
 		return w.parts[n-1]
@@ -133,7 +133,7 @@ func (w *replay) open() *part {
 	return nil
 }
 
-// find is the first part of a stage and frame size that has begun, or nil.
+// find returns the first part of a stage and frame size that has begun, or nil.
 func (w *replay) find(stage measure.Stage, size measure.Size) *part {
 	for _, p := range w.parts {
 		if p.stage() == stage && p.size.Name == size.Name {

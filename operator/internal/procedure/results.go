@@ -9,7 +9,7 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
-// Figures are what the records come to, in the API's words.
+// Figures are the results of the records, in the API's words.
 type Figures struct {
 	// Frames holds the frame sizes of which something is final: a search that
 	// has ended, a latency load that has been measured.
@@ -22,13 +22,13 @@ type Figures struct {
 	Summary *v1alpha1.ResultSummary
 	// Calibration holds the frame sizes whose calibration is complete.
 	Calibration []v1alpha1.CalibrationFrame
-	// Warnings stand in the order of the instructions, those of the whole run first.
+	// Warnings are in the order of the instructions, those of the whole run first.
 	Warnings []v1alpha1.Warning
-	// Neighbors is nil without neighbours, and before something is known of them.
+	// Neighbors is nil without neighbors, and before something is known of them.
 	Neighbors *v1alpha1.NoisyNeighborsReport `json:",omitempty"`
 }
 
-// results is Results of one side.
+// results does what Results does, for one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
 	w := replayRecords(instr, records)
 	out := Figures{Warnings: w.warnings()}
@@ -69,7 +69,7 @@ func packetResult(packet *measure.Packet) *v1alpha1.PacketResult {
 	return &v1alpha1.PacketResult{PayloadBytes: int32(packet.PayloadBytes), Fragments: int32(packet.FragmentCount())}
 }
 
-// fragmentsPerSecond is a rate of packets in frames, nil where frames are whole.
+// fragmentsPerSecond returns a rate of packets in frames, and nil where frames are whole.
 func fragmentsPerSecond(packetsPerSecond int64, size measure.Size) *int64 {
 	if size.Packet == nil {
 		return nil
@@ -98,7 +98,7 @@ func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 	return out
 }
 
-// throughputResults are those of the repeats that have ended, as one.
+// throughputResults combines the results of the repeats that have ended.
 func (w *replay) throughputResults(size measure.Size) []v1alpha1.ThroughputResult {
 	var out []v1alpha1.ThroughputResult
 	for _, p := range w.all(measure.StageThroughput, size) {
@@ -109,7 +109,7 @@ func (w *replay) throughputResults(size measure.Size) []v1alpha1.ThroughputResul
 	return w.combineThroughput(out, size)
 }
 
-// searchResults are those of one search.
+// searchResults returns the results of one search.
 func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 	size := p.size
 	var out []v1alpha1.ThroughputResult
@@ -139,7 +139,7 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 	return out
 }
 
-// cause is the search's, but for a maximum load that was the generator's own limit.
+// cause returns the search's, except for a maximum load that was the generator's own limit.
 func (w *replay) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
 	if r.UpperBoundCause == search.MaximumLoad {
 		if limit, _ := w.limit(p.size); limit.by == limitCalibration {
@@ -149,7 +149,7 @@ func (w *replay) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
 	return v1alpha1.UpperBoundCause(r.UpperBoundCause)
 }
 
-// lossAt is what was lost of all frames sent at a load, in the worse direction.
+// lossAt returns what was lost of all frames sent at a load, in the worse direction.
 func (p *part) lossAt(load uint64) int64 {
 	type count struct{ sent, lost uint64 }
 	counts := map[measure.Direction]count{}
@@ -193,7 +193,7 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 	}
 }
 
-// fragments is nil where frames are whole.
+// fragments returns nil where frames are whole.
 func fragments(n uint64, d measure.DirectionOutcome) *int64 {
 	if d.SentFragments == 0 {
 		return nil
@@ -215,7 +215,7 @@ func delays(d measure.Delays) v1alpha1.Delays {
 	}
 }
 
-// summary is the first frame size's first goal and last latency load.
+// summary returns the first frame size's first goal and last latency load.
 func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha1.ResultSummary {
 	if len(frames) == 0 || frames[0].Size != instr.Sizes[0].Name {
 		return nil
@@ -229,7 +229,7 @@ func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha
 	if instr.Latency == nil || len(first.Latency) == 0 {
 		return out
 	}
-	// The last of the loads asked for: one that was left out has no stand-in.
+	// The last of the loads asked for: nothing replaces one that was left out.
 	last := first.Latency[len(first.Latency)-1]
 	if last.Load != instr.Latency.Loads[len(instr.Latency.Loads)-1].Name {
 		return out
@@ -242,7 +242,7 @@ func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha
 	return out
 }
 
-// lossPartsPerMillion is rounded up: a trial that lost a frame never shows 0.
+// lossPartsPerMillion rounds up: a trial that lost a frame never shows 0.
 func lossPartsPerMillion(lost, sent uint64) int64 {
 	if sent == 0 || lost == 0 {
 		return 0
@@ -255,7 +255,7 @@ func lossPartsPerMillion(lost, sent uint64) int64 {
 	return int64(quotient)
 }
 
-// share is part of whole in parts per million, rounded down.
+// share returns part of whole in parts per million, rounded down.
 func share(part, whole uint64) uint64 {
 	if whole == 0 {
 		return 0

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden pins the whole of what a run comes to, in the API's own words.
+// TestGolden compares everything that a run results in, in the API's own words.
 func TestGolden(t *testing.T) {
 	instr := instructions()
 	records, err := newBench(simulated.SoftKnee{
@@ -76,7 +76,7 @@ func TestResultsAreTheDevices(t *testing.T) {
 	}
 }
 
-// What is final stays as it is while the measurement goes on.
+// What is final does not change while the measurement continues.
 func TestPartialResultsOnlyGrow(t *testing.T) {
 	instr := instructions()
 	records, err := newBench(hardCap()).run(t, instr, nil)
@@ -120,7 +120,7 @@ func TestWarnings(t *testing.T) {
 		change func(*measure.Instructions)
 		spoil  func(*measure.Record)
 		code   string
-		// message is the sentence's end; "" wants no such warning.
+		// message is the sentence's end; "" expects no such warning.
 		message string
 	}{
 		"short trials": {
@@ -240,7 +240,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A quiet run of long trials has nothing to doubt.
+// A quiet run of long trials has no warnings.
 func TestNoWarnings(t *testing.T) {
 	instr := instructions()
 	for i := range instr.Throughput.Goals {
@@ -366,7 +366,7 @@ func TestFirstEstimate(t *testing.T) {
 	}
 }
 
-// The warm-up's first frame is a figure of its own, in each direction in which it arrived.
+// The first frame of the warm-up has a separate figure, in each direction in which it arrived.
 func TestFirstFrame(t *testing.T) {
 	instr := instructions()
 	b := newBench(hardCap())

@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// TestLessInReverse: the figures are the forward direction's, and the reverse
-// one's lower rate is no limit of anything.
+// TestLessInReverse checks that the figures are those of the forward direction, and that the
+// reverse direction's lower rate limits nothing.
 func TestLessInReverse(t *testing.T) {
 	instr := instructions()
 	driver := func(device simulated.Device) measure.Driver {

@@ -9,8 +9,8 @@ const (
 	burstBytes  = 720
 )
 
-// ExpectedBytes is what the records of a measurement take, where the device is
-// quiet and no trial has to be repeated.
+// ExpectedBytes returns what the records of a measurement take, where the device is quiet and no
+// trial has to be repeated.
 func ExpectedBytes(instr measure.Instructions) int {
 	total := 0
 	for _, ph := range expectedPhases(instr) {

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// soakOfLoad holds one load for hours, in intervals that are a trial each. What it
-// keeps is bounded by the number of intervals, whatever the duration.
+// soakOfLoad holds one load for hours, in intervals of one trial each. What it keeps is bounded
+// by the number of intervals, whatever the duration.
 type soakOfLoad struct{ timed }
 
 var soakMeasurement = soakOfLoad{timed{base{name: measure.StageSoak, noun: "load"}}}
@@ -51,12 +51,12 @@ func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part)
 	}
 }
 
-// intervals is how many the duration has; the last may be shorter.
+// intervals returns how many the duration has; the last may be shorter.
 func intervals(s *v1alpha1.Soak) int {
 	return int((s.DurationSeconds + s.IntervalSeconds - 1) / s.IntervalSeconds)
 }
 
-// soakTime is what is left after a number of intervals.
+// soakTime returns what is left after a number of intervals.
 func (w *replay) soakTime(done int) time.Duration {
 	s := w.instr.Soak
 	sending := max(0, seconds(s.DurationSeconds)-int64(done)*seconds(s.IntervalSeconds))
@@ -90,7 +90,7 @@ func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// tooLossy says that an interval ends the soak.
+// tooLossy reports whether an interval ends the soak.
 func (w *replay) tooLossy(o measure.Outcome) bool {
 	most := w.instr.Soak.StopAboveLossPartsPerMillion
 	return most != nil && worstLoss(o) > int64(*most)
@@ -118,7 +118,7 @@ func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 		interval := v1alpha1.SoakInterval{
 			StartSeconds: int64(r.Outcome.StartedAt.Sub(p.counted[0].Outcome.StartedAt) / time.Second),
 		}
-		// Where the clock was set back, the intervals still stand in their order.
+		// Where the clock was set back, the intervals keep their order.
 		if n := len(out.Intervals); n > 0 {
 			interval.StartSeconds = max(interval.StartSeconds, out.Intervals[n-1].StartSeconds+1)
 		}

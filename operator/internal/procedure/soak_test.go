@@ -19,7 +19,7 @@ func soakOf(duration, interval time.Duration) measure.Instructions {
 	return instr
 }
 
-// long fills a distribution with figures as long as they get in a day of bad luck.
+// long fills a distribution with figures as long as they can get in a day.
 func long(d *measure.Delays) {
 	*d = measure.Delays{
 		Samples: 120_000_000, MinNanoseconds: 104_321, MeanNanoseconds: 10_123_456, P50Nanoseconds: 10_123_456, P90Nanoseconds: 101_234_567,
@@ -179,7 +179,7 @@ func TestSoakTroubles(t *testing.T) {
 	}
 }
 
-// Every kind says how many trials it takes, and a quiet device needs no more.
+// Every measurement says how many trials it takes, and a quiet device needs no more.
 func TestExpectedBytes(t *testing.T) {
 	for name, instr := range map[string]measure.Instructions{
 		"default": instructions(), "fixed load": fixedLoad(), "frame loss rate": frameLossRate(0), "back to back": backToBack(),

@@ -29,8 +29,8 @@ func trexRecord(index int, cpu int64, doubts ...measure.Doubt) measure.Record {
 	return r
 }
 
-// A generator with a TCP of its own is used on the chain's path, and a trial that
-// it doubts is made again.
+// A generator with its own TCP is used on the chain's path, and a trial that it doubts is made
+// again.
 func TestTCPByTRex(t *testing.T) {
 	instr := byTRex(1)
 	instr.Repeats = 1

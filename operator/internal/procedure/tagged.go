@@ -30,7 +30,7 @@ func (p *part) taggedFrames(direction string) *v1alpha1.TaggedFramesResult {
 	return out
 }
 
-// tagged are one direction's, in the order of the streams.
+// tagged returns one direction's tagged frames, in the order of the streams.
 func (p *part) tagged(direction string) []measure.TaggedFrame {
 	var out []measure.TaggedFrame
 	for _, r := range p.counted {
@@ -43,7 +43,7 @@ func (p *part) tagged(direction string) []measure.TaggedFrame {
 	return out
 }
 
-// warnTaggedFrames says where the mean is not that of every stream.
+// warnTaggedFrames warns where the mean is not that of every stream.
 func warnTaggedFrames(d *warningList, p *part) {
 	if p.skipped || !p.over || p.next.TaggedFrameNanoseconds == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// taggedInstructions ask for RFC 2544's way at the throughput rate.
+// taggedInstructions returns instructions for RFC 2544's method at the throughput rate.
 func taggedInstructions(streams int) measure.Instructions {
 	instr := instructions()
 	instr.Sizes = sizes(64)
@@ -89,8 +89,8 @@ func TestTaggedFrames(t *testing.T) {
 	}
 }
 
-// A device that loses nearly everything loses tagged frames too, and no figure
-// is made of none.
+// A device that loses nearly everything loses tagged frames too, and without any there is no
+// figure.
 func TestTaggedFramesAllLost(t *testing.T) {
 	instr := taggedInstructions(2)
 	instr.Throughput = nil

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// tcpDirectionBytes is what a direction of a TCP record takes, with a full
-	// series of intervals; tcpRecordBytes what the record takes beside.
+	// tcpDirectionBytes is what a direction of a TCP record takes, with a full series of
+	// intervals; tcpRecordBytes what the rest of the record takes.
 	tcpDirectionBytes = 2200
 	tcpRecordBytes    = 1000
-	// wholeCPU is from where on an end's program counts as using all of a CPU, in
-	// parts per million: the rest is what a busy loop of system calls loses.
+	// wholeCPU is the share from which an end's program counts as using all of a CPU, in parts
+	// per million: the rest is what a busy loop of system calls loses.
 	wholeCPU = 900_000
 	// startTime is what the start and the end of iperf3 take.
 	startTime = time.Second
@@ -61,10 +61,10 @@ func (tcpOf) recordBytes(instr measure.Instructions) int {
 func (tcpOf) reportRun(w *replay, figures *Figures)                     { figures.TCP = w.tcpResult() }
 func (tcpOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnTCP(d) }
 
-// tcpLoad is what a record of so many connections has as its load.
+// tcpLoad returns the load in a record of so many connections.
 func tcpLoad(streams int) string { return fmt.Sprintf("streams-%d", streams) }
 
-// connections is a number of them, for sentences.
+// connections returns a number of them in words, for sentences.
 func connections(n int) string {
 	if n == 1 {
 		return "1 TCP connection"
@@ -96,9 +96,8 @@ func (tcpOf) expected(w *replay, _ phase) time.Duration {
 	return time.Duration(w.instr.TCP.DurationNanoseconds+w.instr.TCP.OmitNanoseconds+w.instr.SettleNanoseconds) + startTime
 }
 
-// fill takes the first record: two kernels' TCP doubt nothing about themselves,
-// and what slowed them down is what is measured. A generator with a TCP of its
-// own may doubt a trial, which is then made again.
+// fill takes the first record: the TCP of two kernels doubts nothing, and what slowed it down is
+// what is measured. A generator with its own TCP may doubt a trial, which is then made again.
 func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 	t := w.instr.TCP
 	p.next = measure.Trial{
@@ -131,7 +130,7 @@ func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// tcpResult is what the trials so far came to, or nil.
+// tcpResult returns the result of the trials so far, or nil.
 func (w *replay) tcpResult() *v1alpha1.TCPResult {
 	if w.instr.TCP == nil {
 		return nil
@@ -194,7 +193,7 @@ func programOf(t measure.Program) *v1alpha1.Program {
 	return &v1alpha1.Program{Name: v1alpha1.ProgramName(t.Name), Version: excerpt.Text(t.Version, maxVersionBytes)}
 }
 
-// combineTCP makes one result of the repeats of a direction, the latest last.
+// combineTCP combines the repeats of a direction into one result, the latest last.
 func combineTCP(group []measure.TCPDirectionOutcome) v1alpha1.TCPDirectionResult {
 	goodput := values(group, measure.TCPDirectionOutcome.GoodputBitsPerSecond)
 	retransmits := values(group, func(d measure.TCPDirectionOutcome) int64 { return d.Retransmits })
@@ -222,9 +221,9 @@ func combineTCP(group []measure.TCPDirectionOutcome) v1alpha1.TCPDirectionResult
 	return out
 }
 
-// tcpEfficiency is RFC 6349 section 4.2's, in parts per million, rounded down:
-// what was sent and was not sent again, of what was sent. iperf3 counts payload
-// once and segments sent again, so sent is the payload and these segments.
+// tcpEfficiency returns RFC 6349 section 4.2's, in parts per million, rounded down: what was sent
+// and was not sent again, of what was sent. iperf3 counts payload once and segments sent again,
+// so sent is the payload and these segments.
 func tcpEfficiency(d measure.TCPDirectionOutcome) int64 {
 	again := float64(d.Retransmits) * float64(d.MaximumSegmentBytes)
 	sent := float64(d.SentBytes) + again
@@ -234,7 +233,7 @@ func tcpEfficiency(d measure.TCPDirectionOutcome) int64 {
 	return int64(math.Floor(float64(d.SentBytes) / sent * 1e6))
 }
 
-// roundTripTime is nil where one repeat has none.
+// roundTripTime returns nil where one repeat has none.
 func roundTripTime(group []measure.TCPDirectionOutcome) *v1alpha1.TCPRoundTripTime {
 	out := &v1alpha1.TCPRoundTripTime{MinNanoseconds: math.MaxInt64}
 	for _, d := range group {
@@ -258,7 +257,7 @@ func threads(ends []v1alpha1.TCPEnd, streams int) int {
 	return streams
 }
 
-// warnTCP names what bounds the figures beside the device.
+// warnTCP names what bounds the figures other than the device.
 func (w *replay) warnTCP(d *warningList) {
 	result := w.tcpResult()
 	if result == nil {

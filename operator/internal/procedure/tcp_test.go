@@ -24,7 +24,7 @@ func tcpOnly(streams ...int) measure.Instructions {
 	}
 }
 
-// tcpRecord is a trial in which each direction carries a rate of bits/s.
+// tcpRecord returns a trial in which each direction carries a rate of bits/s.
 func tcpRecord(index, streams, repeat int, rate int64) measure.Record {
 	direction := func(name measure.Direction) measure.TCPDirectionOutcome {
 		return measure.TCPDirectionOutcome{
@@ -44,8 +44,8 @@ func tcpRecord(index, streams, repeat int, rate int64) measure.Record {
 	}
 }
 
-// TCP alone needs no frame size: no calibration, no warm-up, and each repeat
-// goes through every number of connections.
+// TCP alone needs no frame size: no calibration, no warm-up, and each repeat measures every
+// number of connections.
 func TestTCPAlone(t *testing.T) {
 	instr := tcpOnly(1, 4)
 	var records []measure.Record
@@ -94,7 +94,7 @@ func TestTCPAlone(t *testing.T) {
 	}
 }
 
-// TCP comes behind everything that is measured of frames.
+// TCP comes after everything that is measured for frames.
 func TestTCPComesLast(t *testing.T) {
 	instr := tcpOnly(1)
 	instr.Sizes = sizes(64, 512)
@@ -164,7 +164,7 @@ func TestTCPTakesRoom(t *testing.T) {
 	}
 }
 
-// What is expected of a record is enough for the longest.
+// The expected size of a record is enough for the longest.
 func TestTCPRecordSize(t *testing.T) {
 	record := tcpRecord(999, 128, 19, 100_000_000_000)
 	record.Measurer = "a-measurer-whose-name-has-as-many-characters-as-63-allow-abcde"
@@ -197,7 +197,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// What an end says of its program reaches the result as fields.
+// What an end says about its program is in the result as fields.
 func TestTCPEnds(t *testing.T) {
 	got := tcpEnds([]measure.TCPEnd{
 		{Name: "west", Program: measure.Program{Name: measure.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500},
@@ -219,8 +219,8 @@ func TestTCPEnds(t *testing.T) {
 	}
 }
 
-// What the chain used stands beside each number of connections, over all repeats;
-// what is missing is said.
+// Each number of connections has what the chain used, over all repeats; what is missing is
+// reported.
 func TestTCPUse(t *testing.T) {
 	instr := tcpOnly(1, 4)
 	records := []measure.Record{tcpRecord(0, 1, 0, 1e9), tcpRecord(1, 4, 0, 3e9), tcpRecord(2, 1, 1, 1e9), tcpRecord(3, 4, 1, 3e9)}

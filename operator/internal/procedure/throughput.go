@@ -104,8 +104,8 @@ type limit struct {
 	by              string
 }
 
-// limit of the loads: line rate, the run's own maximum, and what the
-// calibration received in the slower direction, whichever is least.
+// limit returns the highest load: the lowest of line rate, the run's own maximum, and what the
+// calibration received in the slower direction.
 func (w *replay) limit(size measure.Size) (limit, error) {
 	out := limit{framesPerSecond: lineRate(w.instr, size), by: limitLineRate}
 	least := uint64(1)
@@ -136,7 +136,8 @@ func (w *replay) limit(size measure.Size) (limit, error) {
 	return out, nil
 }
 
-// tooSlow keeps the generator's limit from becoming a device's figure of 0.
+// tooSlow returns the error that keeps the generator's limit from becoming a device's figure of
+// 0.
 func tooSlow(err error, least uint64) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
@@ -145,15 +146,15 @@ func tooSlow(err error, least uint64) error {
 	}
 }
 
-// searchConfig is the search's view of the instructions.
+// searchConfig converts the instructions for the search.
 func (w *replay) searchConfig(highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
 		Method:                 search.Method(t.Method),
 		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
 		MaximumFramesPerSecond: highest,
-		// At most one more trial for each goal, and no device keeps a figure
-		// that it could not repeat.
+		// At most one more trial for each goal, and no device keeps a figure that it could not
+		// repeat.
 		ConfirmLowerBounds: true,
 		MaxSearch:          time.Duration(t.MaximumSearchNanoseconds),
 		TrialOverhead:      time.Duration(w.instr.SettleNanoseconds),
@@ -167,14 +168,14 @@ func (w *replay) searchConfig(highest uint64) search.Config {
 		goal := searchGoal(cfg.Method, g)
 		cfg.Goals = append(cfg.Goals, goal)
 		if cfg.MaxSearch > 0 {
-			// A result has at least one trial, however little time was given.
+			// A result has at least one trial, however short the given time is.
 			cfg.MaxSearch = max(cfg.MaxSearch, goal.FinalTrial+cfg.TrialOverhead)
 		}
 	}
 	return cfg
 }
 
-// searchConfigFor is the same with the minimum load of a frame size.
+// searchConfigFor returns the same with the minimum load of a frame size.
 func (w *replay) searchConfigFor(size measure.Size, highest uint64) search.Config {
 	cfg := w.searchConfig(highest)
 	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(size))
@@ -192,11 +193,10 @@ const (
 	coarseTargets = 2
 )
 
-// searchGoal adds what saves time and changes no verdict: long goals are first
-// approached by shorter trials. MLRsearch uses two coarser targets, as FD.io CSIT
-// does. Full-length trials alone make a lower bound of the goal itself (RFC 2544
-// section 24: shorter trials may search, the final ones have the full length).
-// The methods of TST 009 know trials of one length only.
+// searchGoal adds what saves time and changes no verdict: long goals are first approached by
+// shorter trials. MLRsearch uses two coarser targets, as FD.io CSIT does. Only full-length trials
+// make a lower bound of the goal itself (RFC 2544 section 24: shorter trials may search, the
+// final ones have the full length). The methods of TST 009 know trials of one length only.
 func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
 	goal := search.Goal{
 		Name:          g.Name,
@@ -218,10 +218,9 @@ func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
 	return goal
 }
 
-// fill lets the search decide. A finished search whose last trial
-// received nothing at all is not believed: a trial at the minimum load shows
-// whether the device is still there, because one that stopped in the middle
-// would otherwise pass for a slow one.
+// fill lets the search decide. If the last trial of a finished search received nothing at all,
+// fill does not trust it: a trial at the minimum load shows whether the device still works,
+// because one that stopped during the search would otherwise look like a slow one.
 func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 	highest, err := w.limit(p.size)
 	if err != nil {
@@ -259,9 +258,9 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// takeHistory sorts the records into those that count and those that do not, and
-// says how many invalid ones stand at the end. reached is the highest rate that
-// the generator has sent on this path before.
+// takeHistory sorts the records into those that count and those that do not, and returns how many
+// invalid ones are at the end. reached is the highest rate that the generator has sent on this
+// path before.
 func (p *part) takeHistory(records []measure.Record, reached float64) (inARow int) {
 	disturbances := 0
 	for _, r := range records {
@@ -283,7 +282,7 @@ func (p *part) takeHistory(records []measure.Record, reached float64) (inARow in
 	return inARow
 }
 
-// warmUpReached is the rate that was sent in the warm-up, 0 without one.
+// warmUpReached returns the rate that was sent in the warm-up, and 0 without one.
 func (w *replay) warmUpReached(ph phase) float64 {
 	if p := w.findRepeat(measure.StageWarmUp, ph.size, ph.repeat); p != nil && p.last() != nil {
 		return p.last().Outcome.OfferedFramesPerSecond()
@@ -291,7 +290,7 @@ func (w *replay) warmUpReached(ph phase) float64 {
 	return 0
 }
 
-// wholeFrames rounds down, but not below a whole number that arithmetic missed by a hair.
+// wholeFrames rounds down, but not below a whole number that arithmetic just missed.
 func wholeFrames(framesPerSecond float64) uint64 {
 	return uint64(math.Floor(max(0, framesPerSecond) + 0.001))
 }

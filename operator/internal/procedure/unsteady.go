@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// unsteadyTail is how many medians long the p99.9 delay of a steady load is at most.
+	// unsteadyTail is how many medians the p99.9 delay of a steady load is at most.
 	unsteadyTail = 10
 	// leastTailSamples leaves ten frames beyond p99.9.
 	leastTailSamples = 10_000
-	// unsteadyVariation is the coefficient of variation of p99 over the repeats,
-	// in parts per million, that a steady load stays below.
+	// unsteadyVariation is the coefficient of variation of p99 over the repeats, in parts per
+	// million, that a steady load stays below.
 	unsteadyVariation = 200_000
-	// overloadedLoss is the loss, in parts per million, from which on a trial
-	// shows what the device forwards when it cannot forward everything.
+	// overloadedLoss is the minimum loss, in parts per million, of a trial that shows what the
+	// device forwards when it cannot forward everything.
 	overloadedLoss = 10_000
 )
 
@@ -51,12 +51,11 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	}
 }
 
-// nearCeilingPercent of what the generator reached by itself is so close to its
-// own limit that it cannot be told from the device's.
+// nearCeilingPercent of the generator's own maximum is so close to its limit that the limit
+// cannot be distinguished from the device's.
 const nearCeilingPercent = 90
 
-// warnNearCeiling names goals that the device is said to bound, near the
-// generator's own limit.
+// warnNearCeiling names goals that the device bounds by the result, near the generator's own limit.
 func (w *replay) warnNearCeiling(d *warningList, p *part) {
 	calibration := w.find(measure.StageCalibrateRate, p.size)
 	if calibration == nil || !calibration.over {
@@ -90,9 +89,9 @@ func (w *replay) warnTwoBands(d *warningList, size measure.Size) {
 	}
 }
 
-// forwardingBands are two bands of the rates that overloaded trials forwarded.
-// Where all loads of one band are above those of the other, the load is the
-// cause: a device that forwards less the more it gets has one state.
+// forwardingBands returns two bands of the rates that overloaded trials forwarded. Where all
+// loads of one band are above those of the other, the load is the cause: a device that forwards
+// less the more it gets has one state.
 func (w *replay) forwardingBands(size measure.Size) (statistics.Bands, bool) {
 	var rates []int64
 	loads := map[int64][]uint64{}

@@ -106,7 +106,8 @@ func TestTwoBandsOverRepeats(t *testing.T) {
 	}
 }
 
-// What overloaded trials forwarded is in two bands when the load does not explain it.
+// The rates that overloaded trials forwarded are in two bands when the load does not explain
+// them.
 func TestForwardingBands(t *testing.T) {
 	type trial struct{ load, received uint64 }
 	for name, test := range map[string]struct {

@@ -47,7 +47,7 @@ func (p *part) unreliable(inARow int) error {
 	}
 }
 
-// invalidReason says why a record must not be used, in one clause; "" where it counts.
+// invalidReason returns why a record must not be used, in one clause; "" where it counts.
 func invalidReason(r measure.Record) string {
 	var why []string
 	for _, d := range r.Outcome.Doubts {
@@ -66,8 +66,8 @@ func invalidReason(r measure.Record) string {
 	return excerpt.Text(strings.Join(why, ", "), maxDetailBytes)
 }
 
-// isExpectedIn reports whether a doubt is a part of what a stage asks, and does not
-// forbid a trial's use.
+// isExpectedIn reports whether a doubt is a part of what a stage asks, and does not make a trial
+// invalid.
 func isExpectedIn(stage measure.Stage, code string) bool {
 	m := measurementOf(stage)
 	return m != nil && m.expects(code)
@@ -77,20 +77,19 @@ const (
 	// mostUnsent is the share of a trial's frames that the generator may leave
 	// unsent, in parts per million: the search's tolerance.
 	mostUnsent = search.DefaultUnsentTolerance * 1e6
-	// provenPercent of a rate that the generator has sent before on this path
-	// is within its reach: what it leaves unsent there is no limit of its own.
+	// provenPercent of a rate that the generator has sent before on this path is within its
+	// reach: frames left unsent there do not show its limit.
 	provenPercent = 80
 	// mostDisturbed is how often in a row a disturbed trial is made again.
 	mostDisturbed = 2
 )
 
-// behind says that the generator left more unsent than the search tolerates.
+// behind reports whether the generator left more unsent than the search tolerates.
 func behind(r measure.Record) bool { return r.Outcome.UnsentRatio()*1e6 > mostUnsent }
 
-// disturbed says that the generator fell behind where it was faster before:
-// something took its CPU. Such a trial says nothing about the device and little
-// about the generator. It is made again; if that does not help, it counts, and
-// the search calls it what it then is, the generator's limit.
+// disturbed reports whether the generator was slower than before because something took its CPU.
+// Such a trial says nothing about the device and little about the generator. It is made again; if
+// that does not help, it counts, and the search reports the generator's limit.
 func disturbed(r measure.Record, reached float64) bool {
 	return behind(r) && float64(r.Trial.IntendedFramesPerSecond)*100 <= reached*provenPercent
 }
@@ -100,7 +99,7 @@ func disturbance(r measure.Record) string {
 		r.Outcome.OfferedFramesPerSecond(), r.Trial.IntendedFramesPerSecond)
 }
 
-// nothingReceived is total loss in every direction.
+// nothingReceived reports total loss in every direction.
 func nothingReceived(o measure.Outcome) bool {
 	for _, d := range o.Directions {
 		if d.ReceivedFrames > 0 {

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// warmUpOf is a trial of each size that is not counted but for its first frame's delay.
+// warmUpOf sends a trial of each size, of which only the first frame's delay counts.
 type warmUpOf struct{ base }
 
 var warmUpMeasurement = warmUpOf{base{name: measure.StageWarmUp, noun: "warm-up"}}
@@ -34,7 +34,7 @@ func (warmUpOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// report adds the first frame's delay, which alone makes no result.
+// report adds the first frame's delay, which is no result without other figures.
 func (warmUpOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
 	if len(parts) > 0 {
 		frame.FirstFrame = w.firstFrame(parts[0].size)
@@ -42,8 +42,8 @@ func (warmUpOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bo
 	return false
 }
 
-// warmUpRate returns the highest load that follows: what warms up at less may
-// still meet its slow path when it counts.
+// warmUpRate returns the highest load that follows: after a warm-up at less, a device may
+// still use its slow path when it counts.
 func (w *replay) warmUpRate(size measure.Size) (uint64, error) {
 	limit, err := w.limit(size)
 	if err != nil || w.instr.Throughput != nil {
@@ -60,7 +60,7 @@ func (w *replay) warmUpRate(size measure.Size) (uint64, error) {
 	return min(highest, limit.framesPerSecond), nil
 }
 
-// firstFrame is the warm-up's. Nothing else of a warm-up is a figure.
+// firstFrame returns the warm-up's. Nothing else of a warm-up is a figure.
 func (w *replay) firstFrame(size measure.Size) []v1alpha1.FirstFrameResult {
 	p := w.find(measure.StageWarmUp, size)
 	if p == nil || p.last() == nil {

@@ -15,7 +15,7 @@ const (
 	// mostWarnings and maxWarningBytes are the API's bounds.
 	mostWarnings    = 64
 	maxWarningBytes = 512
-	// maxDetailBytes keeps a reason inside a sentence that is bounded itself.
+	// maxDetailBytes limits a reason within a sentence that is also limited.
 	maxDetailBytes = 300
 	// maxStageBytes and maxVersionBytes are the API's bounds of a stage and of a tool's version.
 	maxStageBytes   = 200
@@ -93,7 +93,7 @@ func (w *replay) warnShortTrials(d *warningList) {
 	}
 }
 
-// warnBounds names what the figures are a floor of.
+// warnBounds names the figures that are floors, and why.
 func (w *replay) warnBounds(d *warningList, p *part) {
 	var held, unsent []string
 	for _, r := range p.results {
@@ -142,8 +142,8 @@ func (w *replay) warnIrregular(d *warningList, p *part) {
 	}
 }
 
-// warnInversion names goals that a load held above one that missed them. The
-// lower of the two counts, as RFC 9971 asks.
+// warnInversion names goals that a load held above one that missed them. The lower of the two
+// counts, as RFC 9971 asks.
 func warnInversion(d *warningList, p *part) {
 	for _, r := range p.results {
 		if r.LossInversionFramesPerSecond > 0 {
@@ -231,10 +231,9 @@ func warningsFor(r measure.Record) map[string]string {
 	return out
 }
 
-// coveredByOtherWarning is true for doubts that say nothing new: frames that were not
-// sent are counted by the search and for the latency loads, a generator at its
-// limit is late and fills queues by nature, and drops beside a trial without
-// loss were of somebody else's frames.
+// coveredByOtherWarning reports whether a doubt adds nothing: the search and the latency loads
+// count frames that were not sent, a generator at its limit is always late and fills queues, and
+// drops in a trial without loss were not of the trial's frames.
 func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops:

@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// workedInstructions are those of the run that docs/methodology/worked-example.md
-// works through, for its first frame size.
+// workedInstructions returns those of the run in docs/methodology/worked-example.md, for its
+// first frame size.
 func workedInstructions() measure.Instructions {
 	goal := func(name string, loss int64) measure.GoalInstructions {
 		return measure.GoalInstructions{
@@ -30,8 +30,8 @@ func workedInstructions() measure.Instructions {
 	}
 }
 
-// TestWorkedExample keeps the page true: the stored trials of a real run give
-// the figures that the page arrives at by hand, and the next trial each time.
+// TestWorkedExample keeps the page true: the stored trials of a real run give the figures that
+// the page calculates by hand, and the next trial each time.
 func TestWorkedExample(t *testing.T) {
 	text, err := os.ReadFile("testdata/lab-router-64.json")
 	if err != nil {

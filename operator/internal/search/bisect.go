@@ -2,9 +2,8 @@ package search
 
 import "fmt"
 
-// bisect is the classic search behind RFC 2544 section 26.1: "raise on no
-// loss, lower on loss" by halving, from the maximum load down. RFC 2544 gives no
-// stop rule; here it is the goal's width.
+// bisect runs the classic search of RFC 2544 section 26.1: "raise on no loss, lower on loss" by
+// halving, from the maximum load down. RFC 2544 gives no stop rule; here it is the goal's width.
 func (s *state) bisect(g Goal, full target) (candidate, bool) {
 	st := s.standing(full)
 	want := candidate{duration: full.trial, sum: full.sum}
@@ -25,7 +24,7 @@ func (s *state) bisect(g Goal, full target) (candidate, bool) {
 	return want, true
 }
 
-// shortened is the target of the trials that may search; false where the goal has none.
+// shortened returns the target of the trials that may search, and false where the goal has none.
 func (t target) shortened(g Goal) (target, bool) {
 	if g.InitialTrial == 0 || g.InitialTrial >= t.trial {
 		return t, false
@@ -34,7 +33,7 @@ func (t target) shortened(g Goal) (target, bool) {
 	return t, true
 }
 
-// half is the load between the bounds; the limits stand in for bounds that are not there.
+// half returns the load between the bounds. The limits replace missing bounds.
 func (s *state) half(st standing, width float64) (uint64, string) {
 	low, high := st.lower, st.upper
 	switch least := s.cfg.MinimumFramesPerSecond; {

@@ -10,17 +10,17 @@ import (
 type candidate struct {
 	load     uint64
 	duration time.Duration
-	// rest is added to the duration, without a say in which goal goes first.
+	// rest is added to the duration and does not affect which goal goes first.
 	rest time.Duration
 	sum  time.Duration
 	goal string
 	why  string
-	// optional trials make a goal's figure steadier, and the goal does without:
-	// they come last of all, as the other goals' trials may fall on their load too.
+	// optional trials make a goal's figure steadier, but the goal does not need them. They come
+	// last of all, as the other goals' trials may use the same load.
 	optional bool
 }
 
-// wish is the trial that serves a goal best; false when the goal is settled.
+// wish returns the trial that serves a goal best, and false when the goal is settled.
 func (s *state) wish(chain []target) (candidate, bool) {
 	final := chain[len(chain)-1]
 	if st := s.standing(final); s.settled(final, st) {
@@ -45,8 +45,8 @@ func (s *state) wish(chain []target) (candidate, bool) {
 	return candidate{}, false
 }
 
-// settle asks for what a goal's bounds lack when there are both: a lower bound
-// that still holds, and a figure that does not rest on one trial.
+// settle asks for what a goal's bounds lack when both exist: a lower bound that still holds, and
+// a figure that does not depend on one trial.
 func (s *state) settle(t target, st standing) (candidate, bool) {
 	want := candidate{load: st.lower, duration: t.trial, sum: t.sum}
 	switch {
@@ -61,10 +61,10 @@ func (s *state) settle(t target, st standing) (candidate, bool) {
 	return candidate{}, false
 }
 
-// start is the target to begin with: the coarsest, where the maximum receive
-// rate is the guess, unless a target with longer trials has found one with
-// shorter trials wrong. From there on it steps for itself: where short trials
-// mislead, asking them again would creep along instead of searching.
+// start returns the target to begin with. This is the coarsest, with the maximum receive rate as
+// the guess, unless a target with longer trials has proved one with shorter trials wrong. From
+// there the longer target steps without it: where short trials mislead, asking them again would
+// make slow progress.
 func (s *state) start(chain []target) (int, bracket) {
 	for i := len(chain) - 1; i > 0; i-- {
 		for _, coarse := range chain[:i] {
@@ -79,9 +79,9 @@ func (s *state) start(chain []target) (int, bracket) {
 	return 0, s.receiveRate(chain[0])
 }
 
-// overruled finds a load that the coarse target first took for a lower bound
-// and the fine one knows to be an upper bound, the largest of them; or else the
-// other way round, the smallest.
+// overruled finds the largest load that the coarse target first classified as a lower bound and
+// the fine target knows to be an upper bound. If there is none, it finds the smallest load of the
+// opposite case.
 func (s *state) overruled(coarse, fine target) (bracket, bool) {
 	var wrong bracket
 	for _, load := range s.loads {
@@ -98,7 +98,7 @@ func (s *state) overruled(coarse, fine target) (bracket, bool) {
 	return wrong, wrong != bracket{}
 }
 
-// first is what the earliest trials that decided a load made of it.
+// first returns the class of a load after the earliest trials that decided it.
 func (t target) first(trials []Trial) Class {
 	for i := range trials {
 		if class := t.classify(trials[:i+1]); class != Undecided {
@@ -108,7 +108,8 @@ func (t target) first(trials []Trial) Class {
 	return Undecided
 }
 
-// bracket is where the answer is expected, before it is confirmed; 0 is a side without a guess.
+// bracket is the expected range of the answer, before it is confirmed; 0 is a side without a
+// guess.
 type bracket struct{ low, high uint64 }
 
 // receiveRate starts from the maximum receive rate: the forwarding rate at the
@@ -135,7 +136,7 @@ func (s *state) expected(t target, guess bracket) bracket {
 	return bracket{low: low, high: min(high, s.cfg.MaximumFramesPerSecond)}
 }
 
-// choose is the heart: the load that narrows the target's bracket most.
+// choose returns the load that narrows the target's bracket most.
 func (s *state) choose(t target, st standing, want bracket) (uint64, string) {
 	switch {
 	case len(s.history) == 0:
@@ -161,8 +162,8 @@ func (s *state) choose(t target, st standing, want bracket) (uint64, string) {
 	return s.within(st, high), "confirm the expected upper bound"
 }
 
-// descend goes below an upper bound that lies under the expected bracket: to
-// the rate forwarded there, or by steps that double, but not past the middle.
+// descend goes below an upper bound that is under the expected bracket: to the rate forwarded
+// there, or by steps that double, but not past the middle.
 func (s *state) descend(t target, st standing, want bracket) (uint64, string) {
 	steps := 0
 	for _, load := range st.uppers {
@@ -177,9 +178,9 @@ func (s *state) descend(t target, st standing, want bracket) (uint64, string) {
 	return s.within(st, load), fmt.Sprintf("step down from the upper bound %d frames/s", st.upper)
 }
 
-// climb goes above a lower bound that lies over the expected bracket. Its steps
-// grow fourfold: what is too high shows by its loss where the limit is, so the way
-// back is short. Not so where a device slows down, and every step is decided.
+// climb goes above a lower bound that is over the expected bracket. Its steps grow fourfold: the
+// loss at a load that is too high shows where the limit is, so the way back is short. This does
+// not hold where a device slows down, and every step is decided.
 func (s *state) climb(t target, st standing, want bracket) (uint64, string) {
 	steps := 0
 	for _, load := range st.lowers {
@@ -197,7 +198,7 @@ func (s *state) climb(t target, st standing, want bracket) (uint64, string) {
 	return s.within(st, load), fmt.Sprintf("step up from the lower bound %d frames/s", st.lower)
 }
 
-// forwarded is the best rate seen behind a load, raised by the loss allowed.
+// forwarded returns the best rate seen after a load, raised by the loss allowed.
 func (s *state) forwarded(t target, load uint64) uint64 {
 	best := 0.0
 	for _, trial := range s.trials[load] {
@@ -206,14 +207,14 @@ func (s *state) forwarded(t target, load uint64) uint64 {
 	return t.raised(best)
 }
 
-// raised is the load that would give the forwarding rate with all the loss that
-// the goal allows.
+// raised returns the load that would give the forwarding rate with all the loss that the goal
+// allows.
 func (t target) raised(rate float64) uint64 { return whole(rate / (1 - t.lossRatio)) }
 
-// whole is in whole frames; the addition undoes the rounding of a ratio.
+// whole returns a rate in whole frames; the addition undoes the rounding of a ratio.
 func whole(rate float64) uint64 { return uint64(rate + 0.001) }
 
-// within keeps a load strictly between the bounds known, and inside the limits.
+// within keeps a load strictly between the known bounds, and inside the limits.
 func (s *state) within(st standing, load uint64) uint64 {
 	least, most := s.cfg.MinimumFramesPerSecond, s.cfg.MaximumFramesPerSecond
 	if st.lower > 0 {
@@ -225,8 +226,8 @@ func (s *state) within(st standing, load uint64) uint64 {
 	return min(max(load, least), most)
 }
 
-// nearest prefers a load between the bounds that has trials already and is less
-// than half a width away: they are the start of its classification.
+// nearest prefers a load between the bounds that has trials already and is less than half a width
+// away: those trials start its classification.
 func (s *state) nearest(st standing, load uint64, width float64) uint64 {
 	best, distance := load, float64(load)*width/2
 	for _, tried := range s.loads {
@@ -240,14 +241,14 @@ func (s *state) nearest(st standing, load uint64, width float64) uint64 {
 	return best
 }
 
-// slack makes steps a little narrower than the width, so that rounding to whole
-// frames per second never leaves a bracket a hair too wide.
+// slack makes steps a little narrower than the width, so that rounding to whole frames per second
+// never leaves a bracket slightly too wide.
 const slack = 1.0 / 64
 
-// decrement is the logarithm of one width.
+// decrement returns the logarithm of one width.
 func decrement(width float64) float64 { return -math.Log1p(-width * (1 - slack)) }
 
-// down is a load lower by a number of widths; up one that is higher.
+// down returns a load that is lower by a number of widths, and up one that is higher.
 func down(load uint64, width, count float64) uint64 {
 	return uint64(math.Ceil(float64(load) * math.Exp(-count*decrement(width))))
 }
@@ -256,7 +257,7 @@ func up(load uint64, width, count float64) uint64 {
 	return uint64(math.Min(float64(load)*math.Exp(count*decrement(width)), maximumLoad))
 }
 
-// doubled is two to the power of steps, bounded so that loads stay finite.
+// doubled returns two to the power of steps, bounded so that loads stay finite.
 func doubled(steps int) float64 { return math.Exp2(float64(min(max(steps, 0), 40))) }
 
 // middle splits a bracket on a logarithmic scale such that one part is a power

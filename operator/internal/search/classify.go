@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Class is what the trials at one load make of it for one goal.
+// Class is the classification of a load for one goal, by the trials at the load.
 type Class string
 
 const (
@@ -18,7 +18,7 @@ const (
 	UpperBound Class = "UpperBound"
 )
 
-// target is what is classified against: a goal, or a coarser forerunner of one.
+// target is what loads are classified against: a goal, or a coarser target that precedes it.
 type target struct {
 	lossRatio   float64
 	exceedRatio float64
@@ -28,9 +28,9 @@ type target struct {
 	unsent      float64
 }
 
-// highLoss is RFC 9971's high-loss trial. Frames that the generator could not
-// send count beyond the tolerance ("RECOMMENDED to turn any severe deviation
-// between the Intended Load and the Offered Load into the increased Trial Loss Ratio").
+// highLoss reports whether a trial is RFC 9971's high-loss trial. Frames that the generator could
+// not send count beyond the tolerance ("RECOMMENDED to turn any severe deviation between the
+// Intended Load and the Offered Load into the increased Trial Loss Ratio").
 func (t target) highLoss(trial Trial) bool {
 	return trial.LossRatio > t.lossRatio || trial.UnsentRatio > t.unsent
 }
@@ -41,7 +41,8 @@ func (t target) fullLength(trial Trial) bool { return trial.Duration >= t.trial 
 // are whole nanoseconds, so nothing real is smaller.
 const halfNanosecond = 0.5
 
-// classify is RFC 9971's appendix "Load Classification Code". The trials are those of one load.
+// classify implements RFC 9971's appendix "Load Classification Code". The trials are those of one
+// load.
 func (t target) classify(trials []Trial) Class {
 	var fullLow, fullHigh, shortLow, shortHigh float64
 	for _, trial := range trials {
@@ -71,8 +72,8 @@ func (t target) classify(trials []Trial) Class {
 	return Undecided
 }
 
-// conditionalThroughput is RFC 9971's appendix "Conditional Throughput Code".
-// The trials are those of one load, at least one.
+// conditionalThroughput implements RFC 9971's appendix "Conditional Throughput Code". The trials
+// are those of one load, at least one.
 func (t target) conditionalThroughput(trials []Trial) float64 {
 	full, taken := t.taken(trials)
 	loss := 1.0
@@ -82,8 +83,8 @@ func (t target) conditionalThroughput(trials []Trial) float64 {
 	return float64(trials[0].LoadFramesPerSecond) * (1 - loss)
 }
 
-// taken sorts a load's full-length trials by what they did not deliver, and says
-// how many of them the conditional throughput walks over; 0 where they run out.
+// taken sorts a load's full-length trials by what they did not deliver, and returns how many of
+// them the conditional throughput takes; 0 where there are too few.
 func (t target) taken(trials []Trial) (full []Trial, taken int) {
 	full = slices.DeleteFunc(slices.Clone(trials), func(trial Trial) bool { return !t.fullLength(trial) })
 	slices.SortStableFunc(full, func(a, b Trial) int { return cmp.Compare(a.undelivered(), b.undelivered()) })
@@ -107,12 +108,12 @@ func timeOf(trials []Trial) (total time.Duration) {
 	return total
 }
 
-// outlier is how much worse than the next one a trial is that is an outlier, in widths.
+// outlier is how much worse than the next trial an outlier is, in widths.
 const outlier = 0.05
 
-// outlying says that an outlier makes the conditional throughput of a lower
-// bound: as many trials as just decide a load leave no choice but the worst of
-// them, and one more does. It is asked for only where that is one of many.
+// outlying reports whether an outlier determines the conditional throughput of a lower bound. With
+// only just enough trials to decide a load, the figure is the worst of them; one more trial changes
+// that. It is asked for only where it is one of many.
 func (t target) outlying(trials []Trial) bool {
 	full, taken := t.taken(trials)
 	if t.sum < leastTrials*t.trial || taken < 2 || taken < len(full) || timeOf(full)+t.trial > t.sum {

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// The goals, points and figures are those of RFC 9971's appendix "Example
-// Search", but for two cells of its tables: at points 5 and 6 the goal "20%
-// exceed" has optimistic exceed ratios of 42.857 % and 27.273 %. Both are larger
-// than its exceed ratio, so by the RFC's logic and by its code the load is an
-// upper bound; the tables say lower bound.
+// The goals, points and figures are those of RFC 9971's appendix "Example Search", except two
+// cells of its tables: at points 5 and 6 the goal "20% exceed" has optimistic exceed ratios of
+// 42.857 % and 27.273 %. Both are larger than its exceed ratio, so by the RFC's logic and by its
+// code the load is an upper bound; the tables say lower bound.
 var exampleGoals = map[string]Goal{
 	"RFC2544":    {FinalTrial: 60 * time.Second, DurationSum: 60 * time.Second},
 	"TST009":     {FinalTrial: 60 * time.Second, DurationSum: 120 * time.Second, ExceedRatio: 0.5},
@@ -74,7 +73,7 @@ func TestConditionalThroughputExampleSearch(t *testing.T) {
 	}
 }
 
-// Hand computed: D 3 s, e 0.5, so remaining starts at 1.5 s.
+// Computed by hand: D 3 s, e 0.5, so remaining starts at 1.5 s.
 func TestConditionalThroughput(t *testing.T) {
 	goal := goalTarget(Goal{FinalTrial: time.Second, DurationSum: 3 * time.Second, LossRatio: 0.01, ExceedRatio: 0.5})
 	unsent := Trial{LoadFramesPerSecond: 1_000_000, Duration: time.Second, UnsentRatio: 0.0005}

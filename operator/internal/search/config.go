@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrConfig says that goals or limits cannot be searched for.
+// ErrConfig says that the goals or limits do not allow a search.
 var ErrConfig = errors.New("invalid search configuration")
 
 // ErrHistory says that a trial cannot belong to the configuration.
@@ -28,7 +28,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says whether the configuration can be searched.
+// Validate returns an error if the configuration does not allow a search.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	switch {
@@ -91,7 +91,7 @@ func (g Goal) validate() error {
 	return nil
 }
 
-// ratio is false for NaN too.
+// ratio reports whether a value is in [0, 1); false for NaN too.
 func ratio(v float64) bool { return v >= 0 && v < 1 }
 
 func (c Config) validateTrial(t Trial) error {
@@ -107,7 +107,7 @@ func (c Config) validateTrial(t Trial) error {
 	return nil
 }
 
-// cost is what a trial takes from the search's time.
+// cost returns the time that a trial takes from the search's time.
 func (c Config) cost(t Trial) time.Duration {
 	if t.Cost > 0 {
 		return t.Cost

@@ -2,19 +2,18 @@ package search
 
 import "math"
 
-// point is the mean loss of a load's trials.
+// point is the mean loss of the trials at a load.
 type point struct{ load, loss float64 }
 
-// extrapolated is the load where the loss would be what the goal allows, by the
-// two loads with loss that are nearest to it; 0 where there are none. It is a
-// guess that only says where to try next.
+// extrapolated returns the load where the loss would be what the goal allows, by the two nearest
+// loads with loss; 0 where there are none. It is a guess that only says where to try next.
 func (s *state) extrapolated(t target) uint64 {
 	var below, above []point
 	for _, load := range s.loads {
 		p, sent := s.meanLoss(t, load)
 		switch {
 		case !sent && len(above) == 0:
-			// The generator's limit is as hard as limits get.
+			// The generator's limit is exact.
 			return whole(s.trials[load][0].forwarding())
 		case !sent:
 		case p.loss > t.lossRatio:
@@ -38,8 +37,8 @@ func (s *state) extrapolated(t target) uint64 {
 	return t.raised(nearest.load * (1 - nearest.loss))
 }
 
-// ceiling says that the load is what a generator reached where it was asked for
-// more: a limit without noise, so that a bracket needs no margin to it.
+// ceiling reports whether a generator reached exactly this load when it was asked for more. This
+// limit has no noise, so a bracket needs no margin to it.
 func (s *state) ceiling(load uint64) bool {
 	for _, trials := range s.trials {
 		for _, trial := range trials {
@@ -51,7 +50,8 @@ func (s *state) ceiling(load uint64) bool {
 	return false
 }
 
-// meanLoss is false where the generator did not send a trial in full.
+// meanLoss returns the mean loss at a load, and false where the generator did not send a trial in
+// full.
 func (s *state) meanLoss(t target, load uint64) (point, bool) {
 	p := point{load: float64(load)}
 	for _, trial := range s.trials[load] {
@@ -63,10 +63,10 @@ func (s *state) meanLoss(t target, load uint64) (point, bool) {
 	return p, true
 }
 
-// limitBetween is where a curve through two points, the second of more load and
-// loss, has a loss. Beyond its limit a device forwards a power of the load:
-// a constant, or less and less under overload. Where loss grows slower than
-// that, the device has a knee, and loss is taken to grow with the square.
+// limitBetween returns the load at which a curve through two points, the second of more load and
+// loss, has a loss. Beyond its limit a device forwards a power of the load: a constant, or less
+// and less under overload. Where loss grows slower than that, the device has a knee, and loss is
+// taken to grow with the square.
 func limitBetween(a, b point, loss float64) float64 {
 	const steepest = 0.999
 	steepness := (math.Log1p(-a.loss) - math.Log1p(-min(b.loss, steepest))) / math.Log(b.load/a.load)

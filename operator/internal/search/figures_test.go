@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// BenchmarkSearch reports what searches cost in trials and simulated seconds,
-// and how far NDR scatters over the seeds. Its wall-clock figure means little:
+// BenchmarkSearch reports what searches cost in trials and simulated seconds, and how much NDR
+// varies over the seeds. Its wall-clock figure means little:
 //
 //	go test -run '^$' -bench Search -benchtime 40x ./internal/search
 func BenchmarkSearch(b *testing.B) {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// binarySearch is ETSI GS NFV-TST 009's search over the indices of equally
-// spaced loads. It goes on until one load is left, and tries that one too, so
-// that both bounds are measured: neighbours, one step apart.
+// binarySearch runs ETSI GS NFV-TST 009's search over the indices of equally spaced loads. It
+// continues until one load is left, and tries that one too, so that both bounds are measured and
+// are one step apart.
 func (s *state) binarySearch(t target) verdict {
 	steps := steps(t.width)
 	left, right := s.firstIndex(steps), steps-1
@@ -37,15 +37,15 @@ func (s *state) binarySearch(t target) verdict {
 	}
 }
 
-// steps is how many loads there are: the goal's width is one step's share of the maximum load.
+// steps returns the number of loads: the goal's width is one step's share of the maximum load.
 func steps(width float64) int { return int(math.Ceil(1/width - 1e-9)) }
 
-// load is (index + 1) steps, in whole frames; the last is the maximum load.
+// load returns (index + 1) steps, in whole frames; the last is the maximum load.
 func (s *state) load(index, steps int) uint64 {
 	return uint64(math.Round(float64(s.cfg.MaximumFramesPerSecond) * float64(index+1) / float64(steps)))
 }
 
-// firstIndex is that of the lowest load that the limits allow.
+// firstIndex returns the index of the lowest load that the limits allow.
 func (s *state) firstIndex(steps int) int {
 	for i := range steps {
 		if s.load(i, steps) >= s.cfg.MinimumFramesPerSecond {
@@ -55,8 +55,8 @@ func (s *state) firstIndex(steps int) int {
 	return steps - 1
 }
 
-// passes judges a load by its full-length trials in their order: the first
-// low-loss one passes it; one that lost too much, or the last repeat, fails it.
+// passes classifies a load by its full-length trials in their order: the first low-loss one
+// passes it; one that lost too much, or the last repeat, fails it.
 func (s *state) passes(t target, load uint64) Class {
 	tries, repeats := 0, 0
 	var threshold *uint64
@@ -78,7 +78,7 @@ func (s *state) passes(t target, load uint64) Class {
 	return Undecided
 }
 
-// passing is the best of a load's full-length trials: the one that passed it.
+// passing returns the best of a load's full-length trials: the one that passed it.
 func (t target) passing(trials []Trial) Trial {
 	full := slices.DeleteFunc(slices.Clone(trials), func(trial Trial) bool { return !t.fullLength(trial) })
 	return slices.MinFunc(full, func(a, b Trial) int {

@@ -17,14 +17,14 @@ const (
 	// after the other. Where a goal's InitialTrial is shorter than its FinalTrial,
 	// trials of that length search and full-length ones confirm (RFC 2544 section 24).
 	RFC2544Bisection Method = "RFC2544"
-	// TST009BinarySearch is that of ETSI GS NFV-TST 009 section 12.3.2, over
-	// loads at equal distances, for one goal after the other.
+	// TST009BinarySearch is the search of ETSI GS NFV-TST 009 section 12.3.2, over loads at equal
+	// distances, for one goal after the other.
 	TST009BinarySearch Method = "TST009"
 	// TST009WithLossVerification repeats trials with loss before they count (section 12.3.3).
 	TST009WithLossVerification Method = "TST009WithLossVerification"
 )
 
-// LossVerification is for TST009WithLossVerification alone.
+// LossVerification configures TST009WithLossVerification only.
 type LossVerification struct {
 	// MaximumRepeats is how often a high-loss trial is repeated before its load
 	// fails; the first low-loss trial passes it. 0 means DefaultRepeats.
@@ -37,10 +37,10 @@ type LossVerification struct {
 // DefaultRepeats makes two trials of a load, the case that RFC 9971 compares with.
 const DefaultRepeats = 1
 
-// indexed methods choose among a fixed list of loads.
+// indexed reports whether the method chooses from a fixed list of loads.
 func (m Method) indexed() bool { return m == TST009BinarySearch || m == TST009WithLossVerification }
 
-// oneTrial methods decide a load by one full-length trial, or by its repeats.
+// oneTrial reports whether one full-length trial, or its repeats, decides a load.
 func (m Method) oneTrial() bool { return m == RFC2544Bisection || m.indexed() }
 
 func (m Method) validate() error {
@@ -62,11 +62,11 @@ func (m Method) validateGoal(g Goal) error {
 type verdict struct {
 	standing
 	want candidate
-	// open says that the goal wants a trial.
+	// open says that the goal needs a trial.
 	open bool
 }
 
-// judge asks the method about the goal with an index.
+// judge returns the method's verdict on the goal with an index.
 func (s *state) judge(i int) verdict {
 	chain := s.chains[i]
 	final := chain[len(chain)-1]
@@ -85,10 +85,10 @@ func (s *state) judge(i int) verdict {
 	return v
 }
 
-// candidate picks among the goals' wishes. MLRsearch takes quick and coarse
-// targets before slow ones; then the lowest load, as a bound found there can
-// overrule bounds above it (RFC 9971, "it is better to measure at smaller Loads
-// first"); then the order of the goals. Optional trials are last. The other methods finish one goal after the other.
+// candidate picks one of the trials that the goals ask for. MLRsearch takes quick and coarse
+// targets before slow ones; then the lowest load, as a bound found there can overrule bounds
+// above it (RFC 9971, "it is better to measure at smaller Loads first"); then the order of the
+// goals. Optional trials are last. The other methods finish one goal after the other.
 func (s *state) candidate() (candidate, bool) {
 	var best candidate
 	found := false

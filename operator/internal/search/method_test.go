@@ -11,12 +11,12 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// single are two goals that one trial decides.
+// single returns two goals that one trial decides.
 func single(trial time.Duration) []Goal {
 	return pair(Goal{RelativeWidth: 0.005, FinalTrial: trial, DurationSum: trial}, 0.005)
 }
 
-// methodConfigs are the searches other than MLRsearch.
+// methodConfigs returns the searches other than MLRsearch.
 func methodConfigs() map[string]Config {
 	with := func(method Method, goals ...Goal) Config {
 		cfg := config(goals...)
@@ -38,8 +38,8 @@ func methodConfigs() map[string]Config {
 	}
 }
 
-// For steady devices the truth lies between neighbouring bounds, as near as the
-// goal's width or one step.
+// For steady devices the truth is between adjacent bounds, as near as the goal's width or one
+// step.
 func TestMethodsFindTheTruth(t *testing.T) {
 	for name, cfg := range methodConfigs() {
 		t.Run(name, func(t *testing.T) {
@@ -84,8 +84,8 @@ func (c Config) longest(load uint64, history []Trial) time.Duration {
 	return longest
 }
 
-// Whatever trials say, every method ends by itself, and whoever goes on from a
-// part of the history decides the same.
+// Whatever trials say, every method ends, and a search that resumes from a part of the history
+// makes the same decisions.
 func TestMethodsEndAndResume(t *testing.T) {
 	for name, cfg := range methodConfigs() {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestMethodsEndAndResume(t *testing.T) {
 	}
 }
 
-// The estimate ends at nothing and is right for a steady device from the start of its last steps.
+// The estimate ends at zero and is right for a steady device from the start of its last steps.
 func TestMethodsRemaining(t *testing.T) {
 	for name, cfg := range methodConfigs() {
 		history, _ := run(t, cfg, simulate(simulated.HardCap{CapacityFramesPerSecond: 8e6}, 1))
@@ -131,7 +131,7 @@ func TestMethodsRemaining(t *testing.T) {
 	}
 }
 
-// The loads are TST 009's own: the middle index first, then the middle of what is left.
+// The loads are those of TST 009: the middle index first, then the middle of what is left.
 func TestBinarySearchSteps(t *testing.T) {
 	cfg := Config{
 		Goals: []Goal{{Name: "NDR", RelativeWidth: 0.125, FinalTrial: time.Second, DurationSum: time.Second}}, Method: TST009BinarySearch,
@@ -211,7 +211,7 @@ func TestMethodsNameTheGeneratorsLimit(t *testing.T) {
 	}
 }
 
-// Goals that a limit leaves no time for are there, and say so.
+// Goals that a limit leaves no time for are in the results, with the reason.
 func TestMethodsRunOutOfTime(t *testing.T) {
 	for name, cfg := range methodConfigs() {
 		cfg.MaxSearch = 62 * time.Second
@@ -227,7 +227,8 @@ func TestMethodsRunOutOfTime(t *testing.T) {
 	}
 }
 
-// A device that fails at full length what it passed in a second is searched on at full length.
+// If a device fails at full length what it passed in a second, the search continues at full
+// length.
 func TestShortTrialsDoNotDecide(t *testing.T) {
 	cfg := methodConfigs()["rfc2544 quick"]
 	cfg.Goals = cfg.Goals[:1]
@@ -238,7 +239,7 @@ func TestShortTrialsDoNotDecide(t *testing.T) {
 	}
 }
 
-// tiring forwards 8 million frames/s for a while, and 3 million for long.
+// tiring forwards 8 million frames/s for a while, and then 3 million.
 type tiring struct{}
 
 func (tiring) Answer(q simulated.Question) simulated.Answer {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The made-up trials that docs/methodology/worked-example.md classifies by hand.
+// TestWorkedClassification classifies the invented trials of docs/methodology/worked-example.md.
 func TestWorkedClassification(t *testing.T) {
 	goal := target{lossRatio: 0.001, exceedRatio: 0.5, trial: time.Second, sum: 5 * time.Second, unsent: 0.001}
 	trial := func(seconds, loss float64) Trial {

@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// goalSets are the parameterisations that every property is checked with.
+// goalSets returns the sets of goals that every property is checked with.
 func goalSets() map[string][]Goal {
 	five := pair(Goal{
 		RelativeWidth: 0.01, ExceedRatio: 0.5, FinalTrial: time.Second, DurationSum: 5 * time.Second,
@@ -51,9 +51,8 @@ func cleanDevice(random *rand.Rand) limited {
 	}
 }
 
-// For steady devices the truth lies between the bounds of every goal. A trial
-// cannot see a loss of less than half a frame, so the lower bound may exceed
-// the truth by the load that this hides.
+// For steady devices the truth is between the bounds of every goal. A trial cannot see a loss of
+// less than half a frame, so the lower bound may exceed the truth by the load that this hides.
 func TestTruthIsBetweenTheBounds(t *testing.T) {
 	for name, goals := range goalSets() {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +76,7 @@ func TestTruthIsBetweenTheBounds(t *testing.T) {
 	}
 }
 
-// unsteady are the devices that have no single truth.
+// unsteady returns the devices that have no single truth.
 func unsteady() map[string]simulated.Device {
 	limit := simulated.HardCap{CapacityFramesPerSecond: 8e6}
 	knee := simulated.SoftKnee{KneeFramesPerSecond: 6e6, CapacityFramesPerSecond: 8e6, MaxLossRatio: 0.02}
@@ -92,12 +91,12 @@ func unsteady() map[string]simulated.Device {
 	}
 }
 
-// manyTrials is beyond what any of these searches needs: one that creeps along
-// by single widths takes more.
+// manyTrials is more than any of these searches needs; a search that moves by single widths takes
+// more.
 const manyTrials = 250
 
-// Whatever the device does, the search ends by itself, and a result claims to
-// be regular only when its bounds bear it out.
+// Whatever the device does, the search ends, and a result claims to be regular only when its
+// bounds confirm it.
 func TestUnsteadyDevicesEnd(t *testing.T) {
 	for goalsName, goals := range goalSets() {
 		for name, device := range unsteady() {
@@ -114,8 +113,8 @@ func TestUnsteadyDevicesEnd(t *testing.T) {
 	}
 }
 
-// With confirmation, no regular result rests on a lower bound older than its
-// upper bound, and a steady device pays at most one trial a goal for it.
+// With confirmation, no regular result has a lower bound older than its upper bound, and a steady
+// device needs at most one more trial per goal.
 func TestConfirmLowerBounds(t *testing.T) {
 	for name, device := range unsteady() {
 		for seed := range uint64(20) {
@@ -155,8 +154,8 @@ func first(history []Trial, load uint64) int {
 	return slices.IndexFunc(history, func(trial Trial) bool { return trial.LoadFramesPerSecond == load })
 }
 
-// A device that keeps slowing down has no throughput: the search says so, or
-// gives what the device did last.
+// A device that keeps slowing down has no throughput: the search says so, or returns what the
+// device did last.
 func TestSlowingDownIsNotFlattered(t *testing.T) {
 	for _, halfLife := range []time.Duration{10 * time.Second, time.Minute, 10 * time.Minute} {
 		device := simulated.SlowingDown{CapacityFramesPerSecond: 8e6, HalfLife: halfLife}
@@ -175,7 +174,7 @@ func TestSlowingDownIsNotFlattered(t *testing.T) {
 	}
 }
 
-// checkClaims recomputes what results say from the trials.
+// checkClaims recomputes from the trials what results say.
 func checkClaims(t testing.TB, cfg Config, history []Trial, results []Result) {
 	t.Helper()
 	s, err := newState(cfg, history)
@@ -200,8 +199,8 @@ func checkClaims(t testing.TB, cfg Config, history []Trial, results []Result) {
 	}
 }
 
-// A measurer may stop at any point: whoever goes on from the history takes the
-// same decisions, and asking twice changes nothing.
+// A measurer may stop at any point: a search that resumes from the history makes the same
+// decisions, and asking twice changes nothing.
 func TestResume(t *testing.T) {
 	for name, goals := range goalSets() {
 		t.Run(name, func(t *testing.T) {
@@ -234,8 +233,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// FuzzTermination answers trials with arbitrary bytes: no history may make the
-// search fail, leave its limits or go on for ever.
+// FuzzTermination answers trials with arbitrary bytes: no history may make the search fail, leave
+// its limits or continue permanently.
 func FuzzTermination(f *testing.F) {
 	f.Add(uint64(1), []byte{0})
 	f.Add(uint64(2), []byte{0, 255, 0, 255})

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// race is for targets that several trials decide. Deciding a load costs many
-// trials, so none is decided that is not needed: single trials look for a
-// narrow bracket first, each load taken for what most of its time says; then its
-// two ends are confirmed. A wrong belief shows after few trials and moves the
-// bracket before much was spent on it. Beliefs choose loads only: bounds and
+// race chooses loads for targets that several trials decide. Deciding a load costs many trials,
+// so no load is decided without need: single trials look for a narrow bracket first, with each
+// load classified by most of its time; then the two ends are confirmed. A wrong belief shows
+// after few trials and moves the bracket at a small cost. Beliefs only choose loads: bounds and
 // results are RFC 9971's.
 func (s *state) race(t target, st standing, guess bracket) candidate {
 	b := s.beliefs(t, st)
@@ -25,7 +24,7 @@ func (s *state) race(t target, st standing, guess bracket) candidate {
 	case undecided && s.slowing(t) >= mostSlowing:
 		want.load, want.why = b.lower, "confirm the lower bound at once, because loads turn bad with time"
 	default:
-		// One trial: what is cheap goes first among the goals.
+		// One trial: the cheapest goal goes first.
 		want.sum = t.trial
 		want.load, want.why = s.choose(t, b.standing, s.near(t, b.standing, guess))
 		want.load = s.aligned(b.standing, want.load, t.width)
@@ -34,10 +33,10 @@ func (s *state) race(t target, st standing, guess bracket) candidate {
 	return want
 }
 
-// rest is by how much the next trial at a load is longer than a full-length one:
-// by what would be missing after it, where that is less than a trial. So the time
-// that decides a load is spent to the millisecond, and not to the trial. Where
-// trials disagree, each counts the same.
+// rest returns how much longer the next trial at a load is than a full-length one: by the time
+// that would be missing after it, where that is less than a trial. So the time that decides a
+// load is spent to the millisecond, not to the trial. Where trials disagree, each counts the
+// same.
 func (t target) rest(trials []Trial) time.Duration {
 	rest := t.missing(trials) - t.trial
 	if rest < 0 || rest >= t.trial || t.sum < leastTrials*t.trial || !t.unanimous(trials) {
@@ -46,15 +45,15 @@ func (t target) rest(trials []Trial) time.Duration {
 	return rest
 }
 
-// unanimous says that all trials are of the same kind.
+// unanimous reports whether all trials are of the same kind.
 func (t target) unanimous(trials []Trial) bool {
 	return !slices.ContainsFunc(trials, func(trial Trial) bool { return t.highLoss(trial) != t.highLoss(trials[0]) })
 }
 
-// missing is how much more time of the kind that most trials at a load were of
-// would decide it, in whole milliseconds. An upper bound needs more than its
-// share of the time; a lower bound gets that too, because a load may be the one
-// of one goal and the other of another.
+// missing returns how much more time would decide a load, in whole milliseconds, if it is of the
+// kind that most trials at the load were. An upper bound needs more than its share of the time. A
+// lower bound gets that too, because a load may be the lower bound of one goal and the upper
+// bound of another.
 func (t target) missing(trials []Trial) time.Duration {
 	missing := t.short(trials)
 	if t.exceedRatio > 0 {
@@ -63,7 +62,7 @@ func (t target) missing(trials []Trial) time.Duration {
 	return (missing + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// short is missing to the nanosecond, where a share that is just met will do.
+// short returns the same time to the nanosecond, where a share that is just met is enough.
 func (t target) short(trials []Trial) time.Duration {
 	var low, high time.Duration
 	for _, trial := range trials {
@@ -88,16 +87,16 @@ func (t target) short(trials []Trial) time.Duration {
 // belief is what a history suggests about one target, decided or not.
 type belief struct {
 	standing
-	// evidence is there for undecided loads alone.
+	// evidence holds undecided loads only.
 	evidence map[uint64]evidence
 }
 
-// evidence is the time spent at a load, and how much of it was beyond the time
-// that may be high-loss; below 0 where that was not used up.
+// evidence is the time spent at a load, and how much of it exceeds the time that may be
+// high-loss; below 0 where that was not used up.
 type evidence struct{ spent, excess time.Duration }
 
-// beliefs takes each undecided load between the bounds for what most of its
-// time says. Where that is inverted, only those loads are listed.
+// beliefs classifies each undecided load between the bounds by most of its time. Where the result
+// is inverted, only those loads are listed.
 func (s *state) beliefs(t target, st standing) belief {
 	b := belief{evidence: map[uint64]evidence{}}
 	for _, load := range s.loads {
@@ -126,10 +125,10 @@ func (s *state) beliefs(t target, st standing) belief {
 	return b
 }
 
-// contested is the load to try where beliefs contradict each other: of the lowest
-// upper and the highest lower end the one that was tried less; but the lowest
-// upper end, whose trials are given, where deciding it takes no longer than
-// turning every lower end above it. Decided, it overrules them all.
+// contested returns the load to try where beliefs contradict each other: of the lowest upper and
+// the highest lower end, the one that was tried less. It returns the lowest upper end,
+// whose trials are given, where deciding that takes no longer than reversing every lower end
+// above it. Once decided, it overrules them all.
 func (b belief) contested(t target, trials []Trial) uint64 {
 	lowest := b.uppers[0]
 	var turning time.Duration
@@ -158,17 +157,17 @@ func (t target) evidence(trials []Trial) evidence {
 }
 
 const (
-	// provenTrials high-loss trials beyond the share allowed make an upper end
-	// likely enough to spend the time that its lower end needs.
+	// provenTrials high-loss trials beyond the share allowed make an upper end likely enough to
+	// spend the time that its lower end needs.
 	provenTrials = 1
-	// mostAhead is how many trials the upper end may be ahead for that.
+	// mostAhead is how many trials the upper end may be ahead of the lower end for that.
 	mostAhead = 3
 )
 
-// next is which of two loads to try: the upper end until it is likely to be one,
-// because a bracket that has to move up makes the lower end's trials worthless;
-// then the lower end, because a bound found there overrules what is above it
-// (RFC 9971, "it is better to measure at smaller Loads first"). One of them is undecided.
+// next returns which of two loads to try: the upper end until it is likely to be one, because a
+// bracket that has to move up makes the lower end's trials worthless; then the lower end, because
+// a bound found there overrules what is above it (RFC 9971, "it is better to measure at smaller
+// Loads first"). One of them is undecided.
 func (b belief) next(t target, low, high uint64) uint64 {
 	if low > high {
 		low, high = high, low
@@ -185,23 +184,23 @@ func (b belief) next(t target, low, high uint64) uint64 {
 }
 
 const (
-	// leastTrials is how many trials the duration sum must have for one of them to
-	// be longer than the others; among fewer it would weigh too much.
+	// leastTrials is how many trials the duration sum must have for one of them to be longer than
+	// the others; among fewer it would have too much weight.
 	leastTrials = 15
-	// margin is how far below the expected limit the lower end of a bracket is
-	// placed, in widths. In the middle noise would turn neither end; higher costs less bias.
+	// margin is how far below the expected limit the lower end of a bracket is, in widths. In the
+	// middle noise would reverse neither end; a higher end has less bias.
 	margin = 0.33
-	// trust is how many loads with too much loss leave the extrapolation
-	// believed; after that steps double.
+	// trust is how many loads with too much loss leave the extrapolation credible; after that
+	// steps double.
 	trust = 3
-	// mostSlowing is how many loads that turn bad with time are blamed on noise.
+	// mostSlowing is how many loads may turn bad with time and count as noise.
 	mostSlowing = 3
-	// alignWithin is how near a tried load is, in widths, for others to be aligned with it.
+	// alignWithin is the distance, in widths, within which loads are aligned with a tried load.
 	alignWithin = 3
 )
 
-// near is the bracket to expect: around the load where the loss measured so far
-// would be what the goal allows.
+// near returns the expected bracket: around the load where the loss measured so far would be what
+// the goal allows.
 func (s *state) near(t target, st standing, guess bracket) bracket {
 	if limit := s.extrapolated(t); limit > 0 {
 		low := down(limit, t.width, margin)
@@ -225,9 +224,8 @@ func (s *state) near(t target, st standing, guess bracket) bracket {
 	return want
 }
 
-// aligned moves a load near one that was tried to a whole number of widths from
-// it, so that brackets come out one width wide: the ends of a narrower one are
-// harder to tell apart.
+// aligned moves a load near one that was tried to a whole number of widths from it, so that
+// brackets are one width wide: the ends of a narrower one are harder to distinguish.
 func (s *state) aligned(st standing, load uint64, width float64) uint64 {
 	best, distance := uint64(0), math.Inf(1)
 	for _, tried := range s.loads {
@@ -246,8 +244,8 @@ func (s *state) aligned(st standing, load uint64, width float64) uint64 {
 	return s.within(st, load)
 }
 
-// slowing is how many loads held the goal at first and then no more: a device
-// that slows down, if it is not noise.
+// slowing returns how many loads held the goal at first and later did not: the device slows down,
+// unless it is noise.
 func (s *state) slowing(t target) int {
 	count := 0
 	for _, trials := range s.trials {

@@ -11,10 +11,10 @@ type Estimate struct {
 	Time   time.Duration
 }
 
-// Remaining plays the search on against a steady device that agrees with the
-// history: its limits lie in the middle of the brackets found so far. A quiet
-// device needs about that; a noisy one needs more, and the estimate then grows
-// instead of pretending. It is never beyond the limits of the configuration.
+// Remaining simulates the rest of the search against a steady device that agrees with the
+// history: its limits are in the middle of the brackets found so far. A quiet device needs about
+// that; a noisy one needs more, and then the estimate grows. It is never beyond the limits of the
+// configuration.
 func Remaining(cfg Config, history []Trial) (Estimate, error) {
 	s, err := newState(cfg, history)
 	if err != nil {
@@ -36,9 +36,9 @@ func Remaining(cfg Config, history []Trial) (Estimate, error) {
 	}
 }
 
-// presumedLimits are the loads up to which each goal is taken to hold: where
-// the loss so far points to, or the middle of the bracket believed in, where
-// that is not in it.
+// presumedLimits returns the highest load at which each goal presumably holds: the load that the
+// loss so far points to, or else the middle of the presumed bracket, where that load is outside
+// it.
 func (s *state) presumedLimits() []float64 {
 	limits := make([]float64, len(s.chains))
 	for i, chain := range s.chains {
@@ -71,7 +71,7 @@ func orMaximum(load uint64) float64 {
 	return float64(load)
 }
 
-// presumedLoss is the least loss that misses every goal whose limit is below the load.
+// presumedLoss returns the least loss that misses every goal whose limit is below the load.
 func (s *state) presumedLoss(limits []float64, load uint64) float64 {
 	loss := 0.0
 	for i, limit := range limits {
@@ -83,7 +83,7 @@ func (s *state) presumedLoss(limits []float64, load uint64) float64 {
 	return loss
 }
 
-// nextLossRatio is the most loss that still holds the goals whose limits are not passed.
+// nextLossRatio returns the most loss that still holds the goals whose limits are not passed.
 func (s *state) nextLossRatio(missed int, limits []float64, load float64) float64 {
 	most := 1.0
 	for i, limit := range limits {

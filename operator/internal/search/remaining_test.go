@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-// For a steady device the estimate ends at nothing, never exceeds the limits,
-// and is right within a few trials from the second one on.
+// For a steady device the estimate ends at zero, never exceeds the limits, and is right within a
+// few trials from the second one on.
 func TestRemaining(t *testing.T) {
 	for name, goals := range goalSets() {
 		t.Run(name, func(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 
 var update = flag.Bool("update", false, "record the trial logs in testdata anew")
 
-// recording is a search as it once went.
+// recording is a recorded search.
 type recording struct {
 	Config  Config   `json:"config"`
 	Trials  []Trial  `json:"trials"`
 	Results []Result `json:"results"`
 }
 
-// recorded are the set-ups of the logs in testdata.
+// recorded returns the set-ups of the logs in testdata.
 func recorded() map[string]struct {
 	goals  []Goal
 	driver simulated.Config
@@ -44,8 +44,8 @@ func recorded() map[string]struct {
 	}
 }
 
-// A change of the search that changes its decisions shows here: record anew
-// with -update and look at the difference.
+// A change of the search that changes its decisions shows here: record again with -update and
+// look at the difference.
 func TestReplay(t *testing.T) {
 	for name, set := range recorded() {
 		t.Run(name, func(t *testing.T) {

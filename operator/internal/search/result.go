@@ -1,6 +1,6 @@
 package search
 
-// Cause says what made the relevant upper bound.
+// Cause says what caused the relevant upper bound.
 type Cause string
 
 const (
@@ -18,13 +18,13 @@ type Irregularity string
 
 const (
 	none Irregularity = ""
-	// Unfinished: the search goes on.
+	// Unfinished: the search is still running.
 	Unfinished Irregularity = "Unfinished"
 	// NoUpperBound: the maximum load holds the goal. The answer is "at least the lower bound".
 	NoUpperBound Irregularity = "NoUpperBound"
 	// BelowMinimumLoad: the minimum load already misses the goal. The answer is 0.
 	BelowMinimumLoad Irregularity = "BelowMinimumLoad"
-	// LoadResolution: the bounds are neighbouring whole numbers and still wider apart than the width.
+	// LoadResolution: the bounds are adjacent whole numbers and still wider apart than the width.
 	LoadResolution Irregularity = "LoadResolution"
 	// OutOfTrials: the trials allowed were used up.
 	OutOfTrials Irregularity = "OutOfTrials"
@@ -35,8 +35,8 @@ const (
 // Result is RFC 9971's Goal Result.
 type Result struct {
 	Goal string `json:"goal"`
-	// Regular is RFC 9971's word: both relevant bounds exist and lie no further
-	// apart than the width, or one step with the methods of TST 009.
+	// Regular is RFC 9971's term: both relevant bounds exist and are no further apart than the
+	// width, or one step with the methods of TST 009.
 	Regular bool `json:"regular"`
 	// Irregularity is empty in a regular result.
 	Irregularity Irregularity `json:"irregularity,omitempty"`
@@ -49,7 +49,7 @@ type Result struct {
 	UpperBoundCause Cause `json:"upperBoundCause,omitempty"`
 	// ConditionalThroughputFramesPerSecond is the forwarding rate to expect at the lower bound.
 	ConditionalThroughputFramesPerSecond float64 `json:"conditionalThroughputFramesPerSecond"`
-	// LowerBoundTrials and UpperBoundTrials are how many trials each bound rests on.
+	// LowerBoundTrials and UpperBoundTrials are the numbers of trials that decided each bound.
 	LowerBoundTrials int `json:"lowerBoundTrials,omitempty"`
 	UpperBoundTrials int `json:"upperBoundTrials,omitempty"`
 	// LossInversionFramesPerSecond is the highest load above the relevant upper
@@ -58,9 +58,9 @@ type Result struct {
 	LossInversionFramesPerSecond uint64 `json:"lossInversionFramesPerSecond,omitempty"`
 }
 
-// Conclusive says that the search found all that it could: longer or further
-// trials would not change the answer. Regular results are, and so are "at least
-// the maximum load" and "not even the minimum load".
+// Conclusive reports whether the search found all that it could: longer or further trials would
+// not change the answer. Regular results are conclusive, and so are "at least the maximum load"
+// and "not even the minimum load".
 func (r Result) Conclusive() bool {
 	switch r.Irregularity {
 	case Unfinished, OutOfTrials, OutOfTime:
@@ -69,13 +69,13 @@ func (r Result) Conclusive() bool {
 	return true
 }
 
-// AtLeast says that the figure is a floor and not the device's limit: the
-// maximum load, or the generator, came first.
+// AtLeast reports whether the figure is a floor and not the device's limit: the maximum load, or
+// the generator, came first.
 func (r Result) AtLeast() bool {
 	return r.UpperBoundCause == GeneratorCeiling || r.UpperBoundCause == MaximumLoad
 }
 
-// results are the goals' standings; open is what keeps unsettled goals irregular.
+// results returns a result for each goal; open is why unsettled goals are irregular.
 func (s *state) results(open Irregularity) []Result {
 	out := make([]Result, len(s.cfg.Goals))
 	for i := range s.cfg.Goals {
@@ -123,8 +123,8 @@ func (s *state) result(i int, open Irregularity) Result {
 	return r
 }
 
-// cause tells the device's loss from the generator's limit: it is the device's
-// where the load stays an upper bound with the unsent frames left out of account.
+// cause distinguishes the device's loss from the generator's limit: it is the device's where the
+// load stays an upper bound without counting the unsent frames.
 func (t target) cause(trials []Trial) Cause {
 	t.unsent = 1
 	if t.classify(trials) == UpperBound {

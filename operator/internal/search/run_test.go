@@ -18,7 +18,7 @@ func config(goals ...Goal) Config {
 	}
 }
 
-// measured puts one trial to a driver.
+// measured runs one trial with a driver.
 func measured(t testing.TB, driver measure.Driver, load uint64, duration time.Duration) Trial {
 	t.Helper()
 	asked := measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: load, DurationNanoseconds: int64(duration)}

@@ -1,12 +1,11 @@
-// Package search decides which load to try next, and when the loads tried so
-// far answer every goal. It is RFC 9971's Controller, made pure: goals, limits
-// and the history of one frame size's trials go in; the next trial, or the
-// results, come out. It reads no clock, starts nothing and remembers nothing,
-// so a measurer that was stopped replays its history and goes on as if it had
-// never stopped.
+// Package search decides which load to try next, and when the loads tried so far answer every
+// goal. It is RFC 9971's Controller, made pure: goals, limits and the history of one frame size's
+// trials go in; the next trial, or the results, come out. It reads no clock, starts nothing and
+// remembers nothing, so a measurer that was stopped replays its history and continues as if it
+// had never stopped.
 //
-// A load is frames per second of each direction. The Method is MLRsearch, or one
-// of the classic searches that users compare with.
+// A load is frames per second in each direction. The Method is MLRsearch, or one of the classic
+// searches that users compare with.
 package search
 
 import (
@@ -26,7 +25,7 @@ type Goal struct {
 	LossRatio float64 `json:"lossRatio"`
 	// ExceedRatio is the share, in [0, 1), of the time measured at a load that may be high-loss.
 	ExceedRatio float64 `json:"exceedRatio"`
-	// RelativeWidth is the most that (upper - lower) / upper may come to, in (0, 1).
+	// RelativeWidth is the maximum of (upper - lower) / upper, in (0, 1).
 	RelativeWidth float64 `json:"relativeWidth"`
 	// FinalTrial is the duration from which a trial is full-length.
 	FinalTrial time.Duration `json:"finalTrialNanoseconds"`
@@ -35,9 +34,8 @@ type Goal struct {
 	// InitialTrial is the duration sum of the first preceding target, used
 	// where PrecedingTargets is above 0. At most DurationSum. 0 means FinalTrial.
 	InitialTrial time.Duration `json:"initialTrialNanoseconds,omitempty"`
-	// PrecedingTargets is how many coarser and quicker brackets are found
-	// first, each twice as wide as the one after it. 0 searches at full
-	// precision from the start.
+	// PrecedingTargets is how many coarser and quicker brackets are found first, each twice as
+	// wide as the one after it. 0 searches at full precision from the start.
 	PrecedingTargets int `json:"precedingTargets,omitempty"`
 }
 
@@ -46,16 +44,15 @@ type Config struct {
 	Goals []Goal `json:"goals"`
 	// Method chooses the loads. Empty means MLRsearch.
 	Method Method `json:"method,omitempty"`
-	// LossVerification is read with method TST009WithLossVerification alone.
+	// LossVerification is read only with method TST009WithLossVerification.
 	LossVerification LossVerification `json:"lossVerification,omitzero"`
 	// MinimumFramesPerSecond and MaximumFramesPerSecond limit every trial's
 	// load. The maximum should be what the generator reached port to port.
 	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
 	MaximumFramesPerSecond uint64 `json:"maximumFramesPerSecond"`
-	// ConfirmLowerBounds asks for a trial at each relevant lower bound after
-	// its upper bound was first tried, so that a device that slows down while it
-	// is measured cannot keep what it did at the start. It costs at most one trial
-	// a goal on a steady device.
+	// ConfirmLowerBounds asks for a trial at each relevant lower bound after its upper bound was
+	// first tried, so that a device that slows down while it is measured does not keep its first
+	// figure. It costs at most one trial per goal on a steady device.
 	ConfirmLowerBounds bool `json:"confirmLowerBounds,omitempty"`
 	// UnsentTolerance is the share of a trial's frames that the generator may
 	// fail to send before the load counts as out of its reach. 0 means DefaultUnsentTolerance.
@@ -64,14 +61,14 @@ type Config struct {
 	MaxTrials int `json:"maxTrials,omitempty"`
 	// MaxSearch ends the search before a trial that would exceed it. 0 means DefaultMaxSearch.
 	MaxSearch time.Duration `json:"maxSearchNanoseconds,omitempty"`
-	// TrialOverhead is what a trial costs beside its duration: settling and
-	// waits. It plans the time left, and stands in for a trial without a Cost.
+	// TrialOverhead is what a trial costs in addition to its duration: settling and waits. It
+	// plans the remaining time, and is the overhead of a trial without a Cost.
 	TrialOverhead time.Duration `json:"trialOverheadNanoseconds,omitempty"`
 }
 
 const (
-	// DefaultUnsentTolerance is 0.1 %: above what pacing at the two ends of a
-	// trial loses, and a fifth of the smallest width in common use.
+	// DefaultUnsentTolerance is 0.1 %: above what pacing at the two ends of a trial loses, and a
+	// fifth of the smallest common width.
 	DefaultUnsentTolerance = 0.001
 	// DefaultMaxTrials is more than twice what the goals of this package take on a noisy device.
 	DefaultMaxTrials = 500
@@ -79,8 +76,8 @@ const (
 	DefaultMaxSearch = 20 * time.Minute
 )
 
-// Trial is RFC 9971's Trial Result: one valid trial, as far as the search needs
-// it. A trial that its generator marked invalid never becomes one.
+// Trial is RFC 9971's Trial Result: one valid trial, with what the search needs. A trial that its
+// generator marked invalid never becomes one.
 type Trial struct {
 	// LoadFramesPerSecond is the intended load.
 	LoadFramesPerSecond uint64 `json:"loadFramesPerSecond"`
@@ -98,11 +95,11 @@ type Trial struct {
 	UnsentRatio float64 `json:"unsentRatio,omitempty"`
 }
 
-// ErrInvalidTrial says that a trial must be repeated instead of used.
+// ErrInvalidTrial says that a trial must be repeated and not used.
 var ErrInvalidTrial = errors.New("invalid trial")
 
-// FromOutcome makes a Trial of what a driver measured. It refuses outcomes that
-// the driver doubts, and trials without an intended load.
+// FromOutcome makes a Trial from what a driver measured. It refuses outcomes that the driver
+// doubts, and trials without an intended load.
 func FromOutcome(asked measure.Trial, got measure.Outcome) (Trial, error) {
 	switch {
 	case !got.Valid():
@@ -129,13 +126,13 @@ func FromOutcome(asked measure.Trial, got measure.Outcome) (Trial, error) {
 	}, nil
 }
 
-// undelivered is RFC 9971's Trial Loss Ratio, which counts against the intended
-// load: what the generator did not send is missing too.
+// undelivered returns RFC 9971's Trial Loss Ratio, which counts against the intended load: what
+// the generator did not send is missing too.
 func (t Trial) undelivered() float64 {
 	return 1 - (1-t.LossRatio)*(1-t.UnsentRatio)
 }
 
-// forwarding is RFC 9971's Trial Forwarding Rate.
+// forwarding returns RFC 9971's Trial Forwarding Rate.
 func (t Trial) forwarding() float64 {
 	return float64(t.LoadFramesPerSecond) * (1 - t.undelivered())
 }
@@ -158,7 +155,7 @@ type Step struct {
 	Goal string
 	// Why is one sentence for the log.
 	Why string
-	// Results stand in the order of the goals: final ones when Done, what is known so far before.
+	// Results are in the order of the goals: final ones when Done, what is known so far before.
 	Results []Result
 }
 
@@ -171,7 +168,7 @@ func Next(cfg Config, history []Trial) (Step, error) {
 	return s.next(), nil
 }
 
-// next is the decision on a checked state.
+// next decides on a checked state.
 func (s *state) next() Step {
 	want, found := s.candidate()
 	if !found {

@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 	}{
 		"trials": {func(c *Config) { c.MaxTrials = 4 }, OutOfTrials, 4},
 		"time":   {func(c *Config) { c.MaxSearch = 5500 * time.Millisecond }, OutOfTime, 5},
-		// The driver's overhead of half a second stands in each trial's cost.
+		// Each trial's cost includes the driver's overhead of half a second.
 		"time with overhead": {func(c *Config) { c.MaxSearch, c.TrialOverhead = 6*time.Second, time.Second/2 }, OutOfTime, 4},
 	}
 	for name, test := range tests {
@@ -198,8 +198,8 @@ func TestHistoryIsChecked(t *testing.T) {
 	}
 }
 
-// A load whose trials agree is decided by the time that its class needs, to the
-// millisecond. Trials are not longer than asked for where they disagree or are few.
+// A load whose trials agree is decided by the time that its class needs, to the millisecond.
+// Trials are not longer than asked for where they disagree or are few.
 func TestRestOfTheTime(t *testing.T) {
 	low, high := Trial{Duration: time.Second}, Trial{Duration: time.Second, LossRatio: 0.1}
 	times := func(n int, trial Trial) []Trial { return slices.Repeat([]Trial{trial}, n) }
@@ -228,10 +228,10 @@ func TestRestOfTheTime(t *testing.T) {
 	}
 }
 
-// A hard limit needs three loads for NDR and PDR, and CSIT's goals a little more
-// than 10.5 s for each, beside the trial at the maximum load.
-// A figure that a single bad trial makes of a lower bound gets one trial more,
-// within the duration sum, and does without where there is no time.
+// A hard limit needs three loads for NDR and PDR, and CSIT's goals a little more than 10.5 s for
+// each, in addition to the trial at the maximum load.
+// A lower bound's figure that a single bad trial determines gets one trial more, within the
+// duration sum, but only where there is time.
 func TestOutlier(t *testing.T) {
 	goal := goalTarget(CSIT()[1])
 	steady, worst := many(9, time.Second, 0.001), many(1, 1501*time.Millisecond, 0.003)
@@ -257,8 +257,8 @@ func TestOutlier(t *testing.T) {
 	}
 }
 
-// With an outlier the search asks for one trial more, at the lower bound, and
-// ends where the outlier counts no longer. Out of trials, the result is as it was.
+// With an outlier the search asks for one trial more, at the lower bound, and ends where the
+// outlier no longer counts. Out of trials, the result is unchanged.
 func TestOutlierIsTriedAgain(t *testing.T) {
 	const limit = 8_000_000
 	cfg := config(CSIT()[1])

@@ -44,7 +44,7 @@ func (s *state) add(trial Trial) {
 	s.history = append(s.history, trial)
 }
 
-// spent is the time that the history took.
+// spent returns the time that the history took.
 func (s *state) spent() time.Duration {
 	var total time.Duration
 	for _, trial := range s.history {
@@ -53,7 +53,7 @@ func (s *state) spent() time.Duration {
 	return total
 }
 
-// targets are the goal's forerunners and the goal. Their duration sums fall
+// targets returns the goal's preceding targets and the goal. Their duration sums fall
 // geometrically towards the initial trial duration, their widths double.
 func (g Goal) targets(unsent float64) []target {
 	initial := g.InitialTrial
@@ -75,8 +75,8 @@ func (g Goal) targets(unsent float64) []target {
 			trial: min(g.FinalTrial, sum), sum: sum,
 		}
 	}
-	// Those that differ from the goal in their sum alone are left out where
-	// several trials decide: the race looks for a bracket by itself.
+	// Targets that differ from the goal only in their sum are left out where several trials
+	// decide: the race finds a bracket without them.
 	if g.DurationSum > g.FinalTrial {
 		chain = slices.DeleteFunc(chain, func(t target) bool { return t.trial == g.FinalTrial && t.sum < g.DurationSum })
 	}
@@ -117,13 +117,13 @@ func (s *state) standing(t target) standing {
 	return st
 }
 
-// inverted is loss inversion (RFC 9971): a lower bound above an upper bound.
+// inverted reports loss inversion (RFC 9971): a lower bound above an upper bound.
 func (st standing) inverted() bool {
 	return st.upper > 0 && len(st.lowers) > 0 && st.lowers[len(st.lowers)-1] > st.upper
 }
 
-// settled says that no further load can improve the answer: the bracket is
-// narrow, or a limit of the loads, or of whole frames per second, is reached.
+// settled reports whether no further load can improve the answer: the bracket is narrow, or a
+// limit of the loads, or of whole frames per second, is reached.
 func (s *state) settled(t target, st standing) bool {
 	switch {
 	case st.upper == 0:
@@ -134,8 +134,8 @@ func (s *state) settled(t target, st standing) bool {
 	return narrow(st.lower, st.upper, t.width) || st.upper-st.lower == 1
 }
 
-// confirmed says that the lower bound was tried at full length after the upper
-// bound was first tried, where that is asked for and there are both.
+// confirmed reports whether the lower bound was tried at full length after the upper bound was
+// first tried, where that is asked for and both exist.
 func (s *state) confirmed(t target, st standing) bool {
 	if !s.cfg.ConfirmLowerBounds || st.lower == 0 || st.upper == 0 {
 		return true
@@ -152,7 +152,7 @@ func (s *state) confirmed(t target, st standing) bool {
 	return false
 }
 
-// narrow says whether (upper - lower) / upper is at most the width.
+// narrow reports whether (upper - lower) / upper is at most the width.
 func narrow(lower, upper uint64, width float64) bool {
 	return float64(upper-lower) <= float64(upper)*width
 }

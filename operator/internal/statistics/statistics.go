@@ -1,6 +1,6 @@
-// Package statistics sums up one figure over the repeats of a measurement. The
-// figure's values go in, a summary with every one of them comes out: nothing is
-// dropped, however far it lies from the rest.
+// Package statistics sums up one figure over the repeats of a measurement. The figure's values go
+// in, a summary with every one of them comes out: nothing is dropped, however far it is from the
+// rest.
 package statistics
 
 import (
@@ -11,24 +11,23 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// confidence is that of the interval around the mean: 95 %.
+// confidence is the level of the interval around the mean: 95 %.
 const confidence = 0.95
 
 // Number is a kind of value that a figure has.
 type Number interface{ ~int64 | ~uint64 | ~float64 }
 
-// Mean returns the arithmetic mean, and 0 of no values.
+// Mean returns the arithmetic mean, and 0 for no values.
 func Mean[T Number](values []T) float64 { return SpreadOf(values).Mean }
 
-// Spread is how far values lie apart, in their unit.
+// Spread is how far apart values are, in their unit.
 type Spread[T Number] struct {
-	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1);
-	// of one value it is 0.
+	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1); 0 for one value.
 	Mean, StandardDeviation float64
 	Minimum, Maximum        T
 }
 
-// SpreadOf returns the spread of values; of none, all of it is 0.
+// SpreadOf returns the spread of values; all of it is 0 for no values.
 func SpreadOf[T Number](values []T) Spread[T] {
 	if len(values) == 0 {
 		return Spread[T]{}
@@ -44,12 +43,12 @@ func SpreadOf[T Number](values []T) Spread[T] {
 	return out
 }
 
-// Summary of at least two values, in their unit but for the coefficient.
+// Summary of at least two values, in their unit except the coefficient.
 type Summary struct {
 	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1).
 	Mean, StandardDeviation float64
-	// VariationPartsPerMillion is the standard deviation as a share of the
-	// mean; 0 where the mean is.
+	// VariationPartsPerMillion is the standard deviation as a share of the mean; 0 where the mean
+	// is 0.
 	VariationPartsPerMillion float64
 	// Low and High are the ends of Student's 95 % confidence interval of the mean.
 	Low, High        float64
@@ -58,12 +57,11 @@ type Summary struct {
 	Values []int64
 }
 
-// Summarize sums up what was measured; false where fewer than two values leave
-// nothing to say about their scatter.
+// Summarize sums up what was measured. It returns false for fewer than two values, which have no
+// scatter.
 //
-// The interval takes the values for independent draws from one normal
-// distribution. Of a device that has two states neither is true, so look at the
-// values before you quote it.
+// The interval assumes that the values are independent draws from one normal distribution. For a
+// device that has two states neither is true, so look at the values before you quote it.
 func Summarize(values []int64) (Summary, bool) {
 	if len(values) < 2 {
 		return Summary{}, false
@@ -80,22 +78,22 @@ func Summarize(values []int64) (Summary, bool) {
 	return s, true
 }
 
-// StudentT is how many standard errors the 95 % confidence interval reaches to
-// each side of the mean, with so many degrees of freedom.
+// StudentT returns how many standard errors the 95 % confidence interval reaches to each side of
+// the mean, for a number of degrees of freedom.
 func StudentT(degreesOfFreedom int) float64 {
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degreesOfFreedom)}
 	return t.Quantile((1 + confidence) / 2)
 }
 
 const (
-	// leastValues tell two bands from chance: of five draws from one normal
-	// distribution less than 2 % look like two bands, of ten less than 0.1 %.
+	// leastValues distinguish two bands from chance: of five draws from one normal distribution
+	// less than 2 % look like two bands, of ten less than 0.1 %.
 	leastValues = 5
-	// leastInBand is how many values make a band: one alone is an outlier.
+	// leastInBand is how many values make a band: a single value is an outlier.
 	leastInBand = 2
 	// bandGapOverSpread is how much wider than either band the gap between them is.
 	bandGapOverSpread = 4
-	// bandGapOfMean is the least gap, as a share of the values' mean.
+	// bandGapOfMean is the minimum gap, as a share of the values' mean.
 	bandGapOfMean = 0.02
 )
 
@@ -105,9 +103,9 @@ type Bands struct {
 	LowMinimum, LowMaximum, HighMinimum, HighMaximum int64
 }
 
-// TwoBands splits the sorted values at the widest gap between neighbours. They
-// are two bands when there are at least five, each side has at least two, and the
-// gap is more than four times as wide as either side and more than 2 % of the mean.
+// TwoBands splits the sorted values at the widest gap between adjacent values. They are two bands
+// when there are at least five, each side has at least two, and the gap is more than four times
+// as wide as either side and more than 2 % of the mean.
 func TwoBands(values []int64) (Bands, bool) {
 	sorted := slices.Sorted(slices.Values(values))
 	split := 0

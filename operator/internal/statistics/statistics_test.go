@@ -17,8 +17,8 @@ func TestStudentT(t *testing.T) {
 	}
 }
 
-// Worked by hand: the deviations from 100 are -4, -2, 0, 2 and 4, their squares
-// sum up to 40, and 40/4 is 10.
+// Worked by hand: the deviations from 100 are -4, -2, 0, 2 and 4, their squares add up to 40, and
+// 40/4 is 10.
 func TestSummarize(t *testing.T) {
 	values := []int64{104, 96, 100, 98, 102}
 	got, ok := Summarize(values)
