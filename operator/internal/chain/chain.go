@@ -1,7 +1,7 @@
-// Package chain renders a plan as Kubernetes objects. A plan.Plan goes in;
-// networks, the functions' pods, and the measurer's Job with its rights come
-// out, complete but for their owner references, and the same for the same plan
-// every time, so that they can be applied again and again.
+// Package chain renders a plan as Kubernetes objects. A plan.Plan goes in.
+// Networks, the functions' pods, and the measurer's Job with its rights come out,
+// complete except for their owner references. The same plan always gives the same
+// objects, so that they can be applied repeatedly.
 package chain
 
 import (
@@ -34,14 +34,14 @@ const (
 	application    = "vnfbench"
 )
 
-// Object is what every object of a run is.
+// Object is the interface of every object of a run.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Unstructured returns an object as server-side apply wants it: what the API server
-// or another controller fills in is left out, so that it is not claimed.
+// Unstructured returns an object for server-side apply: what the API server or another
+// controller fills in is left out, so that it is not claimed.
 func Unstructured(object Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -78,7 +78,7 @@ func selectorOf(p *plan.Plan, component string) map[string]string {
 }
 
 // nodeAffinity pins a pod by required affinity and not by spec.nodeName, so that the
-// scheduler still counts its resources and says why when it does not fit.
+// scheduler still counts its resources and reports why when it does not fit.
 func nodeAffinity(name string) *corev1.Affinity {
 	return &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
@@ -92,14 +92,13 @@ func nodeAffinity(name string) *corev1.Affinity {
 }
 
 // restrictedSecurityContext returns the security context of a container that has only the
-// capabilities that are named.
+// given capabilities.
 //
-// They are in force for user 0 alone: Kubernetes cannot give them to another
-// user, and file capabilities end at allowPrivilegeEscalation false. So the
-// container is root of nothing: no other capability, no writable file system,
-// no system call outside of the runtime's profile. The Pod Security level
-// "baseline" forbids these capabilities, so the namespace has to be
-// "privileged".
+// They only apply to user 0: Kubernetes cannot give them to another user, and file
+// capabilities end at allowPrivilegeEscalation false. The container's root has no other
+// right: no other capability, no writable file system, no system call outside of the
+// runtime's profile. The Pod Security level "baseline" forbids these capabilities, so the
+// namespace has to be "privileged".
 func restrictedSecurityContext(capabilities ...corev1.Capability) *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		RunAsUser:                new(int64(0)),
@@ -126,7 +125,7 @@ func requirements(r plan.Resources) corev1.ResourceRequirements {
 	return requirements
 }
 
-// withDevices adds what the ports take of device plugins. Kubernetes wants such
+// withDevices adds the ports' resources of device plugins. Kubernetes requires such
 // resources as a limit, and takes the request from there.
 func withDevices(r corev1.ResourceRequirements, devices map[string]int64) corev1.ResourceRequirements {
 	for name, number := range devices {
@@ -145,7 +144,7 @@ func pullSecrets(names []string) []corev1.LocalObjectReference {
 	return references
 }
 
-// indentedJSON returns a file of a ConfigMap, indented for people who look at it.
+// indentedJSON returns a file of a ConfigMap, indented for readers.
 func indentedJSON(value any) string {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -155,7 +154,7 @@ func indentedJSON(value any) string {
 	return string(data) + "\n"
 }
 
-// compactJSON returns JSON inside of another object.
+// compactJSON returns JSON for use inside another object.
 func compactJSON(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -134,7 +134,7 @@ func TestFunctionConfiguration(t *testing.T) {
 	}
 }
 
-// TestAttachments: what pods ask Multus for is what the networks are named.
+// TestAttachments: pods ask Multus for the names that the networks have.
 func TestAttachments(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// TestConfinement: no container of a run has more than what its work needs.
+// TestConfinement: no container of a run has more than its work needs.
 func TestConfinement(t *testing.T) {
 	in := plantest.Input(1)
 	p := mustMake(t, in)
@@ -279,7 +279,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestGuaranteed: a generator that names its CPU can get cores of its own.
+// TestGuaranteed: a generator that names its CPU can get dedicated cores.
 func TestGuaranteed(t *testing.T) {
 	p := mustMake(t, plantest.ExistingNetworks())
 	resources := chain.MeasurerJob(p).Spec.Template.Spec.Containers[0].Resources
@@ -313,7 +313,7 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 		if len(policy.Spec.PolicyTypes) != 2 {
 			t.Errorf("policy %q leaves a way open", policy.Name)
 		}
-		// The measurer alone may ask, on one port, and nobody else may ask anybody.
+		// Only the measurer may ask, on one port; no other pod may ask any pod.
 		if isMeasurer := i == 0; isMeasurer != (len(policy.Spec.Ingress) == 0) || isMeasurer != (len(policy.Spec.Egress) > 0) {
 			t.Errorf("policy %q: ingress %+v, egress %+v", policy.Name, policy.Spec.Ingress, policy.Spec.Egress)
 		}
@@ -330,7 +330,7 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	}
 }
 
-// TestObserver: it sees the node's processes and has no privilege beside.
+// TestObserver: it sees the node's processes and has no other privilege.
 func TestObserver(t *testing.T) {
 	in := plantest.Input(1)
 	p := mustMake(t, in)

@@ -19,9 +19,9 @@ const (
 	cleanupKeepSeconds     = 60
 )
 
-// BridgeCleanup deletes a testbed's bridges from a node, with a Job in the given
-// namespace: the CNI plugin makes bridges and does not remove them. The command spares a link that is no bridge
-// or that still has ports.
+// BridgeCleanup returns a Job in the given namespace that deletes a testbed's bridges from
+// a node: the CNI plugin makes bridges and does not remove them. The command keeps a link
+// that is no bridge or that still has ports.
 func BridgeCleanup(testbed *v1alpha1.Testbed, namespace, node string, defaults plan.Defaults) *batchv1.Job {
 	labels := map[string]string{
 		labelName:               application,
@@ -57,7 +57,7 @@ func cleanupPod(testbed *v1alpha1.Testbed, node string, defaults plan.Defaults) 
 		// The bridges are in the node's network namespace.
 		HostNetwork: true,
 		Affinity:    nodeAffinity(node),
-		// What runs could reach, cleaning must reach, whatever taints came since.
+		// The clean-up must reach the run's nodes, whatever taints were added since.
 		Tolerations:      []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		ImagePullSecrets: pullSecrets(defaults.ImagePullSecrets),
 		Containers: []corev1.Container{{

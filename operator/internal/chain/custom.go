@@ -22,9 +22,9 @@ var diskBuses = map[v1alpha1.DiskBus]kubevirtv1.DiskBus{
 	v1alpha1.DiskBusSCSI:   kubevirtv1.DiskBusSCSI,
 }
 
-// Seed returns the secret with what a user's own machine reads, its placeholders
-// filled in; nil where the run's spec has no text for it. It is made from the
-// spec, because no plan holds such text.
+// Seed returns the secret with what a user's own machine reads, its placeholders filled in;
+// nil if the run's spec has no text for it. It is made from the spec, because no plan holds
+// such text.
 func Seed(p *plan.Plan, function *plan.Function, spec *v1alpha1.CustomFunction) (*corev1.Secret, error) {
 	userData, networkData, err := function.Seed(spec)
 	if err != nil || userData == "" && networkData == "" {
@@ -45,13 +45,13 @@ func Seed(p *plan.Plan, function *plan.Function, spec *v1alpha1.CustomFunction) 
 	}, nil
 }
 
-// customMachine returns the user's own: the shape of any machine, with another disk,
-// another seed, and a probe that the user chooses.
+// customMachine returns the user's own machine: the shape of any machine, with another
+// disk, another seed, and a probe that the user chooses.
 func customMachine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
 	vmi, custom := machine(p, function), function.Machine.Custom
 	spec, bus := &vmi.Spec, diskBuses[custom.DiskBus]
 	spec.Domain.Devices.Disks = []kubevirtv1.Disk{diskOn(bus, volumeDisk)}
-	// A BIOS tries no other disk than the first that it finds.
+	// A BIOS only tries the first disk that it finds.
 	spec.Domain.Devices.Disks[0].BootOrder = new(uint(1))
 	spec.Volumes = []kubevirtv1.Volume{{Name: volumeDisk, VolumeSource: customDisk(p, custom)}}
 	if custom.HasSeed() {
@@ -67,7 +67,7 @@ func customMachine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMach
 	return vmi
 }
 
-// customDisk returns where the machine starts from. A claim lies below a layer that
+// customDisk returns the disk from which the machine boots. A claim is below a layer that
 // ends with the machine.
 func customDisk(p *plan.Plan, custom *plan.Custom) kubevirtv1.VolumeSource {
 	switch {
@@ -88,8 +88,8 @@ func customDisk(p *plan.Plan, custom *plan.Custom) kubevirtv1.VolumeSource {
 	return kubevirtv1.VolumeSource{ContainerDisk: disk}
 }
 
-// customSeed names the secrets with user data and network data: the run's own,
-// or the user's.
+// customSeed names the secrets with user data and network data: the run's own, or the
+// user's.
 func customSeed(own string, custom *plan.Custom) kubevirtv1.VolumeSource {
 	var userData, networkData *corev1.LocalObjectReference
 	switch {
@@ -119,8 +119,8 @@ func customFirmware(firmware v1alpha1.Firmware, domain *kubevirtv1.DomainSpec) {
 	}
 }
 
-// customNICs puts the ports in the user's order. Nothing listens on the
-// management NIC but what the probe asks.
+// customNICs puts the ports in the user's order. Only the target of the probe listens on
+// the management NIC.
 func customNICs(custom *plan.Custom, spec *kubevirtv1.VirtualMachineInstanceSpec) {
 	devices := &spec.Domain.Devices
 	if custom.InterfaceOrder == v1alpha1.InterfaceOrderEastWest {
@@ -132,14 +132,14 @@ func customNICs(custom *plan.Custom, spec *kubevirtv1.VirtualMachineInstanceSpec
 		devices.AutoattachPodInterface = new(false)
 		return
 	}
-	// Masquerade forwards every port of the pod where none is named.
+	// Masquerade forwards every port of the pod if none is named.
 	devices.Interfaces[0].Ports = []kubevirtv1.Port{{Name: "probe", Protocol: string(corev1.ProtocolTCP), Port: portHTTP}}
 	if custom.Readiness.Port != 0 {
 		devices.Interfaces[0].Ports[0].Port = custom.Readiness.Port
 	}
 }
 
-// customProbe returns nil where the generator's probe frames say when the chain is ready.
+// customProbe returns nil if the generator's probe frames decide when the chain is ready.
 func customProbe(readiness v1alpha1.CustomReadiness) *kubevirtv1.Probe {
 	port := intstr.FromInt32(readiness.Port)
 	probe := machineProbe()

@@ -56,7 +56,7 @@ func TestUserDataStandsInTheSecretAlone(t *testing.T) {
 	}
 }
 
-// TestClaimStaysAsItIs: the user's claim is below a layer of its own.
+// TestClaimStaysAsItIs: the user's claim is below a separate layer.
 func TestClaimStaysAsItIs(t *testing.T) {
 	spec := functionsOf(mustMake(t, plantest.CustomMachines()))[1].Machine.Spec
 	for _, volume := range spec.Volumes {
@@ -69,8 +69,8 @@ func TestClaimStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestCustomProbes: KubeVirt asks what the user chose, and nothing where the
-// generator's frames are to say it.
+// TestCustomProbes: KubeVirt asks what the user chose, and nothing if the generator's
+// frames decide.
 func TestCustomProbes(t *testing.T) {
 	functions := functionsOf(mustMake(t, plantest.CustomMachines()))
 	tcp, http := functions[0].Machine.Spec, functions[1].Machine.Spec
@@ -90,7 +90,7 @@ func TestCustomProbes(t *testing.T) {
 	}
 }
 
-// TestCustomHasTheMachinesRest: what holds for every machine holds for the user's.
+// TestCustomHasTheMachinesRest: what applies to every machine applies to the user's.
 func TestCustomHasTheMachinesRest(t *testing.T) {
 	for _, function := range functionsOf(mustMake(t, plantest.CustomMachines())) {
 		spec := function.Machine.Spec

@@ -39,7 +39,7 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 			TerminationGracePeriodSeconds: new(int64(functionGrace)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
-			// Where the generator is: the ends take its place.
+			// The ends replace the generator, so they run where it would.
 			Affinity:         nodeAffinity(p.GeneratorNode),
 			Tolerations:      end.Tolerations,
 			ImagePullSecrets: pullSecrets(p.ImagePullSecrets),
@@ -72,8 +72,8 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 	}
 }
 
-// endpointProbe waits long for an answer: a test takes the CPU that an answer needs, and an
-// end that does not answer is noticed by the measurer.
+// endpointProbe waits long for an answer: a test takes the CPU that an answer needs, and
+// the measurer notices an end that does not answer.
 func endpointProbe() *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{

@@ -34,8 +34,7 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
-			// A crash is seen in the restart count; the measurement continues or
-			// fails by what it finds.
+			// The restart count shows a crash; the measurement continues or fails by what it finds.
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: new(int64(functionGrace)),
 			AutomountServiceAccountToken:  new(false),
@@ -68,10 +67,10 @@ func functionContainer(p *plan.Plan, function plan.Function, volume string) core
 		// NET_ADMIN: links, addresses, routes, neighbors, bridges, packet
 		// filters and tunnels in the pod's network namespace.
 		SecurityContext: restrictedSecurityContext("NET_ADMIN"),
-		// One answer "no" counts at once: a chain that stopped forwarding spoils
-		// the trial. A late answer does not: under full load the node may have
-		// no time for it. There is no liveness probe, because a restart in the
-		// middle of a trial would hide what the trial is to find.
+		// One answer "no" counts at once: a chain that stopped forwarding spoils the trial. A late
+		// answer does not: under full load the node may have no time for it. There is no liveness
+		// probe, because a restart in the middle of a trial would hide what the trial is meant to
+		// find.
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 				Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,

@@ -26,7 +26,7 @@ func mustMake(t *testing.T, in plan.Input) *plan.Plan {
 	return p
 }
 
-// objectsOf are all objects of a run.
+// objectsOf returns all objects of a run.
 func objectsOf(p *plan.Plan) []chain.Object {
 	workloads := chain.Render(p)
 	objects := append([]chain.Object{chain.PlanConfigMap(p), chain.ResultsConfigMap(p)}, workloads[0].Needs...)
@@ -53,9 +53,9 @@ func render(t *testing.T, objects []chain.Object) []byte {
 	return documents.Bytes()
 }
 
-// parts returns objects as the documents of a golden file. Where an object has
-// a part of the plan word for word, its document names the part in place of the
-// text: the golden files of internal/plan have the text.
+// parts returns objects as the documents of a golden file. If an object has a part of the
+// plan word for word, its document names the part instead of the text: the golden files of
+// internal/plan have the text.
 func parts(t *testing.T, objects []chain.Object, p *plan.Plan) map[string]string {
 	t.Helper()
 	copies := map[string]string{}
@@ -101,8 +101,8 @@ func parts(t *testing.T, objects []chain.Object, p *plan.Plan) map[string]string
 	return documents
 }
 
-// unfolded returns a value with the JSON in its strings as fields of their own, so
-// that people can read it.
+// unfolded returns a value with the JSON in its strings as fields, so that people can read
+// it.
 func unfolded(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -13,10 +13,10 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// KeysSecrets returns the keys of a run's encryption gateways, one Secret each, so
-// that no gateway gets another's: KubeVirt makes a disk of a whole Secret. They are
-// new from a source of random bytes every time, and the only objects that do
-// not follow from the plan. Those of one call belong together.
+// KeysSecrets returns the keys of a run's encryption gateways, one Secret each, so that no
+// gateway gets another's: KubeVirt makes a disk of a whole Secret. They are new from a
+// source of random bytes every time, and the only objects that do not follow from the plan.
+// The Secrets of one call belong together.
 func KeysSecrets(p *plan.Plan, random io.Reader) ([]*corev1.Secret, error) {
 	var secrets []*corev1.Secret
 	for _, pair := range p.Pairs() {
@@ -96,9 +96,9 @@ func addNeeds(p *plan.Plan, function plan.Function, pod *corev1.PodSpec) {
 	if !needs.TUN {
 		return
 	}
-	// The kernel's TUN device is the same file for every process; which interface
-	// it makes, and in which network namespace, follows from who opens it. The
-	// type keeps the kubelet from making a folder where the node has none.
+	// The kernel's TUN device is the same file for every process; the process that opens it
+	// determines the interface and its network namespace. The type keeps the kubelet from
+	// making a folder if the node has none.
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: tun, VolumeSource: corev1.VolumeSource{
 		HostPath: &corev1.HostPathVolumeSource{Path: tunDevice, Type: new(corev1.HostPathCharDev)},
 	}})

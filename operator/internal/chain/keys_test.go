@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// keysOf are the keys of each function, by the files that its configuration names.
+// keysOf returns the keys of each function, by the files that its configuration names.
 func keysOf(t *testing.T, p *plan.Plan) []map[string][]byte {
 	t.Helper()
 	secrets, err := chain.KeysSecrets(p, rand.Reader)
@@ -105,8 +105,8 @@ func TestKeysInPods(t *testing.T) {
 	}
 }
 
-// TestKeysInMachines: each machine has a disk of its own Secret, by the label
-// that the guest looks for.
+// TestKeysInMachines: each machine has a disk of its Secret, with the label that the guest
+// looks for.
 func TestKeysInMachines(t *testing.T) {
 	p := mustMake(t, plantest.GatewayMachines())
 	for i, function := range functionsOf(p) {

@@ -14,17 +14,18 @@ const (
 	containerMeasurer = "measurer"
 	measurerGrace     = 10
 	measurerRetries   = 6
-	// ExitCodeFinal is the measurer's exit code for a failure that another
-	// attempt would meet again: the Job fails at once.
+	// ExitCodeFinal is the measurer's exit code for a failure that another attempt would meet
+	// again: the Job fails at once.
 	ExitCodeFinal = 42
 
 	instructionsDirectory = "/etc/vnfbench"
 	tokenDirectory        = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is how long a stolen token is good for; the kubelet renews it.
+	// tokenSeconds is how long a stolen token is valid; the kubelet renews it.
 	tokenSeconds = 3600
 )
 
-// PlanConfigMap keeps the plan. It is immutable: what is measured by it must not change.
+// PlanConfigMap returns the ConfigMap that keeps the plan. It is immutable, as the plan
+// must be.
 func PlanConfigMap(p *plan.Plan) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -38,7 +39,7 @@ func PlanConfigMap(p *plan.Plan) *corev1.ConfigMap {
 }
 
 // ResultsConfigMap returns the ConfigMap that the measurer fills. It names no data, so that
-// applying it again takes nothing away.
+// applying it again removes nothing.
 func ResultsConfigMap(p *plan.Plan) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -55,8 +56,8 @@ func ServiceAccount(p *plan.Plan) *corev1.ServiceAccount {
 	}
 }
 
-// Role lets the measurer patch the results' ConfigMap, and nothing else. A
-// patch answers with the whole object, so that it needs no right to read.
+// Role returns the right to patch the results' ConfigMap, and nothing else. A patch answers
+// with the whole object, so the measurer needs no right to read.
 func Role(p *plan.Plan) *rbacv1.Role {
 	return &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
@@ -70,7 +71,7 @@ func Role(p *plan.Plan) *rbacv1.Role {
 	}
 }
 
-// RoleBinding gives the role to the measurer's service account.
+// RoleBinding binds the role to the measurer's service account.
 func RoleBinding(p *plan.Plan) *rbacv1.RoleBinding {
 	names := p.Names()
 	return &rbacv1.RoleBinding{
@@ -83,7 +84,7 @@ func RoleBinding(p *plan.Plan) *rbacv1.RoleBinding {
 	}
 }
 
-// MeasurerJob makes the trials, in one pod with both traffic ports.
+// MeasurerJob returns the Job that makes the trials, in one pod with both traffic ports.
 func MeasurerJob(p *plan.Plan) *batchv1.Job {
 	meta := metadata(p, p.Names().Job, ComponentMeasurer)
 	return &batchv1.Job{
@@ -94,8 +95,7 @@ func MeasurerJob(p *plan.Plan) *batchv1.Job {
 			Completions:           new(int32(1)),
 			BackoffLimit:          new(int32(measurerRetries)),
 			ActiveDeadlineSeconds: new(p.DeadlineSeconds),
-			// Two measurers would share the bridges: the next one starts when
-			// the last is gone.
+			// Two measurers would share the bridges: the next one starts after the last one is gone.
 			PodReplacementPolicy: new(batchv1.Failed),
 			PodFailurePolicy:     measurerFailurePolicy(),
 			Template: corev1.PodTemplateSpec{
@@ -112,8 +112,8 @@ func MeasurerJob(p *plan.Plan) *batchv1.Job {
 	}
 }
 
-// measurerFailurePolicy ends the Job at a final failure, and does not count
-// against it that the pod was evicted or its node drained.
+// measurerFailurePolicy returns a policy that ends the Job at a final failure, and does not
+// count an eviction of the pod or a drain of its node.
 func measurerFailurePolicy() *batchv1.PodFailurePolicy {
 	return &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{
 		{
@@ -178,8 +178,8 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 	return pod
 }
 
-// tokenVolume returns what the kubelet mounts into pods by itself, with a token
-// that lives shorter.
+// tokenVolume returns what the kubelet mounts into pods by itself, with a shorter lifetime
+// of the token.
 func tokenVolume() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{

@@ -17,15 +17,15 @@ const (
 	containerNeighbor = "neighbor"
 	// neighborUser owns nothing on any node.
 	neighborUser = 65532
-	// neighborGrace leaves stress-ng the time to end its workers.
+	// neighborGrace gives stress-ng the time to end its workers.
 	neighborGrace = 5
 
 	volumeScratch = "scratch"
 )
 
-// neighborMachine renders a machine that boots the neighbors' guest, with which the measurer speaks as
-// with a pod. What its disk holds is no secret: who it is, and what its
-// ports are called.
+// neighborMachine returns a machine that boots the neighbors' guest. The measurer
+// communicates with it as with a pod. Its disk holds no secret, only its identity and the
+// names of its ports.
 func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstance {
 	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
 	spec := machineSpec(p, n.Machine, n.Tolerations)
@@ -50,7 +50,7 @@ func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineIn
 	return instance(meta, spec)
 }
 
-// neighborEnds returns its ports, west before east; none where it sends no frames.
+// neighborEnds returns its ports, west before east; none if it sends no frames.
 func neighborEnds(n plan.Neighbor) []plan.End {
 	if n.Network == nil {
 		return nil
@@ -71,8 +71,8 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
-			// One that ended does not come back as another load in the middle of a
-			// trial: the run reports that it is gone.
+			// A neighbor that ended does not return as another load in the middle of a trial: the run
+			// reports that it is gone.
 			RestartPolicy:                 corev1.RestartPolicyNever,
 			TerminationGracePeriodSeconds: new(int64(neighborGrace)),
 			AutomountServiceAccountToken:  new(false),
@@ -90,7 +90,7 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 				Resources:       requirements(n.Resources),
 				VolumeMounts:    []corev1.VolumeMount{{Name: volumeScratch, MountPath: neighbor.Scratch}},
 				SecurityContext: neighborRights(n),
-				// A startup probe alone: no probe runs during a trial.
+				// Only a startup probe: no probe runs during a trial.
 				StartupProbe: &corev1.Probe{
 					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 						Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
@@ -109,10 +109,10 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 	}
 }
 
-// neighborRights returns no capability, but for the neighbor that sends frames.
+// neighborRights returns no capability, except for the neighbor that sends frames.
 func neighborRights(n plan.Neighbor) *corev1.SecurityContext {
 	if n.Load.Kind == measure.NeighborNetwork {
-		// NET_RAW: frames that go out of a port as they are.
+		// NET_RAW: to send frames out of a port unchanged.
 		return restrictedSecurityContext("NET_RAW")
 	}
 	rights := restrictedSecurityContext()

@@ -17,8 +17,8 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// A neighbour that is a virtual machine is told its ports and nothing secret, and
-// has a disk where it loads one.
+// A neighbor that is a virtual machine gets its ports and nothing secret, and a disk if it
+// loads one.
 func TestNeighborMachines(t *testing.T) {
 	in := plantest.NeighborMachines()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
@@ -63,7 +63,7 @@ func TestNeighborMachines(t *testing.T) {
 	}
 }
 
-// A neighbour holds no right but the one that its kind needs.
+// A neighbor only has the right that its kind needs.
 func TestNeighborRights(t *testing.T) {
 	in := plantest.Neighbors()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
@@ -92,7 +92,7 @@ func TestNeighborRights(t *testing.T) {
 	}
 }
 
-// Only the measurer reaches a neighbour, and a neighbour reaches nobody.
+// Only the measurer reaches a neighbor, and a neighbor reaches no other pod.
 func TestNeighborPolicies(t *testing.T) {
 	p := mustMake(t, plantest.Neighbors())
 	found, let := false, false

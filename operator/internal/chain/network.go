@@ -11,19 +11,20 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// NetworkAttachmentDefinition is Multus' kind, of which this package needs too
-// little for a client library.
+// NetworkAttachmentDefinition is Multus' kind. This package needs too little of it for a
+// client library.
 var NetworkAttachmentDefinition = schema.GroupVersionKind{
 	Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition",
 }
 
-// annotationNetworks names to Multus which networks a pod joins.
+// annotationNetworks lists for Multus the networks that a pod joins.
 const annotationNetworks = "k8s.v1.cni.cncf.io/networks"
 
-// AnnotationResource names to Multus which device plugin's resource a network gives out.
+// AnnotationResource names for Multus the device plugin's resource of a network.
 const AnnotationResource = "k8s.v1.cni.cncf.io/resourceName"
 
-// cniVersion of the configuration; the bridge and tuning plugins have it since 1.0.0.
+// cniVersion is that of the configuration; the bridge and tuning plugins have it since
+// 1.0.0.
 const cniVersion = "1.0.0"
 
 // attachment is one element of the networks annotation.
@@ -41,10 +42,9 @@ type configurationList struct {
 	Plugins    []any  `json:"plugins"`
 }
 
-// bridgePlugin leaves the bridge without an address and the port without IPAM:
-// it joins the port to a plain switch. MAC addresses are chosen by the plan,
-// which needs the capability, and frames of other machines pass, which the
-// check against spoofing would stop.
+// bridgePlugin leaves the bridge without an address and the port without IPAM: it joins the
+// port to a plain switch. The plan chooses MAC addresses, which needs the capability.
+// Frames of other machines pass; the check against spoofing would stop them.
 type bridgePlugin struct {
 	Type         string          `json:"type"`
 	Bridge       string          `json:"bridge"`
@@ -55,8 +55,8 @@ type bridgePlugin struct {
 	Capabilities map[string]bool `json:"capabilities"`
 }
 
-// sriovPlugin moves a virtual function into the pod; which one, the device
-// plugin has chosen. The NIC adds and takes off the tag.
+// sriovPlugin moves the virtual function that the device plugin has chosen into the pod.
+// The NIC adds and removes the tag.
 type sriovPlugin struct {
 	Type         string          `json:"type"`
 	VLAN         int             `json:"vlan"`
@@ -70,10 +70,10 @@ type hostDevicePlugin struct {
 	PCIBusID string `json:"pciBusID"`
 }
 
-// tuningPlugin sets sysctls in the pod's network namespace, where the pod's own
-// /proc/sys is read only. The kubelet's list of safe sysctls does not apply. It
-// gives a whole NIC its MAC address and MTU, which the plugin before it cannot,
-// and takes them back when the pod ends.
+// tuningPlugin sets sysctls in the pod's network namespace, where the pod's own /proc/sys
+// is read only. The kubelet's list of safe sysctls does not apply. It gives a whole NIC its
+// MAC address and MTU, which the plugin before it cannot do, and restores them when the pod
+// ends.
 type tuningPlugin struct {
 	Type         string            `json:"type"`
 	Sysctl       map[string]string `json:"sysctl"`
@@ -81,21 +81,20 @@ type tuningPlugin struct {
 	Capabilities map[string]bool   `json:"capabilities,omitempty"`
 }
 
-// quietSysctls keep a traffic port silent. The default covers the ports that
-// the driver makes itself; the pod's own network was there before.
+// quietSysctls keep a traffic port silent. The default covers the ports that the driver
+// makes itself; the pod's own network existed before.
 var quietSysctls = map[string]string{
 	"net.ipv6.conf.default.disable_ipv6": "1",
 	"net.ipv6.conf.IFNAME.disable_ipv6":  "1",
 }
 
-// machineSysctls keep the end of a virtual machine's port in its launcher's pod
-// silent. It says nothing of other interfaces: KubeVirt gives the machine's own
-// pod network an IPv6 address where the cluster has them.
+// machineSysctls keep the end of a virtual machine's port in its launcher's pod silent.
+// They do not change other interfaces: KubeVirt gives the machine's own pod network an IPv6
+// address if the cluster has them.
 var machineSysctls = map[string]string{"net.ipv6.conf.IFNAME.disable_ipv6": "1"}
 
-// Networks returns the NetworkAttachmentDefinitions that the plan needs besides the
-// user's own: one for each port, because ports of one bridge differ in MTU and
-// sysctls.
+// Networks returns the NetworkAttachmentDefinitions that the plan needs in addition to the
+// user's own: one for each port, because ports of one bridge differ in MTU and sysctls.
 func Networks(p *plan.Plan) []*unstructured.Unstructured {
 	var networks []*unstructured.Unstructured
 	for _, segment := range segmentsOf(p) {
@@ -145,8 +144,8 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 	return object
 }
 
-// plugins make one port. A virtual function that the kernel has let go of has no
-// interface in the pod that could be tuned: its guest or the generator sets the MTU.
+// plugins returns the plugins of one port. A virtual function that the kernel has released
+// has no interface in the pod that could be tuned: its guest or the generator sets the MTU.
 func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) []any {
 	mac := map[string]bool{"mac": true}
 	tuning := tuningPlugin{Type: "tuning", Sysctl: sysctls}
@@ -163,8 +162,8 @@ func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) 
 	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
 }
 
-// withoutInterface reports whether the pod of a port has no interface of the kernel for
-// it: a virtual machine's, or that of a generator that drives its ports itself.
+// withoutInterface reports whether the pod of a port has no kernel interface for it: the
+// port of a virtual machine, or of a generator that drives its ports itself.
 func withoutInterface(p *plan.Plan, end plan.End) bool {
 	if end.Function != "" {
 		return ofMachine(p, end.Function)
@@ -177,8 +176,8 @@ func ofMachine(p *plan.Plan, name string) bool {
 	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsMachine() })
 }
 
-// functionSysctls returns what the function itself says that this port needs. In a
-// virtual machine it sets them itself.
+// functionSysctls returns the settings that the function needs for this port. In a virtual
+// machine the function sets them itself.
 func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 	sysctls := map[string]string{}
 	for _, function := range p.Functions {
@@ -200,8 +199,8 @@ func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 	return sysctls
 }
 
-// attachments returns the networks annotation of a function's pod, or of the
-// traffic pod where function is empty.
+// attachments returns the networks annotation of a function's pod, or of the traffic pod if
+// function is empty.
 func attachments(p *plan.Plan, function string) string {
 	var list []attachment
 	for _, end := range p.PortsOf(function) {

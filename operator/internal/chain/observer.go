@@ -22,22 +22,21 @@ const (
 	PortStatus = portHTTP
 )
 
-// observerPod renders the pod that reports what the device's node did. It lives
-// as long as the chain.
+// observerPod renders the pod that reports what the device's node did. It exists as long as
+// the chain.
 func observerPod(p *plan.Plan) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metadata(p, p.Names().Observer, ComponentObserver),
 		Spec: corev1.PodSpec{
-			// No figure depends on it, so that it may come back when it ends.
+			// No figure depends on it, so it may restart when it ends.
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: new(int64(functionGrace)),
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
-			// The threads of the chain's virtual machines are the node's. What
-			// it sees of other processes is what every user of the node may see:
-			// it has no capability to look further. Pod Security's level
-			// "baseline" forbids hostPID.
+			// The threads of the chain's virtual machines are the node's. Of other processes it sees
+			// what every user of the node may see: it has no capability to see more. Pod Security's
+			// level "baseline" forbids hostPID.
 			HostPID:          true,
 			Affinity:         nodeAffinity(p.DeviceNode),
 			Tolerations:      p.Observer.Tolerations,
@@ -59,7 +58,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 					SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 				},
-				// A startup probe alone: no probe runs during a trial.
+				// Only a startup probe: no probe runs during a trial.
 				StartupProbe: &corev1.Probe{
 					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 						Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
@@ -85,7 +84,7 @@ func observerCommand(p *plan.Plan) []string {
 	return command
 }
 
-// GuestName returns what libvirt calls a function's virtual machine on its node, by
+// GuestName returns libvirt's name of a function's virtual machine on its node, by
 // KubeVirt's rule; "" for a pod.
 func GuestName(p *plan.Plan, function plan.Function) string {
 	if function.Runtime != v1alpha1.RuntimeVirtualMachine {

@@ -9,11 +9,10 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// networkPolicies closes the pods' own network; traffic ports are no part of it
-// and not touched. What the kubelet asks comes from the pod's own node, which
-// policies always let pass. The measurer may reach the API server, and the agents
-// of its own run. Nothing else may come in anywhere, and the rest of the chain may
-// reach nothing.
+// networkPolicies returns policies that close the pods' own network; traffic ports are not
+// part of it and not affected. Requests of the kubelet come from the pod's own node, which
+// policies always let pass. The measurer may reach the API server, and the agents of its
+// run. Nothing else may come in anywhere, and the rest of the chain may reach nothing.
 func networkPolicies(p *plan.Plan, chain []Workload) []*networkingv1.NetworkPolicy {
 	egress := []networkingv1.NetworkPolicyEgressRule{{Ports: apiServerPorts(p)}}
 	var policies []*networkingv1.NetworkPolicy
@@ -40,7 +39,7 @@ func tcp(port int32) []networkingv1.NetworkPolicyPort {
 	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }
 
-// apiServerPorts stand in for the API server, because policies see its own
+// apiServerPorts returns ports that represent the API server, because policies see its own
 // address instead of the service's, which differs from cluster to cluster.
 func apiServerPorts(p *plan.Plan) []networkingv1.NetworkPolicyPort {
 	var ports []networkingv1.NetworkPolicyPort

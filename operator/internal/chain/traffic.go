@@ -7,11 +7,11 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// Where the traffic pod has what its generator needs beside the measurer's own.
+// Where the traffic pod has what its generator needs in addition to the measurer's files.
 const (
-	// networkStatusPath, below instructionsDirectory, is the annotation in which
-	// Multus says of each port its name, MAC address and PCI device. The kubelet
-	// makes the file before Multus writes, so that it is empty at first.
+	// networkStatusPath, below instructionsDirectory, is the annotation in which Multus reports
+	// the name, MAC address and PCI device of each port. The kubelet makes the file before
+	// Multus writes, so it is empty at first.
 	networkStatusPath = "pod/network-status"
 	// annotationNetworkStatus is that annotation.
 	annotationNetworkStatus = "k8s.v1.cni.cncf.io/network-status"
@@ -19,8 +19,8 @@ const (
 	hugepagesDirectory = "/dev/hugepages"
 )
 
-// addGenerator gives the measurer's pod what the plan says that its generator
-// needs: capabilities, directories to write to, devices and hugepages.
+// addGenerator gives the measurer's pod what the plan lists for its generator:
+// capabilities, directories to write to, devices and hugepages.
 func addGenerator(p *plan.Plan, pod *corev1.PodSpec) {
 	container := &pod.Containers[0]
 	container.SecurityContext = restrictedSecurityContext(p.Generator.Capabilities...)
@@ -38,7 +38,7 @@ func addGenerator(p *plan.Plan, pod *corev1.PodSpec) {
 		quantity := *resource.NewQuantity(pages.Bytes, resource.BinarySI)
 		container.Resources.Requests[pages.Resource()], container.Resources.Limits[pages.Resource()] = quantity, quantity
 		medium := corev1.StorageMediumHugePagesPrefix + corev1.StorageMedium(pages.PageSize)
-		// What the pod asks for bounds the volume.
+		// The pod's request limits the volume.
 		mount("hugepages", hugepagesDirectory, emptyDir(medium, nil))
 	}
 }
@@ -47,10 +47,9 @@ func emptyDir(medium corev1.StorageMedium, size *resource.Quantity) corev1.Volum
 	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, SizeLimit: size}}
 }
 
-// instructionsWithPorts returns the instructions, and with them what Multus says
-// of the pod's ports: a device that the kernel has let go of has no interface
-// that could be found by its name. One volume holds both, because no mount point
-// could be made inside of a read-only one.
+// instructionsWithPorts returns the instructions, with Multus' report on the pod's ports: a
+// device that the kernel has released has no interface that could be found by its name. One
+// volume holds both, because no mount point could be made inside a read-only one.
 func instructionsWithPorts(p *plan.Plan) corev1.VolumeSource {
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ConfigMap: &corev1.ConfigMapProjection{

@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestTRexConfinement: TRex is root of nothing, too.
+// TestTRexConfinement: TRex has no more rights than other containers.
 func TestTRexConfinement(t *testing.T) {
 	want := []corev1.Capability{"IPC_LOCK", "NET_ADMIN", "NET_RAW"}
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
@@ -62,7 +62,7 @@ func mountedAt(pod corev1.PodSpec, path string) corev1.VolumeSource {
 	return corev1.VolumeSource{}
 }
 
-// TestDPDKPod: what DPDK needs is asked for, and all of it is guaranteed.
+// TestDPDKPod: the pod requests what DPDK needs, and all of it is guaranteed.
 func TestDPDKPod(t *testing.T) {
 	for _, size := range []corev1.StorageMedium{"1Gi", "2Mi"} {
 		t.Run(string(size), func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestDPDKPod(t *testing.T) {
 	}
 }
 
-// TestDPDKPortsAreNamed: the measurer finds Multus' annotation beside its instructions.
+// TestDPDKPortsAreNamed: the measurer finds Multus' annotation next to its instructions.
 func TestDPDKPortsAreNamed(t *testing.T) {
 	pod := chain.MeasurerJob(mustMake(t, plantest.TRexDPDK())).Spec.Template.Spec
 	var files []string
@@ -114,8 +114,8 @@ func TestDPDKPortsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDPDKNetworks: no plugin looks for an interface that is not there, and the
-// functions' virtual functions are tuned as ever.
+// TestDPDKNetworks: no plugin looks for an interface that does not exist, and the
+// functions' virtual functions are tuned as always.
 func TestDPDKNetworks(t *testing.T) {
 	p := mustMake(t, plantest.TRexDPDK())
 	configs := map[string]string{}
@@ -136,7 +136,7 @@ func TestDPDKNetworks(t *testing.T) {
 	}
 }
 
-// TestNobodyReachesTheTrafficPod: TRex's server asks nobody who he is.
+// TestNobodyReachesTheTrafficPod: TRex's server does not authenticate clients.
 func TestNobodyReachesTheTrafficPod(t *testing.T) {
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
 		p := mustMake(t, in)

@@ -15,36 +15,36 @@ const (
 	// keyUserData is the key of the secret that KubeVirt gives the guest as NoCloud user data.
 	keyUserData = "userdata"
 
-	// networkManagement is the machine's NIC on the pod network, for the probe
-	// alone; its MAC address is KubeVirt's to choose.
+	// networkManagement is the machine's NIC on the pod network, only for the probe; KubeVirt
+	// chooses its MAC address.
 	networkManagement = "default"
 
 	volumeConfig = "config"
 	volumeDisk   = "disk"
 	volumeKeys   = "keys"
 
-	// labelKeys is the label by which the guest knows the disk of its keys.
+	// labelKeys is the label by which the guest finds the disk of its keys.
 	labelKeys = "vnfkeys"
 
 	// Files of the guest's image.
 	guestKernel = "/boot/vmlinuz"
 	guestInitrd = "/boot/initrd.img"
-	// guestArguments make the console that KubeVirt logs the kernel's, with
-	// errors alone, so that the function's own lines are its end.
+	// guestArguments make the console that KubeVirt logs the kernel's, with errors only, so
+	// that the function's own lines are its end.
 	guestArguments = "console=ttyS0 quiet"
 
 	// ContainerConsole is the launcher's container whose log is the guest's console.
 	ContainerConsole = "guest-console-log"
 )
 
-// What a port is called that is no model of QEMU's.
+// Names of ports that are not one of QEMU's models.
 const (
 	modelSRIOV      = "sriov"
 	modelHostDevice = "hostdev"
 )
 
-// nicModels are libvirt's names of the attachments; the API has no constants
-// for the emulated ones.
+// nicModels are libvirt's names of the attachments; the API has no constants for the
+// emulated ones.
 var nicModels = map[v1alpha1.Attachment]string{
 	v1alpha1.AttachmentVirtio:  kubevirtv1.VirtIO,
 	v1alpha1.AttachmentE1000:   "e1000",
@@ -55,12 +55,11 @@ var nicModels = map[v1alpha1.Attachment]string{
 	v1alpha1.AttachmentHostDevice: modelHostDevice,
 }
 
-// NICModel returns what KubeVirt calls an attachment.
+// NICModel returns KubeVirt's name of an attachment.
 func NICModel(attachment v1alpha1.Attachment) string { return nicModels[attachment] }
 
-// machineSecret returns the function's configuration as user data. It is a secret,
-// and not part of the machine's spec, because a function's configuration may
-// hold private keys.
+// machineSecret returns the function's configuration as user data. It is a secret, and not
+// part of the machine's spec, because a function's configuration may hold private keys.
 func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -91,10 +90,10 @@ func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineIns
 	return instance(meta, spec)
 }
 
-// instance returns a VirtualMachineInstance and not a VirtualMachine: one that ends
-// must stay as it ended, because figures from before and after a restart do not
-// belong together. KubeVirt puts its labels and annotations on the launcher's
-// pod, so what holds for the pods of its component holds for that one.
+// instance returns a VirtualMachineInstance and not a VirtualMachine: an instance that ends
+// must not restart, because figures from before and after a restart do not belong together.
+// KubeVirt puts its labels and annotations on the launcher's pod, so what applies to the
+// pods of its component applies to that pod.
 func instance(meta metav1.ObjectMeta, spec kubevirtv1.VirtualMachineInstanceSpec) *kubevirtv1.VirtualMachineInstance {
 	return &kubevirtv1.VirtualMachineInstance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: kubevirtv1.GroupVersion.String(), Kind: kubevirtv1.VirtualMachineInstanceGroupVersionKind.Kind},
@@ -103,9 +102,9 @@ func instance(meta metav1.ObjectMeta, spec kubevirtv1.VirtualMachineInstanceSpec
 	}
 }
 
-// machineSpec returns what every machine of a run has: its processors and memory, a
-// disk of its configuration, and a NIC on the pod network, on which it says that
-// it is ready.
+// machineSpec returns the spec that every machine of a run has: its processors and memory,
+// a disk of its configuration, and a NIC on the pod network, on which it reports that it is
+// ready.
 func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Toleration) kubevirtv1.VirtualMachineInstanceSpec {
 	return kubevirtv1.VirtualMachineInstanceSpec{
 		Affinity:                      nodeAffinity(p.DeviceNode),
@@ -127,7 +126,7 @@ func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Tolerat
 				AutoattachInputDevice:      new(false),
 				AutoattachSerialConsole:    new(true),
 				LogSerialConsole:           new(true),
-				// No slots for devices that never come.
+				// No slots for devices that are never added.
 				DisableHotplug: true,
 			},
 		},
@@ -136,7 +135,7 @@ func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Tolerat
 	}
 }
 
-// boot sets what the machine starts from.
+// boot sets what the machine boots from.
 func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineInstanceSpec) {
 	if function.Machine.Boot == v1alpha1.BootDisk {
 		spec.Domain.Devices.Disks = append([]kubevirtv1.Disk{virtioDisk(volumeDisk)}, spec.Domain.Devices.Disks...)
@@ -148,7 +147,7 @@ func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineI
 	spec.Domain.Firmware = kernelOf(p, function.Image)
 }
 
-// kernelOf boots the kernel of a guest's image.
+// kernelOf returns the kernel of a guest's image as firmware.
 func kernelOf(p *plan.Plan, image string) *kubevirtv1.Firmware {
 	return &kubevirtv1.Firmware{KernelBoot: &kubevirtv1.KernelBoot{
 		KernelArgs: guestArguments,
@@ -173,7 +172,7 @@ func diskOn(bus kubevirtv1.DiskBus, name string) kubevirtv1.Disk {
 	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: bus}}}
 }
 
-// machineCPU leaves no room for hotplug, which KubeVirt offers by default and
+// machineCPU returns CPUs without room for hotplug, which KubeVirt offers by default and
 // which would change the machine's layout.
 func machineCPU(shape *plan.Machine) *kubevirtv1.CPU {
 	cpu := &kubevirtv1.CPU{
@@ -199,7 +198,7 @@ func machineMemory(shape *plan.Machine) *kubevirtv1.Memory {
 	return m
 }
 
-// machineResources returns what would else depend on the cluster's settings. With
+// machineResources returns what would otherwise depend on the cluster's settings. With
 // dedicated CPUs the pod's requests are its limits.
 func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
 	memory := *resource.NewQuantity(shape.MemoryBytes, resource.BinarySI)
@@ -215,7 +214,7 @@ func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
 	}}
 }
 
-// managementInterface comes first on the guest's bus.
+// managementInterface returns the NIC that is first on the guest's bus.
 func managementInterface() kubevirtv1.Interface {
 	return kubevirtv1.Interface{
 		Name: networkManagement, Model: kubevirtv1.VirtIO,
@@ -233,9 +232,9 @@ func bridgedInterface(end plan.End, attachment v1alpha1.Attachment) kubevirtv1.I
 	}
 }
 
-// machineInterfaces returns the traffic ports in the guest's order on the bus, west
-// before east: bridged, or virtual functions of the node, of which KubeVirt
-// itself requests what the network's annotation names.
+// machineInterfaces returns the traffic ports in the guest's order on the bus, west before
+// east: bridged, or virtual functions of the node, for which KubeVirt itself requests the
+// resource in the network's annotation.
 func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
 	var interfaces []kubevirtv1.Interface
 	for _, end := range p.PortsOf(function.Name) {
@@ -290,8 +289,8 @@ func machineDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevic
 	return devices
 }
 
-// ModelOf returns what KubeVirt was asked for as a port: a model of QEMU's, or a
-// device of the node; "" where there is no such port.
+// ModelOf returns what KubeVirt was asked for as a port: one of QEMU's models, or a device
+// of the node; "" if there is no such port.
 func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
 	for _, nic := range machine.Spec.Domain.Devices.Interfaces {
 		switch {
@@ -310,14 +309,13 @@ func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
 	return ""
 }
 
-// machineAnswerSeconds is how long a guest may take to say that it is ready. One
-// that has got more frames than it can forward has no time for a question until
-// it has worked them off, and a search offers such loads: it is not broken. One
-// that knows that it forwards no more says so at once, and one that ended is
-// known by KubeVirt.
+// machineAnswerSeconds is how long a guest may take to report that it is ready. A guest
+// that has received more frames than it can forward has no time for a question until it has
+// finished them, and a search offers such loads: it is not broken. A guest that knows that
+// it no longer forwards says so at once, and KubeVirt knows one that ended.
 const machineAnswerSeconds = 60
 
-// machineProbe asks the function as a pod's does.
+// machineProbe returns a probe that asks the function as a pod's does.
 func machineProbe() *kubevirtv1.Probe {
 	return &kubevirtv1.Probe{
 		Handler: kubevirtv1.Handler{HTTPGet: &corev1.HTTPGetAction{

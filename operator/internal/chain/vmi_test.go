@@ -14,8 +14,8 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// expectNetworks: a machine's NICs join networks that exist, west before east,
-// behind the management's.
+// expectNetworks: a machine's NICs join networks that exist, west before east, after the
+// management NIC.
 func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, known map[string]bool) {
 	t.Helper()
 	var names []string
@@ -27,7 +27,7 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 	}
 	ordered := slices.Equal(names, []string{"default", "west", "east"})
 	if strings.HasSuffix(machine.Name, "-fn-silent") {
-		// The user's own machine asks for no management NIC, and another order.
+		// The user's own machine asks for no management NIC, and for another order.
 		ordered = slices.Equal(names, []string{"east", "west"})
 	}
 	if len(machine.Spec.Domain.Devices.HostDevices) == 2 {
@@ -44,8 +44,8 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 	}
 }
 
-// TestMachineNICs: models follow the attachments, and the guest finds its ports
-// by the MAC addresses that it is given.
+// TestMachineNICs: models follow the attachments, and the guest finds its ports by the MAC
+// addresses that it receives.
 func TestMachineNICs(t *testing.T) {
 	p := mustMake(t, plantest.Machines())
 	want := []string{"virtio", "e1000", "e1000e", "rtl8139"}
@@ -62,7 +62,7 @@ func TestMachineNICs(t *testing.T) {
 	}
 }
 
-// TestMachineQueues: KubeVirt's one switch is on exactly where a port has more than one queue.
+// TestMachineQueues: KubeVirt's one switch is on exactly if a port has more than one queue.
 func TestMachineQueues(t *testing.T) {
 	for vcpus, queues := range map[int32]int32{1: 1, 2: 2, 4: 1} {
 		in := plantest.MachineInput(1)
@@ -76,7 +76,7 @@ func TestMachineQueues(t *testing.T) {
 	}
 }
 
-// TestMachineKeepsSecrets: what the function reads stands in the secret alone.
+// TestMachineKeepsSecrets: what the function reads is only in the secret.
 func TestMachineKeepsSecrets(t *testing.T) {
 	p := mustMake(t, plantest.MachineInput(1))
 	function := functionsOf(p)[0]
@@ -100,8 +100,8 @@ func TestMachineStays(t *testing.T) {
 	}
 }
 
-// TestMachineDevices: virtual functions come by their network, whole NICs by
-// KubeVirt's resource; no model is set for either.
+// TestMachineDevices: virtual functions come with their network, whole NICs with KubeVirt's
+// resource; no model is set for either.
 func TestMachineDevices(t *testing.T) {
 	p := mustMake(t, plantest.MachineSRIOV(1))
 	machine := functionsOf(p)[0].Machine

@@ -19,9 +19,9 @@ import (
 type Workload struct {
 	// Component is the value of v1alpha1.LabelComponent.
 	Component string
-	// Object is what runs: a Pod, a VirtualMachineInstance or the measurer's Job.
+	// Object is the part that runs: a Pod, a VirtualMachineInstance or the measurer's Job.
 	Object Object
-	// Needs are made before Object, and deleted when the run has no pod any more.
+	// Needs are made before Object, and deleted when the run no longer has a pod.
 	Needs []Object
 	// Port is the TCP port of its agent, and Policy the name of the NetworkPolicy
 	// that opens this port to the measurer. Workloads of one component share them.
@@ -30,31 +30,31 @@ type Workload struct {
 	Rules
 }
 
-// Rules say what a workload means for its run.
+// Rules say what a workload's state means for its run.
 type Rules struct {
-	// Title is what a message calls the workload once it was ready.
+	// Title is the name of the workload in messages after it was ready.
 	Title string
-	// NotStarted is the reason where a virtual machine does not start.
+	// NotStarted is the reason if a virtual machine does not start.
 	NotStarted string
-	// NotReady is the reason where the workload runs and does not become ready.
+	// NotReady is the reason if the workload runs and does not become ready.
 	NotReady string
-	// Lost is the reason where it was ready and is not any more. Where Lost is
-	// empty, the run continues without it.
+	// Lost is the reason if it was ready and no longer is. If Lost is empty, the run continues
+	// without it.
 	Lost string
-	// BootSeconds is how long a virtual machine must have run at least; 0 for one
+	// BootSeconds is the minimum time that a virtual machine must have run; 0 for a machine
 	// that reports itself when it is ready.
 	BootSeconds int32
-	// FewerCPUs and LessMemory name the fields to lower where no node has enough
-	// for a virtual machine.
+	// FewerCPUs and LessMemory name the fields to lower if no node has enough for a virtual
+	// machine.
 	FewerCPUs, LessMemory string
 	// Avoid says how to run without the workload, or is empty.
 	Avoid string
 }
 
-// Render renders a plan as the list of what the controller launches: the measurer
-// first, then what starts when the generator is calibrated. The controller walks
-// this list for the dry run, the start, the diagnosis and the clean-up, so that
-// another kind of workload is one more entry.
+// Render renders a plan as the list of what the controller launches: the measurer first,
+// then what starts after the generator is calibrated. The controller walks this list for
+// the dry run, the start, the diagnosis and the clean-up, so that another kind of workload
+// is one more entry.
 func Render(p *plan.Plan) []Workload {
 	chain := slices.Concat(functionWorkloads(p), observerWorkloads(p), endpointWorkloads(p), neighborWorkloads(p))
 	return append([]Workload{measurerWorkload(p, chain)}, chain...)
@@ -66,11 +66,11 @@ func (w *Workload) Name() string { return w.Object.GetName() }
 // IsMeasurer reports whether the workload is the measurer, which starts before the chain.
 func (w *Workload) IsMeasurer() bool { return w.Component == ComponentMeasurer }
 
-// Objects returns what the workload consists of, in the order in which it is made.
+// Objects returns the workload's objects, in the order in which they are made.
 func (w *Workload) Objects() []Object { return append(slices.Clip(w.Needs), w.Object) }
 
-// DryRun returns the object that admission may refuse for good: the workload's
-// own, or the pod that a Job makes.
+// DryRun returns the object that admission may refuse permanently: the workload's own, or
+// the pod that a Job makes.
 func (w *Workload) DryRun() Object {
 	job, isJob := w.Object.(*batchv1.Job)
 	if !isJob {

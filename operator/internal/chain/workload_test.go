@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// rendered is a workload's objects by their kind; nil where it has none of a kind.
+// rendered holds a workload's objects by their kind; nil if it has none of a kind.
 type rendered struct {
 	ConfigMap *corev1.ConfigMap
 	Secret    *corev1.Secret
@@ -112,8 +112,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestOutline: without a plan, everything that the workloads needed is still
-// found by its name, but for the networks, which only the plan names.
+// TestOutline: without a plan, everything that the workloads needed is still found by its
+// name, except for the networks, which only the plan names.
 func TestOutline(t *testing.T) {
 	needs := func(p *plan.Plan) map[string]bool {
 		names := map[string]bool{}

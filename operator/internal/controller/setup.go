@@ -39,8 +39,8 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// CacheOptions keep the cluster out of the operator's memory: of pods, Jobs and
-// ConfigMaps only its own are watched. No namespaces means all of them.
+// CacheOptions returns options that save memory: of pods, Jobs and ConfigMaps only the
+// operator's own are watched. No namespaces means all of them.
 func CacheOptions(namespaces []string) (cache.Options, error) {
 	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
 	if err != nil {
@@ -67,8 +67,8 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 	return options, nil
 }
 
-// machineCache makes the cache of runs' virtual machines, beside the manager's
-// own: a kind that the cluster does not know would keep that one from starting.
+// machineCache makes the cache of runs' virtual machines, separate from the manager's
+// cache: a kind that the cluster does not know would keep that one from starting.
 func machineCache(mgr ctrl.Manager, namespaces []string) func() (cache.Cache, error) {
 	return func() (cache.Cache, error) {
 		options, err := CacheOptions(namespaces)

@@ -1,10 +1,10 @@
-// Package evidence asks the device's node and the chain's functions what they
-// counted, right before a trial and right behind its last frame, and takes the
-// differences. Addresses go in, and what a trial's record keeps comes out.
+// Package evidence asks the device's node and the chain's functions for their
+// counters, right before a trial and right after its last frame, and takes the
+// differences. Addresses go in; what a trial's record keeps comes out.
 //
-// Nobody is asked while frames are sent. An answer that comes late is used and
-// remarked upon; one that does not come in time is missing and named: it never
-// fails a trial and never is 0.
+// No question is asked while frames are sent. A late answer is used and noted. An
+// answer that does not come in time is missing and named: it never fails a trial
+// and is never 0.
 package evidence
 
 import (
@@ -27,58 +27,57 @@ import (
 )
 
 const (
-	// patience is how long the observer and the neighbours may take to answer.
+	// patience is how long the observer and the neighbors may take to answer.
 	patience = 500 * time.Millisecond
-	// devicePatience bounds the one question about what the node and the functions are.
+	// devicePatience limits the one question about what the node and the functions are.
 	devicePatience = 5 * time.Second
-	// mostBytes of an answer are read.
+	// mostBytes limits what is read of an answer.
 	mostBytes = 256 << 10
-	// mostNotes and maxNoteBytes bound what a record holds of what is missing.
+	// mostNotes and maxNoteBytes limit what a record holds about missing answers.
 	mostNotes, maxNoteBytes = 4, 160
-	// mostMisses in a row, and a pod is not asked any more: waiting for one that is
-	// out of reach would cost seconds of every trial.
+	// mostMisses in a row, and a pod is not asked any more: to wait for a pod that cannot be
+	// reached would cost seconds of every trial.
 	mostMisses = 6
-	// maxCounters of a function are kept; it is a bound of the API.
+	// maxCounters of a function are kept; this is a limit of the API.
 	maxCounters = 12
-	// maxStateBytes of each text in a function's state are kept; it is a bound of the API.
+	// maxStateBytes of each text in a function's state are kept; this is a limit of the API.
 	maxStateBytes = 32
-	// tolerance is how much longer than the sending the time between two looks
-	// may be, beside a tenth of it, before it is remarked upon.
+	// tolerance is how much the time between two reads may exceed the sending time, in addition
+	// to a tenth of it, before it is noted.
 	tolerance = 200 * time.Millisecond
 )
 
-// functionPatience is how long a function may take to answer: a virtual machine
-// that has only just got its last frame may have to forward it, and hundreds
-// that wait before it, until it has time for a question; and the counters of many
-// rules take long to read. One that has never answered has patience alone, so that
-// an address out of reach costs no seconds. A variable for tests alone.
+// functionPatience is how long a function may take to answer. A virtual machine that has
+// just received its last frame may have to forward it, and hundreds before it, until it has
+// time for a question. The counters of many rules also take long to read. For a function
+// that has never answered the shorter patience applies, so that an address that cannot be
+// reached costs no seconds. It is a variable only for tests.
 var functionPatience = 5 * time.Second
 
-// Collector asks the same addresses again and again. One goroutine uses it at a
-// time.
+// Collector asks the same addresses repeatedly. One goroutine uses it at a time.
 type Collector struct {
 	sources measure.Sources
 	client  *http.Client
-	// misses in a row, of the observer, then of each function and each neighbour.
+	// misses in a row, of the observer, then of each function and each neighbor.
 	misses []int
-	// answered, in the same places, are those that have answered before.
+	// answered marks, in the same order, those that have answered before.
 	answered []bool
-	// beside says that the neighbours are asked.
+	// beside is true if the neighbors are asked.
 	beside bool
 }
 
-// New is a collector for a chain that is ready.
+// New returns a collector for a chain that is ready.
 func New(sources measure.Sources) *Collector {
 	places := 1 + len(sources.Functions) + len(sources.Neighbors)
 	return &Collector{sources: sources, misses: make([]int, places), answered: make([]bool, places), client: &http.Client{
 		// Pods are asked directly, whatever the environment says about proxies.
 		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
-		// An answer from elsewhere is none.
+		// A redirected answer is not accepted.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (c *Collector) Close() { c.client.CloseIdleConnections() }
 
 // Device asks once what the device's node and the chain's functions are, all at
@@ -101,7 +100,7 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 	asked.Wait()
 	for i, function := range c.sources.Functions {
 		if function.Address == "" {
-			// A user's own machine has nothing in it that could say what it is.
+			// Nothing in a user's own machine could say what it is.
 			continue
 		}
 		if err := failures[i]; err != nil {
@@ -127,18 +126,18 @@ func (c *Collector) node(ctx context.Context) measure.DeviceState {
 
 const noObserver = "the node of the chain is not observed"
 
-// Look is what everybody said at one moment.
+// Look is what all sources reported at one moment.
 type Look struct {
 	node *observer.Snapshot
-	// functions stand at their source's place; nil did not answer.
+	// functions are in the order of their sources; nil did not answer.
 	functions []*vnf.Status
-	// neighbors stand at their source's place; nil did not answer.
+	// neighbors are in the order of their sources; nil did not answer.
 	neighbors []*neighbor.Status
 	problems  []string
 }
 
-// Before is the look before a trial. The observer is asked when the functions
-// have answered, so that waiting for them is not in the node's processor time.
+// Before reads the counters before a trial. The observer is asked after the functions have
+// answered, so that the node's processor time does not include the wait for them.
 func (c *Collector) Before(ctx context.Context) Look {
 	look, failures := c.newLook()
 	c.askFunctions(ctx, &look, failures, functionPatience)
@@ -146,9 +145,9 @@ func (c *Collector) Before(ctx context.Context) Look {
 	return look.with(failures)
 }
 
-// After is the look behind a trial's last frame: all are asked at once. The
-// functions may answer until the trial has settled, and functionPatience longer:
-// nothing else is sent before the next trial, so what they counted is this one's.
+// After reads the counters after a trial's last frame, all at the same time. The functions
+// may answer until the trial has settled, and functionPatience longer: nothing else is sent
+// before the next trial, so what they counted belongs to this one.
 func (c *Collector) After(ctx context.Context, settling time.Duration) Look {
 	look, failures := c.newLook()
 	var asked sync.WaitGroup
@@ -158,7 +157,7 @@ func (c *Collector) After(ctx context.Context, settling time.Duration) Look {
 	return look.with(failures)
 }
 
-// newLook has a place for everybody, and one for why nothing stands in it.
+// newLook returns a Look with a place for each source, and a list for their errors.
 func (c *Collector) newLook() (Look, []error) {
 	return Look{functions: make([]*vnf.Status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}, make([]error, len(c.misses))
 }
@@ -172,7 +171,7 @@ func (l Look) with(failures []error) Look {
 	return l
 }
 
-// askFunctions asks all functions at once.
+// askFunctions asks all functions at the same time.
 func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []error, atMost time.Duration) {
 	var asked sync.WaitGroup
 	for i, function := range c.sources.Functions {
@@ -195,7 +194,7 @@ func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []err
 	asked.Wait()
 }
 
-// askOthers asks the observer and the neighbours at once.
+// askOthers asks the observer and the neighbors at the same time.
 func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -220,7 +219,7 @@ func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error)
 	asked.Wait()
 }
 
-// ask asks one of those that are counted in misses.
+// ask asks one of the sources that are counted in misses.
 func (c *Collector) ask(ctx context.Context, place int, who, address, path string, read func([]byte) error) error {
 	if c.misses[place] >= mostMisses {
 		return fmt.Errorf("%s is not asked any more: it did not answer %d times in a row", who, mostMisses)
@@ -260,12 +259,12 @@ func (c *Collector) get(ctx context.Context, address, path string, read func([]b
 	return read(body)
 }
 
-// jsonOf returns a reader of an answer of the operator's own release.
+// jsonOf returns a reader for an answer of the operator's own release.
 func jsonOf[T any](into *T) func([]byte) error {
 	return func(body []byte) error { return json.Unmarshal(body, into) }
 }
 
-// statusOf returns a reader of a function's answer.
+// statusOf returns a reader for a function's answer.
 func statusOf(into *vnf.Status) func([]byte) error {
 	return func(body []byte) error {
 		status, err := vnf.ParseStatus(body)
@@ -277,7 +276,7 @@ func statusOf(into *vnf.Status) func([]byte) error {
 	}
 }
 
-// Between is the difference of two looks around a trial that sent for a time.
+// Between returns the difference of two reads around a trial that sent for a time.
 func (c *Collector) Between(before, after Look, sending time.Duration) *measure.Evidence {
 	e := &measure.Evidence{}
 	notes := slices.Concat(before.problems, after.problems)
@@ -300,7 +299,7 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 		notes = append(notes, more...)
 		if domain, found := guests[source.Guest]; found && source.Guest != "" {
 			if function == nil {
-				// What its hypervisor used is all that is known of it.
+				// The time of its hypervisor is all that is known about it.
 				function = &measure.FunctionEvidence{Name: source.Name, ElapsedMilliseconds: e.ElapsedMilliseconds}
 			}
 			function.Domain = &domain
@@ -315,8 +314,8 @@ func (c *Collector) Between(before, after Look, sending time.Duration) *measure.
 	return e
 }
 
-// functionBetween is what a function told of itself, nil where it told nothing,
-// and what is to be remarked upon.
+// functionBetween returns what a function reported about itself, nil if it reported
+// nothing, and what has to be noted.
 func (c *Collector) functionBetween(before, after *vnf.Status, source measure.FunctionSource, sending time.Duration) (*measure.FunctionEvidence, []string) {
 	if before == nil || after == nil {
 		return nil, nil
@@ -334,8 +333,8 @@ func (c *Collector) functionBetween(before, after *vnf.Status, source measure.Fu
 	return &function, problems
 }
 
-// late says that the time between two looks is so much longer than the sending
-// that processor time, which is divided by it, looks smaller than it was.
+// late reports whether the time between two reads is so much longer than the sending that
+// processor time, which is divided by it, looks smaller than it was.
 func late(elapsedMilliseconds int64, sending time.Duration) bool {
 	return time.Duration(elapsedMilliseconds)*time.Millisecond > sending+sending/10+tolerance
 }
@@ -363,12 +362,12 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 	return guests, notes
 }
 
-// note is a bounded sentence.
+// note returns a bounded sentence.
 func note(format string, args ...any) string {
 	return excerpt.Line(fmt.Sprintf(format, args...), maxNoteBytes)
 }
 
-// distinct are the first notes, each once.
+// distinct returns the first notes, each once.
 func distinct(notes []string) []string {
 	var kept []string
 	for _, n := range notes {

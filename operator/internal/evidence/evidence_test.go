@@ -21,7 +21,7 @@ import (
 
 var started = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// pods answer what they are told to, each at its own address.
+// pods give the answers that a test sets, each at its own address.
 type pods struct {
 	mu      sync.Mutex
 	answers map[string]any
@@ -69,7 +69,7 @@ func snapshot(elapsed time.Duration, softirq, vhost int64) observer.Snapshot {
 	}
 }
 
-// answer is a function's document.
+// answer returns a function's document.
 func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int64) vnf.Status {
 	const millisecond = uint64(time.Millisecond)
 	return vnf.Status{
@@ -94,7 +94,7 @@ func answer(elapsed time.Duration, frames, dropped, softirq uint64, matches int6
 	}
 }
 
-// unread is an answer of a function that could not read its counters.
+// unread returns an answer of a function that could not read its counters.
 func unread(status vnf.Status) vnf.Status {
 	status.Counters, status.CountersProblem = nil, "no memory"
 	return status
@@ -139,8 +139,8 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestSilentFunction: a user's own machine is asked nothing and missed by nobody;
-// what its hypervisor used is known all the same.
+// TestSilentFunction: a user's own machine is not asked and not missed. What its hypervisor
+// used is known all the same.
 func TestSilentFunction(t *testing.T) {
 	node, observerAddress := newPods(t)
 	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}})
@@ -162,7 +162,7 @@ func TestSilentFunction(t *testing.T) {
 	}
 }
 
-// What does not answer as it should is missing and named; the others are there.
+// What does not answer as it should is missing and named; the others are present.
 func TestMissing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	again := answer(2*time.Second, 200, 0, 100, 0)
@@ -234,9 +234,8 @@ func impatient(t *testing.T, patience time.Duration) {
 	t.Cleanup(func() { functionPatience = before })
 }
 
-// TestAnswersLate: a function that has no time for a question until it has worked
-// off what it got is waited for while the trial settles, and the node is looked at
-// without it.
+// TestAnswersLate: a function may answer while the trial settles, if it first has to
+// forward the frames that it received. The node is read without waiting for it.
 func TestAnswersLate(t *testing.T) {
 	node, observerAddress := newPods(t)
 	guest, address := newPods(t)
@@ -259,15 +258,16 @@ func TestAnswersLate(t *testing.T) {
 	if got.ElapsedMilliseconds != 1000 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "looked at over 4000 ms") {
 		t.Errorf("%d ms, notes %q", got.ElapsedMilliseconds, got.Notes)
 	}
-	// One that does not settle is not waited for: what the hypervisor used is known all the same.
+	// A function that does not settle is not waited for: what the hypervisor used is known all
+	// the same.
 	got = c.Between(before, c.After(t.Context(), 0), time.Second)
 	if len(got.Functions) != 1 || got.Functions[0].Counters != nil || got.Functions[0].Domain == nil || len(got.Notes) != 1 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestCountersThatWereNotRead: counters that could be read only behind the trial
-// have not all moved in it.
+// TestCountersThatWereNotRead: counters that could only be read after the trial have not
+// all moved in it.
 func TestCountersThatWereNotRead(t *testing.T) {
 	pod, address := newPods(t)
 	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}})
@@ -281,8 +281,8 @@ func TestCountersThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A pod that is out of reach does not slow down every trial, and one that is only
-// late at times is asked again.
+// A pod that cannot be reached does not slow down every trial, and one that is late only at
+// times is asked again.
 func TestGivesUp(t *testing.T) {
 	node, address := newPods(t)
 	c := New(measure.Sources{Observer: address})
@@ -334,14 +334,14 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// What the functions are is asked once; one that does not say it is named.
+// Functions are asked once what they are; one that does not answer is named.
 func TestDeviceFunctions(t *testing.T) {
 	whole, wholeAddress := newPods(t)
 	bare, bareAddress := newPods(t)
 	odd, oddAddress := newPods(t)
 	_, silentAddress := newPods(t)
 	whole.say("/status", vnf.Status{Version: vnf.StatusVersion, FunctionStatus: vnf.FunctionStatus{State: vnf.State{
-		// A function of another origin may say what the API does not take.
+		// A function of another origin may report what the API does not accept.
 		Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 40), Rules: -25, LoadMilliseconds: 40},
 		EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
 	}}})

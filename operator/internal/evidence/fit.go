@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Bytes is what evidence takes in its record.
+// Bytes returns the size of evidence in its record.
 func Bytes(e *measure.Evidence) int {
 	if e == nil {
 		return 0
@@ -19,9 +19,9 @@ func Bytes(e *measure.Evidence) int {
 	return len(`"evidence":,`) + len(text)
 }
 
-// Fit is the evidence in at most so many bytes: the first of these forms that
-// fits, or nil. First go ports that dropped nothing, then counters and all
-// notes but one, then the functions.
+// Fit returns the evidence in at most so many bytes: the first of these forms that fits, or
+// nil. It first leaves out ports that dropped nothing, then counters and all notes but one,
+// then the functions.
 func Fit(e *measure.Evidence, most int) *measure.Evidence {
 	for _, shorten := range []func(*measure.Evidence){
 		nil,

@@ -13,12 +13,12 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// counterName is what a function's counter may be called, so that a function of
+// counterName matches the names that a function's counter may have, so that a function of
 // another origin cannot put anything else into the results.
 var counterName = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,39}$`)
 
-// boundState cuts texts and raises negative numbers to what the API takes, so that
-// a function of another origin cannot keep the results from being stored.
+// boundState cuts texts and raises negative numbers to what the API accepts, so that a
+// function of another origin cannot prevent the results from being stored.
 func boundState(state reflect.Value) {
 	switch state.Kind() {
 	case reflect.Pointer:
@@ -69,8 +69,8 @@ func functionDelta(before, after *vnf.Status, source measure.FunctionSource) (ou
 	return out, problems
 }
 
-// counterDeltas returns what each counter rose by, also where that is 0; nil where
-// there is none.
+// counterDeltas returns the increase of each counter, also if that is 0; nil if there is
+// none.
 func counterDeltas(before, after map[string]int64) map[string]int64 {
 	var deltas map[string]int64
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -103,7 +103,7 @@ func containerTime(usage *vnf.CPUUsage) measure.CPUTime {
 	}
 }
 
-// guestTime adds up the time of all processors of a guest.
+// guestTime returns the sum of the time of all processors of a guest.
 func guestTime(usage *vnf.CPUUsage) measure.CPUTime {
 	var out measure.CPUTime
 	for _, p := range usage.Node {

@@ -7,11 +7,11 @@ import (
 	"vnfbench.io/operator/internal/neighbor"
 )
 
-// Beside says whether the neighbours are asked in the looks that follow: they
-// are not where they are to rest.
+// Beside sets whether the following reads ask the neighbors. They do not while the
+// neighbors rest.
 func (c *Collector) Beside(neighbors bool) { c.beside = neighbors }
 
-// neighbors are the sources that are asked now.
+// neighbors returns the sources that are asked now.
 func (c *Collector) neighbors() []measure.NeighborSource {
 	if !c.beside {
 		return nil
@@ -19,7 +19,7 @@ func (c *Collector) neighbors() []measure.NeighborSource {
 	return c.sources.Neighbors
 }
 
-// neighborsBetween are the differences of two looks, and what is missing.
+// neighborsBetween returns the differences of two reads, and what is missing.
 func (c *Collector) neighborsBetween(before, after Look) (out []measure.NeighborEvidence, notes []string) {
 	for i, source := range c.neighbors() {
 		if i >= len(before.neighbors) || i >= len(after.neighbors) || before.neighbors[i] == nil || after.neighbors[i] == nil {

@@ -22,7 +22,7 @@ func TestNeighbors(t *testing.T) {
 		return c.After(t.Context(), 0)
 	}
 	first := neighbor.Status{ElapsedNanoseconds: int64(time.Second), Running: true, CPUNanoseconds: 5e8, SentFrames: 100, ReceivedFrames: 90}
-	// Where the neighbours rest, nobody asks them.
+	// While the neighbors rest, they are not asked.
 	if got := c.Between(look(first), look(first), time.Second); len(got.Neighbors)+len(got.Notes) > 0 {
 		t.Errorf("%+v", got)
 	}
@@ -33,7 +33,7 @@ func TestNeighbors(t *testing.T) {
 	if diff := cmp.Diff(want, got.Neighbors); diff != "" || len(got.Notes) != 1 {
 		t.Error(diff, got.Notes)
 	}
-	// Another agent's counters have nothing to do with those before.
+	// Another agent's counters are unrelated to those before.
 	pod.say(neighbor.PathStatus, neighbor.Status{StartedAt: started.Add(time.Second)})
 	if got := c.Between(before, c.After(t.Context(), 0), time.Second); len(got.Neighbors) > 0 || len(got.Notes) != 2 {
 		t.Errorf("%+v", got)

@@ -2,25 +2,26 @@ package measure
 
 import "vnfbench.io/operator/internal/vnf"
 
-// Evidence is what the device's node and the chain's functions counted between
-// the start of a trial and the end of its sending. It stands beside the
-// figures: no figure is formed from it, and a trial without it is as valid.
+// Evidence is what the device's node and the chain's functions counted between the start of
+// a trial and the end of its sending. It accompanies the figures: no figure is computed
+// from it, and a trial without it is as valid.
 type Evidence struct {
-	// ElapsedMilliseconds between the two looks at the node.
+	// ElapsedMilliseconds is the time between the two reads of the node.
 	ElapsedMilliseconds int64 `json:"elapsedMilliseconds,omitempty"`
-	// CPUs of the device's node.
+	// CPUs is how many the device's node has.
 	CPUs int `json:"cpus,omitempty"`
-	// Node is the processor time of the device's node; nil where it is not known.
+	// Node is the processor time of the device's node; nil if unknown.
 	Node *CPUTime `json:"node,omitempty"`
-	// SoftirqThreadsMilliseconds is the part of Node in ksoftirqd threads; nil where it is not known.
+	// SoftirqThreadsMilliseconds is the part of Node in ksoftirqd threads; nil if unknown.
 	SoftirqThreadsMilliseconds *int64 `json:"softirqThreadsMilliseconds,omitempty"`
-	// Functions in the chain's order; those that did not answer are missing.
+	// Functions are in the chain's order; those that did not answer are missing.
 	Functions []FunctionEvidence `json:"functions,omitempty"`
-	// Neighbors are those that loaded beside the trial; those that did not answer are missing.
+	// Neighbors are those that loaded the node during the trial; those that did not answer are
+	// missing.
 	Neighbors []NeighborEvidence `json:"neighbors,omitempty"`
 	// Notes say what is missing and why, one sentence each.
 	Notes []string `json:"notes,omitempty"`
-	// Shortened says that parts were left out because the results have no room for them.
+	// Shortened is true if parts were left out because the results have no room for them.
 	Shortened bool `json:"shortened,omitempty"`
 }
 
@@ -31,11 +32,12 @@ type CPUTime struct {
 	NiceMilliseconds int64 `json:"nice,omitempty"`
 	// SystemMilliseconds is the kernel's work for processes.
 	SystemMilliseconds int64 `json:"system,omitempty"`
-	// IRQMilliseconds and SoftirqMilliseconds are interrupts and what they put
-	// off. A kernel that forwards frames does so in softirq.
+	// IRQMilliseconds and SoftirqMilliseconds are interrupts and the work that they defer. A
+	// kernel that forwards frames does so in softirq.
 	IRQMilliseconds     int64 `json:"irq,omitempty"`
 	SoftirqMilliseconds int64 `json:"softirq,omitempty"`
-	// GuestMilliseconds is the time that the CPUs ran guests; it is not in UserMilliseconds.
+	// GuestMilliseconds is the time that the CPUs ran guests. UserMilliseconds does not include
+	// it.
 	GuestMilliseconds int64 `json:"guest,omitempty"`
 	// StealMilliseconds is time in which the hypervisor below had the CPU.
 	StealMilliseconds  int64 `json:"steal,omitempty"`
@@ -43,8 +45,8 @@ type CPUTime struct {
 	IOWaitMilliseconds int64 `json:"iowait,omitempty"`
 }
 
-// Minus is the time since an earlier count. The kernel's idle counters can go
-// back (proc_stat(5)); nothing is below 0.
+// Minus returns the time since an earlier count. The kernel's idle counters can go back
+// (proc_stat(5)); no result is below 0.
 func (t CPUTime) Minus(earlier CPUTime) CPUTime {
 	return CPUTime{
 		UserMilliseconds:    since(t.UserMilliseconds, earlier.UserMilliseconds),
@@ -61,23 +63,23 @@ func (t CPUTime) Minus(earlier CPUTime) CPUTime {
 
 func since(now, earlier int64) int64 { return max(0, now-earlier) }
 
-// FunctionEvidence is one function's.
+// FunctionEvidence is the evidence of one function.
 type FunctionEvidence struct {
 	Name string `json:"name"`
-	// ElapsedMilliseconds between the two looks at the function.
+	// ElapsedMilliseconds is the time between the two reads of the function.
 	ElapsedMilliseconds int64 `json:"elapsedMilliseconds"`
-	// Process is the time of a pod's own container. Forwarding is not in it: the
-	// kernel charges that to the node. Nil for a virtual machine.
+	// Process is the time of a pod's own container. It does not include forwarding, which the
+	// kernel charges to the node. Nil for a virtual machine.
 	Process *CPUTime `json:"process,omitempty"`
 	// Guest is the time of a virtual machine as its own kernel counts it. Nil for a pod.
 	Guest *CPUTime `json:"guest,omitempty"`
 	// Domain is the time of a virtual machine's threads on the node. Nil for a
 	// pod, and where the node does not show it.
 	Domain *DomainTime `json:"domain,omitempty"`
-	// Ports, west first.
+	// Ports lists the west port first.
 	Ports []PortEvidence `json:"ports,omitempty"`
-	// Counters are what the function's own counters rose by, as vnf.FunctionStatus
-	// names them. Nil: it has none, or they are not known.
+	// Counters are the increases of the function's own counters, named as in
+	// vnf.FunctionStatus. Nil if it has none or they are unknown.
 	Counters map[string]int64 `json:"counters,omitempty"`
 }
 
@@ -87,12 +89,12 @@ type PortEvidence struct {
 	// ReceivedFrames and SentFrames are the kernel's rx_packets and tx_packets.
 	ReceivedFrames int64 `json:"rx,omitempty"`
 	SentFrames     int64 `json:"tx,omitempty"`
-	// ReceiveDroppedFrames and SendDroppedFrames have the errors in them.
+	// ReceiveDroppedFrames and SendDroppedFrames include the errors.
 	ReceiveDroppedFrames int64 `json:"rxDropped,omitempty"`
 	SendDroppedFrames    int64 `json:"txDropped,omitempty"`
 }
 
-// DroppedFrames are those of all ports: what the function lost by its own count.
+// DroppedFrames returns those of all ports: what the function lost by its own count.
 func (f FunctionEvidence) DroppedFrames() int64 {
 	sum := int64(0)
 	for _, p := range f.Ports {
@@ -105,23 +107,23 @@ func (f FunctionEvidence) DroppedFrames() int64 {
 // milliseconds, by what its threads do. A class is nil where the node shows
 // no such thread.
 type DomainTime struct {
-	// VCPUMilliseconds is the time of the threads that run the guest's
-	// processors, GuestMilliseconds the part of it inside of the guest; the rest
-	// is the hypervisor's. With emulation all of it is the emulator's work.
+	// VCPUMilliseconds is the time of the threads that run the guest's processors,
+	// GuestMilliseconds the part of it inside the guest; the rest is the hypervisor's. With
+	// emulation all of it is the emulator's work.
 	VCPUMilliseconds  *int64 `json:"vcpu,omitempty"`
 	GuestMilliseconds *int64 `json:"guest,omitempty"`
-	// EmulatorMilliseconds is that of the main thread and QEMU's helpers.
+	// EmulatorMilliseconds is the time of the main thread and QEMU's helpers.
 	EmulatorMilliseconds *int64 `json:"emulator,omitempty"`
 	IOThreadMilliseconds *int64 `json:"iothread,omitempty"`
-	// VhostMilliseconds is that of the kernel's threads that move the guest's
-	// frames. The guest does not see it.
+	// VhostMilliseconds is the time of the kernel's threads that move the guest's frames. The
+	// guest does not see it.
 	VhostMilliseconds *int64 `json:"vhost,omitempty"`
-	// OtherMilliseconds is that of threads of no known name.
+	// OtherMilliseconds is the time of threads with unknown names.
 	OtherMilliseconds *int64 `json:"other,omitempty"`
 }
 
-// Minus is the time since an earlier count of the same process. A class that
-// came or went in between is nil.
+// Minus returns the time since an earlier count of the same process. A class that is
+// missing in one of the counts is nil.
 func (t DomainTime) Minus(earlier DomainTime) DomainTime {
 	minus := func(now, before *int64) *int64 {
 		if now == nil || before == nil {
@@ -148,10 +150,10 @@ const (
 	ThreadOther    = "Other"
 )
 
-// Domain is a virtual machine as it really runs: what its QEMU was started
-// with, and where its threads may run.
+// Domain is a virtual machine as it really runs: the options with which its QEMU was
+// started, and where its threads may run.
 type Domain struct {
-	// Name is libvirt's, for KubeVirt "namespace_name".
+	// Name is libvirt's name; for KubeVirt it is "namespace_name".
 	Name string `json:"name"`
 	// Emulator is the QEMU binary's name, Accelerator "kvm" or "tcg".
 	Emulator    string `json:"emulator,omitempty"`
@@ -161,12 +163,12 @@ type Domain struct {
 	VCPUs       int    `json:"vcpus,omitempty"`
 	// MemoryBacking is "Hugepages", "Shared", "File" or "Anonymous".
 	MemoryBacking string `json:"memoryBacking,omitempty"`
-	// HugepageKibibytes is what the process holds in hugepages; nil where the
-	// kernel does not say.
+	// HugepageKibibytes is the process's memory in hugepages; nil if the kernel does not report
+	// it.
 	HugepageKibibytes *int64          `json:"hugepageKibibytes,omitempty"`
 	NICs              []DomainNIC     `json:"nics,omitempty"`
 	Threads           []DomainThreads `json:"threads,omitempty"`
-	// Problems say what is absent and why.
+	// Problems say what is missing and why.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -175,13 +177,13 @@ type DomainNIC struct {
 	// Model is QEMU's device, such as "virtio-net-pci", "e1000" or "vfio-pci".
 	Model string `json:"model"`
 	MAC   string `json:"mac,omitempty"`
-	// Backend is QEMU's, such as "tap"; empty for a device that is passed through.
+	// Backend is QEMU's backend, such as "tap"; empty for a device that is passed through.
 	Backend string `json:"backend,omitempty"`
-	// Vhost says that the kernel moves the frames; false where QEMU does it itself.
+	// Vhost is true if the kernel moves the frames, and false if QEMU does.
 	Vhost bool `json:"vhost"`
 	// Queues are pairs of queues; 0 for a device that is passed through.
 	Queues int `json:"queues,omitempty"`
-	// HostAddress of a device that is passed through, such as "0000:3b:02.1".
+	// HostAddress is the address of a device that is passed through, such as "0000:3b:02.1".
 	HostAddress string `json:"hostAddress,omitempty"`
 }
 
@@ -190,62 +192,61 @@ type DomainThreads struct {
 	// Class is one of the constants above.
 	Class string `json:"class"`
 	Count int    `json:"count"`
-	// CPUs are the lists of CPUs on which they may run, each once, such as "2-3".
+	// CPUs are the lists of CPUs on which the threads may run, each once, such as "2-3".
 	CPUs []string `json:"cpus,omitempty"`
-	// Scheduling is how the kernel schedules them, each way once.
+	// Scheduling lists each way in which the kernel schedules the threads once.
 	Scheduling []ThreadScheduling `json:"scheduling,omitempty"`
 }
 
 // ThreadScheduling is a scheduling policy of the kernel.
 type ThreadScheduling struct {
-	// Policy by its name in sched(7), such as "Other" or "FIFO", or its number.
+	// Policy is its name in sched(7), such as "Other" or "FIFO", or its number.
 	Policy string `json:"policy"`
-	// Priority of the real-time policies FIFO and RoundRobin; 0 for others.
+	// Priority is that of the real-time policies FIFO and RoundRobin; 0 for others.
 	Priority int `json:"priority,omitempty"`
 }
 
-// FunctionState is what a function said of itself before it was measured.
+// FunctionState is what a function reported about itself before it was measured.
 type FunctionState struct {
 	Name string `json:"name"`
 	vnf.State
 }
 
-// DeviceState is what is known of the chain, and of the node that it runs on.
+// DeviceState is what is known about the chain and its node.
 type DeviceState struct {
-	// Machine is nil where it is not known.
+	// Machine is nil if unknown.
 	Machine *Machine `json:"machine,omitempty"`
-	// Functions in the chain's order; those that did not answer are missing.
+	// Functions are in the chain's order; those that did not answer are missing.
 	Functions []FunctionState `json:"functions,omitempty"`
 	// Domains are the chain's virtual machines.
 	Domains []Domain `json:"domains,omitempty"`
-	// Problems say what is absent and why.
+	// Problems say what is missing and why.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Sources say whom the measurer may ask about a trial. The controller writes
-// them when the chain is ready, since the measurer may ask the API server nothing.
+// Sources name whom the measurer may ask about a trial. The controller writes them when the
+// chain is ready, since the measurer has no right to read from the API server.
 type Sources struct {
-	// Observer is "address:port"; empty where the testbed has none.
+	// Observer is "address:port"; empty if the testbed has none.
 	Observer string `json:"observer,omitempty"`
-	// Functions in the chain's order.
+	// Functions are in the chain's order.
 	Functions []FunctionSource `json:"functions,omitempty"`
-	// Neighbors in the run's order.
+	// Neighbors are in the run's order.
 	Neighbors []NeighborSource `json:"neighbors,omitempty"`
 }
 
-// FunctionSource is where a function tells its status.
+// FunctionSource is where a function reports its status.
 type FunctionSource struct {
 	Name string `json:"name"`
-	// Address is "address:port"; empty for a function that tells nothing itself.
+	// Address is "address:port"; empty for a function that does not report its status.
 	Address string `json:"address,omitempty"`
-	// Guest is the name of the virtual machine that the function is, as the
-	// observer knows it; empty for a pod.
+	// Guest is the observer's name for the function's virtual machine; empty for a pod.
 	Guest string `json:"guest,omitempty"`
 }
 
 const (
-	// KeySources is written by the controller together with KeyChain: Sources.
+	// KeySources holds Sources. The controller writes it together with KeyChain.
 	KeySources = "sources.json"
-	// KeyDevice is a DeviceState, written by the measurer.
+	// KeyDevice holds a DeviceState. The measurer writes it.
 	KeyDevice = "device.json"
 )

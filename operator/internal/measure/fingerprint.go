@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 )
 
-// Fingerprint is what figures of a node depend on beside the work it does. All
-// of it can be read without a privilege. A field that is empty could not be
-// read, or the node has no such thing.
+// Fingerprint is everything about a node, apart from its work, that figures depend on. All
+// of it can be read without privileges. A field is empty if it could not be read or the
+// node has no such thing.
 type Fingerprint struct {
-	// Digest is "sha256:" and hexadecimal digits over everything else but Ports:
-	// nodes with equal digests are the same platform.
+	// Digest is "sha256:" and hexadecimal digits over everything else except Ports: nodes with
+	// equal digests are the same platform.
 	Digest string `json:"digest"`
 	// CPUModel and Microcode are those of the first processor.
 	CPUModel  string `json:"cpuModel,omitempty"`
@@ -23,15 +23,15 @@ type Fingerprint struct {
 	// SMT is the kernel's word for simultaneous multithreading, such as "on",
 	// "off" or "notsupported".
 	SMT string `json:"smt,omitempty"`
-	// NUMANodes is how many the kernel knows.
+	// NUMANodes is the number of nodes that the kernel knows.
 	NUMANodes int `json:"numaNodes,omitempty"`
-	// Kernel is release and version of the running kernel.
+	// Kernel is the release and version of the running kernel.
 	Kernel string `json:"kernel,omitempty"`
-	// KernelParameters are those of the kernel's command line that bear on
-	// timing, in their order. The others may hold what is nobody's business.
+	// KernelParameters are those of the kernel's command line that affect timing, in their
+	// order. The others may be private.
 	KernelParameters []string `json:"kernelParameters,omitempty"`
-	// ScalingDriver sets the CPUs' frequencies, ScalingGovernors decide on them,
-	// each once. Empty in most virtual machines.
+	// ScalingDriver sets the CPUs' frequencies; ScalingGovernors decide on them, each listed
+	// once. Empty in most virtual machines.
 	ScalingDriver    string   `json:"scalingDriver,omitempty"`
 	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
 	// Turbo is "Enabled" or "Disabled".
@@ -39,20 +39,20 @@ type Fingerprint struct {
 	// IsolatedCPUs and TicklessCPUs are the kernel's lists, such as "2-7".
 	IsolatedCPUs string `json:"isolatedCPUs,omitempty"`
 	TicklessCPUs string `json:"ticklessCPUs,omitempty"`
-	// Mitigations are the kernel's words on each vulnerability of the CPU, by
-	// its name, those left out that do not affect it.
+	// Mitigations are the kernel's words on each vulnerability of the CPU, by its name.
+	// Vulnerabilities that do not affect it are left out.
 	Mitigations map[string]string `json:"mitigations,omitempty"`
-	// Hugepages are how many are set aside, by their size in kibibytes.
+	// Hugepages are the numbers of reserved pages, by their size in kibibytes.
 	Hugepages map[int]int `json:"hugepages,omitempty"`
 	// TransparentHugepages is "always", "madvise" or "never".
 	TransparentHugepages string `json:"transparentHugepages,omitempty"`
 	ClockSource          string `json:"clockSource,omitempty"`
-	// Hypervisor says that the node is a virtual machine: the CPU's own flag.
+	// Hypervisor is the CPU's own flag for a node that is a virtual machine.
 	Hypervisor bool `json:"hypervisor,omitempty"`
-	// Product is the machine's maker and name by its firmware (DMI).
+	// Product is the machine's maker and name in its firmware (DMI).
 	Product string `json:"product,omitempty"`
-	// Ports are the measured ones that the reader has. They belong to the run
-	// and not to the node, so they are no part of the digest.
+	// Ports are the measured ones that the reader has. They belong to the run and not to the
+	// node, so the digest leaves them out.
 	Ports []PortDriver `json:"ports,omitempty"`
 }
 
@@ -63,13 +63,13 @@ type PortDriver struct {
 	Firmware  string `json:"firmware,omitempty"`
 	// Bus is the device's address, such as "0000:03:00.1".
 	Bus string `json:"bus,omitempty"`
-	// SpeedMegabitsPerSecond of the link, and Queues in each direction; 0 where
-	// the driver does not say.
+	// SpeedMegabitsPerSecond is that of the link, and Queues are those in each direction; 0 if
+	// the driver does not report it.
 	SpeedMegabitsPerSecond int64 `json:"speedMegabitsPerSecond,omitempty"`
 	Queues                 int   `json:"queues,omitempty"`
 }
 
-// Sealed is the fingerprint with its digest.
+// Sealed returns the fingerprint with its digest.
 func (f Fingerprint) Sealed() Fingerprint {
 	bare := f
 	bare.Digest, bare.Ports = "", nil

@@ -2,7 +2,7 @@ package measure
 
 import "fmt"
 
-// FlowField is a part of the headers that may tell flows apart.
+// FlowField is a part of the headers that can distinguish flows.
 type FlowField string
 
 const (
@@ -12,14 +12,14 @@ const (
 	FlowDestinationPort    FlowField = "DestinationPort"
 )
 
-// MaximumFlows is the most flows that a stream can have.
+// MaximumFlows is the largest number of flows in a stream.
 const MaximumFlows = 1_000_000
 
-// FlowFields are all of them with the number of values that they have: source
-// ports from 1024, destination ports from 1 to 49151 (RFC 4814 section 4.5), and
-// the hosts of the network that the plan routes. There is one less than could
-// be of the destinations' addresses, a prime: no two fields come round together
-// before MaximumFlows, so any two that count up at once tell all flows apart.
+// FlowFields are all fields with the number of their values: source ports from 1024,
+// destination ports from 1 to 49151 (RFC 4814 section 4.5), and the hosts of the network
+// that the plan routes. Destination addresses have one value less than possible, a prime:
+// no two fields wrap at the same time before MaximumFlows, so any two that count up
+// together distinguish all flows.
 var FlowFields = []struct {
 	Field  FlowField
 	Values int
@@ -30,18 +30,18 @@ var FlowFields = []struct {
 	{FlowDestinationPort, 49_152 - FirstDestinationPort},
 }
 
-// Where varied ports begin.
+// The first values of varied ports.
 const (
 	FirstSourcePort      = 1024
 	FirstDestinationPort = 1
 )
 
-// Flows are many flows in one stream. Flow n has, in each field that varies,
-// the stream's own value plus n, which comes round after the field's values.
+// Flows are many flows in one stream. Flow n has, in each field that varies, the stream's
+// own value plus n, which wraps after the field's last value.
 type Flows struct {
 	// Count is 2 to MaximumFlows.
 	Count int `json:"count"`
-	// Fields that vary, each once.
+	// Fields lists each field that varies once.
 	Fields []FlowField `json:"fields"`
 	// Random takes each frame's flow from a pseudo-random sequence of the seed,
 	// the same in every trial; otherwise flows follow one after the other.
@@ -49,7 +49,7 @@ type Flows struct {
 	Seed   uint64 `json:"seed,omitempty"`
 }
 
-// Check says why a stream cannot have these flows.
+// Check returns why a stream cannot have these flows.
 func (f Flows) Check() error {
 	if f.Count < 1 || f.Count > MaximumFlows {
 		return fmt.Errorf("%d flows: there can be 1 to %d", f.Count, MaximumFlows)
@@ -79,7 +79,8 @@ func (f FlowField) values() int {
 	return 0
 }
 
-// Values is how many different values a field has in these flows; 1 where it stays.
+// Values returns the number of different values of a field in these flows; 1 if it does not
+// vary.
 func (f Flows) Values(field FlowField) int {
 	for _, varied := range f.Fields {
 		if varied == field {

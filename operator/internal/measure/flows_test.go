@@ -2,8 +2,8 @@ package measure
 
 import "testing"
 
-// TestTwoFieldsTellAllFlowsApart holds FlowFields to its promise: any two come
-// round together only after MaximumFlows.
+// TestTwoFieldsTellAllFlowsApart checks the promise of FlowFields: any two fields wrap at
+// the same time only after MaximumFlows.
 func TestTwoFieldsTellAllFlowsApart(t *testing.T) {
 	divisor := func(a, b int) int {
 		for b != 0 {

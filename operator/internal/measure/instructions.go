@@ -2,30 +2,29 @@ package measure
 
 import "vnfbench.io/operator/api/v1alpha1"
 
-// Instructions are everything that the measurer needs to know about a run. The
-// plan renders them as JSON into the traffic pod; equal instructions mean equal
-// measurements.
+// Instructions are everything that the measurer needs to know about a run. The plan renders
+// them as JSON into the traffic pod. Equal instructions mean equal measurements.
 type Instructions struct {
-	// Run is "namespace/name", for logs alone.
+	// Run is "namespace/name", used only in logs.
 	Run string `json:"run" digest:"-"`
-	// Digest of the plan. Trials recorded under another digest are not replayed.
+	// Digest is the plan's. Trials recorded under another digest are not replayed.
 	Digest string `json:"digest" digest:"-"`
-	// LinkBitsPerSecond is the rate of the link behind each port.
+	// LinkBitsPerSecond is the rate of the link at each port.
 	LinkBitsPerSecond uint64 `json:"linkBitsPerSecond"`
-	// Driver sets the driver.
+	// Driver chooses and configures the driver.
 	Driver DriverSettings `json:"driver"`
 	// Chain is the path through the network functions.
 	Chain Path `json:"chain"`
-	// Calibration is the path port to port without a device; nil where the testbed has none.
+	// Calibration is the path from port to port without a device; nil if the testbed has none.
 	Calibration *Path `json:"calibration,omitempty"`
-	// StartupSeconds is how long probes may take to come through the chain.
+	// StartupSeconds is the time in which probes must pass through the chain.
 	StartupSeconds int `json:"startupSeconds"`
-	// Sizes are measured one after the other. Empty where TCP or connections alone
-	// are measured.
+	// Sizes are measured one after the other. Empty if only TCP or connections are measured.
 	Sizes []Size `json:"sizes"`
-	// WarmUpNanoseconds of the uncounted trial before each frame size; 0 leaves it out.
+	// WarmUpNanoseconds is the length of the uncounted trial before each frame size; 0 leaves
+	// it out.
 	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
-	// Repeats is how often each frame size is measured from the start; 0 is 1.
+	// Repeats is how often each frame size is measured from the start; 0 means 1.
 	Repeats int `json:"repeats,omitempty"`
 	// SettleNanoseconds is the wait after each trial.
 	SettleNanoseconds int64 `json:"settleNanoseconds"`
@@ -47,28 +46,28 @@ type Instructions struct {
 	TCP *TCPInstructions `json:"tcp,omitempty"`
 	// Connections is nil when they are not measured.
 	Connections *v1alpha1.Connections `json:"connections,omitempty"`
-	// Stateful is nil where the ends of TCP connections are machines beside the
-	// generator, and not the generator itself.
+	// Stateful is nil if the ends of TCP connections are separate machines, and not the
+	// generator itself.
 	Stateful *Stateful `json:"stateful,omitempty"`
 	// Neighbors load the chain's node while frames are sent through the chain.
 	Neighbors []NeighborLoad `json:"neighbors,omitempty"`
-	// NeighborsCompared has everything but the calibration measured without
-	// Neighbors first.
+	// NeighborsCompared adds a first measurement, without Neighbors, of everything except the
+	// calibration.
 	NeighborsCompared bool `json:"neighborsCompared,omitempty"`
 }
 
-// ThroughputInstructions set the search.
+// ThroughputInstructions configure the search.
 type ThroughputInstructions struct {
-	// Method of the search, by the API's names; empty means MLRsearch.
+	// Method is the search's name in the API; empty means MLRsearch.
 	Method string `json:"method,omitempty"`
-	// LossVerification is set with method TST009WithLossVerification alone.
+	// LossVerification is only set for method TST009WithLossVerification.
 	LossVerification *LossVerificationInstructions `json:"lossVerification,omitempty"`
 	Goals            []GoalInstructions            `json:"goals"`
 	// MinimumFramesPerSecond and MaximumFramesPerSecond bound the load of each
 	// direction. Maximum 0 means line rate, or what the calibration reached.
 	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
 	MaximumFramesPerSecond uint64 `json:"maximumFramesPerSecond"`
-	// MinimumLoad and MaximumLoad take their places where they are there.
+	// MinimumLoad and MaximumLoad replace them if they are set.
 	MinimumLoad *Load `json:"minimumLoad,omitempty"`
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 	// MaximumSearchNanoseconds bounds the search for one frame size.
@@ -78,7 +77,7 @@ type ThroughputInstructions struct {
 // LossVerificationInstructions say when a trial with loss is repeated.
 type LossVerificationInstructions struct {
 	MaximumRepeats int64 `json:"maximumRepeats"`
-	// LossThresholdFrames is nil where no loss is too large for a repeat.
+	// LossThresholdFrames is nil if no loss is too large for a repeat.
 	LossThresholdFrames *uint64 `json:"lossThresholdFrames,omitempty"`
 }
 
@@ -92,18 +91,17 @@ type GoalInstructions struct {
 	WidthPartsPerMillion   int64  `json:"widthPartsPerMillion"`
 }
 
-// LatencyInstructions set the latency trials.
+// LatencyInstructions configure the latency trials.
 type LatencyInstructions struct {
 	TrialNanoseconds int64 `json:"trialNanoseconds"`
-	// Streams is how many trials each load has, and TaggedFrameNanoseconds when
-	// in each of them a frame is tagged (RFC 2544 section 26.2); 0 is one trial,
-	// in which no frame is.
+	// Streams is the number of trials at each load. TaggedFrameNanoseconds is when a frame is
+	// tagged in each of them (RFC 2544 section 26.2). 0 means one trial without a tagged frame.
 	Streams                int               `json:"streams,omitempty"`
 	TaggedFrameNanoseconds int64             `json:"taggedFrameNanoseconds,omitempty"`
 	Loads                  []LoadInstruction `json:"loads"`
 }
 
-// Trials is how many each load has.
+// Trials returns the number of trials at each load.
 func (l LatencyInstructions) Trials() int { return max(1, l.Streams) }
 
 // LoadInstruction is a latency load: a rate, in frames or by Rate, or a share of
@@ -116,15 +114,15 @@ type LoadInstruction struct {
 	Percent         int64  `json:"percent,omitempty"`
 }
 
-// Stage is what a trial was made for.
+// Stage is the purpose of a trial.
 type Stage string
 
 const (
-	// StageCalibrateRate is the highest rate port to port without a device.
+	// StageCalibrateRate measures the highest rate from port to port without a device.
 	StageCalibrateRate Stage = "CalibrateRate"
-	// StageCalibrateLatency is the generator's own latency at low load.
+	// StageCalibrateLatency measures the generator's own latency at low load.
 	StageCalibrateLatency Stage = "CalibrateLatency"
-	// StageWarmUp is discarded but for its first frame's delay.
+	// StageWarmUp is discarded, except for its first frame's delay.
 	StageWarmUp Stage = "WarmUp"
 	// StageThroughput is a trial of the search.
 	StageThroughput Stage = "Throughput"
@@ -132,9 +130,9 @@ const (
 	StageLatency Stage = "Latency"
 )
 
-// Record is one trial as it is stored, the moment it ends. The list of
-// records is the whole memory of a measurement: what comes next and what the
-// results are follows from the instructions and the records alone.
+// Record is one trial as it is stored when it ends. The list of records is the whole memory
+// of a measurement: the next trial and the results follow only from the instructions and
+// the records.
 type Record struct {
 	// Index counts from 0 without gaps.
 	Index int   `json:"index"`
@@ -145,56 +143,57 @@ type Record struct {
 	Repeat  int     `json:"repeat,omitempty"`
 	Trial   Trial   `json:"trial"`
 	Outcome Outcome `json:"outcome"`
-	// Neighbors says that the trial was made beside the instructions' neighbours.
+	// Neighbors is true if the instructions' neighbors loaded the node during the trial.
 	Neighbors bool `json:"neighbors,omitempty"`
-	// Evidence is nil where none was asked for, or there was no room for it.
+	// Evidence is nil if none was requested or there was no room for it.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Measurer is the pod that made the trial.
 	Measurer string `json:"measurer,omitempty"`
 }
 
-// Keys of the results' ConfigMap. The measurer patches them, the controller
-// reads them; each value is JSON but for KeyDigest and KeyChain.
+// Keys of the results' ConfigMap. The measurer patches them, the controller reads them.
+// Each value is JSON except those of KeyDigest and KeyChain.
 const (
-	// KeyHolder names the measurer that may append: a Holder.
+	// KeyHolder holds a Holder, the measurer that may append.
 	KeyHolder = "holder.json"
-	// KeyDigest is the digest of the plan that the trials belong to, as plain text.
+	// KeyDigest holds the digest of the plan that the trials belong to, as plain text.
 	KeyDigest = "digest"
-	// KeyTrialPrefix is followed by the record's index in six digits and ".json": a Record.
+	// KeyTrialPrefix is followed by the record's index in six digits and ".json". The key holds
+	// a Record.
 	KeyTrialPrefix = "trial-"
-	// KeyProgress is a Progress.
+	// KeyProgress holds a Progress.
 	KeyProgress = "progress.json"
-	// KeyGenerator is a GeneratorState: what the driver found out on both paths.
+	// KeyGenerator holds a GeneratorState: what the driver found on both paths.
 	KeyGenerator = "generator.json"
-	// KeyFailure is a FailureState: the measurer has given up.
+	// KeyFailure holds a FailureState: the measurer has given up.
 	KeyFailure = "failure.json"
 	// KeyDone is present when every trial has been made.
 	KeyDone = "done.json"
-	// KeyChain is written by the controller: "Ready" lets the measurer go on
-	// from calibration to the chain.
+	// KeyChain is written by the controller: "Ready" lets the measurer continue from
+	// calibration to the chain.
 	KeyChain = "chain"
-	// ChainReady is the value of KeyChain that lets the measurer go on.
+	// ChainReady is the value of KeyChain that lets the measurer continue.
 	ChainReady = "Ready"
 )
 
-// Holder is who writes the results now.
+// Holder is the current writer of the results.
 type Holder struct {
 	// Measurer is the pod's name, UID its UID.
 	Measurer string `json:"measurer"`
 	UID      string `json:"uid"`
-	// Restarts is how many measurers held the results before this one.
+	// Restarts is the number of measurers that held the results before this one.
 	Restarts int `json:"restarts"`
-	// Protocol is what the measurer was built with, as Protocol says; empty for one
-	// that is older than the word.
+	// Protocol is the measurer's, as Protocol returns it; empty for a measurer that is older
+	// than this field.
 	Protocol string `json:"protocol,omitempty"`
 }
 
-// Progress is how far the measurement is.
+// Progress is how much of the measurement is done.
 type Progress struct {
 	// Stage is one short sentence for people.
 	Stage string `json:"stage"`
-	// Calibrated is true when the preflight and the calibration are over, so
-	// that the chain may be launched.
+	// Calibrated is true after the preflight and the calibration, when the chain may be
+	// launched.
 	Calibrated bool `json:"calibrated"`
 	Trials     int  `json:"trials"`
 	// Percent of the expected time, 0 to 100.
@@ -202,42 +201,42 @@ type Progress struct {
 	RemainingSeconds int64 `json:"remainingSeconds"`
 }
 
-// GeneratorState is what the driver found out.
+// GeneratorState is what the driver found.
 type GeneratorState struct {
-	// Chain describes the driver on the chain's path, Calibration on the path
+	// Chain describes the driver on the chain's path, Calibration the driver on the path
 	// without a device.
 	Chain       *Description `json:"chain,omitempty"`
 	Calibration *Description `json:"calibration,omitempty"`
-	// Machine is how the CPUs are set; nil where it is not known.
+	// Machine is the configuration of the CPUs; nil if unknown.
 	Machine *Machine `json:"machine,omitempty"`
-	// Log is the last lines of the generator's own program, at most GeneratorLogLines
-	// of GeneratorLogBytes each; none where the driver has no such program.
+	// Log is the last lines of the generator's own program, at most GeneratorLogLines of
+	// GeneratorLogBytes each; empty if the driver has no such program.
 	Log []string `json:"log,omitempty"`
 }
 
-// What is kept of a generator's log.
+// Limits of what is kept of a generator's log.
 const (
 	GeneratorLogLines = 40
 	GeneratorLogBytes = 240
 )
 
-// Machine is what a node's kernel says of the CPUs that make the traffic.
+// Machine is what a node's kernel reports about the CPUs that make the traffic.
 type Machine struct {
-	// CPUs that the measurer may use.
+	// CPUs are those that the measurer may use.
 	CPUs []int `json:"cpus,omitempty"`
-	// OnlineCPUs is how many the node has; 0 where it is not known.
+	// OnlineCPUs is the number of CPUs of the node; 0 if unknown.
 	OnlineCPUs int `json:"onlineCPUs,omitempty"`
 	// IsolatedCPUs are those of CPUs on which the scheduler puts nothing by itself.
 	IsolatedCPUs []int `json:"isolatedCPUs,omitempty"`
-	// ScalingGovernors are those of CPUs, each once; none where the kernel does
-	// not scale frequencies, as in most virtual machines.
+	// ScalingGovernors are those of CPUs, each once; empty if the kernel does not scale
+	// frequencies, as in most virtual machines.
 	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
-	// Fingerprint is the whole node's; nil where it was not read.
+	// Fingerprint is that of the whole node; nil if it was not read.
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 }
 
-// FailureState is a Failure as it is stored, and as the measurer leaves it in
-// its termination message.
+// FailureState is a Failure as it is stored and as the measurer writes it into its
+// termination message.
 type FailureState struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`

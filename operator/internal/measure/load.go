@@ -17,8 +17,8 @@ type Load struct {
 	LineRatePercent     uint64 `json:"lineRatePercent,omitempty"`
 }
 
-// FramesPerSecond is a load of a size, in whole
-// frames, rounded down; 0 where the load is less than one frame.
+// FramesPerSecond returns a load of a size in whole frames, rounded down; 0 if the load is
+// less than one frame.
 func (i Instructions) FramesPerSecond(load Load, size Size) uint64 {
 	switch {
 	case load.Layer1BitsPerSecond > 0:
@@ -31,13 +31,13 @@ func (i Instructions) FramesPerSecond(load Load, size Size) uint64 {
 	return load.FramesPerSecond
 }
 
-// LineRateFramesPerSecond is that of the link of a size.
+// LineRateFramesPerSecond returns the line rate of a size.
 func (i Instructions) LineRateFramesPerSecond(size Size) uint64 {
 	return i.framesOf(i.LinkBitsPerSecond, size, FrameOverheadBytes+i.tagBytes())
 }
 
-// Layer1BitsPerSecond is the rate of a size on the wire, preamble, gap and VLAN
-// tag included.
+// Layer1BitsPerSecond returns the rate of a size on the wire, including preamble, gap and
+// VLAN tag.
 func (i Instructions) Layer1BitsPerSecond(framesPerSecond float64, size Size) float64 {
 	if mix := size.Mix; mix != nil {
 		return mix.Layer1BitsPerSecond(framesPerSecond) + framesPerSecond*float64(i.tagBytes())*8
@@ -48,9 +48,8 @@ func (i Instructions) Layer1BitsPerSecond(framesPerSecond float64, size Size) fl
 	return Layer1BitsPerSecond(framesPerSecond, size.FrameBytes+i.tagBytes())
 }
 
-// tagBytes is what frames have beside their size at a port with a VLAN tag. With
-// a tag at one port alone, the link there is the one that counts. Packets in
-// fragments have none.
+// tagBytes returns what a VLAN tag adds to the size of frames. With a tag at only one port,
+// the link at that port counts. Packets in fragments have no tag.
 func (i Instructions) tagBytes() int {
 	if i.Chain.HasVLAN() {
 		return VLANTagBytes
@@ -72,7 +71,7 @@ func (i Instructions) framesOf(bitsPerSecond uint64, size Size, overhead int) ui
 	return rate
 }
 
-// Minimum is the lowest load of the search of a size.
+// Minimum returns the lowest load in the search of a size.
 func (i Instructions) Minimum(size Size) uint64 {
 	if load := i.Throughput.MinimumLoad; load != nil {
 		return i.FramesPerSecond(*load, size)
@@ -80,7 +79,7 @@ func (i Instructions) Minimum(size Size) uint64 {
 	return i.Throughput.MinimumFramesPerSecond
 }
 
-// Maximum is the highest load that was asked for, 0 where none was.
+// Maximum returns the highest requested load, or 0 if there is none.
 func (i Instructions) Maximum(size Size) uint64 {
 	if load := i.Throughput.MaximumLoad; load != nil {
 		return i.FramesPerSecond(*load, size)
@@ -88,7 +87,7 @@ func (i Instructions) Maximum(size Size) uint64 {
 	return i.Throughput.MaximumFramesPerSecond
 }
 
-// Rate is a latency load's own rate, 0 where it is a share of a goal's throughput.
+// Rate returns a latency load's own rate, or 0 if it is a share of a goal's throughput.
 func (i Instructions) Rate(load LoadInstruction, size Size) uint64 {
 	if load.Rate != nil {
 		return i.FramesPerSecond(*load.Rate, size)

@@ -29,7 +29,7 @@ func TestLoadInFrames(t *testing.T) {
 	}
 }
 
-// A tag is in no frame size, and in every rate on the wire; at one port is enough.
+// A tag is in no frame size, but in every rate on the wire. A tag at one port is enough.
 func TestLoadWithTag(t *testing.T) {
 	instr := Instructions{LinkBitsPerSecond: 10_000_000_000}
 	instr.Chain.Ports[1].VLAN = 7

@@ -1,10 +1,10 @@
 // Package measure is the vocabulary that traffic drivers, the search and the
-// report share: what one trial is asked to do, and what it found.
+// report share: what a trial is asked to do, and what it found.
 //
-// A trial is RFC 2544's and RFC 9971's: one load, one frame size, one
-// duration. What goes in is a Trial; what comes out of a driver is an Outcome.
-// Everything here is plain data with units in its names, safe to store as JSON
-// and to read again by a later process.
+// A trial is RFC 2544's and RFC 9971's: one load, one frame size, one duration. A
+// Trial goes into a driver; an Outcome comes out. Everything here is plain data
+// with units in its names. It is safe to store as JSON, and a later process can
+// read it again.
 package measure
 
 import (
@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// FrameOverheadBytes is what a frame occupies on layer 1 beside itself:
-// preamble, start delimiter and the minimum gap (IEEE 802.3).
+// FrameOverheadBytes is what a frame occupies on layer 1 in addition to itself: preamble,
+// start delimiter and the minimum gap (IEEE 802.3).
 const FrameOverheadBytes = 20
 
-// FrameCheckSequenceBytes is counted in a frame's size (RFC 2544 section 9)
-// but is never in a buffer that software sees.
+// FrameCheckSequenceBytes is counted in a frame's size (RFC 2544 section 9) but is never in
+// a buffer that software sees.
 const FrameCheckSequenceBytes = 4
 
 // Direction is the way of a stream through the chain.
@@ -36,8 +36,8 @@ const (
 // Stream is one direction's frames: UDP over IPv4 or IPv6 over Ethernet II.
 type Stream struct {
 	Direction Direction `json:"direction"`
-	// SourceMAC and DestinationMAC are "aa:bb:cc:dd:ee:ff". The plan's digest leaves
-	// out what has the tag digest:"-".
+	// SourceMAC and DestinationMAC are "aa:bb:cc:dd:ee:ff". The plan's digest leaves out fields
+	// with the tag digest:"-".
 	SourceMAC      string `json:"sourceMAC" digest:"-"`
 	DestinationMAC string `json:"destinationMAC" digest:"-"`
 	// Both addresses are of one family.
@@ -45,10 +45,10 @@ type Stream struct {
 	DestinationAddress netip.Addr `json:"destinationAddress"`
 	SourcePort         uint16     `json:"sourcePort"`
 	DestinationPort    uint16     `json:"destinationPort"`
-	// LoadPercent is the stream's share of every load; 0 means all of it. A trial
-	// as fast as possible knows no shares.
+	// LoadPercent is the stream's share of every load; 0 means all of it. A trial that is as
+	// fast as possible has no shares.
 	LoadPercent int `json:"loadPercent,omitempty"`
-	// Flows is nil where every frame is of one flow.
+	// Flows is nil if all frames are of one flow.
 	Flows *Flows `json:"flows,omitempty"`
 }
 
@@ -56,24 +56,22 @@ type Stream struct {
 type Port struct {
 	// Interface is the network interface's name, at most 15 characters.
 	Interface string `json:"interface"`
-	// VLAN is the number of the 802.1Q tag that the port's frames have, 1 to 4094;
-	// 0 means that they have none.
+	// VLAN is the number of the 802.1Q tag of the port's frames, 1 to 4094; 0 means no tag.
 	VLAN int `json:"vlan,omitempty"`
 }
 
-// Path is what a driver is opened on: two ports and one or two streams.
-// Ports[0] sends Forward and receives Reverse; Ports[1] the other way round.
+// Path is what a driver is opened on: two ports and one or two streams. Ports[0] sends
+// Forward and receives Reverse, Ports[1] the other way round.
 type Path struct {
 	Ports   [2]Port  `json:"ports"`
 	Streams []Stream `json:"streams"`
 }
 
-// VLANTagBytes is what a tag adds to a frame (IEEE 802.1Q). It is in no frame
-// size, so that results with and without it compare; it does take its time on
-// the wire.
+// VLANTagBytes is what a tag adds to a frame (IEEE 802.1Q). No frame size includes it, so
+// results with and without a tag are comparable. It does take time on the wire.
 const VLANTagBytes = 4
 
-// HasVLAN says that frames have a tag at one port or at both.
+// HasVLAN reports whether frames have a tag at one port or both.
 func (p Path) HasVLAN() bool { return p.Ports[0].VLAN != 0 || p.Ports[1].VLAN != 0 }
 
 // Trial is what the search asks of a driver.
@@ -83,38 +81,37 @@ type Trial struct {
 	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9),
 	// or the mean of a mix.
 	FrameBytes int `json:"frameBytes"`
-	// Mix is nil where all frames have one size.
+	// Mix is nil if all frames have one size.
 	Mix *Mix `json:"mix,omitempty"`
-	// Packet is nil where every frame is a packet of its own. Otherwise the trial's
-	// load and all that is counted are packets, and FrameBytes is Packet's.
+	// Packet is nil if every frame is a packet. Otherwise the trial's load and all counts are
+	// in packets, and FrameBytes is Packet's.
 	Packet *Packet `json:"packet,omitempty"`
 	// TCP is set for a trial of TCP connections, which has no frame size and no load.
 	TCP *TCPTrial `json:"tcp,omitempty"`
-	// Connections is set for a trial of many connections, which has neither too.
+	// Connections is set for a trial of many connections, which also has neither.
 	Connections *ConnectionsTrial `json:"connections,omitempty"`
-	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of
-	// each stream, the same for every direction but for a stream's LoadPercent. 0
-	// means as fast as the generator can (RFC 2285's maximum offered load).
+	// IntendedFramesPerSecond is the intended load (RFC 2285 section 3.5.1) of each stream, the
+	// same for every direction except for a stream's LoadPercent. 0 means as fast as the
+	// generator can (RFC 2285's maximum offered load).
 	IntendedFramesPerSecond uint64 `json:"intendedFramesPerSecond"`
 	// DurationNanoseconds is the time in which frames are sent.
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 	// SettleNanoseconds is the wait for frames still under way after the last
 	// was sent (RFC 2544 section 23).
 	SettleNanoseconds int64 `json:"settleNanoseconds"`
-	// TaggedFrameNanoseconds is when, after the trial's begin and before its end,
-	// each stream's next frame is tagged and timed by itself (RFC 2544 section
-	// 26.2); 0 means never.
+	// TaggedFrameNanoseconds is when, after the start of the trial and before its end, each
+	// stream's next frame is tagged and timed by itself (RFC 2544 section 26.2); 0 means never.
 	TaggedFrameNanoseconds int64 `json:"taggedFrameNanoseconds,omitempty"`
 }
 
-// Duration is the sending time.
+// Duration returns the sending time.
 func (t Trial) Duration() time.Duration { return time.Duration(t.DurationNanoseconds) }
 
-// Settle is the wait after the last frame.
+// Settle returns the wait after the last frame.
 func (t Trial) Settle() time.Duration { return time.Duration(t.SettleNanoseconds) }
 
-// Delays sums up one direction's distribution of a delay or of a delay's
-// variation. Zero Samples means that nothing arrived and no figure is valid.
+// Delays summarize one direction's distribution of a delay or of a delay's variation. Zero
+// Samples means that nothing arrived and no figure is valid.
 type Delays struct {
 	Samples          uint64 `json:"samples"`
 	MinNanoseconds   uint64 `json:"minNanoseconds"`
@@ -127,21 +124,21 @@ type Delays struct {
 	MaxNanoseconds   uint64 `json:"maxNanoseconds"`
 }
 
-// TaggedFrame is the one frame of a stream that was timed by itself: the first
-// that was due at the trial's TaggedFrameNanoseconds or after it.
+// TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
+// at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
-	// DueNanoseconds is when it was due, after the trial's begin.
+	// DueNanoseconds is when it was due, after the start of the trial.
 	DueNanoseconds int64 `json:"dueNanoseconds"`
-	// DelayNanoseconds is its one-way delay, at least 1, or 0 when it was lost.
+	// DelayNanoseconds is its one-way delay, at least 1, or 0 if it was lost.
 	DelayNanoseconds uint64 `json:"delayNanoseconds"`
 }
 
-// DirectionOutcome is what one stream of a trial came to.
+// DirectionOutcome is the outcome of one stream of a trial.
 type DirectionOutcome struct {
 	Direction Direction `json:"direction"`
 	// LoadPercent is the direction's share of the trial's load; 0 means all of it.
 	LoadPercent int `json:"loadPercent,omitempty"`
-	// IntendedFrames is load times duration; 0 where the load was "as fast as possible".
+	// IntendedFrames is load times duration; 0 if the load was "as fast as possible".
 	IntendedFrames uint64 `json:"intendedFrames"`
 	// SentFrames left the port: the offered load (RFC 2285 section 3.5.2).
 	SentFrames uint64 `json:"sentFrames"`
@@ -149,17 +146,16 @@ type DirectionOutcome struct {
 	ReceivedFrames uint64 `json:"receivedFrames"`
 	// DuplicateFrames arrived more than once (RFC 5560).
 	DuplicateFrames uint64 `json:"duplicateFrames"`
-	// ReorderedFrames arrived behind a frame with a higher sequence number (RFC 4737 section 3).
+	// ReorderedFrames arrived after a frame with a higher sequence number (RFC 4737 section 3).
 	ReorderedFrames uint64 `json:"reorderedFrames"`
-	// SentFragments and ReceivedFragments count the frames of packets in
-	// fragments, each once; 0 without a Packet. A packet has arrived when all of
-	// its fragments have.
+	// SentFragments and ReceivedFragments count the frames of packets in fragments, each once;
+	// 0 without a Packet. A packet has arrived when all of its fragments have.
 	SentFragments     uint64 `json:"sentFragments,omitempty"`
 	ReceivedFragments uint64 `json:"receivedFragments,omitempty"`
-	// FirstFrameNanoseconds is the delay of the frame with sequence number 0, or 0 when it was lost.
+	// FirstFrameNanoseconds is the delay of the frame with sequence number 0, or 0 if it was
+	// lost.
 	FirstFrameNanoseconds uint64 `json:"firstFrameNanoseconds,omitempty"`
-	// TaggedFrame is nil where none was asked for, or where the stream ended
-	// before one was sent.
+	// TaggedFrame is nil if none was requested, or if the stream ended before one was sent.
 	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`
 	// Latency is the one-way delay (RFC 7679).
 	Latency Delays `json:"latency,omitzero"`
@@ -170,7 +166,7 @@ type DirectionOutcome struct {
 	JitterNanoseconds uint64 `json:"jitterNanoseconds"`
 }
 
-// LostFrames is what was sent and never arrived.
+// LostFrames returns how many sent frames never arrived.
 func (d DirectionOutcome) LostFrames() uint64 {
 	if d.ReceivedFrames >= d.SentFrames {
 		return 0
@@ -178,7 +174,7 @@ func (d DirectionOutcome) LostFrames() uint64 {
 	return d.SentFrames - d.ReceivedFrames
 }
 
-// UnsentFrames is what the generator was asked for and did not send.
+// UnsentFrames returns how many requested frames the generator did not send.
 func (d DirectionOutcome) UnsentFrames() uint64 {
 	if d.SentFrames >= d.IntendedFrames {
 		return 0
@@ -186,7 +182,7 @@ func (d DirectionOutcome) UnsentFrames() uint64 {
 	return d.IntendedFrames - d.SentFrames
 }
 
-// LossRatio is lost over sent, 0 where nothing was sent.
+// LossRatio returns lost over sent, or 0 if nothing was sent.
 func (d DirectionOutcome) LossRatio() float64 {
 	if d.SentFrames == 0 {
 		return 0
@@ -194,27 +190,28 @@ func (d DirectionOutcome) LossRatio() float64 {
 	return float64(d.LostFrames()) / float64(d.SentFrames)
 }
 
-// PacketDelayVariationP99 is p99(D) - min(D) (RFC 5481 section 4.2, RFC 8219 section 7.3.1).
+// PacketDelayVariationP99 returns p99(D) - min(D) (RFC 5481 section 4.2, RFC 8219 section
+// 7.3.1).
 func (d DirectionOutcome) PacketDelayVariationP99() uint64 {
 	return d.Latency.P99Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P99Nanoseconds)
 }
 
-// PacketDelayVariationP999 is p99.9(D) - min(D).
+// PacketDelayVariationP999 returns p99.9(D) - min(D).
 func (d DirectionOutcome) PacketDelayVariationP999() uint64 {
 	return d.Latency.P999Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P999Nanoseconds)
 }
 
-// Doubt is something about a trial that the generator noticed about itself.
+// Doubt is a problem of a trial that the generator noticed about itself.
 type Doubt struct {
 	// Code is one of the constants below.
 	Code string `json:"code"`
 	// Detail is one sentence with figures.
 	Detail string `json:"detail"`
-	// Invalid says that the trial must not be used: it has to be repeated.
+	// Invalid is true if the trial must not be used and has to be repeated.
 	Invalid bool `json:"invalid,omitempty"`
 }
 
-// What a generator can doubt about its own trial.
+// The doubts that a generator can have about its own trial.
 const (
 	// DoubtReceiveDrops: frames reached the generator's port and were dropped there.
 	DoubtReceiveDrops = "GeneratorReceiveDrops"
@@ -226,16 +223,16 @@ const (
 	DoubtMissedDeadlines = "MissedDeadlines"
 	// DoubtSteal: the hypervisor took the CPU away during the trial.
 	DoubtSteal = "CPUSteal"
-	// DoubtPreempted: other work took the CPU away from what sends.
+	// DoubtPreempted: other work took the CPU away from the sending threads.
 	DoubtPreempted = "GeneratorPreempted"
 	// DoubtKernelQueue: packets waited too long for a CPU that sends, or were dropped there.
 	DoubtKernelQueue = "KernelQueueFull"
-	// DoubtRefragmented: fragments arrived with other bounds than they were sent
-	// with, so packets are told complete by the number of their bytes.
+	// DoubtRefragmented: fragments arrived with other bounds than they were sent with, so the
+	// number of bytes decides whether a packet is complete.
 	DoubtRefragmented = "Refragmented"
-	// DoubtFragmentsUnknown: fragments arrived that belong to no packet that is known (any more).
+	// DoubtFragmentsUnknown: fragments arrived that belong to no packet that is (still) known.
 	DoubtFragmentsUnknown = "FragmentsUnknown"
-	// DoubtStretched: the trial took clearly longer than it was asked to.
+	// DoubtStretched: the trial took clearly longer than requested.
 	DoubtStretched = "StretchedTrial"
 )
 
@@ -243,10 +240,10 @@ const (
 // neither SentFrames nor, where a load was set, IntendedFrames.
 type Outcome struct {
 	StartedAt time.Time `json:"startedAt"`
-	// SendingNanoseconds is the time from the first to the last frame's due
-	// time, over which rates are formed.
+	// SendingNanoseconds is the time from the first to the last frame's due time, over which
+	// rates are computed.
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`
-	// TotalNanoseconds is the whole cost of the trial with its settling and overheads.
+	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
 	TotalNanoseconds int64              `json:"totalNanoseconds"`
 	Directions       []DirectionOutcome `json:"directions"`
 	// TCP is set for a trial of TCP connections, which has no Directions.
@@ -256,7 +253,7 @@ type Outcome struct {
 	Doubts      []Doubt             `json:"doubts,omitempty"`
 }
 
-// Valid says that no doubt forbids the use of the outcome.
+// Valid reports whether no doubt forbids the use of the outcome.
 func (o Outcome) Valid() bool {
 	for _, d := range o.Doubts {
 		if d.Invalid {
@@ -266,8 +263,8 @@ func (o Outcome) Valid() bool {
 	return true
 }
 
-// LossRatio is that of the worse direction: a device that starves one
-// direction must not hide behind the other.
+// LossRatio returns that of the worse direction, so that a device cannot hide loss in one
+// direction.
 func (o Outcome) LossRatio() float64 {
 	worst := 0.0
 	for _, d := range o.Directions {
@@ -276,7 +273,7 @@ func (o Outcome) LossRatio() float64 {
 	return worst
 }
 
-// UnsentRatio is unsent over intended of the worse direction.
+// UnsentRatio returns unsent over intended of the worse direction.
 func (o Outcome) UnsentRatio() float64 {
 	worst := 0.0
 	for _, d := range o.Directions {
@@ -287,14 +284,14 @@ func (o Outcome) UnsentRatio() float64 {
 	return worst
 }
 
-// OfferedFramesPerSecond is the lower of the directions' sent frames over the
-// sending time, a direction with a share of the load scaled up to all of it.
+// OfferedFramesPerSecond returns the lower of the directions' sent frames over the sending
+// time. A direction with a share of the load is scaled up to all of it.
 func (o Outcome) OfferedFramesPerSecond() float64 {
 	return o.rate(func(d DirectionOutcome) uint64 { return d.SentFrames })
 }
 
-// ForwardingFramesPerSecond is the forwarding rate (RFC 2285 section 3.6.1)
-// of the slower direction, scaled like OfferedFramesPerSecond.
+// ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
+// slower direction, scaled like OfferedFramesPerSecond.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
 	return o.rate(func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
 }
@@ -314,19 +311,19 @@ func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {
 	return least / (float64(o.SendingNanoseconds) / 1e9)
 }
 
-// LineRateFramesPerSecond is the most frames of a size that a link can carry:
-// bits per second over (frame + 20 bytes) * 8.
+// LineRateFramesPerSecond returns the most frames of a size that a link can carry: bits per
+// second over (frame + 20 bytes) * 8.
 func LineRateFramesPerSecond(linkBitsPerSecond uint64, frameBytes int) uint64 {
 	return linkBitsPerSecond / (uint64(frameBytes+FrameOverheadBytes) * 8)
 }
 
-// Layer1BitsPerSecond is the rate on the wire, preamble and gap included.
+// Layer1BitsPerSecond returns the rate on the wire, including preamble and gap.
 func Layer1BitsPerSecond(framesPerSecond float64, frameBytes int) float64 {
 	return framesPerSecond * float64(frameBytes+FrameOverheadBytes) * 8
 }
 
-// Failure is an error with a documented reason: the reason becomes that of the
-// run's condition, the message says what to do.
+// Failure is an error with a documented reason. The reason becomes that of the run's
+// condition; the message says what to do.
 type Failure struct {
 	// Reason is UpperCamelCase and one of the API's documented reasons.
 	Reason string

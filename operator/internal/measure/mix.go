@@ -10,20 +10,20 @@ type Mix struct {
 	Frames []MixFrame `json:"frames"`
 }
 
-// MixFrame is one size of a mix, check sequence included, and how many of it
-// are in every round.
+// MixFrame is one size of a mix, check sequence included, and the number of its frames in
+// every round.
 type MixFrame struct {
 	FrameBytes int `json:"frameBytes"`
 	Weight     int `json:"weight"`
 }
 
-// What a mix may have, so that a driver can hold one.
+// Limits of a mix, so that a driver can hold one.
 const (
 	MaximumMixFrames = 8
 	MaximumMixRound  = 800
 )
 
-// Check says why a mix cannot be sent.
+// Check returns why a mix cannot be sent.
 func (m Mix) Check() error {
 	if len(m.Frames) == 0 || len(m.Frames) > MaximumMixFrames {
 		return fmt.Errorf("it has %d sizes: there can be 1 to %d", len(m.Frames), MaximumMixFrames)
@@ -39,7 +39,7 @@ func (m Mix) Check() error {
 	return nil
 }
 
-// round is what one of each weight comes to.
+// round returns the bytes and frames of one round.
 func (m Mix) round() (bytes, frames int) {
 	for _, f := range m.Frames {
 		bytes += f.FrameBytes * f.Weight
@@ -48,15 +48,15 @@ func (m Mix) round() (bytes, frames int) {
 	return bytes, frames
 }
 
-// MeanFrameBytes is rounded to the nearest byte.
+// MeanFrameBytes returns the mean size, rounded to the nearest byte.
 func (m Mix) MeanFrameBytes() int {
 	bytes, frames := m.round()
 	return (2*bytes + frames) / (2 * frames)
 }
 
-// Sequence is one round of the mix as indices of Frames, each spread as evenly
-// as the others let it: at every point of the round, what has been sent of a
-// size is within a frame of its share.
+// Sequence returns one round of the mix as indices of Frames, each spread as evenly as the
+// others permit: at every point of the round, the number of sent frames of a size is within
+// one frame of its share.
 func (m Mix) Sequence() []int {
 	_, frames := m.round()
 	due := make([]int, len(m.Frames))
@@ -75,7 +75,7 @@ func (m Mix) Sequence() []int {
 	return sequence
 }
 
-// LineRateFramesPerSecond is the most frames of a mix that a link can carry.
+// LineRateFramesPerSecond returns the most frames of a mix that a link can carry.
 func (m Mix) LineRateFramesPerSecond(linkBitsPerSecond uint64) uint64 {
 	bytes, frames := m.round()
 	high, low := bits.Mul64(linkBitsPerSecond, uint64(frames))
@@ -84,7 +84,7 @@ func (m Mix) LineRateFramesPerSecond(linkBitsPerSecond uint64) uint64 {
 	return rate
 }
 
-// Layer1BitsPerSecond is the mix's rate on the wire, preamble and gap included.
+// Layer1BitsPerSecond returns the mix's rate on the wire, including preamble and gap.
 func (m Mix) Layer1BitsPerSecond(framesPerSecond float64) float64 {
 	bytes, frames := m.round()
 	return framesPerSecond * float64(bytes+frames*FrameOverheadBytes) * 8 / float64(frames)

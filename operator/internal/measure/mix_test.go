@@ -14,7 +14,7 @@ func TestMixRates(t *testing.T) {
 	if got := m.MeanFrameBytes(); got != 362 { // 4342 / 12 = 361.83
 		t.Errorf("mean %d, want 362", got)
 	}
-	// (4342 + 12 * 20) * 8 / 12 bits a frame.
+	// (4342 + 12 * 20) * 8 / 12 bits per frame.
 	if got := m.LineRateFramesPerSecond(10_000_000_000); got != 3_273_679 {
 		t.Errorf("line rate %d, want 3273679", got)
 	}

@@ -9,31 +9,31 @@ import (
 // Opening says what a driver is opened for: exactly one of Path, Endpoints and
 // Stateful is set.
 type Opening struct {
-	// Driver chooses the driver and sets it.
+	// Driver chooses and configures the driver.
 	Driver DriverSettings
 	// Path is where frames are sent.
 	Path *Path
-	// Endpoints are the machines between which TCP connections are made, as TCP says.
+	// Endpoints are the machines between which TCP connections are made, as set by TCP.
 	Endpoints *Endpoints
 	TCP       TCPInstructions
-	// Stateful is where a generator makes connections by a TCP of its own.
+	// Stateful is set for a generator that makes connections with its own TCP.
 	Stateful *Stateful
 }
 
 // Opener opens drivers of one kind, one at a time: a driver is closed before the
 // next one is opened.
 type Opener interface {
-	// Open opens a driver, or refuses with a Failure what the kind does not do.
+	// Open opens a driver, or returns a Failure for what the kind does not support.
 	Open(ctx context.Context, opening Opening) (Driver, error)
-	// Close ends what the opener keeps from one driver to the next.
+	// Close releases what the opener keeps from one driver to the next.
 	Close() error
 }
 
-// OpenerConfig is what an Opener is made with.
+// OpenerConfig is the configuration of an Opener.
 type OpenerConfig struct {
 	Log *slog.Logger
-	// Machine takes what only the driver knows of the ports; nil where the machine
-	// is not known.
+	// Machine receives what only the driver knows about the ports; nil if the machine is
+	// unknown.
 	Machine *Machine
 }
 
@@ -41,7 +41,7 @@ type OpenerConfig struct {
 // machines of Endpoints.
 const EndpointDriver = "iperf3"
 
-// NotOpened is the Failure of a driver that is asked to open what it does not do.
+// NotOpened returns the Failure of a driver that is asked for what it does not support.
 func NotOpened(name, does string) error {
 	return &Failure{
 		Reason: reasonNotOfferedByDriver, Remedy: "use an operator and a measurer of the same version",

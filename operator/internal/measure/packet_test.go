@@ -29,8 +29,8 @@ func TestPacketFragments(t *testing.T) {
 	}
 }
 
-// Whatever the size and the MTU: all data is sent, nothing but the last fragment
-// is no multiple of 8, and each fits the MTU and holds a signature.
+// For every size and MTU: all data is sent, only the last fragment may be no multiple of 8,
+// and each fits the MTU and holds a signature.
 func TestEveryPacketIsSharedOut(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		for mtu := 1280; mtu <= 3394; mtu += 37 {

@@ -11,13 +11,13 @@ import (
 	"sync"
 )
 
-// protocolMeaning is raised where a value that is exchanged comes to mean
-// something else, or the procedure asks for other trials, and no field tells.
+// protocolMeaning is raised if an exchanged value changes its meaning, or the procedure
+// asks for other trials, and no field shows it.
 const protocolMeaning = 1
 
-// Protocol names what operator and measurer exchange: a digest over the fields of
-// all values, with their names and types. Both must have been built with the same
-// one. They lie in different images, and an image that a user builds may be older.
+// Protocol returns a name for what operator and measurer exchange: a digest over the fields
+// of all values, with their names and types. Both must have been built with the same one.
+// They are in different images, and an image that a user builds may be older.
 var Protocol = sync.OnceValue(func() string {
 	return protocolOf(
 		Instructions{}, Record{}, Holder{}, Progress{}, GeneratorState{}, DeviceState{},
@@ -25,7 +25,7 @@ var Protocol = sync.OnceValue(func() string {
 	)
 })
 
-// protocolOf is 16 hexadecimal digits.
+// protocolOf returns 16 hexadecimal digits.
 func protocolOf(values ...any) string {
 	var text strings.Builder
 	fmt.Fprintln(&text, protocolMeaning)
@@ -42,8 +42,8 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// writeShape writes what JSON makes of a type. Types that write themselves stand by
-// their names, as do those that are being written further out.
+// writeShape writes what JSON makes of a type. It writes the name of a type that marshals
+// itself, and of a type that it is already writing.
 func writeShape(text *strings.Builder, t reflect.Type, within map[reflect.Type]bool) {
 	if own := reflect.PointerTo(t); own.Implements(jsonMarshaler) || own.Implements(textMarshaler) || within[t] {
 		text.WriteString(t.String())

@@ -52,7 +52,7 @@ func TestProtocolFollowsTheFields(t *testing.T) {
 	}
 }
 
-// A type that has itself inside ends.
+// A type that contains itself ends.
 func TestProtocolOfATree(t *testing.T) {
 	type tree struct {
 		Left, Right *tree
@@ -63,7 +63,7 @@ func TestProtocolOfATree(t *testing.T) {
 	}
 }
 
-// Two programs of one source have the same one.
+// Two programs of one source have the same protocol.
 func TestProtocol(t *testing.T) {
 	if got := Protocol(); got != Protocol() || len(got) != 16 {
 		t.Errorf("got %q", got)

@@ -14,16 +14,16 @@ const (
 	reasonNotOfferedByDriver = "NotOfferedByDriver"
 )
 
-// DriverSettings choose and set a traffic driver.
+// DriverSettings choose and configure a traffic driver.
 type DriverSettings struct {
-	// Name is the one that the driver is registered by, such as the API's for a
+	// Name is the name under which the driver is registered, such as the API's name of a
 	// generator.
 	Name string `json:"name"`
-	// Settings are the driver's own, which it alone can read; empty where it has none.
+	// Settings are the driver's own, which only it can read; empty if it has none.
 	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
-// NewDriverSettings writes a driver's own settings.
+// NewDriverSettings returns settings with a driver's own as JSON.
 func NewDriverSettings(name string, settings any) (DriverSettings, error) {
 	text, err := json.Marshal(settings)
 	if err != nil {
@@ -32,9 +32,9 @@ func NewDriverSettings(name string, settings any) (DriverSettings, error) {
 	return DriverSettings{Name: name, Settings: text}, nil
 }
 
-// Decode reads the settings into a driver's own type. It refuses a field that the
-// type does not have: the operator that wrote it is of another version, and would
-// count on what it asked for.
+// Decode reads the settings into a driver's own type. It refuses a field that the type does
+// not have: the operator that wrote it is of another version, and relies on what it
+// requested.
 func (d DriverSettings) Decode(into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(d.Settings))
 	decoder.DisallowUnknownFields()
@@ -54,8 +54,8 @@ func (d DriverSettings) Decode(into any) error {
 	}
 }
 
-// UnmarshalJSON keeps the settings without the white space of an indented document,
-// so that what is read equals what was written.
+// UnmarshalJSON keeps the settings without the white space of an indented document, so that
+// what is read equals what was written.
 func (d *DriverSettings) UnmarshalJSON(text []byte) error {
 	type plain DriverSettings
 	var read plain

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDriverSettings: settings survive an indented document, and are read whole or not at all.
+// TestDriverSettings: settings survive an indented document, and are read completely or not
+// at all.
 func TestDriverSettings(t *testing.T) {
 	type own struct {
 		Cores int `json:"cores"`

@@ -1,6 +1,6 @@
 package measure
 
-// ShareOf is a stream's part of a load, at least one frame; 0 stays "as fast as
+// ShareOf returns a stream's part of a load, at least one frame; 0 stays "as fast as
 // possible".
 func (s Stream) ShareOf(framesPerSecond uint64) uint64 {
 	if s.LoadPercent <= 0 || s.LoadPercent >= 100 || framesPerSecond == 0 {

@@ -10,12 +10,12 @@ import (
 // to it. FrameBytes is a property, which two sizes may share.
 type Size struct {
 	Name string `json:"name"`
-	// FrameBytes is the frame's size with its check sequence, the mean of Mix, or
-	// the frame that Packet would be in one piece.
+	// FrameBytes is the frame's size with its check sequence, the mean of Mix, or the frame
+	// that Packet would be in one piece.
 	FrameBytes int `json:"frameBytes"`
-	// Mix is nil where all frames have one size.
+	// Mix is nil if all frames have one size.
 	Mix *Mix `json:"mix,omitempty"`
-	// Packet is nil where every frame is a packet of its own.
+	// Packet is nil if every frame is a packet.
 	Packet *Packet `json:"packet,omitempty"`
 }
 
@@ -34,8 +34,8 @@ func PacketSize(packet Packet) Size {
 	return Size{Name: fmt.Sprintf("udp-%d", packet.PayloadBytes), FrameBytes: packet.FrameBytes(), Packet: &packet}
 }
 
-// String describes the size in a sentence: "64 bytes", "mix SimpleIMIX" or
-// "packets of 4096 bytes".
+// String describes the size for a sentence: "64 bytes", "mix SimpleIMIX" or "packets of
+// 4096 bytes".
 func (s Size) String() string {
 	switch {
 	case s.Mix != nil:
@@ -46,7 +46,7 @@ func (s Size) String() string {
 	return fmt.Sprintf("%d bytes", s.FrameBytes)
 }
 
-// Check returns why the size cannot be sent, nil where it can.
+// Check returns why the size cannot be sent, or nil if it can.
 func (s Size) Check() error {
 	switch {
 	case s.Mix != nil && s.Packet != nil:
@@ -64,8 +64,8 @@ func (s Size) Check() error {
 	return nil
 }
 
-// CheckSizes returns why the sizes cannot be measured: each must have a name that
-// no other has, must be one that can be sent, and the link must carry it.
+// CheckSizes returns why the sizes cannot be measured: each must have a unique name and
+// must be one that can be sent, and the link must carry it.
 func (i Instructions) CheckSizes() error {
 	seen := map[string]bool{}
 	for _, size := range i.Sizes {

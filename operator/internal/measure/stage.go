@@ -1,6 +1,6 @@
 package measure
 
-// Stages of the measurements whose instructions are the API's own.
+// Stages of the measurements that use the API's types as instructions.
 const (
 	// StageFixedLoad is a repeat at a profile's load.
 	StageFixedLoad Stage = "FixedLoad"
@@ -19,7 +19,7 @@ const (
 // SoakLoad is the name of a soak's load in records and criteria.
 const SoakLoad = "soak"
 
-// MaximumResultsBytes is what all keys and values of the results' ConfigMap may
-// take together. The API server refuses a ConfigMap beyond 1 MiB; the rest is
-// for the keys that come at the end.
+// MaximumResultsBytes limits all keys and values of the results' ConfigMap together. The
+// API server refuses a ConfigMap beyond 1 MiB; the rest is for the keys that are written at
+// the end.
 const MaximumResultsBytes = 900 << 10

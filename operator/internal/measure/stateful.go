@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Stateful says between which addresses a generator makes TCP connections that
-// has a TCP of its own: clients behind its west port, servers behind its east one.
+// Stateful says between which addresses a generator makes TCP connections with its own TCP:
+// clients at its west port, servers at its east one.
 type Stateful struct {
 	// Path is the chain's, with a stream in each direction: TCP has two.
 	Path    Path  `json:"path"`
@@ -16,14 +16,14 @@ type Stateful struct {
 	MSSBytes int `json:"mssBytes"`
 }
 
-// Hosts are addresses that follow one another.
+// Hosts are consecutive addresses.
 type Hosts struct {
 	First netip.Addr `json:"first"`
 	// Count is at least 1.
 	Count int `json:"count"`
 }
 
-// Last is the last of them.
+// Last returns the last of them.
 func (h Hosts) Last() netip.Addr {
 	last := h.First
 	for range h.Count - 1 {
@@ -35,21 +35,21 @@ func (h Hosts) Last() netip.Addr {
 // StageConnections is a trial of many connections with an exchange in each.
 const StageConnections Stage = "Connections"
 
-// ConnectionsTrial is the part of a Trial that connections have in place of
-// frames and a load.
+// ConnectionsTrial is the part of a Trial that connections have instead of frames and a
+// load.
 type ConnectionsTrial struct {
-	// ConnectionsPerSecond are opened by all clients together, whatever becomes of
-	// those before.
+	// ConnectionsPerSecond are opened by all clients together, independent of earlier ones.
 	ConnectionsPerSecond int64 `json:"connectionsPerSecond"`
 	// RequestBytes and ResponseBytes are the payload of one exchange.
 	RequestBytes  int `json:"requestBytes"`
 	ResponseBytes int `json:"responseBytes"`
-	// ConcurrentConnections is how many are opened and then held; 0 opens new ones
-	// all the time, which end with their exchange.
+	// ConcurrentConnections are opened and then held; 0 opens new ones all the time, which end
+	// with their exchange.
 	ConcurrentConnections int64 `json:"concurrentConnections,omitempty"`
 }
 
-// RampNanoseconds is the time in which held connections are opened; 0 where none are held.
+// RampNanoseconds returns the time in which held connections are opened; 0 if none are
+// held.
 func (t ConnectionsTrial) RampNanoseconds() int64 {
 	if t.ConnectionsPerSecond <= 0 {
 		return 0
@@ -67,47 +67,47 @@ func (t ConnectionsTrial) Check() error {
 
 // ConnectionsOutcome is what a trial of connections found.
 type ConnectionsOutcome struct {
-	// CountedNanoseconds is the time that rates are formed over, by the
-	// generator's own clock. In it, CountedAttempts connections were begun and
-	// CountedEstablished established, and so much payload arrived at the servers
-	// (forward) and at the clients (reverse).
+	// CountedNanoseconds is the time over which rates are computed, by the generator's own
+	// clock. In it, CountedAttempts connections were started and CountedEstablished
+	// established, and this much payload arrived at the servers (forward) and at the clients
+	// (reverse).
 	CountedNanoseconds int64 `json:"countedNanoseconds"`
 	CountedAttempts    int64 `json:"countedAttempts"`
 	CountedEstablished int64 `json:"countedEstablished"`
 	ForwardBytes       int64 `json:"forwardBytes"`
 	ReverseBytes       int64 `json:"reverseBytes"`
-	// What follows is of the whole trial, as the clients saw it: connections that
-	// were begun, that were established, and that ended after all their exchanges.
+	// The following counts cover the whole trial, as the clients saw it: connections that were
+	// started, that were established, and that ended after all their exchanges.
 	Attempts    int64 `json:"attempts"`
 	Established int64 `json:"established"`
 	Completed   int64 `json:"completed"`
-	// Reset connections were ended by the other side or by something between,
-	// TimedOut ones given up; Unfinished ones were still there when the trial ended.
+	// Reset connections were ended by the other side or by something between. The clients gave
+	// up TimedOut ones. Unfinished ones still existed when the trial ended.
 	Reset      int64 `json:"reset,omitempty"`
 	TimedOut   int64 `json:"timedOut,omitempty"`
 	Unfinished int64 `json:"unfinished,omitempty"`
-	// Concurrent is how many were established at once at the most, and HeldAtEnd
-	// how many of those that were held still were at the end of the time that counts.
+	// Concurrent is the highest number of connections established at the same time. HeldAtEnd
+	// is how many of the held ones still were at the end of the time that counts.
 	Concurrent int64 `json:"concurrent"`
 	HeldAtEnd  int64 `json:"heldAtEnd,omitempty"`
-	// Retransmits are segments that clients and servers sent again; SYNs are in it.
+	// Retransmits are segments that clients and servers sent again, including SYNs.
 	Retransmits int64 `json:"retransmits,omitempty"`
 	// GeneratorCPUPartsPerMillion is how busy the generator's sending threads were
 	// at the end of the time that counts.
 	GeneratorCPUPartsPerMillion int64 `json:"generatorCPUPartsPerMillion"`
-	// Program that was clients and servers.
+	// Program was clients and servers.
 	Program Program `json:"program,omitzero"`
 }
 
-// Failed are the connections that did not come to their end.
+// Failed returns the number of connections that did not complete.
 func (o ConnectionsOutcome) Failed() int64 { return o.Reset + o.TimedOut + o.Unfinished }
 
-// AttemptsPerSecond and EstablishedPerSecond are rates rounded down.
+// AttemptsPerSecond returns the attempts per second, rounded down.
 func (o ConnectionsOutcome) AttemptsPerSecond() int64 {
 	return perSecond(o.CountedAttempts, o.CountedNanoseconds)
 }
 
-// EstablishedPerSecond is how many were established in each second that counts.
+// EstablishedPerSecond returns the connections established per second, rounded down.
 func (o ConnectionsOutcome) EstablishedPerSecond() int64 {
 	return perSecond(o.CountedEstablished, o.CountedNanoseconds)
 }

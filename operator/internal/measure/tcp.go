@@ -10,14 +10,14 @@ import (
 // StageTCP is a trial of TCP connections.
 const StageTCP Stage = "TCP"
 
-// TCPInstructions set the trials of TCP connections.
+// TCPInstructions configure the trials of TCP connections.
 type TCPInstructions struct {
-	// Streams are the numbers of connections, one trial of each repeat for each.
+	// Streams are the numbers of connections; each repeat has one trial for each number.
 	Streams []int `json:"streams"`
-	// DurationNanoseconds counts, OmitNanoseconds before it does not.
+	// DurationNanoseconds counts; OmitNanoseconds before it does not.
 	DurationNanoseconds int64 `json:"durationNanoseconds"`
 	OmitNanoseconds     int64 `json:"omitNanoseconds"`
-	// Directions in which data flows, at once.
+	// Directions are those in which data flows at the same time.
 	Directions []Direction `json:"directions"`
 	TCPSettings
 	// West and East are the ends' addresses on the measured path.
@@ -34,7 +34,7 @@ type TCPSettings struct {
 	TargetBitsPerSecond int64 `json:"targetBitsPerSecond,omitempty"`
 }
 
-// TCPTrial is the part of a Trial that TCP has in place of frames and a load.
+// TCPTrial is the part of a Trial that TCP has instead of frames and a load.
 type TCPTrial struct {
 	Streams         int         `json:"streams"`
 	OmitNanoseconds int64       `json:"omitNanoseconds"`
@@ -68,19 +68,19 @@ type TCPOutcome struct {
 	Ends []TCPEnd `json:"ends"`
 }
 
-// TCPDirectionOutcome is one direction's connections together.
+// TCPDirectionOutcome is the outcome of all connections of one direction.
 type TCPDirectionOutcome struct {
 	Direction Direction `json:"direction"`
-	// SentBytes is the payload written in SentNanoseconds, ReceivedBytes the
-	// payload read in ReceivedNanoseconds. Each end leaves out the omitted time by
-	// its own clock, so what was under way then may be in one of them alone.
+	// SentBytes is the payload written in SentNanoseconds, ReceivedBytes the payload read in
+	// ReceivedNanoseconds. Each end leaves out the omitted time by its own clock, so data under
+	// way then may be counted at only one end.
 	SentBytes           int64 `json:"sentBytes"`
 	SentNanoseconds     int64 `json:"sentNanoseconds"`
 	ReceivedBytes       int64 `json:"receivedBytes"`
 	ReceivedNanoseconds int64 `json:"receivedNanoseconds"`
 	// Retransmits are segments sent again.
 	Retransmits int64 `json:"retransmits"`
-	// The smoothed round trip time; all 0 where the kernel tells none.
+	// The smoothed round trip time; all 0 if the kernel does not report it.
 	RTTMinNanoseconds  int64 `json:"rttMinNanoseconds,omitempty"`
 	RTTMeanNanoseconds int64 `json:"rttMeanNanoseconds,omitempty"`
 	RTTMaxNanoseconds  int64 `json:"rttMaxNanoseconds,omitempty"`
@@ -103,17 +103,17 @@ type TCPInterval struct {
 	Retransmits      int64 `json:"retransmits,omitempty"`
 }
 
-// TCPEnd is what a machine at an end of the connections says of itself.
+// TCPEnd is what a machine at an end of the connections reports about itself.
 type TCPEnd struct {
 	// Name is "west" or "east".
 	Name string `json:"name"`
-	// Program that made the connections here.
+	// Program made the connections here.
 	Program Program `json:"program,omitzero"`
-	// ThreadPerConnection says that the program has a thread for each connection,
-	// and not one for all of them.
+	// ThreadPerConnection is true if the program has a thread for each connection, instead of
+	// one for all of them.
 	ThreadPerConnection bool `json:"threadPerConnection,omitempty"`
 	MTUBytes            int  `json:"mtuBytes,omitempty"`
-	// Offloads that are on, of TSO, GSO, GRO and LRO.
+	// Offloads are those of TSO, GSO, GRO and LRO that are on.
 	Offloads []string `json:"offloads,omitempty"`
 }
 
@@ -131,7 +131,7 @@ const (
 	ProgramTRex   = "TRex"
 )
 
-// BitsPerSecond is a rate rounded down; 0 where no time passed.
+// BitsPerSecond returns a rate rounded down; 0 if no time passed.
 func BitsPerSecond(bytes, nanoseconds int64) int64 {
 	if nanoseconds <= 0 {
 		return 0
@@ -139,12 +139,12 @@ func BitsPerSecond(bytes, nanoseconds int64) int64 {
 	return int64(float64(bytes) * 8e9 / float64(nanoseconds))
 }
 
-// GoodputBitsPerSecond is what the receiver read.
+// GoodputBitsPerSecond returns the rate of what the receiver read.
 func (d TCPDirectionOutcome) GoodputBitsPerSecond() int64 {
 	return BitsPerSecond(d.ReceivedBytes, d.ReceivedNanoseconds)
 }
 
-// SentBitsPerSecond is what the sender wrote.
+// SentBitsPerSecond returns the rate of what the sender wrote.
 func (d TCPDirectionOutcome) SentBitsPerSecond() int64 {
 	return BitsPerSecond(d.SentBytes, d.SentNanoseconds)
 }
@@ -162,5 +162,5 @@ type Endpoints struct {
 	East netip.AddrPort `json:"east"`
 }
 
-// KeyEndpoints is an Endpoints, where a run measures TCP.
+// KeyEndpoints holds Endpoints, if a run measures TCP.
 const KeyEndpoints = "endpoints.json"

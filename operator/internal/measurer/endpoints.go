@@ -11,9 +11,8 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// useEndpoints waits for the chain, whose readiness includes that of the two
-// ends, and opens the driver of TCP connections where the controller says that
-// they are.
+// useEndpoints waits for the chain, whose readiness includes that of the two ends, and
+// opens the driver of TCP connections at the addresses from the controller.
 func (m *Measurer) useEndpoints(ctx context.Context) error {
 	if err := m.waitForChain(ctx); err != nil {
 		return err
@@ -38,8 +37,8 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 	return m.openedConnections(ctx, procedure.PathEndpoints, driver)
 }
 
-// openedConnections keeps a driver of connections. The generator's description is
-// of frames; what makes the connections stands in each trial.
+// openedConnections keeps a driver of connections. The generator's description is about
+// frames; each trial names what makes the connections.
 func (m *Measurer) openedConnections(ctx context.Context, path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
 	if err := m.meet(ctx); err != nil {
@@ -51,7 +50,7 @@ func (m *Measurer) openedConnections(ctx context.Context, path procedure.Path, d
 	return m.store.SetGenerator(state)
 }
 
-// logTCP is one line for each direction of a trial of TCP connections.
+// logTCP logs one line for each direction of a trial of TCP connections.
 func logTCP(log *slog.Logger, r measure.Record) {
 	for _, d := range r.Outcome.TCP.Directions {
 		log.Info("trial", "index", r.Index, "stage", r.Stage, "load", r.Load, "repeat", r.Repeat,

@@ -19,7 +19,7 @@ import (
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// ends are two ends that carry what they are told.
+// ends are two ends that carry what they are asked to.
 type ends struct {
 	// open and fail may refuse an opening and a trial, by their number.
 	open, fail func(n int) error
@@ -28,7 +28,7 @@ type ends struct {
 	closed     int
 }
 
-// Open opens the ends, or a generator with a TCP of its own that is both of them.
+// Open opens the ends, or a generator that is both of them with its own TCP.
 func (e *ends) Open(_ context.Context, opening measure.Opening) (measure.Driver, error) {
 	switch {
 	case opening.Endpoints != nil && opening.Driver.Name == measure.EndpointDriver:
@@ -74,7 +74,7 @@ func (e *ends) Close() error                     { e.closed++; return nil }
 
 var whereEnds = measure.Endpoints{West: netip.MustParseAddrPort("10.0.0.1:8080"), East: netip.MustParseAddrPort("10.0.0.2:8080")}
 
-// withTCP adds TCP to a measurer's instructions, and tells where the ends are.
+// withTCP adds TCP to a measurer's instructions, and the addresses of the ends.
 func (l *lab) withTCP(t *testing.T, m *Measurer, e *ends, frames bool) *Measurer {
 	t.Helper()
 	text, err := json.Marshal(whereEnds)
@@ -105,8 +105,8 @@ func (l *lab) records(t *testing.T) []measure.Record {
 	return store.Records()
 }
 
-// TCP alone: no traffic port is opened, and the ends are asked where the
-// controller says that they are.
+// TCP alone: no traffic port is opened, and the ends are asked at the addresses from the
+// controller.
 func TestTCPAlone(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, false)
@@ -125,7 +125,7 @@ func TestTCPAlone(t *testing.T) {
 	}
 }
 
-// Behind the frames: the generator's ports are given back first.
+// After the frames: the generator's ports are released first.
 func TestTCPBehindFrames(t *testing.T) {
 	l, e := newLab(), &ends{}
 	e.open = func(int) error {
@@ -146,7 +146,7 @@ func TestTCPBehindFrames(t *testing.T) {
 	}
 }
 
-// A measurer that dies in a trial is followed by one that makes that trial again.
+// A measurer that dies in a trial is followed by one that repeats that trial.
 func TestTCPRestart(t *testing.T) {
 	killed := errors.New("killed")
 	l, e := newLab(), &ends{fail: func(n int) error {
@@ -166,7 +166,7 @@ func TestTCPRestart(t *testing.T) {
 	}
 }
 
-// An end that cannot be reached yet is asked again; for how long is bounded.
+// The measurer asks an end that is not reachable yet again, for a bounded time.
 func TestTCPPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unreachable := &measure.Failure{Reason: v1alpha1.ReasonEndpointFailed, Err: errors.New("no answer")}
@@ -200,8 +200,8 @@ func TestTCPWithoutAPlaceToAsk(t *testing.T) {
 	}
 }
 
-// A generator that has a TCP of its own takes the chain's path, once the traffic
-// ports are given back, and asks for no ends.
+// A generator with its own TCP takes the chain's path, after the traffic ports are
+// released, and asks for no ends.
 func TestTCPByTheGenerator(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, true)
@@ -217,7 +217,7 @@ func TestTCPByTheGenerator(t *testing.T) {
 	}
 }
 
-// A driver that is asked for what it does not do ends the run at once.
+// A driver that is asked for what it does not support ends the run at once.
 func TestNoGeneratorWithTCP(t *testing.T) {
 	l, e := newLab(), &ends{open: func(int) error { return measure.NotOpened("Pigeon", "frames") }}
 	m := l.withTCP(t, l.measurer("a"), e, false)

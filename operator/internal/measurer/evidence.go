@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// meet learns whom it may ask about trials on the chain's path, and what the
-// node of the chain is. No figure depends on it.
+// meet learns whom it may ask about trials on the chain's path, and what the chain's node
+// is. No figure depends on it.
 func (m *Measurer) meet(ctx context.Context) error {
 	sources := m.store.Sources()
 	if sources.Observer == "" && len(sources.Functions)+len(sources.Neighbors) == 0 {
@@ -27,7 +27,7 @@ func (m *Measurer) meet(ctx context.Context) error {
 	return m.store.SetDevice(device)
 }
 
-// forget ends the connections to the chain.
+// forget closes the connections to the chain.
 func (m *Measurer) forget() {
 	if m.evidence != nil {
 		m.evidence.Close()
@@ -35,8 +35,8 @@ func (m *Measurer) forget() {
 	}
 }
 
-// sendingTime is how long a chain carried a trial's traffic: with TCP and with
-// connections, the time that does not count included.
+// sendingTime returns how long a chain carried a trial's traffic. With TCP and with
+// connections, this includes the time that does not count.
 func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
 	if trial.TCP != nil || trial.Connections != nil {
 		return time.Duration(outcome.TotalNanoseconds) - trial.Settle()
@@ -44,8 +44,8 @@ func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
 	return time.Duration(outcome.SendingNanoseconds)
 }
 
-// watch looks at the chain before a trial and behind its last frame. What it
-// returns makes the evidence when the trial has ended, or nil.
+// watch reads the chain's counters before a trial and after its last frame. The function
+// that it returns makes the evidence after the trial, or nil.
 func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.Outcome) *measure.Evidence {
 	room := procedure.EvidenceRoom(m.Instructions, m.evidenceBytes)
 	if m.evidence == nil || step.Path == procedure.PathCalibration || !procedure.WantsEvidence(step.Stage) || room <= 0 {
@@ -60,7 +60,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 	if notifies {
 		notifier.NotifySent(func() {
 			sent = true
-			// The trial settles meanwhile.
+			// The trial settles in the meantime.
 			go func() { after <- collector.After(ctx, step.Trial.Settle()) }()
 		})
 	}

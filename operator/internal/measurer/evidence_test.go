@@ -25,7 +25,7 @@ import (
 // watched is a chain whose node and function can be asked.
 type watched struct {
 	looks atomic.Int64
-	// sending says that frames are under way: nobody may be asked then.
+	// sending is true while frames are under way: the chain may not be asked then.
 	sending atomic.Bool
 }
 
@@ -48,7 +48,7 @@ func (c *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// chainReadyAt is chainReady with somebody to ask.
+// chainReadyAt is chainReady with sources to ask.
 func (l *lab) chainReadyAt(sources measure.Sources) {
 	text, err := json.Marshal(sources)
 	if err != nil {
@@ -59,8 +59,8 @@ func (l *lab) chainReadyAt(sources measure.Sources) {
 	})
 }
 
-// Evidence stands in the record of every trial that becomes a figure, survives a
-// restart, and changes nothing else.
+// Evidence is in the record of every trial that becomes a figure, survives a restart, and
+// changes nothing else.
 func TestEvidence(t *testing.T) {
 	bare := newLab()
 	bare.chainReady()
@@ -115,7 +115,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// A chain that nobody can ask is measured all the same, and the results say so.
+// A chain without sources is measured all the same, and the results say so.
 func TestEvidenceThatIsMissing(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.TrimPrefix(server.URL, "http://")
@@ -140,7 +140,7 @@ func TestEvidenceThatIsMissing(t *testing.T) {
 	}
 }
 
-// observed is a driver that tells when all is sent, and what its trials saw.
+// observed is a driver that reports when everything is sent, and what its trials saw.
 type observed struct {
 	measure.Driver
 	chain *watched
@@ -157,15 +157,15 @@ func (d *observed) Measure(_ context.Context, trial measure.Trial) (measure.Outc
 	if d.sent != nil {
 		d.sent()
 	}
-	// The trial settles, and the second look is made meanwhile.
+	// The trial settles, and the second read happens in the meantime.
 	for end := time.Now().Add(5 * time.Second); d.chain.looks.Load() == looks && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds}, nil
 }
 
-// Nobody is asked while frames are sent, and the second look does not wait until
-// the trial has settled.
+// The chain is not asked while frames are sent, and the second read does not wait until the
+// trial has settled.
 func TestLooksAroundSending(t *testing.T) {
 	chain := &watched{}
 	server := httptest.NewServer(chain)

@@ -18,17 +18,17 @@ const (
 	ExitDone = 0
 	// ExitAgain: something went wrong that another measurer may not meet.
 	ExitAgain = 1
-	// ExitFailure: the measurement cannot succeed; the reason is in the
-	// results and in the termination message. No other measurer is worth it.
+	// ExitFailure: the measurement cannot succeed. The reason is in the results and in the
+	// termination message. Another measurer cannot help.
 	ExitFailure = 42
-	// ExitStopped: asked to stop by SIGTERM (128 + 15); another measurer goes on.
+	// ExitStopped: asked to stop by SIGTERM (128 + 15); another measurer continues.
 	ExitStopped = 143
 )
 
 // ErrStopped is the cause of a context that a signal has ended.
 var ErrStopped = errors.New("asked to stop")
 
-// ExitCode is how the process should end after Run's error.
+// ExitCode returns how the process should end after Run's error.
 func ExitCode(err error) int {
 	switch {
 	case err == nil:
@@ -44,8 +44,8 @@ func ExitCode(err error) int {
 // maxMessageBytes keeps the state well within a termination message's 4096 bytes.
 const maxMessageBytes = 1024
 
-// StateOf is a failure as it is stored. The reason stands on its own, so the
-// message goes without it.
+// StateOf returns a failure as it is stored. The reason has its own field, so the message
+// leaves it out.
 func StateOf(err error) measure.FailureState {
 	var failure *measure.Failure
 	if !errors.As(err, &failure) {
@@ -58,12 +58,13 @@ func StateOf(err error) measure.FailureState {
 	return measure.FailureState{Reason: failure.Reason, Message: shorten(message)}
 }
 
-// shorten makes one line of bounded length of a text.
+// shorten returns a text as one line of bounded length.
 func shorten(text string) string {
 	return excerpt.Text(strings.ReplaceAll(text, "\n", "; "), maxMessageBytes)
 }
 
-// WriteTermination leaves a failure where the kubelet takes it into the pod's status.
+// WriteTermination writes a failure to the file that the kubelet reads into the pod's
+// status.
 func WriteTermination(path string, err error) error {
 	text, encodeErr := json.Marshal(StateOf(err))
 	if encodeErr != nil {
@@ -72,7 +73,7 @@ func WriteTermination(path string, err error) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// logTrial is one line for each trial, with its figures.
+// logTrial logs one line for each trial, with its figures.
 func logTrial(log *slog.Logger, r measure.Record, why string) {
 	if r.Outcome.TCP != nil {
 		logTCP(log, r)

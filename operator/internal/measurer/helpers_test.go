@@ -43,7 +43,7 @@ func instructions() measure.Instructions {
 	}
 }
 
-// lab is what one measurer after the other meets: the paths and the results.
+// lab is what successive measurers meet: the paths and the results.
 type lab struct {
 	server *configmaptest.Server
 	device simulated.Device
@@ -58,7 +58,7 @@ type lab struct {
 	trials int
 	// repeats of each frame size; 0 is 1.
 	repeats int
-	// log is what the generator's own program writes; nil where it is none.
+	// log is what the generator's own program writes; nil if it has none.
 	log []string
 }
 
@@ -138,7 +138,7 @@ func (l *lab) measurer(pod string) *Measurer {
 	}
 }
 
-// stored reads the results as the controller does, but for who made the trials.
+// stored reads the results as the controller does, except for who made the trials.
 func (l *lab) stored(t *testing.T) (*trialstore.Store, procedure.Figures) {
 	t.Helper()
 	store, err := trialstore.Open(t.Context(), trialstore.Config{

@@ -1,7 +1,7 @@
 // Package measurer is the only loop of a measurement: ask the procedure what
 // comes next, let the driver do it, store what it found. Instructions, a store
-// and a way to open drivers go in; stored trials come out, and an error that
-// says how the process should end.
+// and a way to open drivers go in. Stored trials come out, and an error that says
+// how the process should end.
 package measurer
 
 import (
@@ -30,7 +30,7 @@ type Measurer struct {
 	Instructions measure.Instructions
 	Results      trialstore.Config
 	Drivers      Opener
-	// Machine goes into the results; nil where it is not known.
+	// Machine becomes a part of the results; nil if unknown.
 	Machine *measure.Machine
 	Log     *slog.Logger
 
@@ -38,20 +38,20 @@ type Measurer struct {
 	// driver is open on path; nil before the first trial.
 	driver measure.Driver
 	path   procedure.Path
-	// evidence asks the chain's node and functions; nil where nobody may be asked.
+	// evidence asks the chain's node and functions; nil if there are none to ask.
 	evidence *evidence.Collector
-	// neighbors talks to the neighbours' agents; nil before they are needed.
+	// neighbors talks to the neighbors' agents; nil before they are needed.
 	neighbors *neighbor.Client
-	// loading says what the neighbours were told last; nil where that is not known.
+	// loading is the last command to the neighbors; nil if unknown.
 	loading *bool
-	// evidenceBytes are those of the records so far.
+	// evidenceBytes is the size of the evidence in the records so far.
 	evidenceBytes int
 }
 
 const (
-	// chainPatience is what the chain's pods may take beside startupSeconds:
-	// nodes are chosen and images pulled in it. The controller, which sees the
-	// pods, gives up earlier and with a better reason.
+	// chainPatience is what the chain's pods may take in addition to startupSeconds: nodes are
+	// chosen and images pulled in it. The controller, which sees the pods, gives up earlier and
+	// with a better reason.
 	chainPatience = 15 * time.Minute
 	// openPause is the wait between two attempts to open the chain's path.
 	openPause = time.Second
@@ -59,9 +59,8 @@ const (
 	failPatience = 30 * time.Second
 )
 
-// Run measures until every trial has been made. A *measure.Failure is stored
-// before it is returned. A cancelled ctx ends the trial under way at once; the
-// next measurer makes it again.
+// Run measures until every trial has been made. It stores a *measure.Failure before it
+// returns it. A canceled ctx ends the current trial at once; the next measurer repeats it.
 func (m *Measurer) Run(ctx context.Context) (err error) {
 	m.Results.Digest = m.Instructions.Digest
 	m.Results.Log = m.Log
@@ -88,7 +87,7 @@ func (m *Measurer) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// measure makes one trial after the other until there is none left.
+// measure makes one trial after the other until none is left.
 func (m *Measurer) measure(ctx context.Context) error {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -141,7 +140,7 @@ func (m *Measurer) progress(records []measure.Record) measure.Progress {
 	return progress
 }
 
-// done says that the measurement is complete.
+// done stores that the measurement is complete.
 func (m *Measurer) done(ctx context.Context) error {
 	if err := m.report(m.store.Records()); err != nil {
 		return err
@@ -153,8 +152,8 @@ func (m *Measurer) done(ctx context.Context) error {
 	return nil
 }
 
-// keepFailure stores a failure where it still can be stored. The termination
-// message carries it as well, so an error here is only logged.
+// keepFailure stores a failure if that is still possible. The termination message has it as
+// well, so an error here is only logged.
 func (m *Measurer) keepFailure(ctx context.Context, failure error) {
 	switch measure.ReasonOf(failure) {
 	case v1alpha1.ReasonResultsLost, v1alpha1.ReasonResultsNotStored:
@@ -167,8 +166,8 @@ func (m *Measurer) keepFailure(ctx context.Context, failure error) {
 	}
 }
 
-// close gives the ports back. What cannot be given back goes with the pod, and
-// no figure depends on it.
+// close releases the ports. What cannot be released disappears with the pod, and no figure
+// depends on it.
 func (m *Measurer) close() {
 	if m.driver == nil {
 		return
@@ -181,8 +180,8 @@ func (m *Measurer) close() {
 	m.forget()
 }
 
-// keepLog keeps the last lines of a generator that has a log. They go out with
-// the next write, and no figure depends on them.
+// keepLog keeps the last lines of a generator that has a log. The next write stores them,
+// and no figure depends on them.
 func (m *Measurer) keepLog() {
 	logger, ok := m.driver.(measure.Logger)
 	if !ok {

@@ -67,8 +67,8 @@ func TestWholeRun(t *testing.T) {
 	})
 }
 
-// TestRestartAnywhere kills the measurer in every trial and goes on with another:
-// the results are those of a measurement that nothing has disturbed.
+// TestRestartAnywhere kills the measurer in every trial and continues with another. The
+// results are those of an undisturbed measurement.
 func TestRestartAnywhere(t *testing.T) {
 	undisturbed := newLab()
 	undisturbed.chainReady()
@@ -104,7 +104,7 @@ func TestRestartAnywhere(t *testing.T) {
 	}
 }
 
-// Every trial by another measurer, which dies as soon as its trial is stored.
+// Another measurer makes every trial, and dies as soon as its trial is stored.
 func TestOneTrialEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		undisturbed, l := newLab(), newLab()
@@ -260,7 +260,7 @@ func TestTwoMeasurers(t *testing.T) {
 	}
 }
 
-// A generator's last words are kept with the failure, and with the last trial.
+// The last lines of a generator are kept with the failure, and with the last trial.
 func TestGeneratorsLog(t *testing.T) {
 	for name, failure := range map[string]error{"done": nil, "failed": &measure.Failure{Reason: "TRexServerFailed", Err: errors.New("dead")}} {
 		t.Run(name, func(t *testing.T) {

@@ -14,19 +14,19 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// Times of neighbours. Variables, so that tests need not wait.
+// Times of neighbors. They are variables, so that tests need not wait.
 var (
-	// neighborPatience is how long a neighbour may take until it loads, or rests:
-	// a network policy may still be on its way to the node.
+	// neighborPatience is how long a neighbor may take until it loads or rests: a network
+	// policy may not have reached the node yet.
 	neighborPatience = 30 * time.Second
-	// neighborPause is the wait between two questions.
+	// neighborPause is the wait between two requests.
 	neighborPause = 200 * time.Millisecond
-	// neighborSettle is the wait for a load that has begun to become steady.
+	// neighborSettle is the wait until a load that has started is steady.
 	neighborSettle = time.Second
 )
 
-// accompany has the neighbours load or rest, as a step wants it. Who comes first
-// after a restart does not know what they do, and tells them in any case.
+// accompany makes the neighbors load or rest, as a step requires. After a restart, the
+// measurer does not know what they do, and sends the command in any case.
 func (m *Measurer) accompany(ctx context.Context, step procedure.Step) error {
 	if !m.Instructions.Beside() || step.Path == procedure.PathCalibration || m.loading != nil && *m.loading == step.Neighbors {
 		return nil
@@ -58,7 +58,7 @@ func (m *Measurer) accompany(ctx context.Context, step procedure.Step) error {
 	return clock.Sleep(ctx, neighborSettle)
 }
 
-// addressOf is where a neighbour listens.
+// addressOf returns the address at which a neighbor listens.
 func (m *Measurer) addressOf(name string) (string, error) {
 	sources := m.store.Sources().Neighbors
 	i := slices.IndexFunc(sources, func(s measure.NeighborSource) bool { return s.Name == name })
@@ -68,7 +68,7 @@ func (m *Measurer) addressOf(name string) (string, error) {
 	return sources[i].Address, nil
 }
 
-// eventually asks a neighbour until it answers.
+// eventually asks a neighbor until it answers.
 func (m *Measurer) eventually(ctx context.Context, load measure.NeighborLoad, ask func(context.Context, string) (neighbor.Status, error)) error {
 	address, err := m.addressOf(load.Name)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Measurer) eventually(ctx context.Context, load measure.NeighborLoad, as
 	}
 }
 
-// awaitLoad returns when the neighbour's counters move.
+// awaitLoad returns when the neighbor's counters move.
 func (m *Measurer) awaitLoad(ctx context.Context, load measure.NeighborLoad) error {
 	var first *neighbor.Status
 	for start := time.Now(); ; {
@@ -120,8 +120,8 @@ func (m *Measurer) awaitLoad(ctx context.Context, load measure.NeighborLoad) err
 	}
 }
 
-// loads says that something happened between two answers. Where a container's
-// processor time cannot be read, that it runs has to do.
+// loads reports whether something happened between two answers. If a container's processor
+// time cannot be read, it is enough that the container runs.
 func loads(load measure.NeighborLoad, before, now neighbor.Status) bool {
 	if load.Kind == measure.NeighborNetwork {
 		return now.ReceivedFrames > before.ReceivedFrames
@@ -137,9 +137,8 @@ func notStarted(load measure.NeighborLoad, err error) error {
 	}
 }
 
-// dismiss stops neighbours that load, and keeps what they say of it. A measurer
-// that is stopped itself leaves them to the next one: the trials go on where
-// they are.
+// dismiss stops neighbors that load, and keeps their last report. A measurer that is itself
+// stopped leaves them to the next one, which continues with the trials.
 func (m *Measurer) dismiss(ctx context.Context) {
 	if m.neighbors == nil {
 		return

@@ -18,15 +18,15 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// agent is a neighbour that only says what a real one would.
+// agent is a neighbor that only answers as a real one would.
 type agent struct {
 	mu sync.Mutex
 	// calls are the starts and stops.
 	calls   []string
 	running bool
 	looks   int64
-	// refuse is how many starts are refused first; idle keeps its counters where
-	// they are; problem ends its load at once.
+	// refuse is how many starts are refused first; idle keeps its counters unchanged; problem
+	// ends its load at once.
 	refuse  int
 	idle    bool
 	problem string
@@ -64,7 +64,7 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(status)
 }
 
-// withNeighbor is a lab with a neighbour, and without its waits.
+// withNeighbor returns a lab with a neighbor, and without its waits.
 func withNeighbor(t *testing.T, a *agent) (*lab, func(*Measurer) *Measurer) {
 	t.Helper()
 	patience, pause, settle := neighborPatience, neighborPause, neighborSettle
@@ -87,8 +87,8 @@ func compared(instr measure.Instructions) measure.Instructions {
 	return instr
 }
 
-// The neighbours rest for the first side, load for the second, and go with the
-// end; what they did stands in the records and in the results.
+// The neighbors rest for the first half, load for the second, and stop at the end. The
+// records and the results show what they did.
 func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	a := &agent{refuse: 2}
 	l, beside := withNeighbor(t, a)
@@ -138,7 +138,7 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	}
 }
 
-// The next measurer does not know what the neighbours do, and tells them.
+// The next measurer does not know what the neighbors do, and commands them again.
 func TestNeighborsAfterARestart(t *testing.T) {
 	a := &agent{}
 	l, beside := withNeighbor(t, a)

@@ -12,8 +12,8 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// use makes sure that a driver is open on a path. Opening the calibration path
-// is the preflight: the programs can be loaded and the ports are there.
+// use makes sure that a driver is open on a path. Opening the calibration path is the
+// preflight: the programs can be loaded and the ports exist.
 func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
 	if m.path == path {
 		return nil
@@ -30,7 +30,7 @@ func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
 	driver, err := m.openPath(ctx, *m.Instructions.Calibration)
 	var failure *measure.Failure
 	if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonNoPathThroughChain {
-		// There is no chain on this path that could be to blame.
+		// There is no chain on this path that could be the cause.
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonGeneratorUnreliable,
 			Err:    fmt.Errorf("port to port without a device, %w", failure.Err),
@@ -43,7 +43,7 @@ func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
 	return m.opened(path, driver)
 }
 
-// waitForChain tells that it waits, and waits for the controller's leave.
+// waitForChain reports that it waits, and waits for the controller's permission.
 func (m *Measurer) waitForChain(ctx context.Context) error {
 	progress := m.progress(m.store.Records())
 	progress.Stage = "waiting for the chain"
@@ -53,7 +53,7 @@ func (m *Measurer) waitForChain(ctx context.Context) error {
 	return m.awaitChain(ctx)
 }
 
-// useChain waits for the controller's leave before it touches the chain's path.
+// useChain waits for the controller's permission before it opens the chain's path.
 func (m *Measurer) useChain(ctx context.Context) error {
 	if err := m.waitForChain(ctx); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (m *Measurer) openPath(ctx context.Context, path measure.Path) (measure.Dri
 	})
 }
 
-// openWhenReady opens a path, again and again until startupSeconds are over
-// where only time is missing.
+// openWhenReady opens a path. It retries errors that time can fix until startupSeconds have
+// passed.
 func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Driver, error)) (measure.Driver, error) {
 	start := time.Now()
 	for {
@@ -116,14 +116,14 @@ func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Drive
 	}
 }
 
-// timeHeals is true for what a chain that is still starting shows.
+// timeHeals reports whether an error is one that a chain shows while it starts.
 func timeHeals(err error) bool {
 	reason := measure.ReasonOf(err)
 	// An end that cannot be reached yet may wait for its network policy.
 	return reason == v1alpha1.ReasonNoPathThroughChain || reason == v1alpha1.ReasonPortDown || reason == v1alpha1.ReasonEndpointFailed
 }
 
-// opened keeps a driver and stores what it found out about its path.
+// opened keeps a driver and stores what it found about its path.
 func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
 	description := driver.Description()

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// A measurer that is killed in any trial of any repeat is followed by one that
-// goes on in the same repeat.
+// A measurer that is killed in any trial of any repeat is followed by one that continues in
+// the same repeat.
 func TestRestartAnywhereInRepeats(t *testing.T) {
 	repeated := func() *lab {
 		l := newLab()

@@ -9,8 +9,7 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// useStateful waits for the chain and opens the driver of a generator that has a
-// TCP of its own.
+// useStateful waits for the chain and opens the driver of a generator with its own TCP.
 func (m *Measurer) useStateful(ctx context.Context) error {
 	if err := m.waitForChain(ctx); err != nil {
 		return err
@@ -24,7 +23,7 @@ func (m *Measurer) useStateful(ctx context.Context) error {
 	return m.openedConnections(ctx, procedure.PathStateful, driver)
 }
 
-// logConnections is one line for a trial of connections.
+// logConnections logs one line for a trial of connections.
 func logConnections(log *slog.Logger, r measure.Record) {
 	o := r.Outcome.Connections
 	log.Info("trial", "index", r.Index, "stage", r.Stage, "load", r.Load, "repeat", r.Repeat,

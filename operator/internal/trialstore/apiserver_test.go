@@ -21,14 +21,14 @@ import (
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// startAPIServer gives clients for an administrator and for a measurer, which
-// may patch the one ConfigMap and nothing else.
+// startAPIServer returns clients for an administrator and for a measurer, which may patch
+// the one ConfigMap and nothing else.
 func startAPIServer(t *testing.T) (admin, measurer kubernetes.Interface) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Fatal("KUBEBUILDER_ASSETS is not set: run this by `make test`, which builds etcd and kube-apiserver")
 	}
-	// Its own 20 s are few for an API server that starts on a busy machine.
+	// The default of 20 s is short for an API server that starts on a busy machine.
 	environment := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute}
 	config, err := environment.Start()
 	if err != nil {
@@ -63,7 +63,7 @@ func prepare(t *testing.T, admin kubernetes.Interface) {
 	}
 }
 
-// TestAPIServer holds a real API server to what the store builds on.
+// TestAPIServer checks that a real API server does what the store relies on.
 func TestAPIServer(t *testing.T) {
 	admin, client := startAPIServer(t)
 	prepare(t, admin)

@@ -41,7 +41,7 @@ func readRecords(data map[string]string) ([]measure.Record, error) {
 	return records, nil
 }
 
-// replay reads what an earlier measurer left, and the holder that follows it.
+// replay reads what an earlier measurer left, and returns the next holder.
 func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holder, error) {
 	next := measure.Holder{Measurer: s.cfg.Measurer, UID: s.cfg.UID, Protocol: measure.Protocol()}
 	records, err := readRecords(found.Data)
@@ -65,7 +65,7 @@ func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holde
 	}
 	next.Restarts = holder.Restarts + 1
 	if holder == s.attempted {
-		// The answer to this very claim was lost on its way; the claim was not.
+		// The answer to this very claim was lost; the claim was not.
 		next = holder
 	}
 	return records, next, nil
@@ -129,7 +129,7 @@ func encode(value any) (string, error) {
 	return string(text), err
 }
 
-// decode reads what this package wrote; what cannot be read is nothing.
+// decode reads what this package wrote. It returns the zero value for what it cannot read.
 func decode[T any](text string) T {
 	var value T
 	_ = json.Unmarshal([]byte(text), &value)

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// longestOutage is how long a trial is held in memory for an API server
-	// that does not answer: longer than one takes to be restarted or replaced.
+	// longestOutage is how long a trial is kept in memory for an API server that does not
+	// answer: longer than a restart or replacement of one takes.
 	longestOutage = 5 * time.Minute
-	// requestTimeout bounds one attempt.
+	// requestTimeout limits one attempt.
 	requestTimeout = 10 * time.Second
-	// stopTimeout is what is left of an attempt when the pod is asked to stop:
-	// half of its grace.
+	// stopTimeout is what is left of an attempt when the pod is asked to stop: half of its
+	// grace.
 	stopTimeout  = 5 * time.Second
 	firstPause   = 100 * time.Millisecond
 	longestPause = 10 * time.Second
 )
 
-// retry makes attempts until one succeeds or cannot succeed any more. An
-// attempt that has begun is not cut short by ctx, so that a trial that was
-// measured is stored even when the pod is asked to stop meanwhile.
+// retry makes attempts until one succeeds or none can succeed any more. ctx does not
+// interrupt an attempt that has started, so that a measured trial is stored even if the pod
+// is asked to stop in the meantime.
 func (s *Store) retry(ctx context.Context, attempt func(context.Context) error) error {
 	start := time.Now()
 	wait := firstPause
@@ -63,8 +63,8 @@ func (s *Store) try(ctx context.Context, attempt func(context.Context) error) er
 	return attempt(own)
 }
 
-// terminal is the error where another attempt cannot help, else nil. Refused
-// rights are not such a case: a role that was just made takes a moment to apply.
+// terminal returns the error if another attempt cannot help, else nil. Missing rights are
+// not such a case: a new role takes a moment to apply.
 func terminal(err error) error {
 	switch {
 	case errors.Is(err, ErrSuperseded), measure.ReasonOf(err) != "":

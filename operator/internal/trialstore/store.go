@@ -1,12 +1,12 @@
 // Package trialstore keeps a measurement in its results' ConfigMap, one key for
-// each trial. What goes in are records as they are made; what comes out, at the
-// next start, are the same records.
+// each trial. Records go in as they are made; the same records come out at the
+// next start.
 //
 // The measurer's token allows one verb on one object: patch. So a read is an
 // empty merge patch, which the API server answers with the whole object and no
-// new version. Every write carries the version that it is made on top of: of
-// two measurers, the one that does not hold the results any more learns so
-// before it can write.
+// new version. Every write carries the version on which it is based. If there are
+// two measurers, the one that no longer holds the results learns this before it
+// can write.
 package trialstore
 
 import (
@@ -26,16 +26,16 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// ErrSuperseded says that another measurer holds the results now. It is no
-// failure of the run: that one goes on.
+// ErrSuperseded means that another measurer holds the results now. It is no failure of the
+// run: the other measurer continues.
 var ErrSuperseded = errors.New("another measurer holds the results")
 
 const (
-	// MaximumBytes of all keys and values together.
+	// MaximumBytes limits all keys and values together.
 	MaximumBytes = measure.MaximumResultsBytes
-	// fieldManager owns the measurer's keys, the controller owns its own.
+	// fieldManager owns the measurer's keys; the controller owns its own keys.
 	fieldManager = "vnfbench-measurer"
-	// pollInterval is the time between two looks at whether the chain is ready.
+	// pollInterval is the time between two checks whether the chain is ready.
 	pollInterval = time.Second
 )
 
@@ -44,13 +44,13 @@ type Patcher interface {
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*corev1.ConfigMap, error)
 }
 
-// Config says which results, and who asks.
+// Config names the results and the measurer that asks.
 type Config struct {
 	// ConfigMaps of the results' namespace.
 	ConfigMaps Patcher
 	// Name of the results' ConfigMap.
 	Name string
-	// Digest of the plan; records of another are refused.
+	// Digest is the plan's; records of another plan are refused.
 	Digest string
 	// Measurer and UID are the pod's. The UID is the identity.
 	Measurer string
@@ -69,12 +69,12 @@ type Store struct {
 	uid     types.UID
 	version string
 	known   map[string]string
-	// pending goes out with the next write.
+	// pending is stored with the next write.
 	pending map[string]string
 }
 
-// Open claims the results and replays their records. Whoever held them is
-// fenced off from then on.
+// Open claims the results and replays their records. An earlier holder cannot write from
+// then on.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg, pending: map[string]string{}}
 	if s.cfg.Log == nil {
@@ -86,8 +86,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// claim reads the object and writes the holder on top of exactly that version;
-// a conflict means that somebody else wrote in between, and is tried again.
+// claim reads the object and writes the holder on top of exactly that version. A conflict
+// means that another writer came first, and claim is tried again.
 func (s *Store) claim(ctx context.Context) error {
 	found, err := s.patch(ctx, "", nil)
 	if err != nil {
@@ -113,26 +113,26 @@ func (s *Store) claim(ctx context.Context) error {
 	return nil
 }
 
-// Records are all that is stored, in order. The caller must not change them.
+// Records returns all that is stored, in order. The caller must not change it.
 func (s *Store) Records() []measure.Record { return s.records }
 
-// Holder is this measurer as the results name it.
+// Holder returns this measurer as the results name it.
 func (s *Store) Holder() measure.Holder { return s.holder }
 
-// Progress is the latest that was set, by this measurer or the one before.
+// Progress returns the latest that was set, by this measurer or the one before.
 func (s *Store) Progress() measure.Progress {
 	return decode[measure.Progress](s.latest(measure.KeyProgress))
 }
 
-// Generator is the latest that was set, by this measurer or the one before.
+// Generator returns the latest that was set, by this measurer or the one before.
 func (s *Store) Generator() measure.GeneratorState {
 	return decode[measure.GeneratorState](s.latest(measure.KeyGenerator))
 }
 
-// Finished says that every trial has been made.
+// Finished reports whether every trial has been made.
 func (s *Store) Finished() bool { return s.known[measure.KeyDone] != "" }
 
-// Failure is what ended the measurement, or nil.
+// Failure returns what ended the measurement, or nil.
 func (s *Store) Failure() *measure.FailureState {
 	if s.known[measure.KeyFailure] == "" {
 		return nil
@@ -141,14 +141,13 @@ func (s *Store) Failure() *measure.FailureState {
 	return &state
 }
 
-// Sources are whom the controller lets the measurer ask, known when the chain
-// is ready.
+// Sources returns whom the controller lets the measurer ask, known when the chain is ready.
 func (s *Store) Sources() measure.Sources {
 	return decode[measure.Sources](s.known[measure.KeySources])
 }
 
-// Endpoints are where the controller has said that the ends of TCP connections
-// are, together with the chain's readiness; nil where it has not.
+// Endpoints returns the addresses of the ends of TCP connections, which the controller
+// stores when the chain is ready; nil if there are none.
 func (s *Store) Endpoints() *measure.Endpoints {
 	if s.known[measure.KeyEndpoints] == "" {
 		return nil
@@ -164,17 +163,17 @@ func (s *Store) latest(key string) string {
 	return s.known[key]
 }
 
-// SetProgress goes out with the next Append, or while waiting for the chain
-// with the next look, so at most once a second.
+// SetProgress sets what the next Append stores, or the next check while waiting for the
+// chain: at most one write per second.
 func (s *Store) SetProgress(p measure.Progress) error { return s.set(measure.KeyProgress, p) }
 
-// SetGenerator goes out as SetProgress does.
+// SetGenerator sets a value as SetProgress does.
 func (s *Store) SetGenerator(g measure.GeneratorState) error { return s.set(measure.KeyGenerator, g) }
 
-// SetDevice goes out as SetProgress does.
+// SetDevice sets a value as SetProgress does.
 func (s *Store) SetDevice(d measure.DeviceState) error { return s.set(measure.KeyDevice, d) }
 
-// SetNeighbors goes out as SetProgress does.
+// SetNeighbors sets a value as SetProgress does.
 func (s *Store) SetNeighbors(n []measure.NeighborState) error { return s.set(measure.KeyNeighbors, n) }
 
 func (s *Store) set(key string, value any) error {
@@ -186,9 +185,9 @@ func (s *Store) set(key string, value any) error {
 	return nil
 }
 
-// Append stores a record and whatever is pending. It returns when the record is
-// safe, and holds on to it for as long as an API server may take to restart.
-// A cancelled ctx still leaves it one attempt.
+// Append stores a record and everything pending. It returns when the record is safe, and
+// retries for as long as an API server may take to restart. With a canceled ctx it still
+// makes one attempt.
 func (s *Store) Append(ctx context.Context, record measure.Record) error {
 	if record.Index != len(s.records) {
 		return fmt.Errorf("record %d cannot follow %d records", record.Index, len(s.records))
@@ -209,15 +208,15 @@ func (s *Store) Append(ctx context.Context, record measure.Record) error {
 	return nil
 }
 
-// Flush stores whatever is pending.
+// Flush stores everything pending.
 func (s *Store) Flush(ctx context.Context) error { return s.write(ctx, nil) }
 
-// Done says that every trial has been made.
+// Done stores that every trial has been made.
 func (s *Store) Done(ctx context.Context) error {
 	return s.finish(ctx, measure.KeyDone, map[string]int{"trials": len(s.records)})
 }
 
-// Fail says that the measurer has given up, and why.
+// Fail stores that the measurer has given up, and why.
 func (s *Store) Fail(ctx context.Context, state measure.FailureState) error {
 	return s.finish(ctx, measure.KeyFailure, state)
 }
@@ -230,8 +229,8 @@ func (s *Store) finish(ctx context.Context, key string, value any) error {
 	return s.write(ctx, map[string]string{key: text})
 }
 
-// AwaitChain returns when the controller has said that the chain is ready. It
-// looks once a second, and stores what is pending in the same breath.
+// AwaitChain returns when the controller has reported that the chain is ready. It checks
+// every second, and stores what is pending in the same request.
 func (s *Store) AwaitChain(ctx context.Context) error {
 	for {
 		if err := s.write(ctx, nil); err != nil {
@@ -273,8 +272,8 @@ func (s *Store) put(ctx context.Context, changes map[string]string) error {
 	if !conflict(err) {
 		return err
 	}
-	// Normal when the controller wrote its key. Worth a new attempt only if
-	// the results are still this measurer's.
+	// Normal when the controller wrote its key. Another attempt only makes sense if this
+	// measurer still holds the results.
 	if lost := s.look(ctx); lost != nil {
 		return lost
 	}
@@ -283,7 +282,7 @@ func (s *Store) put(ctx context.Context, changes map[string]string) error {
 
 func (s *Store) read(ctx context.Context) error { return s.retry(ctx, s.look) }
 
-// look reads the object and makes sure that it is still this measurer's.
+// look reads the object and checks that this measurer still holds it.
 func (s *Store) look(ctx context.Context) error {
 	found, err := s.patch(ctx, "", nil)
 	if err != nil {
@@ -300,8 +299,8 @@ func (s *Store) adopt(found *corev1.ConfigMap) {
 	s.uid, s.version, s.known = found.UID, found.ResourceVersion, found.Data
 }
 
-// patch sends a merge patch; without changes it is a read. A version makes it
-// fail with a conflict where the object has another.
+// patch sends a merge patch; without changes it is a read. With a version, it fails with a
+// conflict if the object has another version.
 func (s *Store) patch(ctx context.Context, version string, changes map[string]string) (*corev1.ConfigMap, error) {
 	body := map[string]any{}
 	if version != "" {

@@ -145,7 +145,7 @@ func TestFencing(t *testing.T) {
 	appendAll(t, second, 2)
 }
 
-// A container that restarts in the same pod has the same UID and is another measurer still.
+// A container that restarts in the same pod has the same UID, but is another measurer.
 func TestFencingWithinOnePod(t *testing.T) {
 	server := configmaptest.New(namespace, name)
 	first, second := open(t, server, "a"), open(t, server, "a")
@@ -157,7 +157,7 @@ func TestFencingWithinOnePod(t *testing.T) {
 	}
 }
 
-// The controller writes its key whenever it likes.
+// The controller can write its key at any time.
 func TestConflictWithTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := configmaptest.New(namespace, name)

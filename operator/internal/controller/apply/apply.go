@@ -1,5 +1,5 @@
 // Package apply makes objects by server-side apply: an object goes in, and the
-// API server has it as given, also where another writer made it.
+// API server has it as given, even if another writer made it.
 package apply
 
 import (

@@ -22,9 +22,8 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// act performs the one action of a decision. A launch that the API server
-// refuses for good turns the decision into a verdict; every other error is
-// tried again.
+// act performs the one action of a decision. A launch that the API server refuses
+// permanently turns the decision into a verdict; every other error is tried again.
 func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, error) {
 	var err error
 	switch d.action {
@@ -142,9 +141,9 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []chain.Obj
 	return nil
 }
 
-// createSecret makes a secret and does not apply it: the answer to a patch would
-// show any secret of the namespace, so the operator does not hold that verb. One
-// that is there already was made for the same plan.
+// createSecret makes a secret and does not apply it: the answer to a patch would show any
+// secret of the namespace, so the operator does not hold that verb. A secret that exists
+// already was made for the same plan.
 func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) error {
 	if err := r.Client.Create(ctx, secret, apply.Owner); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("making secret %q: %w", secret.Name, err)
@@ -152,8 +151,8 @@ func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) er
 	return nil
 }
 
-// chainOwner is the field manager of the keys of the results that the
-// controller writes, so that neither writer touches the other's keys.
+// chainOwner is the field manager of the results' keys that the controller writes, so that
+// neither writer changes the other's keys.
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
 // openChainGate sets the key that lets the measurer continue to the chain, with
@@ -170,15 +169,15 @@ func (r *Reconciler) openChainGate(ctx context.Context, s *scope) error {
 	return r.applyGate(ctx, s, data)
 }
 
-// closeChainGate takes all these keys back, so that the next measurer waits for
-// the next chain.
+// closeChainGate removes all these keys, so that the next measurer waits for the next
+// chain.
 func (r *Reconciler) closeChainGate(ctx context.Context, s *scope) error {
 	return r.applyGate(ctx, s, nil)
 }
 
 func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]string) error {
 	gate := configMapNamed(s.names.Results)
-	// With the UID the API server does not make the object where it was deleted.
+	// With the UID, the API server does not make the object if it was deleted.
 	gate.Namespace, gate.UID, gate.Data = s.run.Namespace, s.records.uid, data
 	return apply.Object(ctx, r.Client, gate, chainOwner)
 }
@@ -215,7 +214,7 @@ func refusal(err error) *cause {
 	return nil
 }
 
-// admissionRemedy comes before the API server's own words, which are long.
+// admissionRemedy returns what comes before the API server's own message, which is long.
 func admissionRemedy(err error) string {
 	if strings.Contains(err.Error(), "violates PodSecurity") {
 		return "label the namespace pod-security.kubernetes.io/enforce=privileged, or use another one: "

@@ -13,14 +13,14 @@ import (
 	"vnfbench.io/operator/internal/figure"
 )
 
-// wantsBaseline reports whether the earlier run's figures are to be read: once, when
-// the run has its testbed. A run that waited has the earlier one measured by then.
+// wantsBaseline reports whether to read the earlier run's figures: once, when the run has
+// its testbed. If the run waited, the earlier run is measured by then.
 func (s *scope) wantsBaseline() bool {
 	return s.run.Spec.Experiment.Baseline != nil && s.run.Status.Baseline == nil && s.holds() && queue.Wants(s.run)
 }
 
-// readBaseline reads the run that spec.experiment.baseline names, past the cache: it may
-// have ended a moment ago.
+// readBaseline reads the run that spec.experiment.baseline names. It bypasses the cache:
+// that run may have ended a moment ago.
 func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
 	if !s.wantsBaseline() {
 		return nil
@@ -44,8 +44,8 @@ func (s *scope) baselineProblem() string {
 	return baseline.Trouble(s.run, s.baseline)
 }
 
-// baselineReport returns what the status says of the baseline: its figures from the
-// time when they were read, and with them what has been measured so far.
+// baselineReport returns what the status says about the baseline: its figures from the time
+// when they were read, and with them what has been measured so far.
 func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 	report := s.run.Status.Baseline.DeepCopy()
 	if report == nil {
@@ -61,12 +61,12 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 	return report
 }
 
-// measured is what this run has measured so far, to be compared.
+// measured returns what this run has measured so far, for comparison.
 func (s *scope) measured() []figure.Figure {
 	return figure.Results{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections}.Figures()
 }
 
-// baselineVerdicts judge the figures by those of the baseline.
+// baselineVerdicts judges the figures by those of the baseline.
 func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	report := s.baselineReport()
 	if s.run.Spec.Experiment.Baseline == nil || report == nil {

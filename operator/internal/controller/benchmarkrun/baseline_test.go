@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// withBaseline names an earlier run, of which NDR was a rate; 0: it was not measured.
+// withBaseline names an earlier run with a rate as its NDR; 0: NDR was not measured.
 func withBaseline(framesPerSecond int64) with {
 	return func(s *scope) {
 		s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "then"}, Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
@@ -59,8 +59,8 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
-// The figures are kept from the time when the run got its testbed: the earlier
-// run may go, and be measured anew under its name.
+// The figures are kept from the time when the run got its testbed: the earlier run may be
+// deleted, and measured again under its name.
 func TestBaselineIsKept(t *testing.T) {
 	s := newScope(held, withBaseline(1000))
 	kept := summarize(s, decide(s)).Baseline

@@ -1,7 +1,7 @@
 package benchmarkrun
 
-// Bounds of texts and lists in a run's status, as the API's markers set them. A
-// status above one of them is refused as a whole.
+// Limits of texts and lists in a run's status, as the API's markers set them. The API
+// server refuses a whole status that exceeds one of them.
 const (
 	maxMessageBytes = 512
 	maxTextBytes    = 200

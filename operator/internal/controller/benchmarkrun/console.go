@@ -10,14 +10,13 @@ import (
 	"vnfbench.io/operator/internal/chain"
 )
 
-// What is read of a console: enough for a kernel's last words.
+// Limits for reading a console: enough for a kernel's last messages.
 const (
 	consoleLines = 6
 	consoleBytes = 16 << 10
 )
 
-// PodConsole reads consoles from the log of the launcher's container that
-// follows them.
+// PodConsole reads consoles from the log of the launcher's container that follows them.
 type PodConsole struct{ Clientset kubernetes.Interface }
 
 // Tail returns the last lines of a console.

@@ -1,5 +1,5 @@
-// Package benchmarkrun reconciles BenchmarkRuns: a run goes in, and its status
-// and children follow.
+// Package benchmarkrun reconciles BenchmarkRuns: a run goes in; its status and
+// its children come out.
 //
 // Each reconciliation reads everything into a scope (observe.go), names exactly
 // one next action (decide.go), performs it (act.go), and computes the whole
@@ -37,22 +37,22 @@ type Reconciler struct {
 	Client client.Client
 	// Reader reads from the API server.
 	Reader client.Reader
-	// Machines reads virtual machines, Console what their guests say.
+	// Machines reads virtual machines, Console what their guests print.
 	Machines *Machines
 	Console  Console
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Metrics  *Metrics
-	// Defaults are what the operator was installed with.
+	// Defaults are the settings of the operator's installation.
 	Defaults plan.Defaults
 }
 
-// What each verb is for: children are applied (create, patch) and torn down
-// (delete); only those that decide a run's course are watched. Roles that let
-// the measurer patch its results cannot be granted without holding that verb.
-// Secrets hold the configuration of functions in virtual machines: they are made
-// and deleted, and cannot be read back. Of logs, only the console of a virtual
-// machine that failed is read.
+// The purpose of each verb: children are applied (create, patch) and deleted
+// (delete); only those that decide a run's course are watched. The operator can
+// only grant the roles with which the measurer patches its results if it holds
+// that verb itself. Secrets hold the configuration of functions in virtual
+// machines: they are made and deleted, and cannot be read back. Of logs, only the
+// console of a virtual machine that failed is read.
 //
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns/status,verbs=patch
@@ -72,8 +72,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete
 
-// SetupWithManager registers the controller. The cache's index
-// queue.IndexTestbed must be there.
+// SetupWithManager registers the controller. It needs the cache's index queue.IndexTestbed.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	made, err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
@@ -93,7 +92,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// runOfPod follows the annotation: a traffic pod's owner is its Job.
+// runOfPod follows the annotation: the owner of a traffic pod is its Job.
 func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	name := pod.GetAnnotations()[v1alpha1.AnnotationRun]
 	if name == "" {
@@ -102,14 +101,14 @@ func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: name}}}
 }
 
-// runsOfTestbed returns those that a change of the testbed can concern.
+// runsOfTestbed returns the runs that a change of the testbed can affect.
 func (r *Reconciler) runsOfTestbed(ctx context.Context, testbed client.Object) []reconcile.Request {
 	// A run without a testbed waits for a default.
 	return append(r.unfinished(ctx, client.MatchingFields{queue.IndexTestbed: testbed.GetName()}),
 		r.unfinished(ctx, client.MatchingFields{queue.IndexTestbed: queue.NoTestbed})...)
 }
 
-// runsOfNamespace are those that a namespace's labels can concern.
+// runsOfNamespace returns the runs that a namespace's labels can affect.
 func (r *Reconciler) runsOfNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	return r.unfinished(ctx, client.InNamespace(namespace.GetName()))
 }
@@ -129,7 +128,7 @@ func (r *Reconciler) unfinished(ctx context.Context, which client.ListOption) []
 	return requests
 }
 
-// Reconcile takes a run one step further.
+// Reconcile advances a run by one step.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
@@ -148,7 +147,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	if d, err = r.storeStatus(ctx, s, d); err != nil {
-		// A conflict means that the cache is late: its next event brings the run back.
+		// A conflict means that the cache is late: its next event triggers the run again.
 		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
 	}
 	if d.failed() {
@@ -157,10 +156,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: d.after}, nil
 }
 
-// storeStatus stores what the decision comes to. Figures that the API server refuses
-// are left out: the run would else never end, and never give its testbed back. The
-// installed definition of the resource is then another than this operator's. A run
-// that has all its figures ends with that; its trials stay in the results.
+// storeStatus stores the outcome of the decision. It leaves out figures that the API server
+// refuses: otherwise the run would never end and never release its testbed. In that case,
+// the installed definition of the resource differs from this operator's. A run that has all
+// its figures ends with that reason; its trials stay in the results.
 func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (decision, error) {
 	before := s.run.DeepCopy()
 	err := r.patchStatus(ctx, s, d, summarize(s, d))
@@ -175,7 +174,8 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 	return d, r.patchStatus(ctx, s, d, withoutFigures(before.Status, summarize(s, d)))
 }
 
-// withoutFigures returns a status as it was before, but for what says where the run is.
+// withoutFigures returns the earlier status with only those fields of the later one that
+// say where the run is.
 func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.BenchmarkRunStatus {
 	kept := *before.DeepCopy()
 	kept.ObservedGeneration, kept.Conditions = after.ObservedGeneration, after.Conditions

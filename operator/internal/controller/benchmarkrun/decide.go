@@ -13,13 +13,13 @@ import (
 type action string
 
 const (
-	// actWait does nothing: a watch or after brings the run back.
+	// actWait does nothing: a watch or after triggers the run again.
 	actWait action = "Wait"
 	// actAddFinalizer keeps the run until its children are gone.
 	actAddFinalizer action = "AddFinalizer"
-	// actRemoveFinalizer lets the run go.
+	// actRemoveFinalizer permits the run's deletion.
 	actRemoveFinalizer action = "RemoveFinalizer"
-	// actAdmit writes down that the run holds its testbed, before its first child is made.
+	// actAdmit records that the run holds its testbed, before its first child is made.
 	actAdmit action = "Admit"
 	// actPlan makes the plan, tries the pods against admission and stores the plan.
 	actPlan action = "Plan"
@@ -29,11 +29,11 @@ const (
 	actLaunchChain action = "LaunchChain"
 	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"
-	// actFinish writes the verdict: the run's status alone.
+	// actFinish writes the verdict: it only changes the run's status.
 	actFinish action = "Finish"
 	// actStopPods deletes the Job and the pods.
 	actStopPods action = "StopPods"
-	// actRelease deletes what the pods needed, and gives the testbed back.
+	// actRelease deletes what the pods needed, and releases the testbed.
 	actRelease action = "Release"
 	// actExpire deletes the run, whose time to live is over.
 	actExpire action = "Expire"
@@ -42,15 +42,16 @@ const (
 // decision is what decide found.
 type decision struct {
 	action action
-	// after is when to look again, because a time has to pass that no watch reports. 0: a watch reports the next change.
+	// after is when to check again, because a time has to pass that no watch reports. 0: a
+	// watch reports the next change.
 	after time.Duration
 	// wait is why the run does not continue. nil: it continues.
 	wait *cause
 	// outcome is the verdict, with actFinish.
 	outcome *cause
-	// measured says, with actFinish, that there are figures.
+	// measured is true, with actFinish, if there are figures.
 	measured bool
-	// chain says how far the chain is while it is not ready.
+	// chain is the state of the chain while it is not ready.
 	chain *cause
 }
 
@@ -63,7 +64,7 @@ func newCause(reason, format string, args ...any) *cause {
 
 func fail(f *cause) decision { return decision{action: actFinish, outcome: f} }
 
-// decide names exactly one next action. It is pure: all it knows is in the scope.
+// decide names exactly one next action. It is pure: it only knows what is in the scope.
 func decide(s *scope) decision {
 	switch {
 	case !s.run.DeletionTimestamp.IsZero():
@@ -97,7 +98,7 @@ func decideFinished(s *scope) decision {
 	return tearDownThen(s, next)
 }
 
-// tearDownThen gives the testbed back first, pods before what they need.
+// tearDownThen releases the testbed first: it deletes pods before what they need.
 func tearDownThen(s *scope, next decision) decision {
 	switch {
 	case s.podsRemain():
@@ -108,7 +109,7 @@ func tearDownThen(s *scope, next decision) decision {
 	return next
 }
 
-// whyNotAdmitted returns nil when the run holds its testbed.
+// whyNotAdmitted returns why the run does not hold its testbed, or nil.
 func whyNotAdmitted(s *scope) *cause {
 	name := s.testbedName()
 	switch {
@@ -160,7 +161,7 @@ func decideAdmitted(s *scope) decision {
 // isAboutChain are the measurer's reasons that a broken function explains better.
 var isAboutChain = map[string]bool{v1alpha1.ReasonNoPathThroughChain: true, v1alpha1.ReasonChainFailed: true, v1alpha1.ReasonEndpointFailed: true}
 
-// decideMeasuring looks at the measurer and the chain, once both could be there.
+// decideMeasuring checks the measurer and the chain, once both could exist.
 func decideMeasuring(s *scope) decision {
 	var broken *problem
 	if s.records.chainOpen {
@@ -181,7 +182,7 @@ func decideMeasuring(s *scope) decision {
 		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
 	}
 	if !s.job.DeletionTimestamp.IsZero() {
-		// How it ends is no word about the next one, which is made when it is gone.
+		// Its end does not affect the next Job, which is made when this one is gone.
 		return decision{action: actWait, chain: newCause(v1alpha1.ReasonPending, "the previous Job %q is still being deleted", s.job.Name)}
 	}
 	if ended := s.jobEnd(); ended != nil {
@@ -190,7 +191,7 @@ func decideMeasuring(s *scope) decision {
 	return decideStart(s)
 }
 
-// decideStart launches what is missing, bounds its start, and opens the chain.
+// decideStart launches what is missing, limits the time of its start, and opens the chain.
 func decideStart(s *scope) decision {
 	workloads := s.starting()
 	_, first := s.firstProblem(workloads)

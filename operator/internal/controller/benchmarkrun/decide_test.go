@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// criterion that no figures meet.
+// criterion adds one that no figures meet.
 func criterion(s *scope) {
 	s.run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: ptr.To[int64](1)}}
 }
@@ -29,7 +29,7 @@ func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		scope  *scope
 		action action
-		// reason of the outcome, or of the wait.
+		// reason is that of the outcome, or of the wait.
 		reason string
 		after  time.Duration
 	}{
@@ -158,7 +158,7 @@ func TestDecideNamesTheFirstProblem(t *testing.T) {
 	}
 }
 
-// What a user has to build again is said, and what only has to be named.
+// The message says what a user has to build again, and what only has to be named.
 func TestDecideNamesTheImage(t *testing.T) {
 	trex := func(s *scope) { s.plan.Instructions.Driver.Name = "TRex" }
 	for words, s := range map[string]*scope{

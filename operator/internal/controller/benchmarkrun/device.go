@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// device returns what the chain ran on, once its node has been looked at.
+// device returns what the chain ran on, once its node has been read.
 func (w *writer) device() *v1alpha1.DeviceReport {
 	if w.records == nil || w.records.device == nil || w.plan == nil {
 		return nil
@@ -88,7 +88,8 @@ func domainOf(function string, d measure.Domain) v1alpha1.DomainReport {
 	return out
 }
 
-// domainInterfaceOf leaves out of a device that is passed through what only QEMU's own have.
+// domainInterfaceOf leaves out of a device that is passed through what only QEMU's own
+// devices have.
 func domainInterfaceOf(nic measure.DomainNIC) v1alpha1.DomainInterface {
 	out := v1alpha1.DomainInterface{
 		Model: excerpt.Line(nic.Model, maxNameBytes), MACAddress: excerpt.Line(nic.MAC, maxMACBytes), HostAddress: excerpt.Line(nic.HostAddress, maxNameBytes),

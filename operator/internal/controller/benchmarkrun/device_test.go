@@ -68,7 +68,7 @@ func TestDeviceReport(t *testing.T) {
 	}
 }
 
-// However much a node says, the status takes what the API takes.
+// However much a node reports, the status holds what the API accepts.
 func TestFingerprintIsBounded(t *testing.T) {
 	long := strings.Repeat("ä ", 600)
 	f := measure.Fingerprint{

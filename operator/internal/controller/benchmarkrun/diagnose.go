@@ -16,14 +16,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// imagePullTimeout is how long pulls of an image may fail before the run
-// gives up: long enough for a registry's hiccup, short enough for a typing
-// error not to hold the testbed.
+// imagePullTimeout is how long pulls of an image may fail before the run gives up: long
+// enough for a short failure of a registry, short enough that a typing error does not hold
+// the testbed.
 const imagePullTimeout = 30 * time.Second
 
-// causeTimeout is how long a function that is no longer ready may take to end
-// and say why: its pod's status often shows first that it is not ready. One that
-// is ready again by then has lost nothing.
+// causeTimeout is how long a function that is no longer ready may take to end and report
+// why: its pod's status often shows first that it is not ready. A function that is ready
+// again by then has lost nothing.
 const causeTimeout = 3 * time.Second
 
 // problem is why a workload has not started or is not ready.
@@ -37,15 +37,15 @@ type problem struct {
 // expired reports whether the time to wait is over.
 func (t *problem) expired(now time.Time) bool { return !now.Before(t.deadline) }
 
-// never are the waiting reasons that do not pass by waiting.
+// never are the waiting reasons that time does not fix.
 var never = map[string]string{
 	"ErrImageNeverPull": "load the image onto the node, or let it be pulled",
 	"InvalidImageName":  "correct the image's name",
 }
 
-// diagnoseStart returns why a pod is not ready yet, or nil when it is. bound is
-// how long it may take from its creation. notReady is the reason when its
-// containers run and it still is not ready.
+// diagnoseStart returns why a pod is not ready yet, or nil if it is. bound is how long it
+// may take from its creation. notReady is the reason if its containers run and it still is
+// not ready.
 func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *problem {
 	if t := leavingProblem("pod", pod, bound); t != nil {
 		return t
@@ -73,9 +73,9 @@ func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *probl
 	return &problem{notReady, sentence("pod %q runs and is not ready: %s", pod.Name, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 }
 
-// leavingProblem returns the problem of an object that is being deleted, or nil. It
-// is what a run that was suspended and resumed finds: the next one of its name can
-// be made when it is gone, and how it ends is no word about that one.
+// leavingProblem returns the problem of an object that is being deleted, or nil. A run that
+// was suspended and resumed finds such objects: the next one with the name can be made when
+// the old one is gone, and is not affected by how that one ended.
 func leavingProblem(what string, object metav1.Object, bound time.Duration) *problem {
 	since := object.GetDeletionTimestamp()
 	if since.IsZero() {
@@ -118,8 +118,8 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 	return nil
 }
 
-// diagnoseLost returns why a pod that was ready is not any more, or nil; the reason
-// is that of what it is to the run.
+// diagnoseLost returns why a pod that was ready no longer is, or nil. The reason is that of
+// the pod's role in the run.
 func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
 	broken := func(format string, args ...any) *problem {
 		return &problem{reason: reason, message: sentence("%s"+format, append([]any{what}, args...)...)}
@@ -186,8 +186,8 @@ func waitingContainer(pod *corev1.Pod) string {
 	return ""
 }
 
-// diagnoseMeasurer returns why the measurer failed for good. It looks first at
-// what the last pod left in its termination message, then at how it ended.
+// diagnoseMeasurer returns why the measurer failed permanently. It first checks the
+// termination message of the last pod, then how the pod ended.
 func diagnoseMeasurer(pods []corev1.Pod) (reason, message string) {
 	for i := range pods {
 		for _, c := range containers(&pods[i]) {
@@ -221,8 +221,8 @@ func termination(c corev1.ContainerStatus) *measure.FailureState {
 	return nil
 }
 
-// withEvents adds what the kubelet said about a pod that does not start: the
-// only place that names a volume or network that fails.
+// withEvents adds what the kubelet reported about a pod that does not start: the only place
+// that names a volume or network that fails.
 func withEvents(message string, events []corev1.Event) string {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 	for _, e := range events {

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// endpointAddresses returns the value of measure.KeyEndpoints: the addresses that
-// the pods have on the pod network, "" where the run has no ends.
+// endpointAddresses returns the value of measure.KeyEndpoints: the addresses of the pods on
+// the pod network, "" if the run has no ends.
 func (s *scope) endpointAddresses() (string, error) {
 	var at measure.Endpoints
 	for _, end := range s.plan.Endpoints {

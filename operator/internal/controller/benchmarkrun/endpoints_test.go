@@ -13,7 +13,7 @@ import (
 
 func tcpAsked(s *scope) { s.run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}} }
 
-// byGenerator has the generator make the connections itself.
+// byGenerator lets the generator make the connections itself.
 func byGenerator(s *scope) {
 	s.plan.Instructions.Stateful = &measure.Stateful{}
 }
@@ -37,7 +37,7 @@ func chainPodsReady(s *scope) {
 	}
 }
 
-// change alters the pod of an end.
+// changeEnd alters the pod of an end.
 func changeEnd(end string, change func(*corev1.Pod)) with {
 	return func(s *scope) { change(s.pod(s.names.Endpoint(end))) }
 }
@@ -106,7 +106,7 @@ func TestEndpointAddresses(t *testing.T) {
 	}
 }
 
-// What the ends needed is deleted with the rest, also where the plan was never stored.
+// What the ends needed is deleted with the rest, even if the plan was never stored.
 func TestEndpointCleanup(t *testing.T) {
 	names := func(s *scope) map[string]bool {
 		found := map[string]bool{}

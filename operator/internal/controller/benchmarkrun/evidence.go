@@ -13,13 +13,13 @@ import (
 	"vnfbench.io/operator/internal/observer"
 )
 
-// sources returns whom the measurer may ask about a trial. It cannot find them
-// out itself: it has no right to see a pod.
+// sources returns whom the measurer may ask about a trial. The measurer cannot find this
+// itself: it has no right to see a pod.
 func (s *scope) sources() measure.Sources {
 	var out measure.Sources
 	for i, f := range s.plan.Functions {
 		if s.plan.Functions[i].IsCustom() {
-			// Nothing of ours is in it that could answer; the observer sees its QEMU.
+			// None of our programs is in it that could answer; the observer sees its QEMU.
 			out.Functions = append(out.Functions, measure.FunctionSource{Name: f.Name, Guest: chain.GuestName(s.plan, f)})
 			continue
 		}
@@ -34,9 +34,9 @@ func (s *scope) sources() measure.Sources {
 	return out
 }
 
-// answering returns the pod that answers for a function or a neighbor: its own, or
-// the one in which KubeVirt runs the virtual machine of that name and hands its
-// ports on; nil without one.
+// answering returns the pod that answers for a function or a neighbor: its own, or the one
+// in which KubeVirt runs the virtual machine of that name and forwards its ports; nil if
+// there is none.
 func (s *scope) answering(name string) *corev1.Pod {
 	if pod := s.pod(name); pod != nil {
 		return pod

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// The measurer is told where to ask, by family and by kind of function.
+// The measurer receives the addresses to ask, by family and by kind of function.
 func TestSources(t *testing.T) {
 	at := func(address string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -34,7 +34,7 @@ func TestSources(t *testing.T) {
 	if diff := cmp.Diff(want, s.sources()); diff != "" {
 		t.Error(diff)
 	}
-	// KubeVirt's pod of the machine has a name of its own.
+	// KubeVirt's pod of the machine has another name.
 	launcher := &s.chainPods[1]
 	launcher.Name = "virt-launcher-x"
 	launcher.OwnerReferences = []metav1.OwnerReference{{Kind: "VirtualMachineInstance", Name: s.names.Function("two"), Controller: new(true)}}

@@ -19,7 +19,7 @@ var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // with changes a scope; newScope applies the changes in their order.
 type with func(*scope)
 
-// newScope returns a run that has just been made, on a testbed that is ready.
+// newScope returns a new run on a testbed that is ready.
 func newScope(changes ...with) *scope {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "lab", Name: "run", UID: "run-uid", Generation: 3,
@@ -81,13 +81,13 @@ func ttl(seconds int32) with {
 	return func(s *scope) { s.run.Spec.TTLSecondsAfterFinished = &seconds }
 }
 
-// held means that the testbed's status names the run.
+// held makes the testbed's status name the run.
 func held(s *scope) {
 	s.position = 0
 	s.testbed.Status.ActiveRuns = []v1alpha1.ActiveRun{{Name: s.run.Name, UID: string(s.run.UID)}}
 }
 
-// admitted means that the run has written so down.
+// admitted makes the run record that it holds its testbed.
 func admitted(s *scope) {
 	held(s)
 	condition(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted)(s)
@@ -210,7 +210,7 @@ func evicted(p *corev1.Pod) {
 
 func measurers(pods ...corev1.Pod) with { return func(s *scope) { s.measurers = pods } }
 
-// observed makes the observer's pod another.
+// observed changes the observer's pod.
 func observed(change func(*corev1.Pod)) with {
 	return func(s *scope) { s.chainPods[len(s.chainPods)-1] = pod(s.names.Observer, change) }
 }
@@ -221,7 +221,7 @@ func withObserver(s *scope) {
 	s.chainPods = append(s.chainPods, pod(s.names.Observer, ready))
 }
 
-// withoutPod takes the last pod away.
+// withoutPod removes the last pod.
 func withoutPod(s *scope) { s.chainPods = s.chainPods[:len(s.chainPods)-1] }
 
 // functions gives the two functions of the chain a pod each.
@@ -231,7 +231,8 @@ func functions(one, two func(*corev1.Pod)) with {
 	}
 }
 
-// planned makes it a plan of an operator with a protocol; heldBy says that a measurer with one has begun.
+// planned makes it a plan of an operator with a protocol; heldBy adds a measurer with one
+// that has started.
 func planned(protocol string) with {
 	return func(s *scope) { s.plan.Protocol, s.plan.Generator.Image = protocol, "registry.test/measurer:1" }
 }

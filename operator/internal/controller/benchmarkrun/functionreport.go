@@ -14,8 +14,8 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// reports returns what the chain's functions turned out to be. One that is gone
-// keeps what was reported before.
+// reports returns what the chain's functions turned out to be. A function that is gone
+// keeps its earlier report.
 func (s *scope) reports() []v1alpha1.FunctionReport {
 	var reports []v1alpha1.FunctionReport
 	for i := range s.plan.Functions {
@@ -68,7 +68,7 @@ func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	return excerpt.Line(statuses[0].ImageID, maxImageIDBytes)
 }
 
-// reportMachine returns what KubeVirt reports of a machine.
+// reportMachine returns what KubeVirt reports about a machine.
 func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *v1alpha1.FunctionReport {
 	vm := &v1alpha1.VirtualMachineReport{LauncherImage: excerpt.Line(machine.Status.LauncherContainerImageVersion, maxImageIDBytes)}
 	if machine.Status.Machine != nil {
@@ -84,7 +84,7 @@ func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance,
 		vm.MemoryBytes = memory.GuestCurrent.Value()
 	}
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
-		// KubeVirt reports no model in a machine's status: this is what it admitted.
+		// KubeVirt reports no model in a machine's status: this is the model that it admitted.
 		nic := v1alpha1.VirtualPortReport{Name: port, Model: excerpt.Line(chain.ModelOf(machine, port), maxKeywordBytes)}
 		if status := nicStatus(machine, port); status != nil {
 			nic.MAC, nic.Queues = strings.ToLower(excerpt.Line(status.MAC, maxMACBytes)), status.QueueCount
@@ -124,8 +124,8 @@ func nicStatus(machine *kubevirtv1.VirtualMachineInstance, port string) *kubevir
 	return nil
 }
 
-// differences between what the plan asked for and what was reported, in words.
-// What is not reported is no difference.
+// differences returns, in words, where a report differs from the plan. What is not reported
+// is no difference.
 func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport) []string {
 	if !f.IsMachine() || report == nil || report.VirtualMachine == nil {
 		return nil
@@ -162,7 +162,7 @@ func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport
 	return found
 }
 
-// machineWarnings returns the differences of each machine as a doubt about the figures.
+// machineWarnings returns the differences of each machine as a warning about the figures.
 func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
 	var warnings []v1alpha1.Warning
 	for i := range p.Functions {
@@ -174,8 +174,8 @@ func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1
 	return warnings
 }
 
-// functionWarnings are the doubts that follow from what functions reported, each
-// with the names of all functions that it is about.
+// functionWarnings returns the warnings that follow from what functions reported, each with
+// the names of all functions that it is about.
 func functionWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
 	var doubts []plan.Doubt
 	names := map[plan.Doubt][]string{}
@@ -202,7 +202,8 @@ func differsSentence(name string, found []string) string {
 	return sentence("KubeVirt runs function %q with %s", name, strings.Join(found, ", "))
 }
 
-// disallowedDifference returns the first machine that differs and must not, or nil.
+// disallowedDifference returns the first machine with a difference that is not allowed, or
+// nil.
 func (s *scope) disallowedDifference() *cause {
 	reports := s.reports()
 	for i := range s.plan.Functions {

@@ -78,7 +78,7 @@ func TestReportsOfMachines(t *testing.T) {
 	if warnings := machineWarnings(s.plan, reports); warnings != nil {
 		t.Errorf("a machine as it was asked for has warnings: %+v", warnings)
 	}
-	// One that is gone keeps its report.
+	// A machine that is gone keeps its report.
 	s.run.Status.Chain, s.machines = reports, nil
 	if diff := cmp.Diff(reports, s.reports()); diff != "" {
 		t.Errorf("without the machines:\n%s", diff)
@@ -116,7 +116,7 @@ func TestDifferences(t *testing.T) {
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			// A warning lets the chain open; with Fail the run ends.
+			// With a warning the chain opens; with Fail the run ends.
 			if d := decide(s); d.action != actOpenChain {
 				t.Errorf("with Warn the action is %s", d.action)
 			}
@@ -148,7 +148,7 @@ func TestDecideMachines(t *testing.T) {
 	if d := decide(s); d.outcome == nil || d.outcome.message != `function "one": its virtual machine ended: phase Failed, and its pod is gone; its console ends: Kernel panic` {
 		t.Errorf("a machine died in the middle: %+v", d.outcome)
 	}
-	// What is left of a run that has ended is stopped before the testbed is given back.
+	// The remains of a run that has ended are stopped before the testbed is released.
 	s = machineScope()
 	finished(metav1.ConditionFalse, v1alpha1.ReasonChainFailed)(s)
 	s.job = nil
@@ -161,7 +161,7 @@ func gatewayConfig(implementation string) vnf.Config {
 	return vnf.Config{Function: vnf.FunctionEncryptionGateway, Settings: vnf.Settings{Gateway: &vnf.Gateway{Implementation: implementation}}}
 }
 
-// What a function says of itself stands in its report, also after it is gone.
+// What a function reports about itself is in its report, even after it is gone.
 func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready))
 	s.plan.Functions = []plan.Function{

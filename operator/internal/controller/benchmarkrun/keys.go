@@ -15,10 +15,10 @@ import (
 	"vnfbench.io/operator/internal/chain"
 )
 
-// createKeys makes the encryption gateways' keys, once for each launch of the
-// chain. What exists is kept and never read: the controller has the rights to
-// create and to delete Secrets, and none to get, list or change one, so it
-// cannot read a key that it did not just make.
+// createKeys makes the encryption gateways' keys, once for each launch of the chain.
+// Existing keys are kept and never read: the controller has the rights to create and to
+// delete Secrets, and none to get, list or change one, so it cannot read a key that it did
+// not just make.
 func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
 	secrets, err := chain.KeysSecrets(s.plan, rand.Reader)
 	if err != nil {
@@ -39,16 +39,16 @@ func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
 	if kept == 0 || kept == len(secrets) {
 		return nil
 	}
-	// Someone was interrupted between two of them, before any pod was there;
-	// keys that were not made together do not fit each other.
+	// An operator was interrupted between two of them, before any pod existed; keys that were
+	// not made together do not match.
 	if err := r.deleteSecrets(ctx, s); err != nil {
 		return err
 	}
 	return fmt.Errorf("%d of %d Secrets with keys were left by a launch that was interrupted; all are made again", kept, len(secrets))
 }
 
-// createSeeds makes what users' own machines read, for those that do not exist
-// yet. It is made from the run's spec, because no plan holds such text.
+// createSeeds makes the missing seeds of users' own machines. It makes them from the run's
+// spec, because no plan holds such text.
 func (r *Reconciler) createSeeds(ctx context.Context, s *scope) error {
 	for i := range s.plan.Functions {
 		function := &s.plan.Functions[i]

@@ -19,9 +19,9 @@ import (
 // containerCompute is the launcher's container in which QEMU runs.
 const containerCompute = "compute"
 
-// diagnoseMachineStart returns why a virtual machine is not ready yet, or nil when
-// it is. bound is how long it may take from its creation; launcher is its pod,
-// nil where KubeVirt has made none.
+// diagnoseMachineStart returns why a virtual machine is not ready yet, or nil if it is.
+// bound is how long it may take from its creation; launcher is its pod, nil if KubeVirt has
+// made none.
 func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, w *chain.Workload) *problem {
 	if t := leavingProblem("virtual machine", machine, bound); t != nil {
 		return t
@@ -68,7 +68,7 @@ func diagnoseLauncher(pod *corev1.Pod, at time.Time, w *chain.Workload) *problem
 	return nil
 }
 
-// schedulingRemedies say what a resource is for that a node lacks.
+// schedulingRemedies name the purpose of a resource that a node lacks.
 var schedulingRemedies = []struct{ lacking, remedy string }{
 	{"devices.kubevirt.io/kvm", "the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter"},
 	{"devices.kubevirt.io/vhost-net", "the node offers no /dev/vhost-net: load the kernel module vhost_net there"},
@@ -77,7 +77,7 @@ var schedulingRemedies = []struct{ lacking, remedy string }{
 	{"node affinity/selector", "the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true"},
 }
 
-// schedulingRemedy returns what to do about the scheduler's sentence, or "".
+// schedulingRemedy returns a remedy for the scheduler's sentence, or "".
 func schedulingRemedy(message string, w *chain.Workload) string {
 	switch {
 	case strings.Contains(message, "Insufficient cpu"):
@@ -93,8 +93,7 @@ func schedulingRemedy(message string, w *chain.Workload) string {
 	return ""
 }
 
-// diagnoseMachineLost returns why a virtual machine that was ready is not any
-// more, or nil.
+// diagnoseMachineLost returns why a virtual machine that was ready no longer is, or nil.
 func diagnoseMachineLost(title, reason string, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *problem {
 	broken := func(format string, args ...any) *problem {
 		return &problem{reason: reason, message: sentence("%s"+format, append([]any{title}, args...)...)}
@@ -119,7 +118,7 @@ func machineEnded(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machine.Status.Phase == kubevirtv1.Failed || machine.Status.Phase == kubevirtv1.Succeeded
 }
 
-// machineEnding returns how a machine ended, from the pod that it ran in.
+// machineEnding returns how a machine ended, from the pod in which it ran.
 func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) string {
 	how := "phase " + string(machine.Status.Phase)
 	if machine.Status.Reason != "" {
@@ -146,9 +145,8 @@ func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported reports whether KubeVirt has reported what the machine became, of the ports that
-// it has. Of devices of the node that its guest has, KubeVirt knows nothing
-// without an agent in there.
+// reported reports whether KubeVirt has reported the actual machine, with the ports that it
+// has. Without an agent in the guest, KubeVirt knows nothing about node devices in it.
 func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
 		if model := chain.ModelOf(machine, port); model == "" || model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
@@ -161,9 +159,9 @@ func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
 	return true
 }
 
-// booting returns the problem of a machine that has started and has not run for as
-// long as its user says that it boots, or nil. Such a problem never expires: it
-// is none any more at the time that it names.
+// booting returns the problem of a machine that has started and has not yet run for the
+// boot time that its user set, or nil. Such a problem never expires: at the time that it
+// names it no longer exists.
 func booting(machine *kubevirtv1.VirtualMachineInstance, seconds int32, now time.Time) *problem {
 	if seconds == 0 {
 		return nil
@@ -177,7 +175,7 @@ func booting(machine *kubevirtv1.VirtualMachineInstance, seconds int32, now time
 		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", machine.Name, boot), until}
 }
 
-// runningSince returns when the machine came into its phase Running.
+// runningSince returns when the machine entered its phase Running.
 func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
 	for _, transition := range machine.Status.PhaseTransitionTimestamps {
 		if transition.Phase == kubevirtv1.Running {
@@ -245,7 +243,7 @@ func printable(line string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// withConsole adds what the guest said last.
+// withConsole adds what the guest printed last.
 func withConsole(t *problem, console string) *problem {
 	if t == nil || console == "" {
 		return t
@@ -255,7 +253,7 @@ func withConsole(t *problem, console string) *problem {
 	return &added
 }
 
-// addConsole returns a message with the end of a console, named by whose.
+// addConsole returns a message with the end of a console and the name of its owner.
 func addConsole(message, whose, console string) string {
 	if console == "" {
 		return message

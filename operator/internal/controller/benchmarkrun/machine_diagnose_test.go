@@ -47,7 +47,7 @@ func nics(m *kubevirtv1.VirtualMachineInstance) {
 	}
 }
 
-// withPorts was asked for both ports.
+// withPorts requests both ports.
 func withPorts(m *kubevirtv1.VirtualMachineInstance) {
 	m.Spec.Domain.Devices.Interfaces = []kubevirtv1.Interface{{Name: "west", Model: "virtio"}, {Name: "east", Model: "virtio"}}
 }
@@ -103,7 +103,7 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
 		"ready, NICs not reported": {testMachine("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
 			v1alpha1.ReasonMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
-		// It ends because the run was suspended, and the run was resumed before it had.
+		// It ends because the run was suspended, and the run was resumed before that.
 		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
 			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
 		}), nil,
@@ -213,7 +213,8 @@ func TestConsoleFitsTheMessage(t *testing.T) {
 	}
 }
 
-// TestBooting: a machine that runs has the time that its user gave it, and none more.
+// TestBooting: a machine that runs has the time that its user gave it, and no
+// more.
 func TestBooting(t *testing.T) {
 	ran := func(m *kubevirtv1.VirtualMachineInstance) {
 		serves(m)
@@ -241,9 +242,9 @@ func TestBooting(t *testing.T) {
 	}
 }
 
-// TestSilentMachine: where no probe frame gets through a user's own machine, the
-// verdict has its console's end.
-// What to lower stands in the fields of whom the machine is there for.
+// TestSilentMachine: if no probe frame passes through a user's own machine, the
+// verdict has the end of its console.
+// The remedy names the fields of the workload that the machine belongs to.
 func TestSchedulingRemedy(t *testing.T) {
 	function, neighbor := machineOf(chain.ComponentFunction), machineOf(chain.ComponentNeighbor)
 	for _, test := range []struct {
@@ -286,7 +287,7 @@ func TestSilentMachine(t *testing.T) {
 	}
 }
 
-// TestCustomIsAskedNothing: nothing in it could answer, so nobody is missing.
+// TestCustomIsAskedNothing: nothing in it could answer, so no answer is missing.
 func TestCustomIsAskedNothing(t *testing.T) {
 	s := newScope(launched)
 	s.plan.Run.Namespace = "lab"
@@ -297,7 +298,7 @@ func TestCustomIsAskedNothing(t *testing.T) {
 	}
 }
 
-// TestReported: KubeVirt is not waited for to tell what it cannot know.
+// TestReported: KubeVirt is not waited for if it cannot know the answer.
 func TestReported(t *testing.T) {
 	bridged := kubevirtv1.Interface{Name: "west", Model: "virtio", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}}}
 	virtual := kubevirtv1.Interface{Name: "east", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}}}

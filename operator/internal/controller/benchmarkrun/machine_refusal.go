@@ -13,8 +13,8 @@ import (
 	"vnfbench.io/operator/internal/chain"
 )
 
-// machineError is what the API server or KubeVirt's admission said about a
-// virtual machine.
+// machineError is what the API server or KubeVirt's admission reported about a virtual
+// machine.
 type machineError struct {
 	name string
 	err  error
@@ -34,8 +34,8 @@ func aboutObject(object client.Object, err error) error {
 	return err
 }
 
-// aboutWorkload adds how to run without a workload. The hint comes before the API
-// server's own words, which are long.
+// aboutWorkload adds how to run without a workload. The hint comes before the API server's
+// own message, which is long.
 func aboutWorkload(w *chain.Workload, err error) error {
 	if w.Avoid == "" {
 		return err
@@ -43,7 +43,7 @@ func aboutWorkload(w *chain.Workload, err error) error {
 	return fmt.Errorf("%s: %w", w.Avoid, err)
 }
 
-// machineRefusal gives a refusal its reason, where it is about a virtual machine.
+// machineRefusal gives a refusal its reason if it is about a virtual machine.
 func machineRefusal(err error, refused *cause) *cause {
 	var about *machineError
 	switch {

@@ -29,13 +29,13 @@ import (
 // virtual machines.
 const machineSyncTimeout = 10 * time.Second
 
-// Machines reads the virtual machines of runs. A cluster may not know the kind,
-// and may learn it later: the cache and its watch start when the first run asks
-// and the kind is there.
+// Machines reads the virtual machines of runs. A cluster may not know the kind, and may
+// learn it later: the cache and its watch start when the first run asks and the kind
+// exists.
 type Machines struct {
-	// Mapper knows the cluster's kinds, and looks again for one that it does not know.
+	// Mapper knows the cluster's kinds, and searches again for a kind that it does not know.
 	Mapper meta.RESTMapper
-	// NewCache makes a cache that holds nothing but runs' virtual machines.
+	// NewCache makes a cache that only holds runs' virtual machines.
 	NewCache func() (cache.Cache, error)
 	// Add starts the cache, and stops it with the manager.
 	Add func(manager.Runnable) error
@@ -45,7 +45,7 @@ type Machines struct {
 	cache      cache.Cache
 }
 
-// reader returns the cache, or nil where the cluster does not know the kind.
+// reader returns the cache, or nil if the cluster does not know the kind.
 func (m *Machines) reader() (client.Reader, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -85,7 +85,7 @@ func (s *scope) usesMachines() bool {
 	return slices.ContainsFunc(s.run.Spec.Experiment.NoisyNeighbors, func(n v1alpha1.NoisyNeighbor) bool { return n.Runtime == v1alpha1.RuntimeVirtualMachine })
 }
 
-// readMachines reads the run's virtual machines, where it has any.
+// readMachines reads the run's virtual machines, if it has any.
 func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
 	if !s.usesMachines() || r.Machines == nil {
 		return nil
@@ -120,7 +120,7 @@ func (s *scope) machineNamed(wanted string) *kubevirtv1.VirtualMachineInstance {
 	return nil
 }
 
-// launcher returns the newest pod that KubeVirt runs a machine in, or nil.
+// launcher returns the newest pod in which KubeVirt runs a machine, or nil.
 func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
 	if machine == nil {
 		return nil
@@ -146,12 +146,12 @@ func (s *scope) ofMachine(pod *corev1.Pod) bool {
 
 // Console reads the end of a guest's console.
 type Console interface {
-	// Tail is the last lines of the console that a launcher's pod has logged.
+	// Tail returns the last lines of the console that a launcher's pod has logged.
 	Tail(ctx context.Context, namespace, pod string) (string, error)
 }
 
-// readConsole reads what a guest said last before the run gives it up. Without
-// it the verdict is the same.
+// readConsole reads what a guest printed last before the run gives it up. Without it the
+// verdict is the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	name, machine := s.failedMachine()
 	pod := s.launcher(machine)
@@ -184,8 +184,8 @@ func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
 	return "", nil
 }
 
-// silentMachine names the first user's own machine of a chain that no probe
-// frame got through, or "". Nothing in it can say why, but its console may.
+// silentMachine names the first user's own machine in a chain that no probe frame passed,
+// or "". Nothing in it can say why, but its console may.
 func (s *scope) silentMachine(reason string) string {
 	if reason != v1alpha1.ReasonNoPathThroughChain {
 		return ""
@@ -198,7 +198,7 @@ func (s *scope) silentMachine(reason string) string {
 	return ""
 }
 
-// withGuest adds to the measurer's own failure what a silent machine said last.
+// withGuest adds to the measurer's own failure what a silent machine printed last.
 func (s *scope) withGuest(reason, message string) string {
 	name := s.silentMachine(reason)
 	return addConsole(message, fmt.Sprintf("the console of %q", name), s.console[s.names.Function(name)])

@@ -21,7 +21,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// NewMetrics returns metrics that are registered nowhere yet.
+// NewMetrics returns metrics that are not registered yet.
 func NewMetrics() *Metrics {
 	return &Metrics{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -65,12 +65,12 @@ func resultOf(succeeded *metav1.Condition) string {
 	return "failed"
 }
 
-// Gauges shows the stored state of runs and testbeds as it is when it is asked
-// for: nothing is remembered, so a deleted run's figures vanish with it.
+// Gauges shows the stored state of runs and testbeds at the time of a scrape: nothing is
+// remembered, so a deleted run's figures vanish with it.
 type Gauges struct {
 	// Reader is the cache.
 	Reader client.Reader
-	// Leading says whether this process is the one that speaks; nil: always.
+	// Leading is closed when this process leads and exports the state; nil: always.
 	Leading <-chan struct{}
 }
 
@@ -82,7 +82,7 @@ var (
 		"BenchmarkRuns that wait for a Testbed.", []string{"testbed"}, nil)
 )
 
-// scrapeTimeout bounds the reading of the cache.
+// scrapeTimeout limits the time for reading the cache.
 const scrapeTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.

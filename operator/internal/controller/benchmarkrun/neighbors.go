@@ -18,7 +18,7 @@ func (s *scope) neighborSources() []measure.NeighborSource {
 	return out
 }
 
-// neighbors returns what the figures say of them, with what they report themselves.
+// neighbors returns what the figures say about them, with what they report themselves.
 func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 	if w.figures.Neighbors == nil {
 		return nil

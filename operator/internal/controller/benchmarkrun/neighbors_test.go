@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// neighbors gives the run a neighbour, and it a pod where change is not nil.
+// neighbors gives the run a neighbor, and a pod for it if change is not nil.
 func neighbors(change func(*corev1.Pod)) with {
 	return func(s *scope) {
 		s.run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU}}
@@ -27,8 +27,8 @@ func neighbors(change func(*corev1.Pod)) with {
 	}
 }
 
-// neighborMachine gives the run a neighbour that is a virtual machine, and it one
-// where the changes are not nil.
+// neighborMachine gives the run a neighbor that is a virtual machine, and the machine if
+// the changes are not nil.
 func neighborMachine(changes ...machineChange) with {
 	return func(s *scope) {
 		neighbors(nil)(s)
@@ -49,7 +49,7 @@ func ownedBy(machine *kubevirtv1.VirtualMachineInstance) func(*corev1.Pod) {
 	}
 }
 
-// servesWithoutPorts makes it a machine that is ready, and whose only NIC is the management's.
+// servesWithoutPorts makes it a machine that is ready and has only the management NIC.
 func servesWithoutPorts(m *kubevirtv1.VirtualMachineInstance) {
 	serves(m)
 	m.Status.Interfaces = m.Status.Interfaces[:1]
@@ -98,8 +98,8 @@ func TestDecideWithNeighbors(t *testing.T) {
 	}
 }
 
-// TestNeighborMachineInStatus: the launcher answers for the machine, and the
-// console of one that does not start is in the verdict.
+// TestNeighborMachineInStatus: the launcher answers for the machine, and the verdict has
+// the console of a machine that does not start.
 func TestNeighborMachineInStatus(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(servesWithoutPorts))
 	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.8:8080"}}, s.sources().Neighbors); diff != "" {
@@ -135,7 +135,7 @@ func TestNeighborsInStatus(t *testing.T) {
 	if len(status.Warnings) != 1 || status.Warnings[0].Code != v1alpha1.WarningNeighborStopped {
 		t.Errorf("%+v", status.Warnings)
 	}
-	// The figures are computed again each time, and not added to.
+	// The figures are computed again each time, and not added up.
 	if again := summarize(s, decide(s)); len(again.NoisyNeighbors.Loads[0].Stressors) != 1 {
 		t.Errorf("%+v", again.NoisyNeighbors)
 	}

@@ -22,7 +22,7 @@ import (
 
 // observe reads everything that a decision may need. Nothing else reads.
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
-	// In memory only: what the user wrote stays in the cluster.
+	// Only in memory: what the user wrote stays in the cluster.
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
@@ -40,9 +40,8 @@ func (r *Reconciler) readWorkloads(ctx context.Context, s *scope) error {
 	return readWorkloads(ctx, r.Client, s)
 }
 
-// readRemains reads them past the cache before the testbed is given back: a Job
-// that was made a moment ago may not be in the cache yet, and the next run must
-// not meet its pod.
+// readRemains reads them without the cache before the testbed is released: a new Job may
+// not be in the cache yet, and the next run must not meet its pod.
 func (r *Reconciler) readRemains(ctx context.Context, s *scope) error {
 	if s.podsRemain() || !queue.Occupies(s.run) || queue.Wants(s.run) && s.holds() {
 		return nil
@@ -75,8 +74,8 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 	return nil
 }
 
-// readTestbed reads the testbed, past the cache wherever a decision to make or
-// to tear down objects depends on who holds it.
+// readTestbed reads the testbed, without the cache if a decision to make or delete objects
+// depends on who holds it.
 func (r *Reconciler) readTestbed(ctx context.Context, s *scope) error {
 	if s.run.TestbedName() == "" {
 		return r.readDefaultTestbed(ctx, s)
@@ -136,8 +135,8 @@ func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// readRecords reads the results, past the cache before a loss is believed: the
-// caches of ConfigMaps and Jobs run at different speeds.
+// readRecords reads the results, without the cache before it reports a loss: the caches of
+// ConfigMaps and Jobs run at different speeds.
 func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
 	configMap, err := r.configMap(ctx, r.Client, s.run.Namespace, s.names.Results)
 	if err != nil {
@@ -172,9 +171,9 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	}
 }
 
-// foreign returns where this operator's procedure does not end with the records of
-// a measurer whose own procedure has: both are of one version but where the
-// operator was replaced during the run.
+// foreign returns an error if this operator's procedure does not end with the records of a
+// measurer whose own procedure has ended. Both are of one version unless the operator was
+// replaced during the run.
 func foreign(instructions measure.Instructions, trials []measure.Record) error {
 	next, err := procedure.Next(instructions, trials)
 	switch {
@@ -210,7 +209,7 @@ func (r *Reconciler) readQueue(ctx context.Context, s *scope) error {
 		return fmt.Errorf("listing namespaces: %w", err)
 	}
 	allowed, err := queue.Allowed(s.testbed, namespaces.Items)
-	// What is wrong with the selector is in the testbed's condition Ready.
+	// The testbed's condition Ready says what is wrong with the selector.
 	s.refused = err == nil && !allowed[s.run.Namespace]
 	s.position, s.before = queue.Position(s.testbed, runs.Items, allowed, s.run)
 	return nil
@@ -237,8 +236,8 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 }
 
 // networks returns the networks that the run's pods may join, by their plan.End's
-// NetworkKey, and the device plugin's resources that they give out; nil where the
-// cluster does not know the kind.
+// NetworkKey, and the resources of device plugins in them; nil if the cluster does not know
+// the kind.
 func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]bool, resources map[string]string, err error) {
 	names, resources = map[string]bool{}, map[string]string{}
 	for _, namespace := range networkNamespaces(s) {
@@ -249,7 +248,7 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 			return nil, nil, nil
 		case apierrors.IsForbidden(err) && namespace != s.run.Namespace:
-			// An operator with watchNamespaces: the plan says that it sees no such network.
+			// An operator with watchNamespaces: the plan reports that it sees no such network.
 			continue
 		case err != nil:
 			return nil, nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
@@ -268,7 +267,7 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 	return names, resources, nil
 }
 
-// networkNamespaces are the run's namespace and those that the testbed's ports name.
+// networkNamespaces returns the run's namespace and those that the testbed's ports name.
 func networkNamespaces(s *scope) []string {
 	namespaces := []string{s.run.Namespace}
 	for _, port := range []v1alpha1.TestbedPort{s.testbed.Spec.Ports.West, s.testbed.Spec.Ports.East} {
@@ -286,15 +285,15 @@ func networkNamespaces(s *scope) []string {
 	return namespaces
 }
 
-// readEvents reads what the kubelet or the Job controller said about an object
-// that has not started in time.
+// readEvents reads what the kubelet or the Job controller reported about an object that has
+// not started in time.
 func (r *Reconciler) readEvents(ctx context.Context, s *scope) error {
 	object := s.stuck()
 	if object == nil || queue.Finished(s.run) {
 		return nil
 	}
 	var events corev1.EventList
-	// By UID: pods of a run that was resumed have the names of those before.
+	// By UID: pods of a run that was resumed have the names of earlier pods.
 	about := client.MatchingFields{"involvedObject.uid": string(object.GetUID())}
 	if err := r.Reader.List(ctx, &events, client.InNamespace(s.run.Namespace), about); err != nil {
 		return fmt.Errorf("listing events of %q: %w", object.GetName(), err)

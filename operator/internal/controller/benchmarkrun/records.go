@@ -23,7 +23,7 @@ type records struct {
 	neighbors []measure.NeighborState
 	failure   *measure.FailureState
 	done      bool
-	// chainOpen says that the measurer may use the chain.
+	// chainOpen is true if the measurer may use the chain.
 	chainOpen bool
 	trials    []measure.Record
 }
@@ -60,7 +60,7 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 	return r, nil
 }
 
-// holderOf returns the measurer that holds the results, nil where none is known.
+// holderOf returns the measurer that holds the results, nil if none is known.
 func holderOf(configMap *corev1.ConfigMap) *measure.Holder {
 	var holder measure.Holder
 	if json.Unmarshal([]byte(configMap.Data[measure.KeyHolder]), &holder) != nil {
@@ -69,7 +69,7 @@ func holderOf(configMap *corev1.ConfigMap) *measure.Holder {
 	return &holder
 }
 
-// restarts returns how many measurers there were before the one that writes now.
+// restarts returns the number of measurers before the current one.
 func (r *records) restarts() int32 {
 	if r == nil || r.holder == nil {
 		return 0
@@ -77,9 +77,9 @@ func (r *records) restarts() int32 {
 	return int32(min(max(r.holder.Restarts, 0), 1<<30))
 }
 
-// otherMeasurer reports that the measurer was not built with what the operator that
-// made the plan exchanges with one, nil where it was. An image that a user builds or
-// names is not replaced with the operator.
+// otherMeasurer returns a cause if the measurer and the operator that made the plan were
+// built with different protocols, or nil. An image that a user builds or names is not
+// replaced with the operator.
 func (s *scope) otherMeasurer() *cause {
 	if s.plan.Protocol == "" || s.holder == nil || s.holder.Protocol == s.plan.Protocol {
 		return nil

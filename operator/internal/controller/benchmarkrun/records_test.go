@@ -11,9 +11,9 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// A measurer of another version may be done where this one's procedure is not,
-// or have made a trial that this one's never makes. That both agree within one
-// version is what every run in the envtests shows.
+// A measurer of another version may be done when this version's procedure is not, or have
+// made a trial that this version never makes. Every run in the envtests shows that both
+// agree within one version.
 func TestForeign(t *testing.T) {
 	made, err := plan.Make(plantest.Input(1))
 	if err != nil {

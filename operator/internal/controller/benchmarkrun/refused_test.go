@@ -17,14 +17,15 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// An API server whose definition of the resource is another refuses the figures. A
-// run that has all of them ends with that reason, and where its trials are; one that
-// ends, or gives its testbed back, for another reason does so nevertheless.
+// An API server with another definition of the resource refuses the figures. A run that has
+// all of them ends with that reason, and with the place of its trials. A run that ends, or
+// releases its testbed, for another reason still does so.
 func TestStatusIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		with     []with
 		decision decision
-		// reason is that of Succeeded, and words are in its message; ended says that it is the last.
+		// reason is that of Succeeded, and words are in its message; ended is true if it is the
+		// last.
 		reason string
 		words  []string
 		ended  bool

@@ -19,39 +19,41 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// scope is everything that was read for one reconciliation of one run. What
-// follows is computed from it alone.
+// scope is everything that was read for one reconciliation of one run. What follows is
+// computed only from it.
 type scope struct {
 	now   time.Time
 	run   *v1alpha1.BenchmarkRun
 	names plan.Names
 
-	// testbed is the one that the run names, or else the cluster's default; nil
-	// where there is none.
+	// testbed is the one that the run names, or else the cluster's default; nil if there is
+	// none.
 	testbed *v1alpha1.Testbed
-	// refused says that the testbed does not allow the run's namespace.
+	// refused is true if the testbed does not allow the run's namespace.
 	refused bool
-	// position in the testbed's queue, 1 for the next; before is how many runs hold it or come first.
+	// position in the testbed's queue, 1 for the next; before is the number of runs that hold
+	// it or come first.
 	position, before int
 
-	// plan is nil before it is stored; planErr says that it cannot be read.
+	// plan is nil before it is stored; planErr is set if it cannot be read.
 	plan    *plan.Plan
 	planErr error
-	// baseline is the run that spec.experiment.baseline names, read until its figures are
-	// kept in the status; nil where there is none.
+	// baseline is the run that spec.experiment.baseline names, read until its figures are in
+	// the status; nil if there is none.
 	baseline *v1alpha1.BenchmarkRun
 	// input is what a plan is made from; read only while there is none.
 	input *plan.Input
 
-	// records is nil where there is no results' ConfigMap; recordsErr says that it cannot be read.
+	// records is nil if there is no results' ConfigMap; recordsErr is set if it cannot be read.
 	records    *records
 	recordsErr error
-	// holder is the measurer that wrote them, also where they cannot be read; nil before the first.
+	// holder is the measurer that wrote them, even if they cannot be read; nil before the
+	// first.
 	holder *measure.Holder
-	// figures are what the records come to.
+	// figures are computed from the records.
 	figures procedure.Figures
-	// foreign says why the records of a measurer that is done are not a whole
-	// measurement to this operator: it is of another version. nil: they are.
+	// foreign says why the records of a measurer that is done are not a complete measurement to
+	// this operator: it is of another version. nil: they are.
 	foreign error
 
 	job *batchv1.Job
@@ -60,12 +62,12 @@ type scope struct {
 	chainPods []corev1.Pod
 	// machines are the run's virtual machines; their launchers' pods are among chainPods.
 	machines []kubevirtv1.VirtualMachineInstance
-	// kubeVirt says that the cluster knows virtual machines; read only where the run has one.
+	// kubeVirt is true if the cluster knows virtual machines; read only if the run has one.
 	kubeVirt bool
-	// console is what a guest said last, by the name of its virtual machine; read
-	// only where that machine ends the run.
+	// console is what a guest printed last, by the name of its virtual machine; read only if
+	// that machine ends the run.
 	console map[string]string
-	// events of the object that has not started in time.
+	// events are those of the object that has not started in time.
 	events []corev1.Event
 }
 
@@ -84,7 +86,7 @@ func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef
 // holds reports whether the run may make objects: the testbed's status names it.
 func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
 
-// testbedName returns that of the testbed that the run uses; "" while it has none.
+// testbedName returns the name of the testbed that the run uses; "" while it has none.
 func (s *scope) testbedName() string {
 	if name := s.run.TestbedName(); name != "" || s.testbed == nil {
 		return name
@@ -92,8 +94,8 @@ func (s *scope) testbedName() string {
 	return s.testbed.Name
 }
 
-// testbedProblem returns why the testbed takes no runs at the moment, or "". One
-// that no node matches takes them, so that they fail and say so.
+// testbedProblem returns why the testbed takes no runs at the moment, or "". A testbed that
+// no node matches takes them, so that they fail and report it.
 func (s *scope) testbedProblem() string {
 	ready := meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status == "True" || ready.Reason == v1alpha1.ReasonNoMatchingNode {
@@ -160,7 +162,7 @@ func (s *scope) stuck() client.Object {
 	return nil
 }
 
-// verdicts judge the figures by the run's own thresholds.
+// verdicts judges the figures by the run's own thresholds.
 func (s *scope) verdicts() []v1alpha1.Verdict {
 	return append(acceptance.Evaluate(s.run.Spec.Experiment, s.measured()), s.baselineVerdicts()...)
 }

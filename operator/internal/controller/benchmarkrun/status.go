@@ -15,9 +15,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// summarize computes the whole status from what was read and what was done. It
-// is the only place that sets a condition. A verdict is permanent: after it,
-// only the giving back of the testbed is written.
+// summarize computes the whole status from what was read and what was done. It is the only
+// place that sets a condition. A verdict is permanent: after it, only the release of the
+// testbed is written.
 func summarize(s *scope, d decision) v1alpha1.BenchmarkRunStatus {
 	w := &writer{scope: s, decision: d, status: *s.run.Status.DeepCopy()}
 	w.status.ObservedGeneration = s.run.Generation
@@ -81,7 +81,7 @@ func (w *writer) admitted() {
 	}
 }
 
-// facts fills in what the status says besides its conditions.
+// facts fills in the status except for its conditions.
 func (w *writer) facts() {
 	if w.plan != nil {
 		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
@@ -130,7 +130,7 @@ func (w *writer) facts() {
 	}
 }
 
-// warnings returns the doubts about the device and about the figures.
+// warnings returns the warnings about the device and about the figures.
 func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
@@ -138,7 +138,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	return slices.Concat(machineWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.figures.Warnings)
 }
 
-// generator returns what the driver found out, on the chain's path where it has been opened.
+// generator returns what the driver found, on the chain's path once it has been opened.
 func (w *writer) generator() *v1alpha1.GeneratorReport {
 	if w.records == nil || w.records.generator == nil {
 		return nil
@@ -202,7 +202,7 @@ func (w *writer) chainReady() {
 	}
 }
 
-// measuredNow reports whether this decision brings the figures.
+// measuredNow reports whether this decision completes the figures.
 func (w *writer) measuredNow() bool { return w.finishing() && w.decision.measured }
 
 func (w *writer) measured() {
@@ -251,8 +251,7 @@ func (w *writer) succeeded() {
 	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s%s%s", headline(w.figures.Summary), tcpHeadline(w.figures.TCP), connectionsHeadline(w.figures.Connections), w.outcome.message))
 }
 
-// headline gives the figures that the printer columns show, with the words that
-// belong to them.
+// headline returns the figures of the printer columns, with the words that belong to them.
 func headline(summary *v1alpha1.ResultSummary) string {
 	if summary == nil {
 		return ""

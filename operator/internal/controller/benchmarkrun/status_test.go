@@ -74,7 +74,7 @@ func TestConditionsByState(t *testing.T) {
 	}
 }
 
-// What GitOps tools make of a run, with the expressions and scripts of config/gitops.
+// How GitOps tools see a run, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	type verdict struct {
 		tools  gitopstest.Verdict
@@ -113,7 +113,8 @@ func TestGitOpsHealth(t *testing.T) {
 				t.Error(diff)
 			}
 			recorded[name] = gitopstest.ArgoCD{Health: test.want.argoCD, Message: summary.Reason + ": " + summary.Message, Object: object}
-			// After a change of suspend or of the time to live nothing is said until the operator has seen it.
+			// After a change of suspend or of the time to live, the status is unknown until the
+			// operator has seen it.
 			run.Generation++
 			object = gitopstest.Stored(t, "BenchmarkRun", run)
 			if diff := cmp.Diff(inProgress.tools, gitopstest.Judge(t, object)); diff != "" {
@@ -124,8 +125,8 @@ func TestGitOpsHealth(t *testing.T) {
 			}
 		})
 	}
-	// kstatus alone takes a run that was just made for current, which is why
-	// config/gitops brings expressions: they wait for the operator.
+	// kstatus alone considers a new run current, which is why config/gitops has expressions:
+	// they wait for the operator.
 	made := gitopstest.New("BenchmarkRun")
 	if diff := cmp.Diff(gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.UnknownStatus}, gitopstest.Judge(t, made)); diff != "" {
 		t.Errorf("a run that was just made: %s", diff)

@@ -12,8 +12,8 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// workloads returns what the run launches, the measurer first. Without a plan that
-// can be read only the names of the objects are right, which is enough to delete them.
+// workloads returns what the run launches, the measurer first. Without a readable plan,
+// only the names of the objects are right, which is enough to delete them.
 func (s *scope) workloads() []chain.Workload {
 	if s.plan == nil {
 		return chain.Render(plan.Outline(s.run))
@@ -25,8 +25,8 @@ func (s *scope) workloads() []chain.Workload {
 func (s *scope) measurerWorkload() []chain.Workload { return s.workloads()[:1] }
 func (s *scope) chainWorkloads() []chain.Workload   { return s.workloads()[1:] }
 
-// starting returns the workloads whose start the run waits for now: the measurer's
-// until the generator is calibrated, and again when its pod is replaced later.
+// starting returns the workloads whose start the run waits for now: the measurer's until
+// the generator is calibrated, and again when its pod is replaced later.
 func (s *scope) starting() []chain.Workload {
 	if s.records.chainOpen || s.records.progress == nil || !s.records.progress.Calibrated {
 		return s.measurerWorkload()
@@ -56,8 +56,8 @@ func (s *scope) exists(w *chain.Workload) bool {
 	return s.pod(w.Name()) != nil
 }
 
-// eventObject returns the object of a workload that exists whose events say why it
-// does not start: the pod of a Job or of a virtual machine, once there is one.
+// eventObject returns the object whose events say why an existing workload does not start:
+// the pod of a Job or of a virtual machine, once there is one.
 func (s *scope) eventObject(w *chain.Workload) client.Object {
 	switch w.Object.(type) {
 	case *batchv1.Job:
@@ -75,8 +75,8 @@ func (s *scope) eventObject(w *chain.Workload) client.Object {
 	return s.pod(w.Name())
 }
 
-// firstProblem returns the workload whose problem ends the run first, and that
-// problem; nil where none has one.
+// firstProblem returns the workload whose problem ends the run first, and that problem; nil
+// if there is none.
 func (s *scope) firstProblem(workloads []chain.Workload) (of *chain.Workload, first *problem) {
 	for i := range workloads {
 		if p := s.problemOf(&workloads[i]); p != nil && (first == nil || p.deadline.Before(first.deadline)) {
@@ -125,7 +125,7 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 	return p
 }
 
-// lostProblem returns why a workload that was ready is not any more, or nil.
+// lostProblem returns why a workload that was ready no longer is, or nil.
 func (s *scope) lostProblem(w *chain.Workload) *problem {
 	if _, isMachine := w.Object.(*kubevirtv1.VirtualMachineInstance); isMachine {
 		machine := s.machineNamed(w.Name())
@@ -134,11 +134,11 @@ func (s *scope) lostProblem(w *chain.Workload) *problem {
 	return diagnoseLost(w.Title, w.Lost, s.pod(w.Name()))
 }
 
-// measurerProblem returns why the newest measurer has not started, or nil. One
-// that has started bounds itself.
+// measurerProblem returns why the newest measurer has not started, or nil. A measurer that
+// has started limits its own time.
 func (s *scope) measurerProblem(w *chain.Workload) *problem {
 	if len(s.measurers) == 0 {
-		// The Job waits longer and longer before each new pod.
+		// The Job waits longer before each new pod.
 		if s.job.Status.Failed > 0 || s.holder != nil {
 			return nil
 		}

@@ -23,14 +23,14 @@ import (
 	"vnfbench.io/operator/internal/chain"
 )
 
-// node plays what a cluster does with the Jobs and pods of one namespace.
+// node simulates what a cluster does with the Jobs and pods of one namespace.
 type node struct {
 	t         *testing.T
 	namespace string
 
 	mutex sync.Mutex
-	// starts are what becomes of a pod, by its component or by its function's
-	// pod name's end; absent: it runs and is ready, and a measurer measures.
+	// starts set a pod's state, by its component or by the end of its function's pod name;
+	// absent: it runs and is ready, and a measurer measures.
 	starts map[string]func(*corev1.Pod)
 	// holding keeps pods that are being deleted.
 	holding bool
@@ -39,16 +39,16 @@ type node struct {
 	// withoutVariation leaves out what TRex does not count.
 	withoutVariation bool
 
-	// machines are what becomes of a virtual machine; absent: it runs and is ready.
+	// machine sets a virtual machine's state; absent: it runs and is ready.
 	machine func(*kubevirtv1.VirtualMachineInstance)
-	// kubeVirt says that there are virtual machines to play.
+	// kubeVirt is true if there are virtual machines to simulate.
 	kubeVirt bool
 
 	seen      map[types.UID]bool
 	measurers map[types.UID]context.CancelFunc
 }
 
-// startNode plays until the test ends.
+// startNode simulates until the test ends.
 func startNode(t *testing.T, namespace string) *node {
 	n := &node{
 		t: t, namespace: namespace, starts: map[string]func(*corev1.Pod){}, silent: map[string]bool{},
@@ -106,7 +106,7 @@ func (n *node) step(ctx context.Context) error {
 	return nil
 }
 
-// stepJob is the Job controller, and the garbage collector for its pods.
+// stepJob acts as the Job controller, and as the garbage collector for its pods.
 func (n *node) stepJob(ctx context.Context, job *batchv1.Job, pods []corev1.Pod) error {
 	var mine []*corev1.Pod
 	for i := range pods {
@@ -150,7 +150,7 @@ func (n *node) makePod(ctx context.Context, job *batchv1.Job) error {
 	return cluster.Create(ctx, pod)
 }
 
-// endJob ends a Job as the API server wants it: the interim condition first.
+// endJob ends a Job as the API server requires: the interim condition first.
 func endJob(ctx context.Context, job *batchv1.Job, interim, final batchv1.JobConditionType, reason string) error {
 	now := metav1.Now()
 	job.Status.StartTime = &now
@@ -167,7 +167,7 @@ func endJob(ctx context.Context, job *batchv1.Job, interim, final batchv1.JobCon
 	return cluster.Status().Update(ctx, job)
 }
 
-// stepPod is scheduler and kubelet.
+// stepPod acts as scheduler and kubelet.
 func (n *node) stepPod(ctx context.Context, pod *corev1.Pod) error {
 	if !pod.DeletionTimestamp.IsZero() {
 		if stop := n.measurers[pod.UID]; stop != nil {
@@ -198,7 +198,7 @@ func (n *node) stepPod(ctx context.Context, pod *corev1.Pod) error {
 			n.measure(pod)
 		}
 	}
-	// Only now: what failed on the way is tried again in the next step.
+	// Only now: the next step tries again what failed before this point.
 	n.seen[pod.UID] = true
 	return nil
 }
@@ -225,7 +225,7 @@ func (n *node) patchStatus(ctx context.Context, name string, change func(*corev1
 	return cluster.Status().Patch(ctx, pod, before)
 }
 
-// Starts of pods.
+// Functions that start pods.
 
 func status(pod *corev1.Pod, phase corev1.PodPhase, readiness corev1.ConditionStatus, container corev1.ContainerStatus) {
 	now := metav1.Now()
@@ -244,7 +244,7 @@ func ready(pod *corev1.Pod) {
 	pod.Status.PodIP, pod.Status.PodIPs = podAddress, []corev1.PodIP{{IP: podAddress}}
 }
 
-// podAddress is every pod's: nobody asks there.
+// podAddress is every pod's: no program answers there.
 const podAddress = "192.0.2.1"
 
 func unready(pod *corev1.Pod) {

@@ -40,7 +40,7 @@ func (s statefulEnds) Measure(ctx context.Context, trial measure.Trial) (measure
 	return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: trial.DurationNanoseconds, Connections: out}, nil
 }
 
-// connectionsAlone asks for nothing but TCP and connections.
+// connectionsAlone only asks for TCP and connections.
 func connectionsAlone(run *v1alpha1.BenchmarkRun) {
 	tcpAlone(run)
 	run.Spec.Experiment.Measurements.Connections = &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{
@@ -73,8 +73,7 @@ func TestConnectionsRun(t *testing.T) {
 	l.Expect(l.results(run)).NotTo(HaveKey(measure.KeyEndpoints))
 }
 
-// A testbed whose generator has no TCP of its own refuses connections when the run
-// is planned.
+// A testbed whose generator has no own TCP refuses connections when the run is planned.
 func TestConnectionsNeedTRex(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed()

@@ -36,13 +36,13 @@ import (
 )
 
 const (
-	// patience is many times what anything here takes on a machine with nothing
-	// else to do. Only what fails waits for its end.
+	// patience is many times what anything here takes on an idle machine. Only failures wait
+	// for its end.
 	patience = 2 * time.Minute
 	interval = 50 * time.Millisecond
 )
 
-// lab is one test's namespace with a testbed, a node and an operator of its own.
+// lab is one test's namespace with its testbed, its node and its operator.
 type lab struct {
 	*WithT
 	t         *testing.T
@@ -53,8 +53,8 @@ type lab struct {
 	stop      func()
 }
 
-// ahead is the operator's clock: the real one, and what a test has let pass.
-// No real time decides what a test sees.
+// ahead is the operator's clock: the real one, plus the time that a test has let pass. No
+// real time decides what a test sees.
 type ahead struct {
 	clock.RealClock
 	by atomic.Int64
@@ -63,8 +63,8 @@ type ahead struct {
 func (a *ahead) Now() time.Time                  { return a.RealClock.Now().Add(time.Duration(a.by.Load())) }
 func (a *ahead) Since(t time.Time) time.Duration { return a.Now().Sub(t) }
 
-// passes lets time pass, and has the operator look at the run again: its own
-// timers run by the real clock.
+// passes lets time pass, and makes the operator check the run again: its own timers run by
+// the real clock.
 func (l *lab) passes(d time.Duration, run *v1alpha1.BenchmarkRun) {
 	l.t.Helper()
 	l.clock.by.Add(int64(d))
@@ -72,7 +72,7 @@ func (l *lab) passes(d time.Duration, run *v1alpha1.BenchmarkRun) {
 	l.Expect(cluster.Patch(l.ctx, run, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
 }
 
-// newLab is a lab for a test that runs beside others.
+// newLab returns a lab for a test that runs in parallel with others.
 func newLab(t *testing.T, labels map[string]string) *lab {
 	t.Parallel()
 	return startLab(t, labels)
@@ -99,7 +99,7 @@ func (l *lab) startOperator() {
 	l.Expect(err).NotTo(HaveOccurred())
 	cached, err := controller.CacheOptions([]string{l.namespace})
 	l.Expect(err).NotTo(HaveOccurred())
-	// Testbeds are of the whole cluster: each lab's operator sees its own alone.
+	// Testbeds are cluster-scoped: each lab's operator only sees its own.
 	cached.ByObject[&v1alpha1.Testbed{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelLab: l.namespace})}
 	mgr, err := ctrl.NewManager(operator, ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
@@ -156,8 +156,8 @@ func (l *lab) get(object client.Object) error {
 	return cluster.Get(l.ctx, client.ObjectKeyFromObject(object), object)
 }
 
-// goes waits until an object is deleted, or being deleted. Another one of the
-// same name may already be in its place: the UID tells them apart.
+// goes waits until an object is deleted, or being deleted. Another object of the same name
+// may already exist: the UID distinguishes them.
 func (l *lab) goes(object client.Object) {
 	l.t.Helper()
 	uid := object.GetUID()
@@ -169,7 +169,8 @@ func (l *lab) goes(object client.Object) {
 	}).Should(BeTrue(), "%T %s is deleted", object, object.GetName())
 }
 
-// state is a run's condition as "status/reason", or why it cannot be read.
+// state returns a function for a run's condition as "status/reason", or why it cannot be
+// read.
 func (l *lab) state(run *v1alpha1.BenchmarkRun, kind string) func() string {
 	return func() string {
 		if err := l.get(run); err != nil {
@@ -234,7 +235,7 @@ func (l *lab) kubelet(pod *corev1.Pod, change func(*corev1.Pod)) {
 	l.Expect(l.node.patchStatus(l.ctx, pod.Name, change)).To(Succeed())
 }
 
-// objects are all that stand in the namespace beside what is made by hand, as "Kind/name".
+// objects returns all in the namespace except what is made by hand, as "Kind/name".
 func (l *lab) objects() []string {
 	networks := &unstructured.UnstructuredList{}
 	networks.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
@@ -258,7 +259,7 @@ func (l *lab) objects() []string {
 	return found
 }
 
-// events are the reasons of the events about an object.
+// events returns a function for the reasons of the events about an object.
 func (l *lab) events(object client.Object) func() []string {
 	return func() []string {
 		var events corev1.EventList
@@ -283,12 +284,12 @@ func acceptance(atLeast int64) func(*v1alpha1.BenchmarkRun) {
 	}
 }
 
-// startupSeconds are more than any pod here takes, however busy the machine:
-// where one does not start, the test lets them pass.
+// startupSeconds are more than any pod here takes, however busy the machine: if one does
+// not start, the test lets them pass.
 const startupSeconds = 600
 
-// pendsThenFails waits until the operator has seen what keeps the chain, or the
-// measurer, from starting, and then lets the time pass that it may take.
+// pendsThenFails waits until the operator has seen what keeps the chain, or the measurer,
+// from starting, and then lets the start time pass.
 func (l *lab) pendsThenFails(run *v1alpha1.BenchmarkRun, why, reason string) {
 	l.t.Helper()
 	l.Eventually(func() string {

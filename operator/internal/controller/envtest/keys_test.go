@@ -15,11 +15,11 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// TestGatewayKeys: the keys are the run's, live as long as its chain, and are
-// in no other object.
+// TestGatewayKeys: the keys are the run's, exist as long as its chain, and are in no other
+// object.
 func TestGatewayKeys(t *testing.T) {
 	l := newLab(t, nil)
-	// The keys are there as long as the chain is.
+	// The keys exist as long as the chain.
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
 	l.testbed()
 	run := l.run("gateways", func(run *v1alpha1.BenchmarkRun) {
@@ -58,8 +58,8 @@ func TestGatewayKeys(t *testing.T) {
 	}
 }
 
-// TestInterruptedKeys: the keys of an operator that ended between two Secrets
-// are not put beside others.
+// TestInterruptedKeys: the keys of an operator that ended between two Secrets are not used
+// together with others.
 func TestInterruptedKeys(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })

@@ -16,10 +16,10 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// machineFinalizer is KubeVirt's: a machine goes after its pod.
+// machineFinalizer is KubeVirt's: a machine is deleted after its pod.
 const machineFinalizer = "foregroundDeleteVirtualMachine"
 
-// stepMachines is virt-controller and virt-handler.
+// stepMachines acts as virt-controller and virt-handler.
 func (n *node) stepMachines(ctx context.Context, pods []corev1.Pod) error {
 	var machines kubevirtv1.VirtualMachineInstanceList
 	if err := cluster.List(ctx, &machines, client.InNamespace(n.namespace)); err != nil {
@@ -68,7 +68,7 @@ func (n *node) stepMachine(ctx context.Context, machine *kubevirtv1.VirtualMachi
 	return nil
 }
 
-// makeLauncher gives the pod the machine's labels and annotations, as KubeVirt does.
+// makeLauncher makes the pod with the machine's labels and annotations, as KubeVirt does.
 func makeLauncher(ctx context.Context, machine *kubevirtv1.VirtualMachineInstance) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: machine.Namespace, Name: "virt-launcher-" + machine.Name + "-" + rand.String(5),
@@ -84,7 +84,7 @@ func makeLauncher(ctx context.Context, machine *kubevirtv1.VirtualMachineInstanc
 	return cluster.Create(ctx, pod)
 }
 
-// machineReady is what KubeVirt reports of a machine as it was asked for.
+// machineReady sets what KubeVirt reports about a machine as it was requested.
 func machineReady(machine *kubevirtv1.VirtualMachineInstance) {
 	s := &machine.Status
 	s.Phase, s.NodeName = kubevirtv1.Running, nodeName
@@ -128,7 +128,7 @@ func inMachine(changes ...func(*v1alpha1.NetworkFunction)) func(*v1alpha1.Benchm
 	}
 }
 
-// noisyMachine puts a neighbour in a virtual machine beside the router's pod.
+// noisyMachine adds a neighbor in a virtual machine, next to the router's pod.
 func noisyMachine(run *v1alpha1.BenchmarkRun) {
 	run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noisy", Kind: v1alpha1.NeighborCPU, Runtime: v1alpha1.RuntimeVirtualMachine}}
 }
@@ -144,7 +144,7 @@ func (l *lab) theMachine() *kubevirtv1.VirtualMachineInstance {
 	return &list.Items[0]
 }
 
-// expectNothingLeft: no machine, no pod, no secret, once the testbed is given back.
+// expectNothingLeft: no machine, no pod, no secret, once the testbed is released.
 func (l *lab) expectNothingLeft(run *v1alpha1.BenchmarkRun) {
 	l.t.Helper()
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
@@ -161,8 +161,8 @@ func (l *lab) expectNothingLeft(run *v1alpha1.BenchmarkRun) {
 
 func kubeVirt(n *node) { n.kubeVirt = true }
 
-// TestVirtualMachines: without KubeVirt a run says so; the same operator runs
-// virtual machines when KubeVirt has come.
+// TestVirtualMachines: without KubeVirt a run says so; the same operator runs virtual
+// machines once KubeVirt is installed.
 func TestVirtualMachines(t *testing.T) {
 	t.Run("KubeVirt comes later", func(t *testing.T) {
 		l := startLab(t, nil)
@@ -292,7 +292,7 @@ func TestVirtualMachines(t *testing.T) {
 	}
 }
 
-// measured runs a machine to its verdict, and looks at what the status says of it.
+// measured runs a machine to its verdict, and checks what the status says about it.
 func (l *lab) measured() {
 	l.t.Helper()
 	run := l.run("measured", inMachine())

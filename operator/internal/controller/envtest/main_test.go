@@ -1,6 +1,6 @@
-// Package envtest runs the controllers against a real API server. Kubelet, Job
-// controller and garbage collector are played by cluster_test.go; the measurer
-// is the real one on a simulated device.
+// Package envtest runs the controllers against a real API server. cluster_test.go
+// simulates kubelet, Job controller and garbage collector; the measurer is the
+// real one on a simulated device.
 package envtest
 
 import (
@@ -25,15 +25,16 @@ import (
 	"vnfbench.io/operator/internal/controller"
 )
 
-// The API server that all tests share: for tests with every right and without
-// a cache, for the operator with the rights that it is installed with.
+// The API server that all tests share: for tests with every right and without a cache, for
+// the operator with the rights of its installation.
 var (
 	config   *rest.Config
 	operator *rest.Config
 	cluster  client.Client
 )
 
-// installKubeVirt brings the kind of KubeVirt that runs need, which the cluster does not know before.
+// installKubeVirt adds the kind of KubeVirt that runs need, which the cluster does not know
+// before.
 var installKubeVirt func() error
 
 func TestMain(m *testing.M) {
@@ -54,7 +55,7 @@ func run(m *testing.M) int {
 		CRDDirectoryPaths:     []string{"../../../../config/crd/bases", "testdata"},
 		ErrorIfCRDPathMissing: true,
 		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: patience},
-		// Its own 20 s are few for an API server that starts on a busy machine.
+		// The default of 20 s is short for an API server that starts on a busy machine.
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	var err error
@@ -102,7 +103,7 @@ func makeNode(name string, labels map[string]string, taints ...corev1.Taint) (*c
 	if err := cluster.Create(context.Background(), node); err != nil {
 		return nil, err
 	}
-	// Admission taints a new node until something says that it is ready.
+	// Admission taints a new node until a controller marks it as ready.
 	node.Spec.Taints = taints
 	if err := cluster.Update(context.Background(), node); err != nil {
 		return nil, err

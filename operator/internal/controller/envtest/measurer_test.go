@@ -70,8 +70,8 @@ func (n *node) runMeasurer(ctx context.Context, pod *corev1.Pod) error {
 	return m.Run(ctx)
 }
 
-// opener opens the simulated device on the chain, and the generator alone on
-// the calibration's path.
+// opener opens the simulated device on the chain, and only the generator on the
+// calibration's path.
 type opener struct{ node *node }
 
 func (o opener) Open(_ context.Context, opening measure.Opening) (measure.Driver, error) {

@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// readyAt is a pod that is ready, and has an address where nobody answers.
+// readyAt makes a pod ready, with an address where no program answers.
 func readyAt(address string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		ready(pod)
@@ -25,7 +25,7 @@ func readyAt(address string) func(*corev1.Pod) {
 	}
 }
 
-// The measurer is told whom to ask. That nobody answers is said, and fails nothing.
+// The measurer knows whom to ask. That no one answers is reported, and fails nothing.
 func TestEvidenceIsMissing(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) {
@@ -53,7 +53,7 @@ func TestEvidenceIsMissing(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
 }
 
-// What functions say of themselves stands in the status, as the API takes it.
+// The reports of functions about themselves are in the status, as the API accepts them.
 func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.11", "8080"))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	l.Expect(run.Status.Chain).To(HaveLen(2), "when the pods are gone")
 }
 
-// An observer that does not start ends the run, and the message names the way without.
+// An observer that does not start ends the run, and the message says how to run without it.
 func TestObserverDoesNotStart(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentObserver, waits("InvalidImageName", "bad")))

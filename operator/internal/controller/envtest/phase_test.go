@@ -20,8 +20,8 @@ func component(name string) client.MatchingLabels {
 	return client.MatchingLabels{v1alpha1.LabelComponent: name}
 }
 
-// phases are the places of a run's life where something can come in between.
-// prepare makes a run stay there, reached waits for it, and proceed lets it go on.
+// phases are the places of a run's life where something can interrupt it. prepare makes a
+// run stay there, reached waits for it, and proceed lets it continue.
 var phases = map[string]struct {
 	prepare func(*node)
 	reached func(*lab, *v1alpha1.BenchmarkRun)
@@ -114,8 +114,8 @@ func TestSuspendAndResume(t *testing.T) {
 	}
 }
 
-// A run that is resumed before its pods have gone waits for them, however long it
-// has been measured, and goes on behind its trials.
+// A run that is resumed before its pods are gone waits for them, however long it has been
+// measured, and continues after its trials.
 func TestResumeBeforeAllIsGone(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
@@ -149,7 +149,7 @@ func TestOperatorRestart(t *testing.T) {
 	}
 }
 
-// A testbed's status that somebody has edited must not leave two runs on it.
+// A testbed's status that a user has edited must not leave two runs on it.
 func TestLostAdmission(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })

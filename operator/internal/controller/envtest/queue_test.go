@@ -133,8 +133,8 @@ func TestUnusedTestbedGoesAtOnce(t *testing.T) {
 	l.Expect(l.objects()).To(BeEmpty())
 }
 
-// A run of a namespace that the testbed does not choose waits, holds nothing up,
-// and goes on when the namespace gets the label.
+// A run of a namespace that the testbed does not choose waits, blocks no other run, and
+// continues when the namespace gets the label.
 func TestNamespaceIsNotAllowed(t *testing.T) {
 	l := newLab(t, nil)
 	label := "team.test/" + l.namespace

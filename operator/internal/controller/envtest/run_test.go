@@ -42,8 +42,8 @@ func TestRunSucceeds(t *testing.T) {
 	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
 }
 
-// A run is compared with an earlier one, which may be gone when the figures are
-// there; a run that cannot be compared fails before anything is made.
+// A run is compared with an earlier one, which may be gone when the figures exist; a run
+// that cannot be compared fails before anything is made.
 func TestRunHasABaseline(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed()
@@ -89,7 +89,7 @@ func TestRunFails(t *testing.T) {
 		node      func(*node)
 		reason    string
 		message   string
-		// inTime says that the run waits until the pods' time to start is over.
+		// inTime is true if the run waits until the pods' time to start is over.
 		inTime bool
 	}{
 		"Pod Security refuses the pods": {namespace: restricted, reason: v1alpha1.ReasonPodForbidden, message: "label the namespace pod-security.kubernetes.io/enforce=privileged"},
@@ -154,7 +154,7 @@ func TestChainFailsDuringTheMeasurement(t *testing.T) {
 	}
 }
 
-// What the kubelet tells in events alone ends up in the run's message.
+// What the kubelet only reports in events is in the run's message.
 func TestKubeletsWarningIsTold(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentFunction, pending))

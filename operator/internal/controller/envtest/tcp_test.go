@@ -42,7 +42,7 @@ func (tcpEnds) Measure(_ context.Context, trial measure.Trial) (measure.Outcome,
 func (tcpEnds) Description() measure.Description { return measure.Description{Driver: "iperf3"} }
 func (tcpEnds) Close() error                     { return nil }
 
-// tcpAlone asks for nothing but TCP.
+// tcpAlone only asks for TCP.
 func tcpAlone(run *v1alpha1.BenchmarkRun) {
 	run.Spec.Experiment.Measurements.Throughput, run.Spec.Experiment.Measurements.Latency = nil, nil
 	run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}}
@@ -80,7 +80,7 @@ func TestTCPRun(t *testing.T) {
 	l.Expect(l.objects()).To(ConsistOf("v1.ConfigMap/"+names.Plan, "v1.ConfigMap/"+names.Results))
 }
 
-// A run that was suspended starts new ends, and tells where those are.
+// A run that was suspended starts new ends, and stores their addresses.
 func TestTCPSuspendAndResume(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathEndpoints] = true })

@@ -15,7 +15,7 @@ import (
 
 const trexImage = "registry.test/trex:1"
 
-// byTRex lets the testbed's frames be TRex's, through packet sockets.
+// byTRex makes TRex send the testbed's frames, through packet sockets.
 func byTRex(image string) func(*v1alpha1.Testbed) {
 	return func(testbed *v1alpha1.Testbed) {
 		testbed.Spec.Generator.Driver, testbed.Spec.Generator.Image = v1alpha1.DriverTRex, image
@@ -42,14 +42,14 @@ func TestTRexRun(t *testing.T) {
 	l.Expect(container.SecurityContext.Capabilities.Add).To(ConsistOf(corev1.Capability("IPC_LOCK"), corev1.Capability("NET_ADMIN"), corev1.Capability("NET_RAW")))
 	l.Expect(container.Resources.Limits.Memory().String()).To(Equal("1Gi"))
 
-	// From here on a simulated driver measures, without what TRex does not count:
-	// what is shown is that nothing of the operator stands in TRex's way.
+	// From here on a simulated driver measures, without what TRex does not count: this shows
+	// that nothing in the operator prevents TRex.
 	l.node.set(func(n *node) { n.silent[pathCalibration] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionCalibrated)).Should(Equal("True/Calibrated"))
 }
 
-// A testbed without an image says so, and its run fails with the same reason.
+// A testbed without an image reports it, and its run fails with the same reason.
 func TestTRexWithoutImage(t *testing.T) {
 	l := newLab(t, nil)
 	testbed := l.testbed(byTRex(""))
@@ -71,13 +71,13 @@ func TestTRexMakesNoFragments(t *testing.T) {
 	l.Expect(l.message(run, v1alpha1.ConditionPlanned)).To(ContainSubstring("spec.experiment.traffic.packets"))
 }
 
-// The API server takes the pod with hugepages and devices. What no node has is
-// said of the testbed; when a node has it, the testbed is ready by itself.
+// The API server accepts the pod with hugepages and devices. The testbed reports what no
+// node has; when a node has it, the testbed becomes ready by itself.
 func TestTRexOnVirtualFunctions(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentMeasurer, pending))
 	const west, east = "vnfbench.test/trex-west", "vnfbench.test/trex-east"
-	// Other tests, which run beside this one, must not get this node.
+	// Other tests, which run in parallel, must not get this node.
 	here := map[string]string{"trex": l.namespace}
 	node, err := makeNode(l.namespace, here, corev1.Taint{Key: "trex", Effect: corev1.TaintEffectNoSchedule})
 	l.Expect(err).NotTo(HaveOccurred())

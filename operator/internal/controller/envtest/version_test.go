@@ -12,8 +12,8 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// An operator that finds the plan of another version in the middle of a run says
-// so, and gives the testbed to the next run.
+// An operator that finds the plan of another version in the middle of a run reports it, and
+// gives the testbed to the next run.
 func TestPlanOfAnotherVersion(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
@@ -30,8 +30,8 @@ func TestPlanOfAnotherVersion(t *testing.T) {
 	l.expect(next, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
 
-// A measurer that was built with another version than the operator says so by what
-// it writes first. An image with TRex is the user's, who has to build it again.
+// What a measurer writes first shows that it was built with another version than the
+// operator. An image with TRex is the user's, who has to build it again.
 func TestMeasurerOfAnotherVersion(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
@@ -39,15 +39,15 @@ func TestMeasurerOfAnotherVersion(t *testing.T) {
 	run := l.run("a-run")
 	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
 
-	// What is another version here is the operator's: the measurer is of this one.
+	// The operator is the other version here: the measurer is of this one.
 	l.changePlan(run, "protocol", "another")
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/VersionMismatch")
 	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(And(ContainSubstring(trexImage), ContainSubstring("make trex-image")))
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
 }
 
-// changePlan sets a value of a run's plan. Its ConfigMap is immutable: it is made
-// anew while nobody asks for it.
+// changePlan sets a value of a run's plan. Its ConfigMap is immutable: it is made again
+// while no run uses it.
 func (l *lab) changePlan(run *v1alpha1.BenchmarkRun, key string, value any) {
 	l.t.Helper()
 	l.setSuspend(run, true)

@@ -1,9 +1,9 @@
 // Package queue says which Testbed a BenchmarkRun uses, which runs want one and
 // may have it, and in which order.
 //
-// In go the runs that name a testbed and its status; out come who holds it and
-// who waits. It is pure: the Testbed controller admits by it, and the
-// BenchmarkRun controller shows a waiting run its place by it.
+// The runs that name a testbed and its status go in; who holds it and who waits
+// comes out. It is pure: the Testbed controller admits runs with it, and the
+// BenchmarkRun controller shows a waiting run its place with it.
 package queue
 
 import (
@@ -33,8 +33,8 @@ func Wants(run *v1alpha1.BenchmarkRun) bool {
 	return !Finished(run) && !run.Spec.Suspend && run.DeletionTimestamp.IsZero()
 }
 
-// Occupies reports whether the run believes that it holds its testbed. It writes so
-// before it makes its first object and takes it back when the last pod is gone.
+// Occupies reports whether the run's status says that it holds its testbed. The run sets
+// this before it makes its first object and clears it when the last pod is gone.
 func Occupies(run *v1alpha1.BenchmarkRun) bool {
 	return meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionAdmitted)
 }
@@ -46,8 +46,8 @@ func Holds(testbed *v1alpha1.Testbed, run *v1alpha1.BenchmarkRun) bool {
 	})
 }
 
-// Allowed returns the names of the namespaces whose runs may use the testbed. Its
-// error says that the testbed's selector cannot be read: no namespace is allowed.
+// Allowed returns the names of the namespaces whose runs may use the testbed. Its error
+// means that the testbed's selector cannot be read: no namespace is allowed.
 func Allowed(testbed *v1alpha1.Testbed, namespaces []corev1.Namespace) (map[string]bool, error) {
 	selector := labels.Everything()
 	if testbed.Spec.Namespaces.From == v1alpha1.NamespacesFromSelector {
@@ -96,9 +96,9 @@ func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed ma
 	return waiting
 }
 
-// Position returns the run's place among those that wait, 1 for the next, and how
-// many runs are before it, those that hold the testbed included. A run that
-// does not wait has position 0.
+// Position returns the run's place among those that wait, 1 for the next, and the number of
+// runs before it, including those that hold the testbed. A run that does not wait has
+// position 0.
 func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed map[string]bool, run *v1alpha1.BenchmarkRun) (position, before int) {
 	waiting := Waiting(testbed, runs, allowed)
 	i := slices.IndexFunc(waiting, func(w *v1alpha1.BenchmarkRun) bool { return w.UID == run.UID })

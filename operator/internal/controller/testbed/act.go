@@ -42,10 +42,10 @@ func (r *Reconciler) patchMetadata(ctx context.Context, s *scope, change func(*v
 	return client.IgnoreNotFound(r.Client.Patch(ctx, s.testbed, before))
 }
 
-// cleanUp begins to remove bridges, for each node in the namespace of the run that
-// was there last: its admission took the run's pods. A node for which nothing can be
-// made any more, because the namespace is gone or admission refuses it, is left; the
-// testbed is deleted when no Job of another node is under way.
+// cleanUp starts to remove bridges from each node, in the namespace of the run that was
+// there last: its admission accepted the run's pods. It skips a node for which no Job can
+// be made any more, because the namespace is gone or admission refuses it. The testbed is
+// deleted when no Job of another node is active.
 func (r *Reconciler) cleanUp(ctx context.Context, s *scope, d decision) error {
 	namespaces := s.bridgeNodes()
 	var refused []string
@@ -70,7 +70,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope, d decision) error {
 	return r.removeFinalizer(ctx, s, slices.Concat(d.left, refused))
 }
 
-// removeFinalizer removes the finalizer. Bridges that could not be removed are named.
+// removeFinalizer removes the finalizer. It names bridges that could not be removed.
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope, left []string) error {
 	for node, job := range s.cleanups {
 		if err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {

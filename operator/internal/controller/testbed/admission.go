@@ -15,11 +15,11 @@ type admission struct {
 	queued int32
 }
 
-// admitNext decides who holds the testbed. A run keeps its place until it wants it
-// no more, has reported that it gave it back, and has no pod left. The next run
-// of an allowed namespace gets the place when no pod of any other run is left either. While every node
-// that matches is cordoned or not ready, runs wait. On a testbed that no node
-// matches, runs are admitted, fail, and say so.
+// admitNext decides who holds the testbed. A run keeps its place until it no longer wants
+// it, has reported the release, and has no pod left. The next run of an allowed namespace
+// gets the place when no pod of any other run is left either. While every node that matches
+// is cordoned or not ready, runs wait. On a testbed that no node matches, runs are
+// admitted, fail, and report it.
 func admitNext(s *scope) admission {
 	var active []v1alpha1.ActiveRun
 	for _, a := range s.testbed.Status.ActiveRuns {
@@ -41,7 +41,7 @@ func admitNext(s *scope) admission {
 	return admission{active, int32(len(waiting))}
 }
 
-// foreignPods reports whether pods of runs are left that do not hold the testbed.
+// foreignPods reports whether pods are left of runs that do not hold the testbed.
 func (s *scope) foreignPods(active []v1alpha1.ActiveRun) bool {
 	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
 		return !slices.ContainsFunc(active, func(a v1alpha1.ActiveRun) bool { return a.UID == p.Labels[v1alpha1.LabelRun] })

@@ -1,10 +1,10 @@
-// Package testbed reconciles Testbeds: it is the only writer of their status,
-// and so the only one who says which run holds a testbed.
+// Package testbed reconciles Testbeds. It is the only writer of their status, so
+// it alone decides which run holds a testbed.
 //
-// Each reconciliation reads everything into a scope, names one action besides
-// the status (decide.go), performs it, and computes the whole status from what
-// was read (status.go). The two controllers meet in the API alone: this one
-// writes who holds a testbed, a run writes that it has begun and given it back.
+// Each reconciliation reads everything into a scope, names one action in addition
+// to the status (decide.go), performs it, and computes the whole status from what
+// was read (status.go). The two controllers only meet in the API: this one writes
+// who holds a testbed, a run writes that it has started and released the testbed.
 package testbed
 
 import (
@@ -38,7 +38,7 @@ type Reconciler struct {
 	Client   client.Client
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Defaults are what the operator was installed with.
+	// Defaults are the settings of the operator's installation.
 	Defaults plan.Defaults
 }
 
@@ -50,8 +50,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller. The cache's index
-// queue.IndexTestbed must be there.
+// SetupWithManager registers the controller. It needs the cache's index queue.IndexTestbed.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("testbed").
@@ -59,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(testbedOfRun)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.testbedOfPod), builder.WithPredicates(predicate.Funcs{
-			// Only that a pod is gone can free a testbed.
+			// Only the end of a pod can free a testbed.
 			CreateFunc: func(event.CreateEvent) bool { return false },
 			UpdateFunc: func(event.UpdateEvent) bool { return false },
 		})).
@@ -101,7 +100,7 @@ func (r *Reconciler) testbeds(ctx context.Context, keep func(*v1alpha1.Testbed) 
 	return requests
 }
 
-// nodeChanged lets pass what a testbed looks at, and not each heartbeat.
+// nodeChanged passes the changes that affect a testbed, and not each heartbeat.
 var nodeChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
 	return !equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
@@ -111,7 +110,7 @@ var nodeChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		placement.Ready(before) != placement.Ready(after)
 }}
 
-// Reconcile takes a testbed one step further.
+// Reconcile advances a testbed by one step.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	testbed := &v1alpha1.Testbed{}
 	if err := r.Client.Get(ctx, request.NamespacedName, testbed); err != nil {
@@ -178,8 +177,8 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 	return s, nil
 }
 
-// patchStatus stores the status if it changed; the lock makes sure that it
-// follows from what is stored.
+// patchStatus stores the status if it changed. The lock makes sure that the status follows
+// from what is stored.
 func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision) error {
 	before := s.testbed.DeepCopy()
 	after := summarize(s, d)

@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// cleanupTimeout is how long a node may take to remove its bridges. A node that
-// is gone must not keep a namespace from being deleted.
+// cleanupTimeout is how long a node may take to remove its bridges. A node that is gone
+// must not prevent the deletion of a namespace.
 const cleanupTimeout = 2 * time.Minute
 
-// action is the one thing that a reconciliation does besides the status.
+// action is the one thing that a reconciliation does in addition to the status.
 type action string
 
 const (
@@ -28,15 +28,15 @@ const (
 
 type decision struct {
 	action action
-	// nodes of RecordNodes as the annotation has them, or those that CleanUp begins with.
+	// nodes of RecordNodes as the annotation has them, or those with which CleanUp starts.
 	nodes []string
 	// left are nodes that keep their bridges, with CleanUp and RemoveFinalizer.
 	left []string
-	// busy says, with CleanUp, that Jobs of other nodes are under way.
+	// busy is true, with CleanUp, if Jobs of other nodes are active.
 	busy bool
-	// after is when to look again.
+	// after is when to check again.
 	after time.Duration
-	// deleting says what a deletion waits for.
+	// deleting names what a deletion waits for.
 	deleting string
 	// admission is who holds the testbed from now on.
 	admission admission
@@ -79,7 +79,7 @@ func decideDeletion(s *scope, holders admission) decision {
 	return decideCleanup(s)
 }
 
-// decideCleanup has bridges removed from each node, with a bound for each.
+// decideCleanup plans the removal of bridges from each node, with a limit for each.
 func decideCleanup(s *scope) decision {
 	var begin, busy, left []string
 	after := cleanupTimeout

@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/testing/gitopstest"
 )
 
-// What GitOps tools make of a testbed, with the expressions and scripts of config/gitops.
+// How GitOps tools see a testbed, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	tests := map[string]struct {
 		scope  *scope
@@ -24,7 +24,7 @@ func TestGitOpsHealth(t *testing.T) {
 			gitopstest.Verdict{Kstatus: status.CurrentStatus, Flux: status.CurrentStatus}, "Healthy"},
 		"cordoned": {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }),
 			gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.InProgressStatus}, "Progressing"},
-		// kstatus would wait for ever; nothing will come of it until somebody corrects the testbed.
+		// kstatus would wait permanently, but a user has to correct the testbed first.
 		"no node matches": {newScope(func(s *scope) { s.testbed.Spec.Generator.NodeSelector = map[string]string{"name": "x"} }),
 			gitopstest.Verdict{Kstatus: status.InProgressStatus, Flux: status.FailedStatus}, "Degraded"},
 	}

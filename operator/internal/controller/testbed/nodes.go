@@ -13,14 +13,14 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// maxNodes is how many fingerprints the status holds.
+// maxNodes is the number of fingerprints that the status holds.
 const maxNodes = 16
 
-// matchingNodes returns the nodes that can take a part of a run now, by name. Where
-// there is none, reason says whether time can correct it: with NodesNotReady runs
-// wait, with NoMatchingNode a user has to change something, and runs fail. With
-// any other there are nodes, and runs fail: those that take the resource that is
-// missing, or all where the generator cannot be made.
+// matchingNodes returns the nodes that can run a part of a run now, by name. If there is
+// none, reason says whether time can correct it: with NodesNotReady runs wait; with
+// NoMatchingNode a user has to change something, and runs fail. With any other reason there
+// are nodes, and runs fail: those that use the missing resource, or all if the generator
+// cannot be made.
 func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
 	if _, err := queue.Allowed(s.testbed, s.namespaces); err != nil {
 		return nil, v1alpha1.ReasonInvalidNamespaceSelector, fmt.Sprintf("no namespace's runs may use the testbed: %v: correct it", err)
@@ -40,8 +40,8 @@ func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
 	return nil, v1alpha1.ReasonNodesNotReady, "every node that matches is cordoned or not ready at the moment: uncordon one, or wait for it"
 }
 
-// nodesBy returns the nodes for generator and device by one measure, or a sentence
-// that says which selector finds none.
+// nodesBy returns the nodes for generator and device by one criterion, or a sentence that
+// says which selector finds none.
 func (s *scope) nodesBy(fits func(*corev1.Node, map[string]string, []corev1.Toleration) bool) (nodes []corev1.Node, why string) {
 	var generators, devices, both int
 	for i := range s.nodes {
@@ -73,18 +73,18 @@ func count(is bool) int {
 	return 0
 }
 
-// suitable reports whether a node could take a pod, now or after a time.
+// suitable reports whether a node could run a pod, now or later.
 func suitable(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
 	obstacle := placement.Find(node, selector, tolerations)
 	return obstacle == nil || obstacle.Passing
 }
 
-// available reports whether a node can take a pod now.
+// available reports whether a node can run a pod now.
 func available(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) bool {
 	return placement.Find(node, selector, tolerations) == nil
 }
 
-// describe returns what the cluster knows of the nodes.
+// describe returns what the cluster knows about the nodes.
 func describe(nodes []corev1.Node) []v1alpha1.TestbedNode {
 	var prints []v1alpha1.TestbedNode
 	for _, n := range nodes[:min(len(nodes), maxNodes)] {

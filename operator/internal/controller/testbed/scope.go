@@ -26,13 +26,13 @@ type scope struct {
 	nodes   []corev1.Node
 	// namespaces are the cluster's, of which the testbed allows some.
 	namespaces []corev1.Namespace
-	// runs name the testbed.
+	// runs are those that name the testbed.
 	runs []v1alpha1.BenchmarkRun
 	// pods are those of all its runs, terminating ones included.
 	pods []corev1.Pod
 	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
 	cleanups map[string]*batchv1.Job
-	// defaults are what the operator was installed with.
+	// defaults are the settings of the operator's installation.
 	defaults plan.Defaults
 }
 
@@ -67,8 +67,8 @@ func (s *scope) hasBridges() bool {
 	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// recordedNodes returns those that the annotation names, each with the namespace of
-// the run that was on it last.
+// recordedNodes returns the nodes that the annotation names, each with the namespace of the
+// run that was on it last.
 func (s *scope) recordedNodes() map[string]string {
 	recorded := map[string]string{}
 	for _, place := range s.recordedPlaces() {
@@ -83,10 +83,9 @@ func (s *scope) recordedPlaces() []string {
 	return strings.FieldsFunc(s.testbed.Annotations[annotationBridgeNodes], func(r rune) bool { return r == ',' })
 }
 
-// bridgeNodes returns all nodes on which bridges may be, those recorded and those of
-// the plans that there are, each with a namespace in which a Job can remove them.
-// A plan joins bridges to the chain of functions with ports of any kind, so
-// existing networks at the ends change nothing.
+// bridgeNodes returns all nodes that may have bridges, those recorded and those of existing
+// plans, each with a namespace in which a Job can remove them. A plan connects the chain to
+// bridges with ports of any kind, so existing networks at the ends change nothing.
 func (s *scope) bridgeNodes() map[string]string {
 	nodes := s.recordedNodes()
 	latest := map[string]time.Time{}
@@ -108,7 +107,7 @@ func (s *scope) bridgeNodes() map[string]string {
 	return nodes
 }
 
-// bridgePlaces are the bridgeNodes as the annotation names them, in order.
+// bridgePlaces returns the bridgeNodes as the annotation names them, in order.
 func (s *scope) bridgePlaces() []string {
 	var places []string
 	for node, namespace := range s.bridgeNodes() {
@@ -122,7 +121,7 @@ func (s *scope) nodeExists(name string) bool {
 	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return n.Name == name })
 }
 
-// calibration returns the latest that a run has made, or the stored one where it is later.
+// calibration returns the latest that a run has made, or the stored one if it is later.
 func (s *scope) calibration() *v1alpha1.Calibration {
 	latest := s.testbed.Status.Calibration
 	runs := slices.Clone(s.runs)
@@ -141,8 +140,8 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 	return latest
 }
 
-// fingerprints adds to each node what the latest run on it has read: of the
-// runs that there are, or what the status held before.
+// fingerprints adds to each node what the latest run on it has read: of the existing runs,
+// or what the status held before.
 func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNode {
 	runs := slices.Clone(s.runs)
 	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
@@ -166,14 +165,14 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 			}
 		}
 		if node.Fingerprint != nil {
-			// They belong to the run and not to the node.
+			// Ports belong to the run and not to the node.
 			node.Fingerprint.Interfaces = nil
 		}
 	}
 	return nodes
 }
 
-// fingerprintOn returns a node's as a run read it, or nil.
+// fingerprintOn returns a node's fingerprint as a run read it, or nil.
 func fingerprintOn(node string, status *v1alpha1.BenchmarkRunStatus) *v1alpha1.Fingerprint {
 	if status.Plan.DeviceNode == node && status.Device != nil && status.Device.Fingerprint != nil {
 		return status.Device.Fingerprint

@@ -207,7 +207,7 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(admitNext(test.scope), got.admission, cmp.AllowUnexported(admission{})); diff != "" {
 				t.Error(diff)
 			}
-			// TestAdmit has what follows from it.
+			// TestAdmit checks what follows from it.
 			got.admission = admission{}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(decision{}, admission{})); diff != "" {
 				t.Error(diff)
@@ -281,7 +281,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A run is not held back by a resource that is missing: it fails, and says why.
+// A missing resource does not hold back a run: it fails, and says why.
 func TestRunsAreAdmittedWithoutResources(t *testing.T) {
 	s := newScope(run("r", 1), func(s *scope) {
 		s.testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: "x.io/west"}}
@@ -327,7 +327,7 @@ func TestCalibrationIsTheLatest(t *testing.T) {
 	}
 }
 
-// What no node can mend is said of the testbed, and runs do not wait for it.
+// The testbed reports what no node can fix, and runs do not wait for it.
 func TestGeneratorWithoutImage(t *testing.T) {
 	trex := func(s *scope) {
 		s.testbed.Spec.Generator = v1alpha1.Generator{Driver: v1alpha1.DriverTRex, TRex: &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1}}
