@@ -12,8 +12,8 @@ import (
 )
 
 // Evaluate returns a verdict for each figure that each criterion of an experiment
-// means, in their order. Without a figure the verdict is Failed: what was not
-// measured has not been kept.
+// covers, in their order. Without a figure the verdict is Failed, because nothing
+// shows that the threshold was kept.
 func Evaluate(experiment v1alpha1.Experiment, figures []figure.Figure) []v1alpha1.Verdict {
 	var verdicts []v1alpha1.Verdict
 	for _, criterion := range experiment.Acceptance {
@@ -24,7 +24,7 @@ func Evaluate(experiment v1alpha1.Experiment, figures []figure.Figure) []v1alpha
 	return verdicts
 }
 
-// Keys returns the figures that a criterion means: the one that it names, or that
+// Keys returns the figures that a criterion covers: the one that it names, or that
 // of every size or number of TCP connections of the experiment.
 func Keys(criterion v1alpha1.Criterion, experiment v1alpha1.Experiment) []v1alpha1.FigureKey {
 	var keys []v1alpha1.FigureKey
@@ -84,7 +84,7 @@ func Judge(criterion v1alpha1.Criterion, key v1alpha1.FigureKey, figures []figur
 }
 
 // value returns what a criterion judges, of the direction and repeat that is nearer
-// to missing the threshold. The error says, for people, why there is none.
+// to missing the threshold. The error explains, for people, why there is none.
 func value(criterion v1alpha1.Criterion, key v1alpha1.FigureKey, figures []figure.Figure) (int64, error) {
 	if !figure.Describe(key.Metric).Is(figure.Judged) {
 		return 0, errors.New("this version does not know the metric")
@@ -112,7 +112,7 @@ func confidenceLimit(f figure.Figure, lower bool) (int64, error) {
 	return f.Statistics.ConfidenceHigh, nil
 }
 
-// missing says which part of the key has no figure at all.
+// missing returns which part of the key has no figure at all.
 func missing(key v1alpha1.FigureKey, figures []figure.Figure) error {
 	has := func(same func(figure.Figure) bool) bool { return slices.ContainsFunc(figures, same) }
 	of := func(f figure.Figure) bool { return f.Size == key.Size && f.Streams == key.Streams && f.Side == "" }
@@ -140,7 +140,7 @@ func subject(key v1alpha1.FigureKey) string {
 	return string(key.Metric)
 }
 
-// About says what a figure is of: "size 64", "4 TCP connections", "load web".
+// About describes what a figure is of: "size 64", "4 TCP connections", "load web".
 func About(key v1alpha1.FigureKey) string {
 	switch {
 	case key.Streams == 1:
@@ -153,7 +153,7 @@ func About(key v1alpha1.FigureKey) string {
 	return "size " + key.Size
 }
 
-// compared says what the figure is, where it is not the mean.
+// compared describes the figure, unless it is the mean.
 func compared(criterion v1alpha1.Criterion) string {
 	switch {
 	case criterion.Statistic != v1alpha1.StatisticConfidenceLimit:

@@ -20,8 +20,8 @@ func evaluate(criteria []v1alpha1.Criterion, sizes []int32, results []v1alpha1.F
 
 func ptr[T any](v T) *T { return &v }
 
-// direction has a different figure in every field, so that a metric that reads
-// the wrong one is found out. All of them grow with base.
+// direction returns a different figure in every field, so that a metric that reads
+// the wrong field is found. All of them grow with base.
 func direction(name string, base int64) v1alpha1.DirectionResult {
 	return v1alpha1.DirectionResult{
 		Direction:                           name,

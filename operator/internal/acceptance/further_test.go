@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// Of a profile, the worst repeat and direction counts.
+// For a profile, the worst repeat and direction count.
 func TestFixedLoadCriteria(t *testing.T) {
 	direction := func(name string, p99 int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Direction: name, SentFrames: 10, Latency: v1alpha1.Delays{Samples: 10, P99Nanoseconds: p99}}
@@ -66,7 +66,7 @@ func TestReceiveRateCriteria(t *testing.T) {
 	}
 }
 
-// Of a soak, the worst interval counts, and only what the result keeps of it.
+// For a soak, the worst interval counts, and only what the result keeps of it.
 func TestSoakCriteria(t *testing.T) {
 	most := int64(250)
 	verdicts := evaluate([]v1alpha1.Criterion{

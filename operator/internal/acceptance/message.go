@@ -11,11 +11,11 @@ import (
 const (
 	// maximumMessageBytes keeps a condition's message readable; the API server allows 32768.
 	maximumMessageBytes = 1024
-	// namedFailures are told in full; status.acceptance lists all of them.
+	// namedFailures is how many failures a message names; status.acceptance lists all of them.
 	namedFailures = 3
 )
 
-// Message is one sentence on all verdicts, for the condition Accepted: at most
+// Message returns one sentence on all verdicts, for the condition Accepted: at most
 // 1024 bytes, with the first failures by name and the number of the others.
 func Message(verdicts []v1alpha1.Verdict) string {
 	if len(verdicts) == 0 {

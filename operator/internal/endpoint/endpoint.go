@@ -1,7 +1,7 @@
-// Package endpoint is what the two machines at the ends of TCP connections are
-// told: their configuration, which the operator renders into a file, and the
-// requests that the measurer sends to their agents. The package is pure: running
-// iperf3 is internal/endpoint/agent's work.
+// Package endpoint is the input of the two machines at the ends of TCP
+// connections: their configuration, which the operator renders into a file, and
+// the requests that the measurer sends to their agents. The package is pure:
+// internal/endpoint/agent runs iperf3.
 package endpoint
 
 import (
@@ -23,11 +23,11 @@ const (
 	MaximumStreams = 128
 )
 
-// Config is one end.
+// Config is the configuration of one end.
 type Config struct {
 	// Name is "west" or "east".
 	Name string `json:"name"`
-	// Interface is the measured port's name, MAC the address that it has.
+	// Interface is the measured port's name, MAC its hardware address.
 	Interface string `json:"interface"`
 	MAC       string `json:"mac" digest:"-"`
 	MTUBytes  int    `json:"mtuBytes"`
@@ -39,7 +39,7 @@ type Config struct {
 	GatewayMAC string `json:"gatewayMAC" digest:"-"`
 }
 
-// Route is a network behind a gateway.
+// Route is a network that a gateway leads to.
 type Route struct {
 	Destination netip.Prefix `json:"destination"`
 	Via         netip.Addr   `json:"via"`
@@ -63,8 +63,8 @@ func Load(path string) (*Config, error) {
 	return config, nil
 }
 
-// benchmark are the ranges that every address is from (RFC 2544, RFC 5180), so
-// that a configuration can never take the pod's own routes away.
+// benchmark are the ranges that contain every address (RFC 2544, RFC 5180), so
+// that a configuration can never replace the pod's own routes.
 var benchmark = []netip.Prefix{netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("2001:2::/48")}
 
 // Validate checks the configuration; every error starts with its field.
@@ -109,8 +109,8 @@ func (c *Config) onLink(address netip.Addr) bool {
 	return false
 }
 
-// leadsTo says that one of the routes through the chain leads to an address: an
-// agent sends nowhere else, whoever asks it.
+// leadsTo reports whether one of the routes through the chain leads to an address.
+// An agent sends to no other address.
 func (c *Config) leadsTo(address netip.Addr) bool {
 	for _, route := range c.Routes {
 		if route.Destination.Contains(address) {
@@ -129,7 +129,7 @@ func reserved(network netip.Prefix) bool {
 	return false
 }
 
-// owns says that TCP may use an address of this machine.
+// owns reports whether TCP may use an address of this machine.
 func (c *Config) owns(address netip.Addr) bool {
 	for _, own := range c.Addresses {
 		if own.Addr() == address {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// connectTimeout bounds the opening of iperf3's control connection.
+	// connectTimeout limits the opening of iperf3's control connection.
 	connectTimeout = 5 * time.Second
-	// silence is how long unacknowledged data, or no data at all, is waited for
-	// before iperf3 gives up: a chain that died must not hold the run.
+	// silence is the timeout after which iperf3 gives up if no data is acknowledged,
+	// or none arrives: a chain that died must not hold the run.
 	silence = 20 * time.Second
-	// slack is what a test may take beside its stated time.
+	// slack is what a test may take in addition to its stated time.
 	slack = silence + 10*time.Second
-	// maximumSeconds is the API's longest test with the time that is omitted.
+	// maximumSeconds is the API's longest test with the omitted time.
 	maximumSeconds = 3600 + 60
 )
 
@@ -27,13 +27,13 @@ const (
 type Server struct {
 	Address netip.Addr `json:"address"`
 	Port    uint16     `json:"port"`
-	// Seconds that the test takes; the agent ends a server that is still there well after that.
+	// Seconds is how long the test takes; the agent ends a server that is still there well after that.
 	Seconds int `json:"seconds"`
 }
 
-// Client asks an agent to make one test towards a server. The client sends.
+// Client asks an agent to make one test to a server. The client sends.
 type Client struct {
-	// Address of this end, Server and Port of the other.
+	// Address is that of this end, Server and Port are those of the other.
 	Address         netip.Addr `json:"address"`
 	Server          netip.Addr `json:"server"`
 	Port            uint16     `json:"port"`
@@ -43,12 +43,12 @@ type Client struct {
 	measure.TCPSettings
 }
 
-// Problem is how an agent says no.
+// Problem is an agent's refusal.
 type Problem struct {
 	Message string `json:"message"`
 }
 
-// Check says why a machine cannot take the request; requests are data from the
+// Check returns why a machine cannot take the request. Requests are data from the
 // network, and become arguments of a program.
 func (s Server) Check(c *Config) error {
 	switch {
@@ -64,7 +64,7 @@ func (s Server) Check(c *Config) error {
 
 var algorithm = regexp.MustCompile(`^[a-z0-9_]{1,15}$`)
 
-// Check is as Server's.
+// Check returns why a machine cannot take the request.
 func (r Client) Check(c *Config) error {
 	switch {
 	case !c.owns(r.Address):
@@ -85,7 +85,7 @@ func (r Client) Check(c *Config) error {
 	return nil
 }
 
-// Arguments are iperf3's.
+// Arguments returns iperf3's arguments.
 func (s Server) Arguments() []string {
 	return []string{
 		"--server", "--one-off", "--json", "--interval", interval(s.Seconds),
@@ -93,10 +93,10 @@ func (s Server) Arguments() []string {
 	}
 }
 
-// Lifetime is when an agent ends a server or a client by force.
+// Lifetime returns the time after which an agent ends a server or a client by force.
 func (s Server) Lifetime() time.Duration { return time.Duration(s.Seconds)*time.Second + slack }
 
-// Arguments are iperf3's.
+// Arguments returns iperf3's arguments.
 func (r Client) Arguments() []string {
 	list := []string{
 		"--client", r.Server.String(), "--port", fmt.Sprint(r.Port), "--bind", r.Address.String(), "--json",
@@ -120,12 +120,12 @@ func (r Client) Arguments() []string {
 	return list
 }
 
-// Lifetime is as Server's.
+// Lifetime returns the time after which an agent ends the client by force.
 func (r Client) Lifetime() time.Duration {
 	return time.Duration(r.DurationSeconds+r.OmitSeconds)*time.Second + slack
 }
 
-// interval is in whole seconds, such that there are at most measure.MaximumTCPIntervals.
+// interval returns whole seconds, such that there are at most measure.MaximumTCPIntervals.
 func interval(seconds int) string {
 	return fmt.Sprint(max(1, (seconds+measure.MaximumTCPIntervals-1)/measure.MaximumTCPIntervals))
 }

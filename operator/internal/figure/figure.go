@@ -1,7 +1,7 @@
-// Package figure lists the numbers of a run. Of is the only walk over the typed
-// results; acceptance, the baseline, the comparison of neighbors, CSV, the
-// comparison of runs, Prometheus and JUnit all read its list. Metrics describes
-// every number by its name.
+// Package figure lists the numbers of a run. Only Of walks over the typed results.
+// Acceptance, the baseline, the comparison of neighbors, CSV, the comparison of
+// runs, Prometheus and JUnit all read its list. Metrics describes every number by
+// its name.
 package figure
 
 import "vnfbench.io/operator/api/v1alpha1"
@@ -17,22 +17,22 @@ type Key struct {
 	Percent int32
 	// Interval counts the parts of a trial from 1; 0 is all of them.
 	Interval int32
-	// Function of the chain, and the name of one of its own Counters.
+	// Function of the chain, and the name of one of that function's Counters.
 	Function, Counter string
 	// Neighbor and its Stressor.
 	Neighbor, Stressor string
-	// Side is empty for what the run found. It is SideWithout for what it found
-	// without its neighbors, and SideBaseline for what the earlier run found.
+	// Side is empty for the figures of the run. SideWithout marks those without its
+	// neighbors, and SideBaseline those of the earlier run.
 	Side string
 }
 
-// The sides that are compared with what the run found.
+// The sides that are compared with the run's figures.
 const (
 	SideWithout  = "WithoutNeighbors"
 	SideBaseline = "Baseline"
 )
 
-// Bound says what a value says of the true one.
+// Bound describes how a value relates to the true one.
 type Bound string
 
 const (
@@ -46,10 +46,10 @@ const (
 // could try lost nothing.
 const CauseLongestBurst = "LongestBurst"
 
-// Figure is one number with everything that must be known to read it.
+// Figure is one number with everything needed to read it.
 type Figure struct {
 	Key
-	// Value is in Unit. It means nothing where Samples is 0.
+	// Value is in Unit. It has no meaning where Samples is 0.
 	Value int64
 	Unit  Unit
 	// Samples is how many frames or trials the value is formed from. 0 means that
@@ -58,12 +58,12 @@ type Figure struct {
 	// Statistics over the repeats; nil where there are none.
 	Statistics *v1alpha1.Statistics
 	Bound      Bound
-	// Cause says why the value is not better, such as UpperBoundCause does. The
-	// set is open.
+	// Cause is why the value is not better, such as UpperBoundCause. The set is
+	// open.
 	Cause string
 }
 
-// Results are the typed results that have figures. A part that is absent has none.
+// Results are the typed results that have figures. An absent part has none.
 type Results struct {
 	Frames      []v1alpha1.FrameResult
 	TCP         *v1alpha1.TCPResult
@@ -73,7 +73,7 @@ type Results struct {
 	Calibration []v1alpha1.CalibrationFrame
 }
 
-// Of lists the figures of a run's status in the order of its results.
+// Of returns the figures of a run's status in the order of its results.
 func Of(status v1alpha1.BenchmarkRunStatus) []Figure {
 	results := Results{
 		Frames: status.Results, TCP: status.TCP, Connections: status.Connections, Neighbors: status.NoisyNeighbors, Baseline: status.Baseline,
@@ -84,7 +84,7 @@ func Of(status v1alpha1.BenchmarkRunStatus) []Figure {
 	return results.Figures()
 }
 
-// Figures lists the figures of the results in their order.
+// Figures returns the figures of the results in their order.
 func (r Results) Figures() []Figure {
 	w := &walk{}
 	for _, frame := range r.Frames {
@@ -105,7 +105,7 @@ func (r Results) Figures() []Figure {
 // walk collects figures.
 type walk struct{ figures []Figure }
 
-// place is where figures that share all of a key but the metric are added.
+// place adds figures that share all of a key but the metric.
 type place struct {
 	walk       *walk
 	key        Key
@@ -117,7 +117,7 @@ type place struct {
 
 func (w *walk) at(key Key) place { return place{walk: w, key: key, samples: 1, bound: Exact} }
 
-// from returns the place for figures that are formed from so many samples.
+// from returns the place for figures that are formed from this many samples.
 func (p place) from(samples int64) place {
 	p.samples = samples
 	return p

@@ -12,8 +12,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// filler gives every number of a result a value of its own and every name a name of
-// its own, so that a figure that is read from the wrong field is found.
+// filler gives every number and every name of a result a different value, so that
+// a figure that is read from the wrong field is found.
 type filler struct {
 	next  int64
 	paths map[int64]string
@@ -43,7 +43,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 	}
 }
 
-// everything is a result with all of its fields.
+// everything returns a result with all of its fields.
 func everything() (Results, map[int64]string) {
 	f := &filler{next: 1000, paths: map[int64]string{}}
 	var r Results
@@ -51,7 +51,7 @@ func everything() (Results, map[int64]string) {
 	return r, f.paths
 }
 
-// noFigures are the fields that hold what is no figure, or a figure once more.
+// noFigures are the fields that hold no figure, or repeat one.
 var noFigures = regexp.MustCompile(strings.Join([]string{
 	`\.FrameBytes$`, `\.Packet\.`, `\.Ends\.`, // properties of the size and of the ends
 	`\.Statistics\.`,                                    // kept with its figure
@@ -89,8 +89,8 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// A soak's first interval and a fixed load's worst case have keys of their own, also
-// where all names are as short as can be.
+// A soak's first interval and a fixed load's worst case have different keys, even
+// where all names are as short as possible.
 func TestKeysOfPartsAreUnique(t *testing.T) {
 	direction := []v1alpha1.DirectionResult{{Direction: "Forward"}, {Direction: "Reverse"}}
 	results := Results{Frames: []v1alpha1.FrameResult{{
@@ -144,7 +144,7 @@ func TestEveryMetricHasARow(t *testing.T) {
 	}
 }
 
-// A metric's name ends with its unit, which people and machines rely on.
+// A metric's name ends with its unit. People and machines depend on it.
 func TestNamesEndWithTheUnit(t *testing.T) {
 	suffixes := map[Unit]string{
 		FramesPerSecond: "FramesPerSecond", FragmentsPerSecond: "FragmentsPerSecond", BitsPerSecond: "BitsPerSecond", OperationsPerSecond: "OperationsPerSecond", ConnectionsPerSecond: "PerSecond",
@@ -207,7 +207,7 @@ func between(t *testing.T, text, from, to string) string {
 	return text
 }
 
-// A value without samples is no value, and one direction without a value leaves none.
+// A value without samples does not count, and one direction without a value leaves none.
 func TestWorst(t *testing.T) {
 	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: "64", Load: "idle"}
 	of := func(direction string, value, samples int64) Figure {

@@ -63,7 +63,7 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	p.add("ThroughputRegular", map[v1alpha1.Regularity]int64{v1alpha1.Regular: 1}[t.Regularity])
 }
 
-// ThroughputBound says whether the device may do better than the throughput.
+// ThroughputBound reports whether the device may do better than the throughput.
 func ThroughputBound(t v1alpha1.ThroughputResult) Bound {
 	if t.UpperBoundCause == v1alpha1.CauseGeneratorCeiling || t.UpperBoundCause == v1alpha1.CauseMaximumLoad {
 		return AtLeast
@@ -94,8 +94,8 @@ func (w *walk) direction(key Key, d v1alpha1.DirectionResult) {
 	p.tagged(d.TaggedFrames)
 }
 
-// jitterSamples returns those of the delays where their variation was not counted,
-// as by TRex, whose jitter is never 0 where there is one.
+// jitterSamples returns the samples of the delays if their variation was not counted,
+// as with TRex, whose jitter is never 0 where there is one.
 func jitterSamples(d v1alpha1.DirectionResult) int64 {
 	if d.DelayVariation.Samples == 0 && d.JitterNanoseconds > 0 {
 		return d.Latency.Samples
@@ -116,7 +116,7 @@ func (p place) delays(of v1alpha1.Metric, d v1alpha1.Delays) {
 }
 
 // tagged adds delays without samples where a direction has no tagged frames, so
-// that nothing is said of the other direction alone.
+// that no figure describes the other direction alone.
 func (p place) tagged(t *v1alpha1.TaggedFramesResult) {
 	if t == nil {
 		p.from(0).add(v1alpha1.MetricTaggedFrameMean, 0)
@@ -131,7 +131,7 @@ func (p place) tagged(t *v1alpha1.TaggedFramesResult) {
 	p.add("TaggedFrameStandardDeviationNanoseconds", t.StandardDeviationNanoseconds)
 }
 
-// worst adds the worst of all repeats or intervals, each figure by itself.
+// worst adds the worst of all repeats or intervals, separately for each figure.
 func (w *walk) worst(key Key, c v1alpha1.WorstCase) {
 	p := w.at(key)
 	p.add(v1alpha1.MetricLoss, c.LossPartsPerMillion)

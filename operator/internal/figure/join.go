@@ -9,11 +9,11 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// ErrNotMeasured means that there is no figure of a key at all.
+// ErrNotMeasured means that a key has no figure at all.
 var ErrNotMeasured = errors.New("it was not measured")
 
-// Among returns the figures of all directions and repeats of what the key names,
-// where they have their own, and otherwise the one of all of them together.
+// Among returns the figures that a key names, of all directions and repeats where
+// they have their own, and otherwise the one of all of them together.
 func Among(figures []Figure, key v1alpha1.FigureKey) []Figure {
 	var each, all []Figure
 	for _, f := range figures {
@@ -39,7 +39,7 @@ func Among(figures []Figure, key v1alpha1.FigureKey) []Figure {
 // Worst returns the figure of the direction and repeat that is worst: the smaller
 // value or the larger one. One direction without a value leaves none, because a
 // device that starves a direction must not hide this with the other. The error
-// says, for people, why there is none.
+// explains, for people, why there is none.
 func Worst(figures []Figure, key v1alpha1.FigureKey, smaller bool, value func(Figure) (int64, error)) (int64, error) {
 	found := Among(figures, key)
 	if len(found) == 0 {
@@ -73,8 +73,8 @@ type Comparison struct {
 	Before, After *int64
 }
 
-// Join returns the compared figures that one of two measurements has: those of
-// before in their order, then what after has alone. Of each it is the worse
+// Join returns the compared figures of one or both of two measurements: those of
+// before in their order, then those that only after has. Each is that of the worse
 // direction and repeat.
 func Join(before, after []Figure) []Comparison {
 	before, after = compared(before), compared(after)
@@ -95,7 +95,7 @@ func Join(before, after []Figure) []Comparison {
 	return out
 }
 
-// compared returns the figures of one measurement that others are compared with.
+// compared returns the figures of one measurement that are compared with others.
 func compared(figures []Figure) []Figure {
 	var out []Figure
 	for _, f := range figures {
@@ -106,7 +106,7 @@ func compared(figures []Figure) []Figure {
 	return out
 }
 
-// Find returns the value that a key is compared by, that of the worse direction
+// Find returns the value by which a key is compared, that of the worse direction
 // and repeat; nil where there is none.
 func Find(figures []Figure, key v1alpha1.FigureKey) *int64 {
 	value, err := Worst(figures, key, Describe(key.Metric).Better == Higher, Value)

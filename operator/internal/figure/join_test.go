@@ -46,7 +46,7 @@ func TestJoin(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	want := []difference{
 		{key: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, without: n(400), with: n(300), ppm: n(-250_000)},
-		// Of nothing there is no share.
+		// No share can be computed of 0.
 		{key: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLoss, Load: "idle"}, without: n(0), with: n(9)},
 		{key: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyMean, Load: "idle"}, without: n(500), with: n(1000), ppm: n(1_000_000)},
 		// The worse direction's.

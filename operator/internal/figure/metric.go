@@ -22,18 +22,18 @@ const (
 	Number Unit = "1"
 )
 
-// Better says which value of a metric is wanted.
+// Better is which value of a metric is wanted.
 type Better string
 
-// What is wanted of a metric.
+// The wanted values.
 const (
 	Higher Better = "Higher"
 	Lower  Better = "Lower"
-	// Neither is that of a figure that describes a trial and does not judge the device.
+	// Neither is for a figure that describes a trial and does not judge the device.
 	Neither Better = "Neither"
 )
 
-// Scope says which fields of a key a metric has.
+// Scope is which fields of a key a metric has.
 type Scope string
 
 // The scopes.
@@ -54,7 +54,7 @@ const (
 	OfNeighbor Scope = "Neighbor"
 )
 
-// Use is a set of what a metric is for, besides being reported.
+// Use is a set of purposes of a metric, in addition to the report.
 type Use int
 
 // The uses.
@@ -85,7 +85,7 @@ type Metric struct {
 // Is reports whether the metric has a use.
 func (m Metric) Is(use Use) bool { return m.Uses&use != 0 }
 
-// Metrics are all there are, by what they are of.
+// Metrics are all metrics, ordered by what they are of.
 var Metrics = []Metric{
 	{v1alpha1.MetricThroughputFramesPerSecond, FramesPerSecond, Higher, OfGoal, "throughput", Judged | Compared | Default | Limited | Shown},
 	{v1alpha1.MetricThroughputLayer1BitsPerSecond, BitsPerSecond, Higher, OfGoal, "throughput on layer 1", Judged | Shown},
@@ -225,8 +225,8 @@ var Metrics = []Metric{
 	{"StressorOperationsPerSecond", OperationsPerSecond, Neither, OfNeighbor, "operations", 0},
 }
 
-// TCPScalingEfficiency is a TCP goodput as a share of what the fewest connections
-// let expect. It is not in a status; the report adds it.
+// TCPScalingEfficiency is a TCP goodput as a share of its extrapolation from the
+// fewest connections. It is not in a status; the report adds it.
 const TCPScalingEfficiency v1alpha1.Metric = "TCPScalingEfficiencyPartsPerMillion"
 
 var byName = func() map[v1alpha1.Metric]Metric {
@@ -237,8 +237,8 @@ var byName = func() map[v1alpha1.Metric]Metric {
 	return out
 }()
 
-// Describe returns the row of a metric. One that this version does not know, as
-// in a baseline of a later version, has its name alone.
+// Describe returns the row of a metric. A metric that this version does not know,
+// as in a baseline of a later version, has only its name.
 func Describe(name v1alpha1.Metric) Metric {
 	if m, ok := byName[name]; ok {
 		return m

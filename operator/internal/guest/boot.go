@@ -13,10 +13,10 @@ import (
 	"vnfbench.io/operator/internal/guest/modules"
 )
 
-// Boot begins the second process: it loads the modules of the devices that are
-// there, so that disks and cards can be found, and calls pushed when the power
-// button is. It returns the index of the kernel's modules, for what no device
-// asks for.
+// Boot starts the second process: it loads the modules of the present devices,
+// so that disks and cards can be found, and calls pushed when the power button
+// is pushed. It returns the index of the kernel's modules, for modules that no
+// device requests.
 func Boot(ctx context.Context, pushed func(), log *slog.Logger) (*modules.Index, error) {
 	release, err := modules.Release()
 	if err != nil {
@@ -27,8 +27,8 @@ func Boot(ctx context.Context, pushed func(), log *slog.Logger) (*modules.Index,
 	if err != nil {
 		return nil, err
 	}
-	// What a device refuses may be needed by nothing: what is missing in the
-	// end says so itself.
+	// The guest may not need the refused device. A later step reports what is
+	// missing.
 	if err := loadDevices(index, log); err != nil {
 		log.Warn("loading modules", "problem", err.Error())
 	}
@@ -39,8 +39,8 @@ func Boot(ctx context.Context, pushed func(), log *slog.Logger) (*modules.Index,
 	return index, nil
 }
 
-// loadDevices loads what the machine's devices need, and what makes the files
-// that button presses are read from; no device asks for that.
+// loadDevices loads the modules of the machine's devices, and the module that
+// makes the files for button presses, which no device requests.
 func loadDevices(index *modules.Index, log *slog.Logger) error {
 	loaded, err := index.Devices(os.DirFS("/sys"))
 	_, buttons := index.Load("evdev")

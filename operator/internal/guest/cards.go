@@ -30,7 +30,7 @@ type Card struct {
 }
 
 const (
-	// cardPatience covers drivers that make their interfaces in the background.
+	// cardPatience is the timeout for drivers that make their interfaces in the background.
 	cardPatience = 10 * time.Second
 	cardInterval = 50 * time.Millisecond
 )
@@ -41,9 +41,9 @@ type Cards struct {
 	macs  []string
 }
 
-// FindCards lists the network cards once those of the ports that the user data
-// names are there or enough time went by, and logs what each is for. A card that
-// is missing then is none of them.
+// FindCards lists the network cards and logs the use of each. It first waits, for
+// a limited time, for those of the ports that the user data names. The list
+// leaves out a card that is still missing.
 func FindCards(ctx context.Context, userData []byte, log *slog.Logger) (Cards, error) {
 	macs := portMACs(userData)
 	found, err := awaitCards(ctx, macs)
@@ -54,7 +54,7 @@ func FindCards(ctx context.Context, userData []byte, log *slog.Logger) (Cards, e
 	return Cards{found, macs}, nil
 }
 
-// Port is the card with a hardware address.
+// Port returns the card with a hardware address.
 func (c Cards) Port(mac string) (Card, bool) {
 	i := slices.IndexFunc(c.cards, func(c Card) bool { return strings.EqualFold(c.MAC, mac) })
 	if i < 0 {
@@ -63,9 +63,9 @@ func (c Cards) Port(mac string) (Card, bool) {
 	return c.cards[i], true
 }
 
-// Serve serves the handler on the management's card, the first that is no port,
-// in the background until the context ends. A guest without one says so on the
-// console alone.
+// Serve serves the handler on the management card, the first that is no port,
+// in the background until the context ends. A guest without one only logs that
+// on the console.
 func (c Cards) Serve(ctx context.Context, port int, handler http.Handler, log *slog.Logger) {
 	chosen, ok := management(c.cards, c.macs)
 	if !ok {
@@ -88,7 +88,7 @@ func awaitCards(ctx context.Context, macs []string) ([]Card, error) {
 	}
 }
 
-// describe says what each card is for.
+// describe logs what each card is for.
 func describe(found []Card, macs []string, log *slog.Logger) {
 	for _, c := range found {
 		role := "management"
@@ -99,8 +99,8 @@ func describe(found []Card, macs []string, log *slog.Logger) {
 	}
 }
 
-// cards lists the network cards, in the kernel's order. Interfaces without a
-// device, such as the loopback's and WireGuard's, are none.
+// cards lists the network cards, in the kernel's order. It leaves out interfaces
+// without a device, such as the loopback's and WireGuard's.
 func cards() ([]Card, error) {
 	links, err := netlink.LinkList()
 	if err != nil {
@@ -122,16 +122,16 @@ func cards() ([]Card, error) {
 	return found, nil
 }
 
-// portMACs are the hardware addresses of the ports in a configuration, also
-// in one that is refused: the management's card must be found to say so. What
-// cannot be read is left out.
+// portMACs returns the hardware addresses of the ports in a configuration, also
+// in a refused one: the management card must be found to report the refusal. It
+// leaves out what it cannot read.
 func portMACs(userData []byte) []string {
 	var config struct {
 		Ports []struct {
 			MAC string `json:"mac"`
 		} `json:"ports"`
 	}
-	_ = json.Unmarshal(userData, &config) // whoever parses all of it tells what is wrong
+	_ = json.Unmarshal(userData, &config) // the parser of all of it reports what is wrong
 	var macs []string
 	for _, port := range config.Ports {
 		if mac, err := net.ParseMAC(port.MAC); err == nil {
@@ -141,7 +141,7 @@ func portMACs(userData []byte) []string {
 	return macs
 }
 
-// missing are the hardware addresses that no card has.
+// missing returns the hardware addresses that no card has.
 func missing(found []Card, macs []string) []string {
 	var absent []string
 	for _, mac := range macs {
@@ -152,7 +152,7 @@ func missing(found []Card, macs []string) []string {
 	return absent
 }
 
-// management is the first card that is no port.
+// management returns the first card that is no port.
 func management(found []Card, macs []string) (Card, bool) {
 	i := slices.IndexFunc(found, func(c Card) bool { return !slices.Contains(macs, c.MAC) })
 	if i < 0 {
@@ -162,14 +162,14 @@ func management(found []Card, macs []string) (Card, bool) {
 }
 
 // mergers are the features by which a card or the kernel makes one frame of
-// several. A device under test forwards the frames that it got: merged ones
-// would be counted as one by the port, pass the function's rules as one, and be
-// cut again on the way out, so that neither counters nor cost would be those of
-// the frames on the wire. The kernel itself switches off LRO where it forwards.
+// several. A device under test forwards the frames that it received. The port
+// would count merged ones as one, they would pass the function's rules as one,
+// and be cut again on the way out. Neither counters nor cost would then be those
+// of the frames on the wire. The kernel itself switches off LRO where it forwards.
 var mergers = []string{"rx-gro", "rx-gro-hw", "rx-lro", "rx-gro-list", "rx-udp-gro-forwarding"}
 
-// Tune prepares a port: as many queues as there are processors to serve them,
-// and no merging of frames.
+// Tune prepares a port: it sets as many queues as there are processors to serve
+// them, and switches off the merging of frames.
 func Tune(iface string) (queues int, err error) {
 	tool, err := ethtool.NewEthtool()
 	if err != nil {
@@ -211,12 +211,12 @@ func tune(tool *ethtool.Ethtool, iface string, processors int) (queues int, err 
 	return queues, err
 }
 
-// setQueues opens as many pairs of queues as the card has, at most one a
-// processor. Cards that know nothing of queues have one.
+// setQueues opens as many pairs of queues as the card has, at most one per
+// processor. Cards that do not support queues have one.
 func setQueues(tool *ethtool.Ethtool, iface string, processors int) (int, error) {
 	channels, err := tool.GetChannels(iface)
 	if err != nil || channels.MaxCombined == 0 {
-		return 1, nil // e1000 and its like do not answer
+		return 1, nil // e1000 and similar cards do not answer
 	}
 	want := min(channels.MaxCombined, uint32(processors))
 	if channels.CombinedCount == want {

@@ -18,12 +18,12 @@ import (
 	"vnfbench.io/operator/internal/guest/modules"
 )
 
-// calledAs are the sub-commands by the names that a guest's kernel calls its
-// program by.
+// calledAs are the sub-commands by the names under which a guest's kernel calls
+// its program.
 var calledAs = map[string]string{"init": "init", "modprobe": "modprobe"}
 
-// Arguments are the command line, with the sub-command that the program's own
-// name stands for.
+// Arguments returns the command line, with the sub-command that the program's
+// own name represents.
 func Arguments(line []string) []string {
 	if name, found := calledAs[filepath.Base(line[0])]; found {
 		return append([]string{name}, line[1:]...)
@@ -35,19 +35,19 @@ func Arguments(line []string) []string {
 type Program struct {
 	// Name is the program's, such as "vnf".
 	Name string
-	// Whose process the second one is, to a person: "function".
+	// Whose names the owner of the second process, for people: "function".
 	Whose string
-	// Purpose is what Run makes of the machine: "Make the machine a network function".
+	// Purpose describes what Run does: "Make the machine a network function".
 	Purpose string
 	// Run is the second process. It ends with the context, or when the power
-	// button was pushed. Failed, when set, is why the process before it ended:
-	// then it tells that and does nothing else. It returns only what makes
-	// telling impossible.
+	// button is pushed. Failed, when set, is why the process before it ended:
+	// then Run only reports that. It returns only what makes reporting
+	// impossible.
 	Run func(ctx context.Context, failed string, log *slog.Logger) error
 }
 
-// Commands are the sub-commands that make a program a guest's: the first
-// process, the second one, and what the kernel loads modules by.
+// Commands returns the sub-commands that make a program a guest's: the first
+// process, the second one, and the kernel's command to load modules.
 func (p Program) Commands() []*cobra.Command {
 	return []*cobra.Command{p.initCommand(), p.guestCommand(), modprobeCommand()}
 }
@@ -56,7 +56,7 @@ func (p Program) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
 		Short: "Be the first process of a guest",
-		// The kernel hands on what it does not know of its own command line.
+		// The kernel passes on the arguments that it does not know.
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
 			if os.Getpid() != 1 {
@@ -64,8 +64,8 @@ func (p Program) initCommand() *cobra.Command {
 			}
 			err := Init(p.Whose, []string{"/proc/self/exe", "guest"})
 			if err != nil {
-				// The first process must not end: the kernel would panic, and
-				// the reason be lost.
+				// The first process must not end: the kernel would panic, and the
+				// reason would be lost.
 				fmt.Fprintf(os.Stderr, "%s: not ready: %v\n", p.Name, err)
 				for {
 					time.Sleep(time.Hour)
@@ -102,7 +102,7 @@ func modprobeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "modprobe [-q] [--] NAME...",
 		Short: "Load kernel modules by name or alias; a guest's kernel calls it",
-		// The kernel calls "modprobe -q -- NAME"; no other flag means a thing.
+		// The kernel calls "modprobe -q -- NAME"; no other flag has a meaning.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		Args:               cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {

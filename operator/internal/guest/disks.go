@@ -21,8 +21,8 @@ import (
 // Disk is a block device with a file system on it.
 type Disk struct{ Device, kind, label string }
 
-// AwaitDisk waits for the disk with a label, and returns absent, which says what
-// to attach, where there is none.
+// AwaitDisk waits for the disk with a label. If it does not appear, AwaitDisk
+// returns absent, which names what to attach.
 func AwaitDisk(ctx context.Context, label string, absent error) (Disk, error) {
 	deadline := time.Now().Add(diskPatience)
 	for {
@@ -39,16 +39,16 @@ func AwaitDisk(ctx context.Context, label string, absent error) (Disk, error) {
 	}
 }
 
-// FindDisk looks for the disk with a label. The error says what could not be
-// read, whether it was found or not.
+// FindDisk returns the disk with a label. The error reports what could not be
+// read, whether the disk was found or not.
 func FindDisk(label string) (Disk, bool, error) {
 	disks, err := labels(os.DirFS("/sys/block"), "/dev")
 	disk, found := findLabel(disks, label)
 	return disk, found, err
 }
 
-// labels are those of the disks that have one. What cannot be read is an error
-// beside the rest: it may be a drive without a medium.
+// labels returns the disks that have a label. What it cannot read becomes an
+// error next to the result: it may be a drive without a medium.
 func labels(sys fs.FS, devices string) ([]Disk, error) {
 	entries, err := fs.ReadDir(sys, ".")
 	if err != nil {
@@ -81,15 +81,15 @@ func findLabel(disks []Disk, label string) (Disk, bool) {
 	return Disk{}, false
 }
 
-// Mount mounts it read only.
+// Mount mounts the disk read-only.
 func (d Disk) Mount(directory string) error {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return err
 	}
 	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	err := unix.Mount(d.Device, directory, d.kind, flags, "")
-	// Busy is what the kernel says when it is mounted there already, by a
-	// process that ended before this one.
+	// EBUSY means that the disk is already mounted there, by a process that ended
+	// before this one.
 	if err != nil && !errors.Is(err, unix.EBUSY) {
 		return fmt.Errorf("mounting %s (%s) at %s: %w", d.Device, d.kind, directory, err)
 	}

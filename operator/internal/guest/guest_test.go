@@ -80,8 +80,8 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestSupervise: the first process takes the last words of the second one, and
-// ends when it is told to.
+// TestSupervise: the first process keeps the last words of the second one, and
+// ends on a signal.
 func TestSupervise(t *testing.T) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGCHLD)

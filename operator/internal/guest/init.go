@@ -1,15 +1,15 @@
 //go:build linux
 
-// Package guest is a virtual machine in which one program of this project is
-// all that runs. The kernel's devices and a NoCloud disk go in; a machine whose
-// drivers are loaded, its configuration, its cards, and a handler that is served
-// on its management network come out. What the machine is for is a package of
-// its own: function forwards, noisy loads its node.
+// Package guest is a virtual machine that runs only one program of this project.
+// The kernel's devices and a NoCloud disk go in; a machine whose drivers are
+// loaded, its configuration, its cards, and a handler that is served on its
+// management network come out. Each purpose of the machine has its own package:
+// function forwards, noisy loads its node.
 //
-// The first process (Init) does next to nothing, so that it cannot fail: it
-// mounts, starts a second one that does the work, and reaps. When the second
-// one ends, it is started again to tell why, and to do nothing else: figures
-// from before and after would not belong together.
+// The first process (Init) does very little, so that it cannot fail: it mounts,
+// starts a second one that does the work, and reaps. When the second one ends,
+// Init starts it again, only to report why: figures from before and after would
+// not belong together.
 package guest
 
 import (
@@ -28,14 +28,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// failedFlag is the flag by which the second process learns why the one before
+// failedFlag is the flag that passes to the second process why the one before
 // it ended.
 const failedFlag = "failed"
 
-// errNotFirst keeps a machine that is no guest from being treated as one.
+// errNotFirst protects a machine that is no guest.
 var errNotFirst = errors.New("this is not the first process of a machine: it would mount file systems, end other processes and power off")
 
-// restartPause is between two starts of the second process.
+// restartPause is the wait between two starts of the second process.
 const restartPause = time.Second
 
 // mount is one of the kernel's own file systems.
@@ -52,9 +52,9 @@ var mounts = []mount{
 	{"tmpfs", "/tmp", "mode=1777", unix.MS_NOSUID | unix.MS_NODEV},
 }
 
-// Init is the first process. It returns only when it could not begin, or when
-// it was told to end; then the machine is to be powered off. The command is that
-// of the second process, and whose says what it is to a person: "function".
+// Init is the first process. It returns only when it could not begin, or when a
+// signal ends it; then the machine is to be powered off. The command is that
+// of the second process, and whose names its owner for people: "function".
 func Init(whose string, command []string) error {
 	if os.Getpid() != 1 {
 		return errNotFirst
@@ -79,24 +79,24 @@ func Init(whose string, command []string) error {
 		if err != nil || why == "" {
 			return err
 		}
-		// What it had started must not go on without it: a load, for one. The
-		// first process itself is spared.
+		// What it had started, such as a load, must not continue without it. The
+		// signal spares the first process itself.
 		if err := unix.Kill(-1, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 			log.Error("ending what was left behind", "problem", err.Error())
 		}
 		log.Error("the "+whose+"'s process ended", "reason", why)
-		if reason == "" { // the first one is what broke it
+		if reason == "" { // the first failure is the cause
 			reason = why
 		}
 		time.Sleep(restartPause)
 	}
 }
 
-// stirRandom has the kernel fill its pool of random numbers. It does so by itself
-// only for one who waits for them; the DHCP client asks without waiting, and
-// would ask for minutes on a processor without a random source.
+// stirRandom has the kernel fill its pool of random numbers. The kernel does so
+// only while a process waits for them. The DHCP client reads without waiting, and
+// would try for minutes on a processor without a random source.
 func stirRandom() {
-	_, _ = unix.Getrandom(make([]byte, 1), 0) // whoever needs some sees an error
+	_, _ = unix.Getrandom(make([]byte, 1), 0) // a process that needs some gets an error
 }
 
 // supervise starts the second process and reaps until it ended. It returns why
@@ -133,8 +133,8 @@ func supervise(whose string, command []string, signals <-chan os.Signal) (string
 	return "", errors.New("no more signals")
 }
 
-// reap takes the exit codes of all that ended: orphans are the first process's
-// children. It tells the one that was asked for.
+// reap takes the exit codes of all processes that ended: orphans are the first
+// process's children. It returns the code of the process pid.
 func reap(pid int) (status syscall.WaitStatus, ended bool) {
 	for {
 		var some syscall.WaitStatus
@@ -151,8 +151,8 @@ func reap(pid int) (status syscall.WaitStatus, ended bool) {
 	}
 }
 
-// lastWords keeps the line of a process's standard error that says best why it
-// ended: that of a panic, else the last.
+// lastWords keeps the line of a process's standard error that best explains its
+// end: the line of a panic, else the last.
 type lastWords struct {
 	whose string
 	rest  []byte
@@ -201,14 +201,14 @@ func (l *lastWords) reason(status syscall.WaitStatus) string {
 	return ended + ": " + l.line
 }
 
-// PowerOff ends the machine.
+// PowerOff turns the machine off.
 func PowerOff() error {
 	unix.Sync()
 	return unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
 // NewLogger writes lines for a person at a serial console: time since the
-// machine started instead of a clock that nobody set.
+// machine started instead of a clock that is not set.
 func NewLogger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		ReplaceAttr: func(groups []string, attribute slog.Attr) slog.Attr {
@@ -220,7 +220,7 @@ func NewLogger(w io.Writer) *slog.Logger {
 	}))
 }
 
-// Uptime is the time since the kernel started.
+// Uptime returns the time since the kernel started.
 func Uptime() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {

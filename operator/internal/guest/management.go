@@ -24,8 +24,8 @@ const (
 	retryPause   = time.Second
 )
 
-// serve gets an address for the management's card and serves the handler there
-// alone, for ever. What fails is tried again.
+// serve gets an address for the management card and serves the handler only
+// there, until the context ends. It retries what fails.
 func serve(ctx context.Context, c Card, port int, handler http.Handler, log *slog.Logger) {
 	last := ""
 	for ctx.Err() == nil {
@@ -64,9 +64,9 @@ func serveOnce(ctx context.Context, c Card, port int, handler http.Handler, log 
 	return server.Serve(listener)
 }
 
-// lease asks for an address by DHCP (RFC 2131) and sets it, with the routes
-// that come with it. It is not asked for again: the server is the guest's own
-// (KubeVirt's in the pod, QEMU's), and gives the address to nobody else.
+// lease requests an address by DHCP (RFC 2131) and sets it, with the routes that
+// come with it. It does not renew the lease: the server serves only this guest
+// (KubeVirt's in the pod, QEMU's), and gives the address to no other.
 func lease(ctx context.Context, link netlink.Link) (net.IP, error) {
 	client, err := nclient4.New(link.Attrs().Name, nclient4.WithTimeout(leaseTimeout), nclient4.WithRetry(leaseRetries))
 	if err != nil {
@@ -99,7 +99,7 @@ func lease(ctx context.Context, link netlink.Link) (net.IP, error) {
 	return address, nil
 }
 
-// routes are the classless ones, or else the default route (RFC 3442).
+// routes returns the classless ones, or else the default route (RFC 3442).
 func routes(ack *dhcpv4.DHCPv4) []netlink.Route {
 	var found []netlink.Route
 	for _, route := range ack.ClasslessStaticRoute() {
@@ -116,7 +116,7 @@ func routes(ack *dhcpv4.DHCPv4) []netlink.Route {
 	return found
 }
 
-// listen binds to the address, and to the interface: Linux takes packets for
+// listen binds to the address, and to the interface: Linux accepts packets for
 // any of its addresses on every interface, the measured ones too.
 func listen(ctx context.Context, iface string, address net.IP, port int) (net.Listener, error) {
 	config := net.ListenConfig{Control: func(_, _ string, connection syscall.RawConn) error {

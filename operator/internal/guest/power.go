@@ -23,7 +23,7 @@ const (
 )
 
 // watchPower calls pushed when a power button is pushed. It follows the input
-// devices that are there when it is called.
+// devices that are present at the call.
 func watchPower(ctx context.Context, log *slog.Logger, pushed func()) {
 	paths, err := filepath.Glob("/dev/input/event*")
 	if err != nil {
@@ -39,7 +39,7 @@ func watchPower(ctx context.Context, log *slog.Logger, pushed func()) {
 		go func() {
 			event := make([]byte, eventBytes)
 			for {
-				// The kernel hands out whole events.
+				// The kernel returns only whole events.
 				if n, err := device.Read(event); err != nil || n != eventBytes {
 					return
 				}

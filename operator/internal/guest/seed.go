@@ -18,14 +18,14 @@ const (
 	SeedLabel = "cidata"
 
 	seedDirectory = "/run/seed"
-	// diskPatience covers disks that the kernel looks for in the background.
+	// diskPatience is the timeout for disks that the kernel looks for in the background.
 	diskPatience = 15 * time.Second
 	diskInterval = 100 * time.Millisecond
-	// maxSeedBytes is far more than any configuration has.
+	// maxSeedBytes is far more than any configuration needs.
 	maxSeedBytes = 4 << 20
 )
 
-// errNoSeed says what a person has to attach.
+// errNoSeed names what a person has to attach.
 var errNoSeed = fmt.Errorf("no disk with the label %q: attach a NoCloud disk (ISO 9660 or FAT) with the configuration as its file user-data", SeedLabel)
 
 // Seed waits for the NoCloud disk and returns its user-data.
@@ -37,7 +37,7 @@ func Seed(ctx context.Context) ([]byte, error) {
 	return readSeed(disk)
 }
 
-// readSeed lets go of the disk, so that it may be taken away.
+// readSeed unmounts the disk afterwards, so that it can be removed.
 func readSeed(d Disk) (data []byte, err error) {
 	if err := d.Mount(seedDirectory); err != nil {
 		return nil, err

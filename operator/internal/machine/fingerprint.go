@@ -13,14 +13,14 @@ import (
 
 const (
 	cpuFolder = "sys/devices/system/cpu"
-	// maxParameters and maxTextBytes bound what a strange node could put into
+	// maxParameters and maxTextBytes limit what an unusual node can put into
 	// every result.
 	maxParameters = 32
 	maxTextBytes  = 200
 )
 
-// timingParameters are the kernel's parameters that bear on timing. The others
-// are left out: command lines carry addresses, and at times secrets.
+// timingParameters are the kernel's parameters that affect timing. The others
+// are left out: command lines contain addresses, and sometimes secrets.
 var timingParameters = map[string]bool{
 	"isolcpus": true, "nohz": true, "nohz_full": true, "rcu_nocbs": true, "rcu_nocb_poll": true, "irqaffinity": true,
 	"kthread_cpus": true, "skew_tick": true, "threadirqs": true, "preempt": true, "nosmt": true, "maxcpus": true, "nr_cpus": true,
@@ -32,11 +32,11 @@ var timingParameters = map[string]bool{
 	"tsc": true, "clocksource": true, "hpet": true, "nosoftlockup": true, "nowatchdog": true, "nmi_watchdog": true, "mce": true, "audit": true,
 }
 
-// timingPrefixes are the modules whose parameters do.
+// timingPrefixes are the modules whose parameters affect timing.
 var timingPrefixes = []string{"kvm.", "kvm_intel.", "kvm_amd.", "kvm-intel.", "kvm-amd.", "vhost.", "vhost_net.", "haltpoll.", "rcutree.", "rcupdate."}
 
-// Fingerprint reads what the node is out of /proc and /sys; root is "/". What
-// cannot be read is left out.
+// Fingerprint reads the facts about a node from /proc and /sys; root is "/". It
+// leaves out what it cannot read.
 func Fingerprint(root fs.FS) measure.Fingerprint {
 	info := cpuInfo(root)
 	f := measure.Fingerprint{
@@ -69,8 +69,8 @@ func Fingerprint(root fs.FS) measure.Fingerprint {
 	return f.Sealed()
 }
 
-// ReadNode is a machine as one sees it that measures nothing: every CPU that is
-// online, and the fingerprint. root is "/".
+// ReadNode returns the machine of a process that measures nothing: every online
+// CPU, and the fingerprint. root is "/".
 func ReadNode(root fs.FS) measure.Machine {
 	system, err := fs.Sub(root, "sys")
 	if err != nil {
@@ -83,7 +83,7 @@ func ReadNode(root fs.FS) measure.Machine {
 	return m
 }
 
-// cpuInfo is the first processor of /proc/cpuinfo.
+// cpuInfo returns the first processor of /proc/cpuinfo.
 func cpuInfo(root fs.FS) map[string]string {
 	info := map[string]string{}
 	text, err := fs.ReadFile(root, "proc/cpuinfo")
@@ -112,7 +112,7 @@ func kernelParameters(line string) []string {
 	var kept []string
 	for word := range strings.FieldsSeq(line) {
 		if word == "--" {
-			// What follows is for init.
+			// The rest is for init.
 			break
 		}
 		name, _, _ := strings.Cut(word, "=")
@@ -124,7 +124,7 @@ func kernelParameters(line string) []string {
 	return kept
 }
 
-// topology counts cores and packages by the CPUs' own files.
+// topology counts cores and packages from the CPUs' own files.
 func topology(root fs.FS) (cores, sockets int) {
 	seenCores, seenSockets := map[string]bool{}, map[string]bool{}
 	for _, cpu := range readList(root, cpuFolder+"/online") {
@@ -139,7 +139,7 @@ func topology(root fs.FS) (cores, sockets int) {
 	return len(seenCores), len(seenSockets)
 }
 
-// turbo is told by Intel's driver as its opposite.
+// turbo returns the turbo state; Intel's driver reports its opposite.
 func turbo(root fs.FS) string {
 	enabled := map[string]string{"1": "Enabled", "0": "Disabled"}
 	if text := readLine(root, cpuFolder+"/intel_pstate/no_turbo"); text != "" {
@@ -148,7 +148,7 @@ func turbo(root fs.FS) string {
 	return enabled[readLine(root, cpuFolder+"/cpufreq/boost")]
 }
 
-// tickless CPUs are none where the kernel says "(null)".
+// tickless returns the tickless CPUs; none where the kernel reports "(null)".
 func tickless(root fs.FS) string {
 	text := readLine(root, cpuFolder+"/nohz_full")
 	if strings.HasPrefix(text, "(") {
@@ -193,7 +193,7 @@ func hugepages(root fs.FS) map[int]int {
 	return found
 }
 
-// bracketed is the chosen one of "always [madvise] never".
+// bracketed returns the selected word of "always [madvise] never".
 func bracketed(text string) string {
 	_, rest, _ := strings.Cut(text, "[")
 	chosen, _, _ := strings.Cut(rest, "]")
@@ -205,7 +205,7 @@ func product(root fs.FS) string {
 	return short(strings.TrimSpace(vendor + " " + name))
 }
 
-// short is a text on one line and within its bound.
+// short returns a text as one line within its limit.
 func short(text string) string {
 	return excerpt.Line(text, maxTextBytes)
 }

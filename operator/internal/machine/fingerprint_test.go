@@ -22,7 +22,7 @@ func tree(files map[string]string) fstest.MapFS {
 	return root
 }
 
-// server is a two-socket machine with what such a one shows.
+// server returns a two-socket machine with typical contents.
 func server() map[string]string {
 	files := map[string]string{
 		"proc/cpuinfo":                                                    "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz\nmicrocode\t: 0x2007006\nflags\t\t: fpu vme aes\n\nprocessor\t: 1\nmodel name\t: another\n",
@@ -76,7 +76,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// Every fact of a node changes its digest, but for what does not bear on it.
+// Every fact of a node changes its digest, except facts that do not affect it.
 func TestDigest(t *testing.T) {
 	before := Fingerprint(tree(server())).Digest
 	if !strings.HasPrefix(before, "sha256:") || len(before) != len("sha256:")+64 {
@@ -113,7 +113,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Of a node that shows nothing, nothing is claimed.
+// An empty node yields an empty fingerprint.
 func TestFingerprintOfNothing(t *testing.T) {
 	if diff := cmp.Diff(measure.Fingerprint{}.Sealed(), Fingerprint(fstest.MapFS{})); diff != "" {
 		t.Error(diff)

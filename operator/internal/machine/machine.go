@@ -1,6 +1,6 @@
 // Package machine reads how the CPUs of this machine are set for a measurement.
 // The system's files and the CPUs that this process may use go in, facts come
-// out. What cannot be read is left out: a fact that is missing is no doubt.
+// out. What cannot be read is left out: a missing fact causes no doubt.
 package machine
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const cpuDirectory = "devices/system/cpu"
 
-// Read reads the facts out of sysfs, of which system is the root.
+// Read reads the facts from sysfs; system is its root.
 func Read(system fs.FS, cpus []int) measure.Machine {
 	m := measure.Machine{CPUs: slices.Sorted(slices.Values(cpus))}
 	m.OnlineCPUs = len(readList(system, cpuDirectory+"/online"))
@@ -52,7 +52,7 @@ func readList(system fs.FS, name string) []int {
 // mostCPUs keeps a broken range from filling the memory.
 const mostCPUs = 1 << 16
 
-// ParseList reads the kernel's lists of CPUs, such as "0-3,8".
+// ParseList parses the kernel's lists of CPUs, such as "0-3,8".
 func ParseList(text string) ([]int, error) {
 	var out []int
 	for part := range strings.SplitSeq(text, ",") {

@@ -9,9 +9,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// PortDriver asks the kernel what drives an interface of the calling thread's
-// network namespace. It takes no privilege. Speed and queues are left out where
-// the driver does not say.
+// PortDriver asks the kernel which driver an interface of the calling thread's
+// network namespace has. It needs no privilege. It leaves out speed and queues
+// if the driver does not report them.
 func PortDriver(name string) (measure.PortDriver, error) {
 	kernel, err := ethtool.NewEthtool()
 	if err != nil {

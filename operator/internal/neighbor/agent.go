@@ -15,13 +15,13 @@ import (
 	"vnfbench.io/operator/internal/vnf/cpu"
 )
 
-// load is one that goes on.
+// load is a load that is running.
 type load interface {
 	running() bool
-	// problem is why it ended by itself, or "".
+	// problem returns why it ended by itself, or "".
 	problem() string
 	frames() (sent, received uint64)
-	// stop ends it; again, it answers alike.
+	// stop ends it. A second call returns the same.
 	stop() ([]measure.Stressor, error)
 }
 
@@ -38,9 +38,9 @@ type Agent struct {
 	notReady error
 	// noDisk is why none can be started that writes files, or nil.
 	noDisk error
-	// current is nil where nothing loads.
+	// current is nil while nothing loads.
 	current load
-	// sent and received are those of the loads that have ended.
+	// sent and received are the counts of the loads that have ended.
 	sent, received uint64
 	stressors      []measure.Stressor
 	problem        string
@@ -49,8 +49,8 @@ type Agent struct {
 // errNotConfigured is the reason until Ready or Fail is called.
 var errNotConfigured = errors.New("the machine is not set up yet")
 
-// New is a pod's agent that loads nothing yet. The program is stress-ng, scratch
-// a folder that it may write to.
+// New returns a pod's agent that loads nothing yet. program is the path of
+// stress-ng, scratch a folder that it may write to.
 func New(program, scratch string, log *slog.Logger) (*Agent, error) {
 	meter, err := cpu.NewMeter("/", time.Now)
 	if err != nil {
@@ -59,8 +59,8 @@ func New(program, scratch string, log *slog.Logger) (*Agent, error) {
 	return &Agent{program: program, scratch: scratch, log: log, started: time.Now(), account: AccountContainer, meter: meter}, nil
 }
 
-// NewInGuest is the agent of a machine in which nothing else runs. It is not
-// ready until it is told.
+// NewInGuest returns the agent of a machine in which nothing else runs. It is not
+// ready until Ready is called.
 func NewInGuest(program, scratch string, log *slog.Logger) (*Agent, error) {
 	meter, err := cpu.NewGuestMeter("/", time.Now)
 	if err != nil {
@@ -72,8 +72,8 @@ func NewInGuest(program, scratch string, log *slog.Logger) (*Agent, error) {
 	}, nil
 }
 
-// Ready says that loads can be started. noDisk, when set, is why those that write
-// files cannot: what they wrote would stay in memory.
+// Ready records that loads can be started. noDisk, when set, is why loads that
+// write files cannot: their files would stay in memory.
 func (a *Agent) Ready(noDisk error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *Agent) Ready(noDisk error) {
 	a.log.Info("ready")
 }
 
-// Fail says that no load can be started, and why.
+// Fail records that no load can be started, and why.
 func (a *Agent) Fail(reason error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func (a *Agent) Fail(reason error) {
 	a.log.Error("not ready", "reason", reason.Error())
 }
 
-// refuse is why a load cannot be started; it needs the lock.
+// refuse returns why a load cannot be started. The caller holds the lock.
 func (a *Agent) refuse(wanted measure.NeighborLoad) error {
 	if a.notReady != nil {
 		return fmt.Errorf("neighbour %q is not ready: %w", wanted.Name, a.notReady)
@@ -100,7 +100,7 @@ func (a *Agent) refuse(wanted measure.NeighborLoad) error {
 	return nil
 }
 
-// Start ends the load that goes on, and starts another.
+// Start ends the running load, if any, and starts another.
 func (a *Agent) Start(wanted measure.NeighborLoad) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -140,12 +140,12 @@ func (a *Agent) Stop() {
 	a.end()
 }
 
-// end needs the lock.
+// end ends the load. The caller holds the lock.
 func (a *Agent) end() {
 	if a.current == nil {
 		return
 	}
-	// Why it ended by itself is known only before it is stopped.
+	// The reason why it ended by itself is known only before the stop.
 	a.problem = a.current.problem()
 	stressors, err := a.current.stop()
 	if err != nil && a.problem == "" {
@@ -157,7 +157,7 @@ func (a *Agent) end() {
 	a.log.Info("stopped", "stressors", stressors, "sentFrames", sent, "receivedFrames", received, "problem", a.problem)
 }
 
-// Status is what the load has done so far.
+// Status returns what the load has done so far.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()

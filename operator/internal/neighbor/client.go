@@ -13,13 +13,13 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// mostBytes of an answer are read.
+// mostBytes is the limit of an answer that is read.
 const mostBytes = 64 << 10
 
 // Client talks to agents.
 type Client struct{ http *http.Client }
 
-// NewClient asks pods directly, whatever the environment says about proxies.
+// NewClient returns a client that connects to pods directly, without the environment's proxies.
 func NewClient() *Client {
 	return &Client{http: &http.Client{
 		Transport:     &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
@@ -39,12 +39,12 @@ func (c *Client) Start(ctx context.Context, address string, load measure.Neighbo
 	return c.do(ctx, http.MethodPost, address, PathStart, body)
 }
 
-// Stop has it end its load, which may take some seconds.
+// Stop has the agent end its load, which may take some seconds.
 func (c *Client) Stop(ctx context.Context, address string) (Status, error) {
 	return c.do(ctx, http.MethodPost, address, PathStop, nil)
 }
 
-// Status asks what it has done.
+// Status returns what the agent has done.
 func (c *Client) Status(ctx context.Context, address string) (Status, error) {
 	return c.do(ctx, http.MethodGet, address, PathStatus, nil)
 }

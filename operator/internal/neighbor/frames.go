@@ -21,13 +21,13 @@ import (
 
 const (
 	// etherType is IEEE 802's for local experiments (RFC 9542 section 3). No
-	// protocol of the kernel takes such frames, so that it drops them at once
+	// protocol of the kernel takes such frames, so the kernel drops them at once
 	// where they arrive, and nothing can route them out of the bridge.
 	etherType = 0x88b5
 	// burst is how many frames one system call sends.
 	burst = 64
-	// mostBehind is how much a sender may lag before it gives frames up: what
-	// could not be sent then is missing in what was achieved.
+	// mostBehind is how much a sender may lag before it gives frames up: frames
+	// that it could not send are then missing in the achieved load.
 	mostBehind = 10 * time.Millisecond
 	// pause is the wait for the next frames that are due.
 	pause                = 100 * time.Microsecond
@@ -45,7 +45,7 @@ type stream struct {
 	done   chan struct{}
 }
 
-// frames is traffic between two ports that goes on.
+// frames is running traffic between two ports.
 type frames struct {
 	west, east string
 	// start are the ports' counters of received frames.
@@ -92,8 +92,8 @@ func startFrames(load measure.NeighborLoad, west, east string) (_ *frames, err e
 	return f, nil
 }
 
-// openWay is a socket bound to a port, and the frame to the other one. It
-// receives nothing, because its protocol is 0.
+// openWay returns a socket bound to a port, and the frame to the other port. The
+// socket receives nothing, because its protocol is 0.
 func openWay(from, to string, frameBytes int) (int, []byte, error) {
 	source, err := net.InterfaceByName(from)
 	if err != nil {
@@ -110,7 +110,7 @@ func openWay(from, to string, frameBytes int) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, fmt.Errorf("opening a packet socket (it needs the capability NET_RAW): %w", err)
 	}
-	// Frames go to the port at once; the queueing discipline of a pod's port has none to wait in.
+	// Frames go to the port at once; the queueing discipline of a pod's port has no queue.
 	err = errors.Join(
 		unix.SetsockoptInt(socket, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1),
 		unix.Bind(socket, &unix.SockaddrLinklayer{Ifindex: source.Index}),
@@ -133,8 +133,8 @@ type message struct {
 	_      [4]byte
 }
 
-// run sends on a thread of its own until it is halted: what is due since the
-// start, in bursts, and never faster to make up for more than mostBehind.
+// run sends on a separate thread until halt closes: what is due since the start,
+// in bursts, and it catches up on at most mostBehind.
 func (s *stream) run(frame []byte, framesPerSecond int64, halt <-chan struct{}) {
 	defer close(s.done)
 	runtime.LockOSThread()
@@ -172,7 +172,7 @@ func (s *stream) run(frame []byte, framesPerSecond int64, halt <-chan struct{}) 
 			passed += int64(n)
 		case unix.EINTR:
 		case unix.EAGAIN, unix.ENOBUFS:
-			// The port refused it: a load that was not reached.
+			// The port refused it: the load was not reached.
 			passed++
 		default:
 			s.broken.Store(new(fmt.Sprintf("sending: %v", errno)))
@@ -202,7 +202,7 @@ func (f *frames) frames() (sent, received uint64) {
 	return sent, received
 }
 
-// counted are the frames that both ports have received.
+// counted returns the frames that both ports have received.
 func (f *frames) counted() (uint64, error) {
 	sum := uint64(0)
 	for _, name := range []string{f.west, f.east} {

@@ -10,35 +10,35 @@ import (
 	"slices"
 )
 
-// GuestConfig is what a neighbour that is a virtual machine finds as NoCloud
-// user data, in JSON. What it shall load it is told by the measurer, as a pod is.
+// GuestConfig is the NoCloud user data of a neighbor that is a virtual machine,
+// in JSON. The measurer requests the load, as it does from a pod.
 type GuestConfig struct {
-	// Ports are those of a Network neighbour, InterfaceWest and InterfaceEast;
-	// none for any other.
+	// Ports are those of a Network neighbor, InterfaceWest and InterfaceEast;
+	// empty for any other.
 	Ports []GuestPort `json:"ports"`
 }
 
 // GuestPort is a card of the machine, known by its address.
 type GuestPort struct {
-	// Name that the card gets.
+	// Name is the name that the card gets.
 	Name string `json:"name"`
 	MAC  string `json:"mac"`
-	// MTUBytes that the card gets.
+	// MTUBytes is the MTU that the card gets.
 	MTUBytes int `json:"mtuBytes"`
 }
 
 // ScratchSerial is the serial number of the disk that the guest formats and
-// mounts as Scratch; only a Disk neighbour's machine has one.
+// mounts as Scratch; only a Disk neighbor's machine has one.
 const ScratchSerial = "vnfscratch"
 
-// MTUs that a port can have: the smallest of IPv4 (RFC 791), and what a frame's
-// length can say.
+// MTUs that a port can have: the smallest of IPv4 (RFC 791), and the largest that
+// a frame's length can express.
 const (
 	smallestMTUBytes = 68
 	largestMTUBytes  = 65535
 )
 
-// ParseGuestConfig reads and checks one. An error names the field.
+// ParseGuestConfig reads and checks a configuration. An error names the field.
 func ParseGuestConfig(data []byte) (*GuestConfig, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

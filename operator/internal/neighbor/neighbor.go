@@ -1,7 +1,7 @@
-// Package neighbor is a noisy neighbour of a chain: an agent that is told over
-// HTTP to load its node and tells what it did. A measure.NeighborLoad goes in;
-// a load by stress-ng, or by frames over a bridge of its own, and its counters
-// come out. It loads only while it is told to.
+// Package neighbor is a noisy neighbor of a chain: an agent that loads its node
+// on request over HTTP and reports what it did. A measure.NeighborLoad goes in;
+// a load by stress-ng, or by frames over a separate bridge, and its counters
+// come out. It loads only between a start and a stop.
 package neighbor
 
 import (
@@ -15,10 +15,10 @@ const Port = 8080
 
 // Paths of the agent.
 const (
-	// PathStart takes a measure.NeighborLoad and answers with a Status. A load
-	// that goes on is ended first.
+	// PathStart takes a measure.NeighborLoad and answers with a Status. It first
+	// ends a running load.
 	PathStart = "/start"
-	// PathStop ends the load and answers with a Status that has what it came to.
+	// PathStop ends the load and answers with a Status that has its account.
 	PathStop = "/stop"
 	// PathStatus answers with a Status.
 	PathStatus = "/status"
@@ -27,7 +27,7 @@ const (
 	PathReady = "/readyz"
 )
 
-// Interfaces of a Network neighbour's pod or machine.
+// Interfaces of a Network neighbor's pod or machine.
 const (
 	InterfaceWest = "west"
 	InterfaceEast = "east"
@@ -38,37 +38,37 @@ const Scratch = "/scratch"
 
 // Accounts of processor time.
 const (
-	// AccountContainer is the time of the container's processes, without what the
-	// kernel does for them in interrupts.
+	// AccountContainer is the time of the container's processes, without the
+	// kernel's work for them in interrupts.
 	AccountContainer = "Container"
 	// AccountMachine is what the processors of a virtual machine did, by their own
-	// reckoning: processes, kernel and interrupts. A Network neighbour's softirq time
-	// is in it. Idle time, the wait for disks and stolen time are not, nor what the
-	// hypervisor spends beside the machine.
+	// account: processes, kernel and interrupts. It includes a Network neighbor's
+	// softirq time. It excludes idle time, the wait for disks, stolen time, and what
+	// the hypervisor uses outside of the machine.
 	AccountMachine = "Machine"
 )
 
-// Status is what a neighbour tells.
+// Status is what a neighbor reports.
 type Status struct {
 	// StartedAt is when the agent was started.
 	StartedAt time.Time `json:"startedAt"`
 	// ElapsedNanoseconds since then.
 	ElapsedNanoseconds int64 `json:"elapsedNanoseconds"`
-	// Running says that the load goes on.
+	// Running reports whether the load is running.
 	Running bool `json:"running"`
 	// Problem is why a load ended by itself, or its account cannot be read.
 	Problem string `json:"problem,omitempty"`
 	// NotReady is why no load can be started, in a machine whose configuration or
-	// devices are not as they must be; it tries no second time.
+	// devices are wrong; the machine does not try again.
 	NotReady string `json:"notReady,omitempty"`
-	// Account says whose processor time CPUNanoseconds is, AccountContainer or
+	// Account names whose processor time CPUNanoseconds is, AccountContainer or
 	// AccountMachine.
 	Account string `json:"account,omitempty"`
-	// CPUNanoseconds is the processor time of the account since StartedAt, the
-	// agent's own with it; 0 and CPUProblem where it cannot be read.
+	// CPUNanoseconds is the processor time of the account since StartedAt, including
+	// the agent's own; 0 and CPUProblem where it cannot be read.
 	CPUNanoseconds uint64 `json:"cpuNanoseconds"`
 	CPUProblem     string `json:"cpuProblem,omitempty"`
-	// SentFrames and ReceivedFrames are those of all loads since StartedAt.
+	// SentFrames and ReceivedFrames are the counts of all loads since StartedAt.
 	SentFrames     uint64 `json:"sentFrames,omitempty"`
 	ReceivedFrames uint64 `json:"receivedFrames,omitempty"`
 	// Stressors are the account of the load that ended last.

@@ -44,10 +44,10 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// patience is more than what is awaited takes on a busy machine.
+// patience is longer than the awaited events take on a busy machine.
 const patience = 30 * time.Second
 
-// newAgent serves an agent with the real stress-ng, or a program in its place.
+// newAgent serves an agent with the real stress-ng, or another program instead.
 func newAgent(t *testing.T, program string) (*Client, string) {
 	t.Helper()
 	if program == "" {
@@ -66,7 +66,7 @@ func newAgent(t *testing.T, program string) (*Client, string) {
 	return client, strings.TrimPrefix(server.URL, "http://")
 }
 
-// The real stress-ng loads, is stopped, and gives an account of it.
+// The real stress-ng loads, is stopped, and writes its account.
 func TestStress(t *testing.T) {
 	for name, load := range map[string]measure.NeighborLoad{
 		"cpu": {Name: "n", Kind: "CPU", Workers: 1, LoadPercent: 50},
@@ -79,7 +79,7 @@ func TestStress(t *testing.T) {
 			if err != nil || !before.Running || before.Problem != "" || before.NotReady != "" || before.Account != AccountContainer {
 				t.Fatalf("%+v, %v", before, err)
 			}
-			// On a busy machine a second may be too short for anything to be done.
+			// On a busy machine a second may be too short for any work.
 			var during Status
 			for end := time.Now().Add(patience); ; {
 				time.Sleep(time.Second)
@@ -111,7 +111,7 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// A load that ends by itself says why, and one that cannot start is refused.
+// A load that ends by itself reports why, and one that cannot start is refused.
 func TestStressFails(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stress-ng")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no such thing >&2\nexit 3\n"), 0o755); err != nil {
@@ -154,8 +154,8 @@ func TestStressFails(t *testing.T) {
 	}
 }
 
-// A machine's agent starts nothing before it is told that it is ready, or when
-// it was told that it is not, and says so; its account is that of all processors.
+// A machine's agent starts nothing before Ready, or after Fail, and reports
+// that; its account is that of all processors.
 func TestInGuest(t *testing.T) {
 	agent, err := NewInGuest("/absent", t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -196,7 +196,7 @@ func TestInGuest(t *testing.T) {
 	agent.Fail(errors.New("a card is missing"))
 	requireState("a card is missing", "a card is missing")
 
-	// The test itself, and whatever else runs here, takes processor time.
+	// The test itself, and every other process here, takes processor time.
 	for end := time.Now().Add(10 * time.Second); agent.Status().CPUNanoseconds == 0; {
 		if time.Now().After(end) {
 			t.Fatal("no processor time was counted")
@@ -221,7 +221,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// Frames go between two ports at their rate, and end with the load.
+// Frames pass between two ports at their rate, and end with the load.
 func TestFrames(t *testing.T) {
 	for directions, ways := range map[string]float64{"Both": 2, "Forward": 1} {
 		t.Run(directions, func(t *testing.T) {

@@ -25,11 +25,11 @@ const stopPatience = 10 * time.Second
 // accountFile is where stress-ng writes its metrics, in the scratch folder.
 const accountFile = "account.yaml"
 
-// arguments of stress-ng for a load. It goes on until it is interrupted.
+// arguments returns stress-ng's arguments for a load. It runs until it is interrupted.
 func arguments(load measure.NeighborLoad, scratch string) ([]string, error) {
 	workers := strconv.Itoa(load.Workers)
 	common := []string{
-		// Workers that the kernel ends for want of memory stay away, so that it shows.
+		// The kernel ends workers when memory runs out. They stay ended, so that it shows.
 		"--timeout", "0", "--oomable", "--metrics", "--yaml", filepath.Join(scratch, accountFile), "--temp-path", scratch,
 	}
 	switch {
@@ -47,7 +47,7 @@ func arguments(load measure.NeighborLoad, scratch string) ([]string, error) {
 	return nil, fmt.Errorf("neighbour %q of kind %q has no load that stress-ng could make", load.Name, load.Kind)
 }
 
-// stress is a stress-ng that goes on.
+// stress is a running stress-ng.
 type stress struct {
 	command *exec.Cmd
 	scratch string
@@ -67,8 +67,8 @@ func startStress(program string, load measure.NeighborLoad, scratch string) (*st
 	s := &stress{command: exec.CommandContext(context.Background(), program, args...), scratch: scratch, ended: make(chan struct{})}
 	s.command.Stdout, s.command.Stderr = &s.output, &s.output
 	s.command.Dir = scratch
-	// Its own group, so that a signal to the agent leaves the order to it. With
-	// the agent, the first process of its container, the kernel ends it as well.
+	// It has its own group, so that the agent decides the order after a signal. When
+	// the agent, the first process of its container, ends, the kernel ends it as well.
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", program, err)
@@ -89,7 +89,7 @@ func (s *stress) running() bool {
 	}
 }
 
-// problem is why it ended by itself.
+// problem returns why it ended by itself.
 func (s *stress) problem() string {
 	if s.running() {
 		return ""
@@ -115,7 +115,7 @@ func (s *stress) stop() ([]measure.Stressor, error) {
 		select {
 		case <-s.ended:
 		case <-time.After(stopPatience):
-			// Whatever is left of its group goes.
+			// End the rest of its group.
 			_ = syscall.Kill(-s.command.Process.Pid, syscall.SIGKILL)
 			<-s.ended
 			return nil, fmt.Errorf("stress-ng did not end within %s and was killed", stopPatience)
@@ -130,7 +130,7 @@ func readAccount(path string) ([]measure.Stressor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the account of stress-ng: %w", err)
 	}
-	// It ends its document by "...", behind which nothing comes.
+	// It ends its document with "...", after which nothing follows.
 	text, _, _ = bytes.Cut(text, []byte("\n..."))
 	var account struct {
 		Metrics []struct {
@@ -152,19 +152,19 @@ func readAccount(path string) ([]measure.Stressor, error) {
 	return out, nil
 }
 
-// tail keeps the end of what a program says.
+// tail keeps the end of a program's output.
 type tail struct{ text []byte }
 
 const longestTail = 2048
 
-// Write is called by one goroutine, and read when that has ended.
+// Write is called by one goroutine, and the text is read when that has ended.
 func (t *tail) Write(p []byte) (int, error) {
 	t.text = append(t.text, p...)
 	t.text = t.text[max(0, len(t.text)-longestTail):]
 	return len(p), nil
 }
 
-// last is the last line.
+// last returns the last line.
 func (t *tail) last() string {
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// node is a node's process table to be looked at.
+// node is a node's process table for tests.
 type node struct {
 	t    *testing.T
 	root string

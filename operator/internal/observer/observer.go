@@ -1,8 +1,8 @@
-// Package observer reads what a node's kernel shows to everybody about the
+// Package observer reads what a node's kernel shows to every process about the
 // processor time of the node and of the virtual machines on it. The files of
 // /proc go in, counters by kind and the machines' effective settings come out.
 //
-// It needs to see the node's processes and no privilege. What the kernel does
+// It must see the node's processes, and needs no privilege. What the kernel does
 // not show is absent and named in a problem: never 0.
 package observer
 
@@ -20,13 +20,13 @@ import (
 	"vnfbench.io/operator/internal/proc"
 )
 
-// Port that the observer listens on.
+// Port is the port that the observer listens on.
 const Port = 8080
 
 // Snapshot is the node's counters at one moment. Only differences of two
-// snapshots of one observer mean anything.
+// snapshots of one observer have a meaning.
 type Snapshot struct {
-	// StartedAt is the observer's own start: another one counts anew.
+	// StartedAt is the observer's own start: another observer counts from 0 again.
 	StartedAt time.Time `json:"startedAt"`
 	// ElapsedNanoseconds since then.
 	ElapsedNanoseconds int64 `json:"elapsedNanoseconds"`
@@ -34,10 +34,10 @@ type Snapshot struct {
 	Node measure.CPUTime `json:"node"`
 	// CPUs is how many are online.
 	CPUs int `json:"cpus"`
-	// SoftirqThreads is the part of Node that ran in the kernel's ksoftirqd
-	// threads: softirq work that was put off. Nil where the node shows no kernel threads.
+	// SoftirqThreadsMilliseconds is the part of Node that ran in the kernel's ksoftirqd
+	// threads: deferred softirq work. Nil where the node shows no kernel threads.
 	SoftirqThreadsMilliseconds *int64 `json:"softirqThreadsMilliseconds,omitempty"`
-	// Guests are the virtual machines that the observer was asked to look for.
+	// Guests are the virtual machines that the observer looks for.
 	Guests []GuestTime `json:"guests,omitempty"`
 	// Problems say what is absent and why.
 	Problems []string `json:"problems,omitempty"`
@@ -46,13 +46,13 @@ type Snapshot struct {
 // GuestTime is a virtual machine's processor time by what its threads do.
 type GuestTime struct {
 	Name string `json:"name"`
-	// Process and StartTicks name the process: another one counts anew.
+	// Process and StartTicks name the process: another process counts from 0 again.
 	Process    int    `json:"process"`
 	StartTicks uint64 `json:"startTicks"`
 	measure.DomainTime
 }
 
-// Node is what does not change while a run goes on.
+// Node is what does not change during a run.
 type Node struct {
 	Machine measure.Machine  `json:"machine"`
 	Domains []measure.Domain `json:"domains,omitempty"`
@@ -70,17 +70,17 @@ type Observer struct {
 	started time.Time
 
 	mu sync.Mutex
-	// looked says that the whole process table has been gone through.
+	// looked reports whether the observer has searched the whole process table.
 	looked bool
 	// found are the processes of an earlier look, so that most looks need not
-	// go through every process of the node.
+	// read every process of the node.
 	found map[string]process
 	// softirqThreads are the processes of ksoftirqd.
 	softirqThreads []process
 }
 
-// New returns the observer of the node whose root is given, "/" outside of tests. Its guests are named as libvirt calls them,
-// for KubeVirt "namespace_name".
+// New returns the observer of the node with this root, "/" outside of tests. Its guests have
+// libvirt's names, for KubeVirt "namespace_name".
 func New(root string, guests []string, now func() time.Time) (*Observer, error) {
 	kernel, err := proc.Open(root)
 	if err != nil {
@@ -89,7 +89,7 @@ func New(root string, guests []string, now func() time.Time) (*Observer, error) 
 	return &Observer{files: os.DirFS(root), proc: kernel, guests: guests, now: now, started: now(), found: map[string]process{}}, nil
 }
 
-// Snapshot reads the counters. An error means that the node shows nothing at all.
+// Snapshot reads the counters. An error means that the node shows no counters.
 func (o *Observer) Snapshot() (Snapshot, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,12 +120,12 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 	return s, nil
 }
 
-// Node reads what does not change.
+// Node reads what does not change during a run.
 func (o *Observer) Node() Node {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	node := Node{Machine: machine.ReadNode(o.files)}
-	// vhost threads may have come since the last look.
+	// vhost threads may have started since the last look.
 	if err := o.lookAtAll(); err != nil {
 		node.Problems = append(node.Problems, err.Error())
 	}

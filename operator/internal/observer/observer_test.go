@@ -19,7 +19,7 @@ import (
 
 const tuned = "benchmarks_routers-666ff6cc-fn-fw"
 
-// tunedGuest is a virtual machine on a kernel that runs vhost beside QEMU.
+// tunedGuest returns a virtual machine on a kernel that runs vhost outside of QEMU's process.
 func tunedGuest(t *testing.T) *node {
 	n := newNode(t)
 	n.thread("proc/15", "ksoftirqd/0", taskTime{kernel: true, system: 12})
@@ -55,7 +55,7 @@ func TestSnapshot(t *testing.T) {
 		SoftirqThreadsMilliseconds: new(int64(150)),
 		Guests: []GuestTime{{Name: tuned, Process: 4000, StartTicks: 900, DomainTime: measure.DomainTime{
 			VCPUMilliseconds: new(int64(10_000)), GuestMilliseconds: new(int64(8700)),
-			// 12000 less what the other classes of the process used.
+			// 12000 minus what the other classes of the process used.
 			EmulatorMilliseconds: new(int64(1930)), IOThreadMilliseconds: new(int64(50)),
 			VhostMilliseconds: new(int64(6400)), OtherMilliseconds: new(int64(20)),
 		}}},
@@ -93,8 +93,8 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// The threads of KubeVirt's QEMU under emulation, by the names that they had in
-// the lab; the first helper has the process's own.
+// The threads of KubeVirt's QEMU under emulation, by their names in the lab; the
+// first helper has the process's own.
 func TestEmulatedThreads(t *testing.T) {
 	n := newNode(t)
 	n.guest(15509, "libvirt9-tcg.txt", taskTime{user: 760, start: 900}, map[string]taskTime{
@@ -114,7 +114,7 @@ func TestEmulatedThreads(t *testing.T) {
 	}
 }
 
-// A process that was started again, under whatever number, is found again.
+// A process that was restarted, under any number, is found again.
 func TestFindsAgain(t *testing.T) {
 	n := newNode(t)
 	n.thread("proc/15", "ksoftirqd/0", taskTime{kernel: true})
@@ -201,7 +201,7 @@ func TestCommandLines(t *testing.T) {
 			}
 		})
 	}
-	// A command line that means nothing claims nothing.
+	// A command line without a meaning yields no facts.
 	for _, arguments := range [][]string{nil, {"qemu"}, {"qemu", "-device"}, {"qemu", "-device", "{broken"}, {"qemu", "-netdev", "", "-device", "e1000,netdev="}} {
 		if got := parseDomain(arguments); len(got.NICs) > 0 || guestName(arguments) != "" {
 			t.Errorf("%q: %+v", arguments, got)
@@ -209,7 +209,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// A node without counters is an error, and a process without them is not there.
+// A node without counters is an error; a process without counters counts as absent.
 func TestBrokenCounters(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "no sum": "cpu0 1 2 3 4 5 6 7 8 9 10\n", "no CPU": "cpu 1 2 3 4 5 6 7 8 9 10\n", "no number": "cpu 1 2 x 4 5 6 7 8 9 10\ncpu0 1\n",
@@ -230,7 +230,7 @@ func TestBrokenCounters(t *testing.T) {
 	}
 }
 
-// A name may have blanks and parentheses in it.
+// A name may contain blanks and parentheses.
 func TestThreadNames(t *testing.T) {
 	n := newNode(t)
 	n.thread("proc/7", "a) (b c)", taskTime{user: 11, system: 12, start: 99, policy: 7, priority: 0})
@@ -285,7 +285,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// This machine's own counters can be read by whoever the test runs as.
+// Any user can read this machine's own counters.
 func TestThisMachine(t *testing.T) {
 	o, err := New("/", nil, time.Now)
 	if err != nil {
@@ -307,7 +307,7 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
-// BenchmarkSnapshot is of a look that finds its processes where they were, and of
+// BenchmarkSnapshot measures a look that finds its processes where they were, and
 // one through the whole table.
 func BenchmarkSnapshot(b *testing.B) {
 	for name, all := range map[string]bool{"known": false, "all": true} {

@@ -18,12 +18,12 @@ type process struct {
 	startTicks uint64
 	comm       string
 	// vhosts are a virtual machine's vhost threads where the kernel runs them
-	// beside its process, as it does up to Linux 6.3.
+	// outside of its process, as it does up to Linux 6.3.
 	vhosts []process
 }
 
-// look makes sure that every process it wants is known, and goes through the
-// node's process table where one is not, or is another by now.
+// look ensures that every wanted process is known. It searches the node's
+// process table if one is unknown or was replaced.
 func (o *Observer) look() error {
 	stale := !o.looked
 	for _, p := range o.softirqThreads {
@@ -39,7 +39,7 @@ func (o *Observer) look() error {
 	return o.lookAtAll()
 }
 
-// still says that a process is the one that was found.
+// still reports whether a process is the one that was found.
 func (o *Observer) still(p process) bool {
 	now, err := readStat(o.proc, p.id)
 	return err == nil && now.Starttime == p.startTicks
@@ -89,7 +89,7 @@ func (o *Observer) lookAtAll() error {
 	return nil
 }
 
-// vhostsOf are the kernel threads that are named after a thread of the process.
+// vhostsOf returns the kernel threads that are named after a thread of the process.
 func vhostsOf(kernel procfs.FS, p process, vhosts map[string][]process) []process {
 	if len(vhosts) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func vhostsOf(kernel procfs.FS, p process, vhosts map[string][]process) []proces
 	return mine
 }
 
-// softirqTime is that of all ksoftirqd threads, or nil where there are none.
+// softirqTime returns the time of all ksoftirqd threads, or nil where there are none.
 func (o *Observer) softirqTime() *int64 {
 	if len(o.softirqThreads) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (o *Observer) softirqTime() *int64 {
 	for _, p := range o.softirqThreads {
 		stat, err := readStat(o.proc, p.id)
 		if err != nil {
-			// A CPU that is taken offline takes its thread with it.
+			// A CPU that goes offline takes its thread with it.
 			continue
 		}
 		sum += milliseconds(stat)
@@ -127,7 +127,7 @@ const kernelThreadFlag = 0x00200000 // PF_KTHREAD, include/linux/sched.h
 
 func isKernelThread(s procfs.ProcStat) bool { return s.Flags&kernelThreadFlag != 0 }
 
-// milliseconds returns the time that a process or thread has used; a guest's is in it.
+// milliseconds returns the time that a process or thread has used; it includes a guest's.
 func milliseconds(s procfs.ProcStat) int64 { return ticks(int64(s.UTime + s.STime)) }
 
 func ticks(n int64) int64 { return n * proc.Tick.Milliseconds() }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// maxTextBytes and maxNICs bound what a strange command line could put into every result.
+	// maxTextBytes and maxNICs limit what an unusual command line can put into every result.
 	maxTextBytes = 100
 	maxNICs      = 16
 )
 
-// guestName is libvirt's name of the virtual machine, or "".
+// guestName returns libvirt's name of the virtual machine, or "".
 func guestName(arguments []string) string {
 	for _, o := range options(arguments) {
 		if o.name == "name" {
@@ -27,10 +27,10 @@ func guestName(arguments []string) string {
 	return ""
 }
 
-// option is one of QEMU's, such as -device, with what follows it.
+// option is one of QEMU's, such as -device, with its values.
 type option struct {
 	name string
-	// values by their keys; the first word without a key has the key "".
+	// values are by their keys; the first word without a key has the key "".
 	values map[string]string
 }
 
@@ -83,8 +83,8 @@ func optionValues(text string) map[string]string {
 
 func on(value string) bool { return value == "on" || value == "true" || value == "yes" }
 
-// readDomain reads a virtual machine's effective settings: what its QEMU was
-// started with, and where its threads may run.
+// readDomain reads a virtual machine's effective settings: the arguments of its
+// QEMU, and where its threads may run.
 func (o *Observer) readDomain(name string, p process) (measure.Domain, error) {
 	running, err := o.proc.Proc(p.id)
 	if err != nil {
@@ -179,7 +179,7 @@ func parseDomain(arguments []string) measure.Domain {
 	return domain
 }
 
-// first is the word without a key, or that of the key.
+// first returns the word without a key, or that of the key.
 func first(values map[string]string, key string) string {
 	if values[""] != "" {
 		return values[""]
@@ -187,7 +187,7 @@ func first(values map[string]string, key string) string {
 	return values[key]
 }
 
-// backing tells what holds the guest's memory, by the objects that do: the
+// backing sets what holds the guest's memory, from the memory objects: the
 // machine's own, or one for each NUMA node of the guest.
 func backing(domain *measure.Domain, values map[string]string, memory string) {
 	kind, found := strings.CutPrefix(values[""], "memory-backend-")

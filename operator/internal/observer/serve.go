@@ -10,7 +10,7 @@ import (
 const (
 	// PathSnapshot has the counters.
 	PathSnapshot = "/snapshot"
-	// PathNode has what does not change while a run goes on.
+	// PathNode has what does not change during a run.
 	PathNode = "/node"
 )
 

@@ -15,19 +15,19 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// vhostPrefix is followed by the number of the thread that owns the device.
+// vhostPrefix precedes the number of the thread that owns the device.
 const vhostPrefix = "vhost-"
 
 // thread is one thread of a virtual machine.
 type thread struct {
 	procfs.ProcStat
 	class string
-	// folder of its files, below the root.
+	// folder holds its files, below the root.
 	folder string
 }
 
-// classOf tells what a thread does by its name, as QEMU gives them with
-// debug-threads=on, which libvirt always asks for.
+// classOf returns what a thread does by its name. QEMU names threads with
+// debug-threads=on, which libvirt always sets.
 func classOf(comm, main string) string {
 	switch {
 	// The first helper was made before QEMU began to name its threads.
@@ -48,9 +48,9 @@ func classOf(comm, main string) string {
 	return measure.ThreadOther
 }
 
-// threadsOf are a virtual machine's threads: its process's own, and the vhost
-// threads that the kernel runs beside it. Later kernels than Linux 6.3 make
-// those threads of the process.
+// threadsOf returns a virtual machine's threads: its process's own, and the vhost
+// threads that the kernel runs outside of it. Kernels after Linux 6.3 make those
+// threads of the process.
 func threadsOf(kernel procfs.FS, p process) ([]thread, error) {
 	listed, err := kernel.AllThreads(p.id)
 	if err != nil {
@@ -59,7 +59,7 @@ func threadsOf(kernel procfs.FS, p process) ([]thread, error) {
 	sort.Sort(listed)
 	var found []thread
 	for _, one := range listed {
-		// Helpers come and go.
+		// Helpers start and end at any time.
 		if stat, err := one.Stat(); err == nil {
 			found = append(found, thread{stat, classOf(stat.Comm, p.comm), fmt.Sprintf("proc/%d/task/%d", p.id, one.PID)})
 		}
@@ -75,9 +75,9 @@ func threadsOf(kernel procfs.FS, p process) ([]thread, error) {
 	return found, nil
 }
 
-// readDomainTime adds up a virtual machine's time by class. What the process
-// used and no thread of another class did is the emulator's: so helpers that
-// have ended stay counted.
+// readDomainTime sums a virtual machine's time by class. The emulator's time is
+// that of the process without its threads of other classes, so helpers that have
+// ended stay counted.
 func readDomainTime(kernel procfs.FS, p process) (measure.DomainTime, error) {
 	whole, err := readStat(kernel, p.id)
 	if err != nil {
@@ -115,7 +115,7 @@ func readDomainTime(kernel procfs.FS, p process) (measure.DomainTime, error) {
 	return out, nil
 }
 
-// placement sums the threads up by class: where they may run and how they are
+// placement summarizes the threads by class: where they may run and how they are
 // scheduled.
 func placement(root fs.FS, threads []thread) []measure.DomainThreads {
 	var out []measure.DomainThreads
@@ -156,8 +156,8 @@ func scheduling(s procfs.ProcStat) measure.ThreadScheduling {
 	return measure.ThreadScheduling{Policy: name, Priority: int(s.RTPriority)}
 }
 
-// statusLine returns a field of /proc/<process>/status, or "". procfs reads a field
-// that is not there as 0, which for hugepages is another fact.
+// statusLine returns a field of /proc/<process>/status, or "". procfs reads an
+// absent field as 0, which for hugepages is another fact.
 func statusLine(root fs.FS, folder, name string) string {
 	text, err := fs.ReadFile(root, folder+"/status")
 	if err != nil {

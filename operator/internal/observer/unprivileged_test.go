@@ -22,12 +22,12 @@ const (
 	nobody    = 65532
 )
 
-// TestMain lets the test binary be a virtual machine's process, and an observer
-// of another user.
+// TestMain lets the test binary run as a virtual machine's process, and as an
+// observer of another user.
 func TestMain(m *testing.M) {
 	switch os.Getenv(envRole) {
 	case roleGuest:
-		// Ends with its parent, who holds the other end.
+		// Ends with its parent, which holds the other end.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case roleLook:
 		o, err := New("/", []string{"benchmarks_real"}, time.Now)
@@ -52,7 +52,7 @@ type both struct {
 }
 
 // A user without a capability sees root's processes, with their command lines,
-// times and placement. That is all that the observer's pod has.
+// times and placement. The observer's pod has no more than that.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("another user's process can be made by root alone")
@@ -61,7 +61,7 @@ func TestUnprivileged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Both are copies that everybody may run, wherever the tests were built.
+	// Both are copies that every user may run, in any build folder of the tests.
 	folder, err := os.MkdirTemp("", "observer")
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,10 @@
-// Package placeholder fills what a plan chose for a function into the text that
-// a user's own virtual machine reads. A function's configuration and a text with
+// Package placeholder fills a function's planned values into the text that a
+// user's own virtual machine reads. A function's configuration and a text with
 // placeholders such as {{ .West.MAC }} go in; the filled text comes out, or an
-// error that names the placeholder and all that there are.
+// error that names the placeholder and lists all that exist.
 //
-// The syntax is that of text/template, of which nothing but fields, string
-// constants and comments is allowed. The text is walked and never executed: no
+// The syntax is that of text/template, but only fields, string constants and
+// comments are allowed. The package walks the text and never executes it: no
 // user's text can loop, call or read anything.
 package placeholder
 
@@ -21,12 +21,12 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// Values are what placeholders stand for, by their names without the leading
+// Values are the values of placeholders, by their names without the leading
 // dot: "Name", "West.MAC".
 type Values map[string]string
 
-// Of are the values of a function: those of its ports west and east, its name,
-// and the smaller MTU of both.
+// Of returns the values of a function: those of its ports west and east, its
+// name, and the smaller MTU of both.
 func Of(config vnf.Config) Values {
 	values := Values{"Name": config.Name}
 	mtu := 0
@@ -72,7 +72,7 @@ func familyOf(address netip.Addr) string {
 	return "IPv4"
 }
 
-// Names are all placeholders, sorted and with their leading dot.
+// Names returns all placeholders, sorted and with their leading dot.
 func (v Values) Names() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -107,7 +107,7 @@ func (v Values) Fill(text string) (string, error) {
 	return b.String(), nil
 }
 
-// lineOf is the line of a location such as "text:3:14".
+// lineOf returns the line of a location such as "text:3:14".
 func lineOf(location string) string {
 	parts := strings.Split(location, ":")
 	if len(parts) < 2 {

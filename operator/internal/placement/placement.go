@@ -1,6 +1,6 @@
-// Package placement says whether a node can take a pod, and if not, why, and
-// whether time alone can mend it. In go a node, a selector and tolerations; out
-// comes an Obstacle or nil.
+// Package placement reports whether a node can take a pod, and if not, why, and
+// whether waiting alone can change that. A node, a selector and tolerations go
+// in; an Obstacle or nil comes out.
 package placement
 
 import (
@@ -15,16 +15,16 @@ import (
 
 // Obstacle keeps a pod off a node.
 type Obstacle struct {
-	// Cause goes behind a number of nodes: "are cordoned".
+	// Cause follows a number of nodes: "are cordoned".
 	Cause string
-	// Passing says that it may go by itself: nobody has to change a testbed.
+	// Passing reports whether it may pass without a change of the testbed.
 	Passing bool
 }
 
-// systemTaints are put on nodes by Kubernetes and taken away again.
+// systemTaints is the prefix of taints that Kubernetes adds to nodes and removes again.
 const systemTaints = "node.kubernetes.io/"
 
-// Find is the first obstacle, lasting ones before passing ones; nil when the
+// Find returns the first obstacle, lasting ones before passing ones; nil when the
 // node can take the pod now.
 func Find(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) *Obstacle {
 	system := node.Status.NodeInfo.OperatingSystem
@@ -45,14 +45,14 @@ func Find(node *corev1.Node, selector map[string]string, tolerations []corev1.To
 	return nil
 }
 
-// Ready says that the node reports itself ready.
+// Ready reports whether the node is ready by its own condition.
 func Ready(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// repelled says that a taint that counts is not tolerated.
+// repelled reports whether a taint that counts is not tolerated.
 func repelled(node *corev1.Node, tolerations []corev1.Toleration, counts func(*corev1.Taint) bool) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
 		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, true) }

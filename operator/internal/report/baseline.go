@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/baseline"
 )
 
-// baselineSection has the earlier run's figures beside this run's.
+// baselineSection shows the earlier run's figures next to this run's.
 func baselineSection(doc Document) section {
 	if doc.Baseline == nil {
 		return section{}
@@ -24,8 +24,8 @@ func baselineSection(doc Document) section {
 	return s
 }
 
-// baselineCases are one for each figure of the baseline that is judged, and one
-// in all while they are not known.
+// baselineCases returns one case for each judged figure of the baseline, or a
+// single case while the figures are not known.
 func baselineCases(doc Document) []junitCase {
 	const notYet = "there is no verdict yet, because the run was not measured"
 	if doc.Experiment.Baseline == nil {

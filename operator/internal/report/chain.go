@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// chainSection says what each function turned out to be; of a virtual machine
-// more than of a pod.
+// chainSection shows the state of each function in the run, with more about a
+// virtual machine than about a pod.
 func chainSection(doc Document) section {
 	s := section{title: "Chain", columns: []column{
 		left("Function"), left("Runtime"), left("Node"), left("Machine"), left("West"), left("East"), left("Image"),
@@ -33,7 +33,7 @@ func chainSection(doc Document) section {
 	return s
 }
 
-// virtualPort is a NIC's model with its queues, where they are known.
+// virtualPort returns a NIC's model with its queues, where they are known.
 func virtualPort(ports []v1alpha1.VirtualPortReport, name string) string {
 	for _, port := range ports {
 		switch {

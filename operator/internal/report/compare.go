@@ -16,29 +16,29 @@ import (
 // KindComparison is the kind of a comparison, in the version of the reports.
 const KindComparison = "BenchmarkComparison"
 
-// Comparison sets the figures of runs side by side.
+// Comparison shows the figures of runs side by side.
 type Comparison struct {
 	APIVersion  string    `json:"apiVersion"`
 	Kind        string    `json:"kind"`
 	GeneratedAt time.Time `json:"generatedAt"`
-	// Runs are in the order in which they were named; the first is what the
-	// others are set beside.
+	// Runs are in the order in which they were named; the others are compared with
+	// the first.
 	Runs []ComparedRun `json:"runs"`
-	// Notes say in one sentence each what besides the figures is not the same,
-	// and what the figures do not say.
+	// Notes say in one sentence each what else differs besides the figures, and what
+	// the figures do not show.
 	Notes   []string         `json:"notes"`
 	Figures []ComparedFigure `json:"figures"`
 }
 
-// ComparedRun is what a run's figures hold for.
+// ComparedRun is what a run's figures apply to.
 type ComparedRun struct {
 	Namespace    string       `json:"namespace"`
 	Name         string       `json:"name"`
 	Testbed      string       `json:"testbed"`
 	Completeness Completeness `json:"completeness"`
 	Succeeded    Outcome      `json:"succeeded"`
-	// Chain is the chain as it was asked for, Functions what each turned out to
-	// be, and Device what it ran on.
+	// Chain is the requested chain, Functions the state of each function in the run,
+	// and Device what it ran on.
 	Chain     []v1alpha1.NetworkFunction `json:"chain"`
 	Functions []v1alpha1.FunctionReport  `json:"functions"`
 	Plan      *v1alpha1.PlanSummary      `json:"plan,omitempty"`
@@ -50,25 +50,25 @@ type ComparedRun struct {
 type ComparedFigure struct {
 	Metric v1alpha1.Metric `json:"metric"`
 	Unit   figure.Unit     `json:"unit"`
-	// About says what the figure is of, by what the CSV form of a report calls its
-	// columns; a column that is empty is absent.
+	// About describes what the figure is of, by the column names of a report's CSV
+	// form; an empty column is absent.
 	About map[string]string `json:"about"`
 	// Values have one entry for each run, null where it has no such figure.
 	Values []*int64 `json:"values"`
-	// Floors say for which runs the device may do better than the value: nobody
-	// tried more, or the generator could not send more. Absent: for none.
+	// Floors mark the runs whose device may do better than the value: the search
+	// tried no more, or the generator could not send more. Absent: none.
 	Floors []bool `json:"floors,omitempty"`
 
 	key figure.Key
 }
 
-// ComparisonFormats are those in which comparisons are written; JUnit has no
-// place for them.
+// ComparisonFormats returns the formats of comparisons; JUnit has no place for
+// them.
 func ComparisonFormats() []Format {
 	return []Format{FormatTable, FormatMarkdown, FormatJSON, FormatCSV}
 }
 
-// Compare sets two documents or more side by side.
+// Compare compares two or more documents.
 func Compare(docs []Document, now time.Time) (Comparison, error) {
 	if len(docs) < 2 {
 		return Comparison{}, errors.New("comparing: name two runs or more")
@@ -107,7 +107,7 @@ func newComparedFigure(f figure.Figure, runs int) ComparedFigure {
 	return ComparedFigure{Metric: f.Metric, Unit: f.Unit, About: about, Values: make([]*int64, runs), key: f.Key}
 }
 
-// group puts figures that only later runs have next to those of their kind.
+// group places figures that only later runs have next to those of their kind.
 func (c *Comparison) group() {
 	type place struct{ title, size, goal, load string }
 	ranks := map[place]int{}
@@ -147,7 +147,7 @@ func comparedRun(doc Document) ComparedRun {
 	return r
 }
 
-// comparisonNotes name what a reader must know before he compares.
+// comparisonNotes returns what a reader must know before a comparison.
 func comparisonNotes(docs []Document) []string {
 	var notes, partial, emulated []string
 	for _, doc := range docs {

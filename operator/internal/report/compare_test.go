@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// asPod is the fixture's run as a pod, and asMachine the same as an emulated
+// asPod returns the fixture's run as a pod. asMachine returns it as an emulated
 // virtual machine, with other figures.
 func asPod(t *testing.T) Document {
 	run, records := fixture(t)
@@ -51,7 +51,7 @@ func asMachine(t *testing.T) Document {
 	frame := &run.Status.Results[0]
 	frame.Throughput[0].FramesPerSecond /= 4
 	frame.Latency[0].Directions[0].Latency.P99Nanoseconds *= 3
-	// A load that the other run has not.
+	// A load that the other run does not have.
 	further := frame.Latency[0].DeepCopy()
 	further.Load = "further"
 	frame.Latency = append(frame.Latency, *further)
@@ -137,7 +137,7 @@ func TestComparisonLosesNothing(t *testing.T) {
 	}
 }
 
-// A mix is another size than frames of its mean size, in every measurement.
+// A mix is a different size than frames of its mean size, in every measurement.
 func TestComparisonKeepsMixesApart(t *testing.T) {
 	of := func(frame v1alpha1.FrameResult) Document {
 		doc := asPod(t)
@@ -184,7 +184,7 @@ func TestComparisonIsReadable(t *testing.T) {
 }
 
 func TestComparisonNotes(t *testing.T) {
-	// Without lower limits, which the fixture has one of.
+	// Without lower limits; the fixture has one.
 	known := func(doc Document) Document {
 		for i := range doc.Results {
 			for j := range doc.Results[i].Throughput {
@@ -219,7 +219,7 @@ func TestComparisonNotes(t *testing.T) {
 	}
 }
 
-// TestBeside: a change is told where it means something, a great one as a factor.
+// TestBeside: the table shows a change if it has a meaning, a great one as a factor.
 func TestBeside(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first, value *int64
@@ -243,8 +243,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// Differences and neighbours are told apart by what they are of, also where a run
-// has fewer of them than another.
+// The keys of differences and neighbors distinguish them, even if a run has fewer
+// of them than another.
 func TestComparisonOfDifferences(t *testing.T) {
 	of := func(run string, metrics []v1alpha1.Metric, neighbors ...string) Document {
 		doc := asPod(t)
@@ -279,7 +279,7 @@ func TestComparisonOfDifferences(t *testing.T) {
 	}
 }
 
-// What connections are measured for is told to people too.
+// The comparison for people shows the figures of connections.
 func TestComparisonOfConnections(t *testing.T) {
 	doc := asPod(t)
 	doc.Connections = &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
@@ -297,7 +297,7 @@ func TestComparisonOfConnections(t *testing.T) {
 	}
 }
 
-// Runs without figures are compared too, by what is known of them.
+// Runs without figures are compared too, by the known facts about them.
 func TestComparisonOfNewRuns(t *testing.T) {
 	doc := mustBuild(t, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil)
 	c := mustCompare(t, doc, doc)

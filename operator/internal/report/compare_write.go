@@ -42,7 +42,7 @@ func (c Comparison) writeCSV(w io.Writer) error {
 	for _, run := range c.Runs {
 		head = append(head, run.Name)
 	}
-	// An error stays in the writer until Error is asked.
+	// An error stays in the writer until the call of Error.
 	_ = out.Write(head)
 	for _, f := range c.Figures {
 		cells := append([]string{string(f.Metric), string(f.Unit)}, keyCells(f.key)...)
@@ -95,7 +95,7 @@ func comparedTitle(m figure.Metric) string {
 	return "Neighbors"
 }
 
-// sections are the comparison for people: what ran, and each kind of figure.
+// sections returns the comparison for people: what ran, and each kind of figure.
 func (c Comparison) sections(l letters) []section {
 	runs := section{title: fmt.Sprintf("Comparison of %d runs", len(c.Runs)), notes: c.Notes, columns: []column{left("")}}
 	for _, run := range c.Runs {
@@ -126,11 +126,11 @@ func (c Comparison) sections(l letters) []section {
 	return parts
 }
 
-// manifold is the ratio from which on a change is told as a factor.
+// manifold is the ratio from which a change is shown as a factor.
 const manifold = 10
 
-// beside is a run's figure with its change from the first run's, where there is
-// one that means something: between floors there is none.
+// beside returns a run's figure with its change from the first run's, if the
+// change has a meaning: between floors it has none.
 func (f ComparedFigure) beside(run int, format func(int64) string, l letters) string {
 	first, value := f.Values[0], f.Values[run]
 	if value == nil {
@@ -152,7 +152,7 @@ func (f ComparedFigure) beside(run int, format func(int64) string, l letters) st
 
 func (f ComparedFigure) isFloor(run int) bool { return f.Floors != nil && f.Floors[run] }
 
-// aboutWords says for people what a figure is of.
+// aboutWords describes for people what a figure is of.
 func aboutWords(key figure.Key) string {
 	var words []string
 	for i, cell := range keyCells(key) {
@@ -179,7 +179,7 @@ func aboutWords(key figure.Key) string {
 	return strings.Join(words, ", ")
 }
 
-// runRows say what each run was, a row for each thing that any of them knows.
+// runRows describe each run, with a row for each fact that any of them has.
 func (c Comparison) runRows() [][]string {
 	var rows [][]string
 	add := func(name string, of func(ComparedRun) string) {
@@ -262,7 +262,7 @@ func (c Comparison) runRows() [][]string {
 	return rows
 }
 
-// short is the beginning of a digest, enough to see whether two are the same.
+// short returns the start of a digest, enough to see whether two are the same.
 func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
 
 func (c Comparison) longestChain() int {

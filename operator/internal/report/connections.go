@@ -5,7 +5,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// experimentalConnections is said wherever their figures stand.
+// experimentalConnections appears wherever their figures do.
 const experimentalConnections = "Connections are experimental. A connection a second is one that was established in the time that counts; failed are those that were reset, timed out or unfinished, of all that clients began; payload is layer 7's, as it arrived."
 
 func connectionsSection(doc Document) section {
@@ -53,7 +53,7 @@ func eachConnections(doc Document, visit func(l v1alpha1.ConnectionsLoadResult))
 	}
 }
 
-// connectionsTrialHead are the columns of connections in the CSV form of the trials.
+// connectionsTrialHead returns the columns of connections in the CSV form of the trials.
 func connectionsTrialHead() []string {
 	return []string{
 		"intendedConnectionsPerSecond", "attemptedConnectionsPerSecond", "establishedConnectionsPerSecond", "intendedConcurrentConnections",

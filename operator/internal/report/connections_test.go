@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// connections is a run of connections alone, in two repeats.
+// connections returns a run of connections alone, in two repeats.
 func connections(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, _ := fixture(t)
 	run.Spec.Experiment.Measurements = v1alpha1.Measurements{

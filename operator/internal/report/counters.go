@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// counterSection shows what each function's own counters rose by, with the
-// frames that were sent. It knows no function: the counters' names say what they count.
+// counterSection shows the increase of each function's own counters, with the
+// number of sent frames. It knows no function: the counters' names say what they count.
 func counterSection(doc Document) section {
 	s := section{title: "Counted by each function", columns: []column{
 		number("Size"), left("At"), left("Function"), number("Frames sent"),

@@ -9,7 +9,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// cores is a use in whole cores with two digits.
+// cores returns a use in whole cores with two digits.
 func cores(milliCPU int64) string { return strconv.FormatFloat(float64(milliCPU)/1e3, 'f', 2, 64) }
 
 func coresIfKnown(milliCPU *int64) string {
@@ -26,7 +26,7 @@ func countIfKnown(n *int64) string {
 	return count(*n)
 }
 
-// usedFor says what the CPU was used for, for people.
+// usedFor describes, for people, what the CPU was used for.
 func usedFor(key v1alpha1.FigureKey) string {
 	switch {
 	case key.Streams == 1:
@@ -115,7 +115,7 @@ func functionCPUSection(doc Document) section {
 	return withoutEmptyColumns(s)
 }
 
-// withoutEmptyColumns leaves out what no row knows: a chain of pods has no guests.
+// withoutEmptyColumns removes columns without values: a chain of pods has no guests.
 func withoutEmptyColumns(s section) section {
 	for i := len(s.columns) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != none }) {
@@ -129,7 +129,7 @@ func withoutEmptyColumns(s section) section {
 	return s
 }
 
-// platformSections are what the figures hold for: the nodes and the virtual machines.
+// platformSections returns what the figures apply to: the nodes and the virtual machines.
 func platformSections(doc Document) []section {
 	var out []section
 	if doc.Generator != nil && doc.Generator.Fingerprint != nil {

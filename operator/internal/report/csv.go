@@ -9,7 +9,7 @@ import (
 	"vnfbench.io/operator/internal/figure"
 )
 
-// figures lists the numbers of a document that have a value, with those that the
+// figures returns the numbers of a document that have a value, with those that the
 // report derives.
 func (d Document) figures() []figure.Figure {
 	results := figure.Results{Frames: d.Results, TCP: d.TCP, Connections: d.Connections, Neighbors: d.NoisyNeighbors, Baseline: d.Baseline}
@@ -31,7 +31,7 @@ func (d Document) figures() []figure.Figure {
 	return out
 }
 
-// keyColumns are the columns that say what a figure is of, besides its metric.
+// keyColumns are the columns that describe what a figure is of, besides its metric.
 var keyColumns = []struct {
 	name string
 	of   func(figure.Key) string
@@ -75,7 +75,7 @@ func unlessZero(n int64) string {
 }
 
 // resultHead returns the columns of the CSV form of the results: whose a figure is,
-// which one it is, its value, and how sure it is.
+// which one it is, its value, and how certain it is.
 func resultHead() []string {
 	head := append([]string{"namespace", "run", "planDigest", "completeness", "metric"}, keyHead()...)
 	return append(head, "frameBytes", "value", "unit", "bound", "cause", "samples",
@@ -93,7 +93,7 @@ func writeResults(w io.Writer, doc Document) error {
 		digest = doc.Plan.Digest
 	}
 	out := csv.NewWriter(w)
-	// An error stays in the writer until Error is asked.
+	// An error stays in the writer until the call of Error.
 	_ = out.Write(resultHead())
 	for _, f := range doc.figures() {
 		cells := append([]string{doc.Run.Namespace, doc.Run.Name, digest, string(doc.Completeness), string(f.Metric)}, keyCells(f.Key)...)
@@ -104,7 +104,7 @@ func writeResults(w io.Writer, doc Document) error {
 	return out.Error()
 }
 
-// statisticsCells are empty where nothing was repeated.
+// statisticsCells returns empty cells where nothing was repeated.
 func statisticsCells(s *v1alpha1.Statistics) []string {
 	if s == nil {
 		return make([]string, 9)

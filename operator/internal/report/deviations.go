@@ -16,8 +16,8 @@ const (
 	rfc2544Streams      = 20
 )
 
-// deviations says where the run's trials are not those of RFC 2544. A field
-// that is 0 was not defaulted by the API server and says nothing.
+// deviations returns where the run's trials differ from those of RFC 2544. A field
+// of 0 did not get the API server's default and is ignored.
 func deviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []string {
 	var found []string
 	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -78,8 +78,8 @@ func latencyDeviations(m v1alpha1.Measurements) (found []string) {
 	return found
 }
 
-// methodDeviations names a search that RFC 2544 does not describe. Its own
-// section 26.1 says to lower the load on loss, and to raise it without (erratum 422).
+// methodDeviations names a search that RFC 2544 does not describe. The RFC's
+// section 26.1 lowers the load on loss, and raises it without (erratum 422).
 func methodDeviations(spec *v1alpha1.Throughput) []string {
 	switch spec.Method {
 	case v1alpha1.MethodMLRsearch:

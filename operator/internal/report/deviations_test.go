@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// A run of RFC 2544 section 26.2's own way has nothing to say of its latency,
-// and a shortened one says each thing.
+// A run exactly as in RFC 2544 section 26.2 lists no deviations of its latency,
+// and a shortened one lists each.
 func TestDeviationsOfTaggedFrames(t *testing.T) {
 	of := func(tagged v1alpha1.TaggedFrame) []string {
 		var spec v1alpha1.Experiment
@@ -41,7 +41,7 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 	}
 }
 
-// RFC 2544 says nothing of TCP and of connections, whatever else is set.
+// RFC 2544 does not cover TCP and connections, with any other settings.
 func TestDeviationsOfTCPAlone(t *testing.T) {
 	var spec v1alpha1.Experiment
 	spec.Measurements = v1alpha1.Measurements{

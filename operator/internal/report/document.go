@@ -1,6 +1,6 @@
-// Package report turns a BenchmarkRun and the trials behind it into a
-// versioned result document, and the document into text for people and for
-// machines: a terminal table, Markdown, JSON, CSV and JUnit XML.
+// Package report turns a BenchmarkRun and its trials into a versioned result
+// document, and the document into text for people and for machines: a terminal
+// table, Markdown, JSON, CSV and JUnit XML.
 //
 // Everything here is pure: the same run, records and time give the same bytes.
 package report
@@ -26,17 +26,17 @@ const (
 	Kind       = "BenchmarkReport"
 )
 
-// Completeness says whether every figure that was asked for is there.
+// Completeness is whether every requested figure is there.
 type Completeness string
 
 const (
 	// Complete means that the run's condition Measured is True.
 	Complete Completeness = "Complete"
-	// Partial means that the run goes on or could not be measured to its end.
+	// Partial means that the run is not over or could not be measured to its end.
 	Partial Completeness = "Partial"
 )
 
-// RateScope says what a rate is the rate of.
+// RateScope is what a rate is the rate of.
 type RateScope string
 
 // EachDirection means that every rate is that of one direction; with two
@@ -54,7 +54,7 @@ type Document struct {
 	GeneratedAt time.Time `json:"generatedAt"`
 	// Completeness is Complete or Partial.
 	Completeness Completeness `json:"completeness"`
-	// Rates says what every rate in the document means.
+	// Rates defines what every rate in the document means.
 	Rates RateScope `json:"rates"`
 	Run   Run       `json:"run"`
 	// Succeeded, Measured and Accepted are the run's conditions.
@@ -66,16 +66,16 @@ type Document struct {
 	// QueuePosition is absent when the run does not wait for its testbed.
 	QueuePosition *int32                `json:"queuePosition,omitempty"`
 	Plan          *v1alpha1.PlanSummary `json:"plan,omitempty"`
-	// Chain says what each function turned out to be.
+	// Chain is the state of each function in the run.
 	Chain []v1alpha1.FunctionReport `json:"chain,omitempty"`
-	// Generator says how the traffic was made, with the generator's own bias.
+	// Generator describes how the traffic was made, with the generator's own bias.
 	Generator *v1alpha1.GeneratorReport `json:"generator,omitempty"`
-	// Device says what the chain ran on.
+	// Device is what the chain ran on.
 	Device *v1alpha1.DeviceReport `json:"device,omitempty"`
-	// NoisyNeighbors says what the neighbours did, and what they changed.
+	// NoisyNeighbors is what the neighbors did, and what they changed.
 	NoisyNeighbors *v1alpha1.NoisyNeighborsReport `json:"noisyNeighbors,omitempty"`
 	Results        []v1alpha1.FrameResult         `json:"results"`
-	// Baseline has an earlier run's figures beside this run's.
+	// Baseline has an earlier run's figures next to this run's.
 	Baseline *v1alpha1.BaselineReport `json:"baseline,omitempty"`
 	// TCP is absent where no TCP connections were measured.
 	TCP *v1alpha1.TCPResult `json:"tcp,omitempty"`
@@ -90,7 +90,7 @@ type Document struct {
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
 	TrialSummary TrialSummary `json:"trialSummary"`
-	// Experiment is what was asked for.
+	// Experiment is what the run was asked to measure.
 	Experiment v1alpha1.Experiment `json:"experiment"`
 	// Trials are the records themselves; absent unless asked for.
 	Trials []measure.Record `json:"trials,omitempty"`
@@ -121,7 +121,7 @@ type Outcome struct {
 // TrialSummary counts trials of every stage.
 type TrialSummary struct {
 	Recorded int `json:"recorded"`
-	// Invalid trials were made again, because the generator doubted itself.
+	// Invalid trials were repeated, because the generator had doubts about itself.
 	Invalid int `json:"invalid"`
 	// SendingNanoseconds is the time in which frames were sent,
 	// TotalNanoseconds that of the trials with settling and overheads.
@@ -130,8 +130,8 @@ type TrialSummary struct {
 }
 
 // Build makes the document of a run, whether it has ended or not. The records
-// may come in any order; a missing or doubled one is an error, because figures
-// that rest on other trials than the ones shown cannot be checked.
+// may come in any order. A missing or repeated one is an error, because figures
+// from trials other than the shown ones cannot be checked.
 func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) (Document, error) {
 	if run == nil {
 		return Document{}, errors.New("building a report: there is no run")
@@ -180,7 +180,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 	return doc, nil
 }
 
-// Ended says that the run has its answer, good or bad.
+// Ended reports whether the run has its answer, good or bad.
 func (d Document) Ended() bool { return d.Succeeded.Status != metav1.ConditionUnknown }
 
 func identify(run *v1alpha1.BenchmarkRun) Run {
@@ -242,8 +242,8 @@ func sum(trials []measure.Record) TrialSummary {
 	return total
 }
 
-// orEmpty keeps a list in the JSON where it has no entries, so that readers
-// need not tell null from [].
+// orEmpty returns an empty list for nil, so that the JSON always has [] and never
+// null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

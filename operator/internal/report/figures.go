@@ -53,7 +53,7 @@ func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) str
 	return "the search ended before it knew"
 }
 
-// packetSection has the frames on the wire of packets in fragments.
+// packetSection shows the frames on the wire of packets in fragments.
 func packetSection(doc Document) section {
 	s := section{title: "Packets in fragments", columns: []column{
 		number("Size"), number("UDP payload bytes"), number("Fragments"), left("Of"), left("Direction"), number("k packets/s"), number("k fragments/s"),
@@ -144,8 +144,8 @@ func variationSection(doc Document, l letters) section {
 	return s
 }
 
-// firstFrameSection sets the first frame of each trial beside the later ones.
-// The warm-up's has no median beside it: the warm-up is made at another load.
+// firstFrameSection compares the first frame of each trial with the later ones.
+// The warm-up's has no median, because the warm-up has another load.
 func firstFrameSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "First frame", columns: []column{
@@ -170,7 +170,7 @@ func firstFrameSection(doc Document, l letters) section {
 	return s
 }
 
-// figures are microseconds, or nothing where no frame arrived.
+// figures returns microseconds, or nothing where no frame arrived.
 func figures(samples int64, nanoseconds ...int64) []string {
 	cells := make([]string, len(nanoseconds))
 	for i, n := range nanoseconds {
@@ -182,7 +182,7 @@ func figures(samples int64, nanoseconds ...int64) []string {
 	return cells
 }
 
-// hasJitter says that there is a jitter: a generator may have one without the distribution of
+// hasJitter reports whether there is a jitter: a generator may have one without the distribution of
 // the variation, and never 0 where it has one.
 func hasJitter(d v1alpha1.DirectionResult) bool {
 	return d.DelayVariation.Samples > 0 || d.JitterNanoseconds > 0
@@ -232,7 +232,7 @@ func trialSection(doc Document, l letters) section {
 	return s
 }
 
-// worstP99 is that of the slower direction.
+// worstP99 returns that of the slower direction.
 func worstP99(o measure.Outcome) string {
 	samples, worst := int64(0), int64(0)
 	for _, d := range o.Directions {

@@ -64,7 +64,7 @@ func eachRepeat(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.FixedLoa
 	}
 }
 
-// fixedLoadDeviations name what a repeat is not.
+// fixedLoadDeviations describes how the discarded seconds of a repeat are sent.
 func fixedLoadDeviations(spec *v1alpha1.FixedLoad) []string {
 	if spec == nil || spec.DiscardSeconds == nil || *spec.DiscardSeconds == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// further is a run of every measurement beside throughput and latency.
+// further returns a run of every measurement besides throughput and latency.
 func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
 	run.Spec.Experiment.Measurements = furtherMeasurements()

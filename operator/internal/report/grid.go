@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// none stands where there is no figure.
+// none is shown where there is no figure.
 const none = "-"
 
 // column is a table's column.
@@ -19,7 +19,7 @@ type column struct {
 func left(head string) column   { return column{head: head} }
 func number(head string) column { return column{head: head, right: true} }
 
-// fact is a name and what it is.
+// fact is a name with its value.
 type fact struct{ name, value string }
 
 // section is a part of a report for people: a title, facts, sentences, and a
@@ -32,7 +32,7 @@ type section struct {
 	rows    [][]string
 }
 
-// letters are the characters that a terminal may not have.
+// letters are the characters that a terminal may lack.
 type letters struct {
 	rule, micro, atLeast, times string
 }
@@ -115,7 +115,7 @@ func textTable(b *strings.Builder, s section, rule string) {
 // markdownCell keeps a cell in its row.
 var markdownCell = strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 
-// writeMarkdown writes sections as GitHub-flavoured Markdown.
+// writeMarkdown writes sections as GitHub-flavored Markdown.
 func writeMarkdown(w io.Writer, sections []section) error {
 	var b strings.Builder
 	for i, s := range sections {

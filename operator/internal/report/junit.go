@@ -59,7 +59,7 @@ type junitSkipped struct {
 
 // writeJUnit writes a test case "measured" and one for each criterion and frame
 // size. A run that has not ended fails: a pipeline that asks too early must not
-// turn green.
+// pass.
 func writeJUnit(w io.Writer, doc Document) error {
 	suite := junitSuite{
 		Name:       fmt.Sprintf("vnfbench %s/%s", doc.Run.Namespace, doc.Run.Name),
@@ -124,13 +124,13 @@ func measuredCase(doc Document) junitCase {
 	case doc.Measured.Status != metav1.ConditionTrue:
 		c.Failure = failure(doc.Measured, doc.Succeeded)
 	case doc.Succeeded.Status != metav1.ConditionTrue && doc.Accepted.Status != metav1.ConditionFalse:
-		// Measured, not refused, and failed all the same.
+		// Measured, not refused, and still failed.
 		c.Failure = failure(doc.Succeeded)
 	}
 	return c
 }
 
-// failure takes what the first of the conditions says that says anything.
+// failure returns the text of the first condition that is False with a reason.
 func failure(conditions ...Outcome) *junitFailure {
 	f := &junitFailure{Type: v1alpha1.ReasonNotMeasured, Message: "the run was not measured"}
 	for _, c := range conditions {
@@ -141,8 +141,8 @@ func failure(conditions ...Outcome) *junitFailure {
 	return f
 }
 
-// criterionCases come from the spec, so that a run has the same cases however
-// it ends; those without a verdict are skipped, and "measured" fails instead.
+// criterionCases returns cases from the spec, so that a run has the same cases for
+// every end. Those without a verdict are skipped, and "measured" fails instead.
 func criterionCases(doc Document) []junitCase {
 	verdicts := verdictsByKey(doc)
 	var cases []junitCase
@@ -164,7 +164,7 @@ func criterionCases(doc Document) []junitCase {
 	return cases
 }
 
-// judgedFigure is what a verdict is on.
+// judgedFigure is what a verdict judges.
 type judgedFigure struct {
 	criterion string
 	v1alpha1.FigureKey

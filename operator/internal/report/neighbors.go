@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/acceptance"
 )
 
-// neighborSection says what the neighbours did.
+// neighborSection shows what the neighbors did.
 func neighborSection(doc Document) section {
 	if doc.NoisyNeighbors == nil {
 		return section{}
@@ -31,7 +31,7 @@ func neighborSection(doc Document) section {
 	return s
 }
 
-// differenceSection has the figures without and with the neighbours.
+// differenceSection shows the figures without and with the neighbors.
 func differenceSection(doc Document) section {
 	if doc.NoisyNeighbors == nil {
 		return section{}
@@ -48,7 +48,7 @@ func differenceSection(doc Document) section {
 	return s
 }
 
-// about says what a figure is of, without its goal or load.
+// about describes what a figure is of, without its goal or load.
 func about(key v1alpha1.FigureKey) string {
 	if key.Size == "" && key.Streams == 0 {
 		return "connections"
@@ -65,7 +65,7 @@ func known(value *int64, write func(int64) string) string {
 
 func cpus(milliCPU int64) string { return seconds(milliCPU * 1e6) }
 
-// signedPercent shows the sign of a rise, too.
+// signedPercent shows the sign of an increase, too.
 func signedPercent(partsPerMillion int64) string {
 	if partsPerMillion > 0 {
 		return "+" + percent(partsPerMillion)

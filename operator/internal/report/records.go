@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Records reads the trials out of the data of a run's results ConfigMap, in
-// their order. Keys of other things are left alone.
+// Records reads the trials from the data of a run's results ConfigMap, in
+// their order. It ignores other keys.
 func Records(data map[string]string) ([]measure.Record, error) {
 	var records []measure.Record
 	for _, key := range slices.Sorted(maps.Keys(data)) {

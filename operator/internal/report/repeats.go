@@ -16,7 +16,7 @@ func join(values []int64, text func(int64) string) string {
 	return strings.Join(parts, " ")
 }
 
-// statisticCells are n, mean, deviation, variation, interval, extremes and values.
+// statisticCells returns n, mean, deviation, variation, interval, extremes and values.
 func statisticCells(s v1alpha1.Statistics, text func(int64) string) []string {
 	return []string{
 		count(s.N), text(s.Mean), text(s.StandardDeviation), percent(s.CoefficientOfVariationPartsPerMillion),
@@ -62,7 +62,7 @@ func latencyRepeats(doc Document, l letters) section {
 	return s
 }
 
-// withRepeats gives the table of trials their repeat, where there is more than one.
+// withRepeats adds the repeat to the table of trials, if there is more than one.
 func withRepeats(s section, doc Document) section {
 	if doc.Experiment.Measurements.Repeats < 2 {
 		return s

@@ -11,8 +11,8 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// repeated is the fixture's first frame size, measured three times: the same
-// trials again, with rates and delays a little changed. Its figures are the
+// repeated returns the fixture's first frame size, measured three times: the same
+// trials again, with slightly different rates and delays. Its figures are the
 // procedure's own.
 func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	t.Helper()

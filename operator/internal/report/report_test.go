@@ -40,7 +40,7 @@ func read(t *testing.T, name string, into any) {
 	}
 }
 
-// fixture is a run that was measured and missed a threshold, and its trials.
+// fixture returns a run that was measured and missed a threshold, and its trials.
 func fixture(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	t.Helper()
 	var run v1alpha1.BenchmarkRun
@@ -60,7 +60,7 @@ func conditions(run *v1alpha1.BenchmarkRun, status metav1.ConditionStatus, reaso
 	}
 }
 
-// running is the same run while its second frame size is measured.
+// running returns the same run while its second frame size is measured.
 func running(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
 	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run goes on", v1alpha1.ConditionSucceeded)
@@ -76,7 +76,7 @@ func running(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	return run, records[:14]
 }
 
-// broken is a run that found no way through its chain.
+// broken returns a run that found no path through its chain.
 func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
 	message := "no probe frame came through the chain in 300 s; look at the router's routes & its <port> \"east\""
@@ -157,7 +157,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// wellFormed reads back what machines are to read.
+// wellFormed parses what machines are to read.
 func wellFormed(t *testing.T, format Format, opts Options, data []byte) {
 	t.Helper()
 	switch format {
@@ -182,7 +182,7 @@ func wellFormed(t *testing.T, format Format, opts Options, data []byte) {
 	}
 }
 
-// The fixture's verdicts are those of the project's own judgement.
+// The fixture's verdicts are those of the project's own judgment.
 func TestFixtureIsConsistent(t *testing.T) {
 	run, records := fixture(t)
 	verdicts := acceptance.Evaluate(run.Spec.Experiment, figure.Of(run.Status))
@@ -198,7 +198,7 @@ func TestFixtureIsConsistent(t *testing.T) {
 	}
 }
 
-// A column that no row fills, or a figure without a column, is a misspelt name.
+// A column that no row fills, or a figure without a column, is a misspelled name.
 func TestEveryColumnIsFilled(t *testing.T) {
 	run, records := repeated(t)
 	last := &records[len(records)-1]
@@ -270,7 +270,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// An empty run, as in the first second of its life, is reported in every format.
+// An empty run, as in its first second, is reported in every format.
 func TestNewRun(t *testing.T) {
 	doc, err := Build(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil, now)
 	if err != nil {

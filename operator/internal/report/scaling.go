@@ -18,7 +18,7 @@ type Point struct {
 	BitsPerSecond int64 `json:"bitsPerSecond"`
 }
 
-// Scaling says how a rate grows with the number of what carries it.
+// Scaling is how a rate grows with the number of parallel workers.
 type Scaling struct {
 	// Direction is Forward or Reverse.
 	Direction string `json:"direction,omitempty"`
@@ -30,13 +30,13 @@ type Scaling struct {
 	// StopsAt is the smallest number that no larger one exceeds by more than 5 %;
 	// 0 where the largest number measured still carried more.
 	StopsAt int64 `json:"stopsAt,omitempty"`
-	// EquivalentThousandths is how many of the base, in thousandths, carry as
-	// much as the best number did: where this is below StopsAt, the cap is no
-	// matter of the number alone.
+	// EquivalentThousandths is how many of the base, in thousandths, carry as much
+	// as the best number did. Where this is below StopsAt, the number alone does not
+	// explain the limit.
 	EquivalentThousandths int64 `json:"equivalentThousandths"`
 }
 
-// ScalingPoint is a point beside what the base lets expect.
+// ScalingPoint is a point with its extrapolation from the base.
 type ScalingPoint struct {
 	Point
 	// ExtrapolatedBitsPerSecond is number times the base.
@@ -45,9 +45,9 @@ type ScalingPoint struct {
 	EfficiencyPartsPerMillion int64 `json:"efficiencyPartsPerMillion"`
 }
 
-// Scale needs two points of different numbers, and a base that carried
-// something; otherwise there is nothing to say, and it returns false. Points may
-// come in any order.
+// Scale computes how the rate of the points grows. It returns false unless there
+// are two points of different numbers, and a base that carried something. Points
+// may come in any order.
 func Scale(points []Point) (Scaling, bool) {
 	sorted := slices.Clone(points)
 	slices.SortFunc(sorted, func(a, b Point) int { return cmp.Compare(a.Number, b.Number) })
@@ -70,8 +70,8 @@ func Scale(points []Point) (Scaling, bool) {
 	return s, true
 }
 
-// stopsAt wants a larger number behind the one it names: of the largest nobody
-// knows whether a larger one would carry more.
+// stopsAt returns a number only if a larger one was measured: it is unknown
+// whether a number above the largest would carry more.
 func stopsAt(sorted []Point) int64 {
 	for i, p := range sorted[:len(sorted)-1] {
 		limit := float64(p.BitsPerSecond) * (1 + scalingTolerancePartsPerMillion/1e6)
@@ -82,8 +82,8 @@ func stopsAt(sorted []Point) int64 {
 	return 0
 }
 
-// tcpScaling is that of the goodput over the number of connections, for each
-// direction in which there is one.
+// tcpScaling returns that of the goodput over the number of connections, for each
+// direction that has one.
 func tcpScaling(result *v1alpha1.TCPResult) []Scaling {
 	if result == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/acceptance"
 )
 
-// sections are the document for people; parts without content are left out.
+// sections returns the document for people; parts without content are left out.
 func sections(doc Document, opts Options, l letters) []section {
 	parts := []section{
 		headSection(doc),
@@ -92,7 +92,7 @@ func headSection(doc Document) section {
 	return s
 }
 
-// headline is the verdict in one sentence.
+// headline returns the verdict in one sentence.
 func (d Document) headline() string {
 	word := map[metav1.ConditionStatus]string{
 		metav1.ConditionTrue: "succeeded", metav1.ConditionFalse: "FAILED", metav1.ConditionUnknown: "not ended yet",
@@ -106,7 +106,7 @@ func (d Document) headline() string {
 	return word
 }
 
-// partialCause says why figures are missing.
+// partialCause returns why figures are missing.
 func (d Document) partialCause() string {
 	switch {
 	case d.Ended():
@@ -120,7 +120,7 @@ func (d Document) partialCause() string {
 	return "the run goes on"
 }
 
-// chain says what the functions are; their attachments are those of the plan where
+// chain describes the functions; their attachments are those of the plan where
 // there is one.
 func chain(functions []v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) string {
 	parts := make([]string, len(functions))
@@ -151,7 +151,7 @@ func warningSection(doc Document) section {
 	return s
 }
 
-// vlansInWords is empty where frames had no tag.
+// vlansInWords returns "" where frames had no tag.
 func vlansInWords(g *v1alpha1.GeneratorReport) string {
 	port := func(name string, number int32) string {
 		if number == 0 {
@@ -207,7 +207,7 @@ func generatorSection(doc Document, l letters) section {
 	return s
 }
 
-// attachments returns what the ports of a function are: as planned, else as asked for.
+// attachments returns the attachments of a function's ports: as planned, else as requested.
 func attachments(function v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) (west, east v1alpha1.Attachment) {
 	for _, report := range reports {
 		if report.Name == function.Name && len(report.Attachments) == 2 {

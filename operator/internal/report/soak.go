@@ -37,7 +37,7 @@ func soakEnd(end v1alpha1.SoakEnd) string {
 	return "to its end"
 }
 
-// clock is hours, minutes and seconds since the start.
+// clock returns hours, minutes and seconds since the start.
 func clock(seconds int64) string {
 	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
 }

@@ -38,8 +38,8 @@ func tcpSection(doc Document, l letters) section {
 	return s
 }
 
-// endInWords names what made the connections. A generator with a TCP of its own has no
-// interface, so that nothing is known of one.
+// endInWords names what made the connections. A generator with its own TCP has no
+// interface, so there are no facts about one.
 func endInWords(end v1alpha1.TCPEnd) string {
 	if end.MTUBytes == 0 {
 		return programInWords(end.Program)
@@ -51,8 +51,8 @@ func endInWords(end v1alpha1.TCPEnd) string {
 	return fmt.Sprintf("%s, MTU %d bytes, %s", programInWords(end.Program), end.MTUBytes, offloads)
 }
 
-// tcpScalingSection sets the goodput of each number of connections beside what
-// the smallest lets expect, and beside the cores that it took.
+// tcpScalingSection shows the goodput of each number of connections with its
+// extrapolation from the smallest, and with the cores that it took.
 func tcpScalingSection(doc Document) section {
 	s := section{title: "TCP over the number of connections", columns: []column{
 		left("Direction"), number("Connections"), number("Goodput Mbit/s"), number("Extrapolated Mbit/s"), number("Efficiency %"),
@@ -74,7 +74,7 @@ func tcpScalingSection(doc Document) section {
 	return s
 }
 
-// tcpCores are the node's cores that were busy with a number of connections,
+// tcpCores returns the node's cores that were busy with a number of connections,
 // and the goodput of all directions that one of them carried.
 func tcpCores(result *v1alpha1.TCPResult, streams int64) (busy, each string) {
 	for _, s := range result.Streams {
@@ -94,7 +94,7 @@ func tcpCores(result *v1alpha1.TCPResult, streams int64) (busy, each string) {
 	return none, none
 }
 
-// sentence says where it stops scaling.
+// sentence describes where it stops scaling.
 func (s Scaling) sentence() string {
 	equivalent := strconv.FormatFloat(float64(s.EquivalentThousandths)/1e3, 'f', 1, 64)
 	if s.StopsAt == 0 {
@@ -144,7 +144,7 @@ func eachTCP(doc Document, visit func(streams int32, d v1alpha1.TCPDirectionResu
 	}
 }
 
-// tcpTrialHead are the columns of TCP in the CSV form of the trials.
+// tcpTrialHead returns the columns of TCP in the CSV form of the trials.
 func tcpTrialHead() []string {
 	head := []string{"streams"}
 	for _, prefix := range []string{"forward", "reverse"} {

@@ -14,7 +14,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// tcp is a run of TCP alone, in two repeats.
+// tcp returns a run of TCP alone, in two repeats.
 func tcp(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, _ := fixture(t)
 	run.Spec.Experiment.Measurements = v1alpha1.Measurements{

@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// trafficFacts say how the traffic differs from one flow of equal frames, each
+// trafficFacts returns how the traffic differs from one flow of equal frames, each
 // direction with the same load; nothing where it does not.
 func trafficFacts(t v1alpha1.Traffic) []fact {
 	var facts []fact
@@ -25,8 +25,8 @@ func trafficFacts(t v1alpha1.Traffic) []fact {
 	return facts
 }
 
-// mixInWords has the sizes with their weights and, since the order matters to
-// a device, how they follow.
+// mixInWords returns the sizes with their weights and, because the order matters to
+// a device, their sequence.
 func mixInWords(mix v1alpha1.FrameMix) string {
 	var parts []string
 	for _, frame := range mix.Weighted() {
@@ -40,7 +40,7 @@ func frameName(frame v1alpha1.FrameResult) string {
 	return namedSize(frame.Size, int(frame.FrameBytes))
 }
 
-// sizeWords is the same within a sentence.
+// sizeWords returns the same within a sentence.
 func sizeWords(frame v1alpha1.FrameResult) string { return frameName(frame) + " bytes" }
 
 func namedSize(size string, frameBytes int) string {
@@ -50,7 +50,7 @@ func namedSize(size string, frameBytes int) string {
 	return size
 }
 
-// sentName is the same of a trial.
+// sentName returns the same for a trial.
 func sentName(trial measure.Trial) string {
 	return namedSize(trial.Size, trial.FrameBytes)
 }
@@ -67,7 +67,7 @@ func flowsInWords(t v1alpha1.Traffic) string {
 	return fmt.Sprintf("%d of each direction, told apart by %s, %s", t.Flows, strings.Join(fields, " and "), order)
 }
 
-// asymmetric says that the reverse direction carries a share of the load.
+// asymmetric reports whether the reverse direction carries a share of the load.
 func asymmetric(t v1alpha1.Traffic) bool {
 	return t.ReversePercent > 0 && t.ReversePercent < 100 &&
 		t.Directions != v1alpha1.DirectionsForward && t.Directions != v1alpha1.DirectionsReverse

@@ -11,8 +11,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// trialHead are the columns of the CSV form of the trials. New columns are added at
-// the end alone.
+// trialHead lists the columns of the CSV form of the trials. New columns are added
+// only at the end.
 var trialHead = append(append(append([]string{
 	"namespace", "run", "planDigest", "trial", "stage", "load", "frameBytes", "startedAt",
 	"durationNanoseconds", "sendingNanoseconds", "totalNanoseconds", "intendedFramesPerSecond",
@@ -47,7 +47,7 @@ func (r row) cells(head []string) []string {
 
 func writeTrials(w io.Writer, doc Document) error {
 	out := csv.NewWriter(w)
-	// An error stays in the writer until Error is asked.
+	// An error stays in the writer until the call of Error.
 	_ = out.Write(trialHead)
 	for _, r := range trialRows(doc) {
 		_ = out.Write(r.cells(trialHead))
@@ -129,7 +129,7 @@ func (r row) setDirection(d measure.DirectionOutcome) {
 	set("JitterNanoseconds", d.JitterNanoseconds)
 }
 
-// lossPartsPerMillion of the worse direction, rounded up: any loss is at least 1.
+// lossPartsPerMillion returns the loss of the worse direction, rounded up: any loss is at least 1.
 func lossPartsPerMillion(o measure.Outcome) int64 { return int64(math.Ceil(o.LossRatio() * 1e6)) }
 
 func doubtCodes(o measure.Outcome) string {

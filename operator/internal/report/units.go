@@ -25,7 +25,7 @@ func percent(partsPerMillion int64) string {
 	return strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', 2, 64)
 }
 
-// percentOfMillion has four digits, so that one frame of a million shows.
+// percentOfMillion returns four digits, so that one frame of a million shows.
 func percentOfMillion(partsPerMillion int64) string {
 	return strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', 4, 64)
 }
@@ -34,7 +34,7 @@ func seconds(nanoseconds int64) string {
 	return strconv.FormatFloat(float64(nanoseconds)/1e9, 'f', 3, 64)
 }
 
-// ratio is a over b with two digits, or nothing where b is 0.
+// ratio returns a over b with two digits, or nothing where b is 0.
 func ratio(a, b int64) string {
 	if b == 0 {
 		return none

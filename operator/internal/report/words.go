@@ -10,7 +10,7 @@ import (
 // Facts in words: the status holds them as fields, and only a report makes
 // sentences of them.
 
-// programInWords returns a program's name with its version, or "" of none.
+// programInWords returns a program's name with its version, or "" for none.
 func programInWords(program *v1alpha1.Program) string {
 	if program == nil {
 		return ""

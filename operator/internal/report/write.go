@@ -20,12 +20,12 @@ const (
 	FormatJUnit    Format = "junit"
 )
 
-// Formats are all of them, in the order in which they are listed to users.
+// Formats returns all formats, in the order in which users see them.
 func Formats() []Format {
 	return []Format{FormatTable, FormatMarkdown, FormatJSON, FormatCSV, FormatJUnit}
 }
 
-// ParseFormat checks a user's word.
+// ParseFormat parses the name of a format.
 func ParseFormat(word string) (Format, error) {
 	if format := Format(word); slices.Contains(Formats(), format) {
 		return format, nil
@@ -39,7 +39,7 @@ func ParseFormat(word string) (Format, error) {
 
 // Options of a report.
 type Options struct {
-	// Trials adds every trial; in CSV, trials take the place of the results.
+	// Trials adds every trial; in CSV, trials replace the results.
 	// JUnit has no place for them.
 	Trials bool
 	// ASCII keeps the table to characters that every terminal has.

@@ -1,6 +1,6 @@
-// Package serve is how the programs in a run's pods answer over HTTP on the
-// pod network. An address and a handler go in; a server comes out that waits
-// for nobody who is slow to ask.
+// Package serve answers over HTTP on the pod network, for the programs in a
+// run's pods. An address and a handler go in; a server that does not wait for
+// slow clients comes out.
 package serve
 
 import (
@@ -19,9 +19,9 @@ type Server struct {
 	failed   chan error
 }
 
-// Start listens at once, so that an address that cannot be had is an error
-// here, and serves in the background. There is no limit for an answer: some
-// wait for a measurement to end.
+// Start listens at once, so that an unavailable address is an error here, and
+// serves in the background. An answer has no time limit: some wait for a
+// measurement to end.
 func Start(address string, handler http.Handler) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -38,17 +38,17 @@ func Start(address string, handler http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// Address is where it listens, with the port that was chosen.
+// Address returns the address where it listens, with the chosen port.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Failed tells why it serves no more.
+// Failed returns a channel that receives why it stopped serving.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// Close ends it at once.
+// Close ends the server at once.
 func (s *Server) Close() error { return s.server.Close() }
 
-// Until serves until the context ends, which is no error. The message is
-// logged, with the address, when it can be asked.
+// Until serves until the context ends, which is no error. It logs the message,
+// with the address, when the server is ready for requests.
 func Until(ctx context.Context, address string, handler http.Handler, log *slog.Logger, message string) error {
 	server, err := Start(address, handler)
 	if err != nil {

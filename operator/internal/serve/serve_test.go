@@ -25,7 +25,7 @@ func TestStart(t *testing.T) {
 	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "hello" {
 		t.Errorf("answered %q, %v", body, err)
 	}
-	// The address is taken: that is told at once.
+	// The address is in use: the error comes at once.
 	if _, err := Start(server.Address(), hello); err == nil {
 		t.Error("two servers have one address")
 	}

@@ -1,8 +1,8 @@
 // Package vnf is the configuration of a reference network function: what the
 // operator renders for each function of a chain, and what the `vnf` binary
 // reads. A JSON document goes in; a checked Config comes out, or an error that
-// names the field. The package is pure: putting a Config into a kernel is
-// internal/vnf/kernel's work, serving its state internal/vnf/agent's.
+// names the field. The package is pure: internal/vnf/kernel puts a Config into a
+// kernel, internal/vnf/agent serves its state.
 package vnf
 
 import (
@@ -37,7 +37,7 @@ type Config struct {
 	// Routes are the networks beyond the ports' own.
 	Routes []Route `json:"routes"`
 	// Neighbors are the hardware addresses of the next machines. Ports do no
-	// ARP and no neighbour discovery, so every gateway needs one.
+	// ARP and no neighbor discovery, so every gateway needs one.
 	Neighbors []Neighbor `json:"neighbors"`
 	// The settings of the function; a router has none.
 	Settings
@@ -51,13 +51,13 @@ type Port struct {
 	// characters. Absent, the interface is found by its hardware address.
 	Interface string `json:"interface,omitempty"`
 	// MAC is the expected hardware address, "02:00:00:00:00:01". A named
-	// interface that has another one is given this one.
+	// interface that has another address gets this one.
 	MAC string `json:"mac" digest:"-"`
 	// MTUBytes is the largest IP packet, 1280 to 9216.
 	MTUBytes int `json:"mtuBytes"`
 	// VLAN is the number of the 802.1Q tag that all frames of the port have, 1 to
-	// 4094. The port's addresses are then on an interface of the tag's own,
-	// beside the named one: see VLANInterface. Absent: frames have no tag.
+	// 4094. The port's addresses are then on a separate interface for the tag:
+	// see VLANInterface. Absent: frames have no tag.
 	VLAN int `json:"vlan,omitempty"`
 	// Addresses are the port's addresses with their prefix lengths, one or
 	// more, from 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). A port
@@ -65,7 +65,7 @@ type Port struct {
 	Addresses []netip.Prefix `json:"addresses"`
 }
 
-// VLANInterface is the name of the interface for the port's tag, such as
+// VLANInterface returns the name of the interface for the port's tag, such as
 // "west.100"; empty where it has none.
 func (p Port) VLANInterface() string {
 	if p.VLAN == 0 {
@@ -78,13 +78,13 @@ func (p Port) VLANInterface() string {
 type Route struct {
 	// Destination is a network from the same ranges as the addresses.
 	Destination netip.Prefix `json:"destination"`
-	// Via is the gateway: on the port's network, and one of the neighbours.
+	// Via is the gateway: on the port's network, and one of the neighbors.
 	Via netip.Addr `json:"via"`
 	// Port is the name of the port that Via is on.
 	Port string `json:"port"`
 }
 
-// Neighbor is a static, permanent entry of the neighbour table.
+// Neighbor is a static, permanent entry of the neighbor table.
 type Neighbor struct {
 	Address netip.Addr `json:"address"`
 	MAC     string     `json:"mac" digest:"-"`
@@ -104,8 +104,7 @@ func Load(path string) (*Config, error) {
 	return config, nil
 }
 
-// Parse reads one JSON document, refuses fields that it does not know, and
-// checks the rest.
+// Parse reads one JSON document, refuses unknown fields, and checks the rest.
 func Parse(data []byte) (*Config, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -122,8 +121,8 @@ func Parse(data []byte) (*Config, error) {
 	return config, nil
 }
 
-// Digest names the configuration's content, "sha256:" and hexadecimal digits.
-// White space and field order of the file do not matter to it.
+// Digest returns a digest of the configuration's content, "sha256:" and
+// hexadecimal digits. White space and field order of the file do not change it.
 func (c *Config) Digest() string {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -134,7 +133,7 @@ func (c *Config) Digest() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Families says which IP versions the ports carry.
+// Families reports which IP versions the ports carry.
 func (c *Config) Families() (ipv4, ipv6 bool) {
 	for _, port := range c.Ports {
 		for _, address := range port.Addresses {

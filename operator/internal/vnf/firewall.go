@@ -49,18 +49,18 @@ const (
 	VerdictDrop   = "Drop"
 )
 
-// MaximumRules is the most that a firewall can have beside the match rule.
+// MaximumRules is the highest number of rules besides the match rule.
 const MaximumRules = 65_535
 
 const maximumPort = 65_535
 
-// Firewall is what a firewall filters. Its rules are real ones, one after the
-// other: no set, no map, no jump that would shorten the walk.
+// Firewall is what a firewall filters. Its rules are real and in sequence: no
+// set, no map, no jump that would skip some of them.
 type Firewall struct {
 	// Backend is "nftables" or "iptables" (the kernel's x_tables).
 	Backend string `json:"backend"`
 	// Mode is "None" (no filter), "Stateful" (packets of a known flow pass
-	// first) or "Stateless" (no connection tracking: every packet walks).
+	// first) or "Stateless" (no connection tracking: every packet meets the rules).
 	Mode string `json:"mode"`
 	// Forwarding is "Routed" or "Bridged". A bridging firewall's ports have no addresses.
 	Forwarding string `json:"forwarding"`
@@ -68,7 +68,7 @@ type Firewall struct {
 	Rules int `json:"rules"`
 	// MatchBy is what the rules look at: "Address" (the source) or "Port" (UDP's destination).
 	MatchBy string `json:"matchBy"`
-	// MatchPosition is where the rule stands that the traffic matches: "First",
+	// MatchPosition is the position of the rule that the traffic matches: "First",
 	// "Middle", "Last", or "None" where there is no such rule.
 	MatchPosition string `json:"matchPosition"`
 	// Verdict of the rule that the traffic matches: "Accept" or "Drop".
@@ -83,13 +83,13 @@ type Firewall struct {
 	TrackedFlows int `json:"trackedFlows,omitempty"`
 }
 
-// FirewallState is what holds a firewall's rules.
+// FirewallState is the state of a firewall's rules.
 type FirewallState struct {
 	// Implementation is the part of the kernel that holds the rules:
 	// "nf_tables", "x_tables", or "none" with mode None.
 	Implementation string `json:"implementation"`
-	// Rules that the kernel holds for each IP version, the match rule among
-	// them, counted when they were loaded. Rules around the walk do not count.
+	// Rules is how many rules the kernel holds for each IP version, including the
+	// match rule, counted at loading. Rules around the sequence do not count.
 	Rules int32 `json:"rules"`
 	// LoadMilliseconds is how long it took to load them.
 	LoadMilliseconds int64 `json:"loadMilliseconds"`
@@ -97,15 +97,15 @@ type FirewallState struct {
 
 // Counters of a firewall, both IP versions together.
 const (
-	// CounterEnteredPackets came to the first rule of the walk.
+	// CounterEnteredPackets reached the first rule.
 	CounterEnteredPackets = "enteredPackets"
-	// CounterMatchedPackets and CounterMatchedBytes met the match rule and matched it.
+	// CounterMatchedPackets and CounterMatchedBytes reached the match rule and matched it.
 	CounterMatchedPackets = "matchedPackets"
 	CounterMatchedBytes   = "matchedBytes"
-	// CounterUnmatchedPackets came to the walk's end, where the policy is applied.
+	// CounterUnmatchedPackets passed all rules and reached the policy.
 	CounterUnmatchedPackets = "unmatchedPackets"
 	// CounterEstablishedPackets, CounterKnownFlowPackets and CounterInvalidPackets did
-	// not walk, because of what connection tracking knew about them.
+	// not reach the rules, because connection tracking knew about them.
 	CounterEstablishedPackets = "establishedPackets"
 	CounterKnownFlowPackets   = "knownFlowPackets"
 	CounterInvalidPackets     = "invalidPackets"
@@ -117,25 +117,25 @@ type PortRange struct {
 	Last  uint16 `json:"last"`
 }
 
-// FirewallRule is one rule of the walk. It looks at the source address, or else
-// at the destination port.
+// FirewallRule is one rule in the sequence. It matches the source address, or
+// else the destination port.
 type FirewallRule struct {
 	Source netip.Prefix
 	Ports  PortRange
 	Accept bool
-	// Match says that it is the rule that the traffic matches.
+	// Match reports whether this is the rule that the traffic matches.
 	Match bool
 }
 
-// Where the addresses of rules come from that match no traffic: RFC 1918 and
-// RFC 3849. Traffic is always from the ranges reserved for benchmarks.
+// Addresses of the rules that match no traffic, from RFC 1918 and RFC 3849.
+// Traffic is always from the ranges reserved for benchmarks.
 var (
 	strangersIPv4 = netip.MustParseAddr("10.0.0.1")
 	strangersIPv6 = netip.MustParseAddr("2001:db8::1")
 )
 
 // needs lists the kernel's parts that a firewall needs: x_tables does not answer
-// before it is loaded, and br_netfilter has nothing that asks for it.
+// before it is loaded, and nothing requests br_netfilter.
 func (f *Firewall) needs() Needs {
 	needs := Needs{Bridge: f.Forwarding == ForwardingBridged}
 	if f.Filtered() && f.Backend == BackendIptables {
@@ -147,10 +147,10 @@ func (f *Firewall) needs() Needs {
 	return needs
 }
 
-// Filtered says that there is a filter at all.
+// Filtered reports whether there is a filter at all.
 func (f *Firewall) Filtered() bool { return f.Mode != ModeNone }
 
-// Walk is the rules in their order, for one IP version.
+// Walk returns the rules in their order, for one IP version.
 func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
 	if !f.Filtered() {
 		return nil
@@ -192,8 +192,8 @@ func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
 	return rules
 }
 
-// otherPorts are those that the traffic does not use. Where there are more
-// rules than that, ports come round again; each rule is evaluated all the same.
+// otherPorts returns the ports that the traffic does not use. If there are more
+// rules than ports, they repeat; each rule is evaluated all the same.
 func (f *Firewall) otherPorts() []uint16 {
 	var ports []uint16
 	for port := 1; port <= maximumPort; port++ {

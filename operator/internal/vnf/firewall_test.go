@@ -73,8 +73,8 @@ func TestValidateFirewall(t *testing.T) {
 	}
 }
 
-// TestWalk: none but the match rule can match the traffic, however many rules
-// there are and wherever it stands.
+// TestWalk: only the match rule can match the traffic, at any number of rules
+// and at any position.
 func TestWalk(t *testing.T) {
 	traffic := []netip.Addr{
 		netip.MustParseAddr("198.18.128.1"), netip.MustParseAddr("198.18.255.254"), netip.MustParseAddr("198.19.255.254"),

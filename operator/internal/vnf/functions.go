@@ -6,7 +6,7 @@ import (
 )
 
 // Settings has one member for each function that has settings; a
-// configuration has the one of its function.
+// configuration has only that of its function.
 type Settings struct {
 	// Firewall is what function Firewall filters.
 	Firewall *Firewall `json:"firewall,omitempty"`
@@ -14,16 +14,16 @@ type Settings struct {
 	Gateway *Gateway `json:"encryptionGateway,omitempty"`
 }
 
-// State has one member for each function that reports what it is, in the status
-// of that function.
+// State has one member for each function that reports its own state in its
+// status.
 type State struct {
 	Firewall          *FirewallState          `json:"firewall,omitempty"`
 	EncryptionGateway *EncryptionGatewayState `json:"encryptionGateway,omitempty"`
 }
 
-// functions is the registry of the reference functions, by the API's names. What
-// each does in the kernel is in the registry of package vnf/kernel, how the
-// operator plans it in that of package plan.
+// functions is the registry of the reference functions, by the API's names. The
+// registry of package vnf/kernel has what each does in the kernel, that of
+// package plan how the operator plans it.
 var functions = []function{
 	{name: FunctionRouter},
 	{FunctionFirewall, "firewall", func(c *Config) settings { return present(c.Firewall) }},
@@ -39,7 +39,7 @@ type function struct {
 	settings func(*Config) settings
 }
 
-// settings is what every function's settings can do.
+// settings is what the settings of every function can do.
 type settings interface {
 	// validate checks the settings in a configuration whose other parts are
 	// valid. The error starts with the field inside of the settings.
@@ -63,7 +63,7 @@ type Needs struct {
 	TUN bool
 	// Ciphers are the processor's accelerated ciphers.
 	Ciphers bool
-	// Modules of the kernel that it does not load when it needs them.
+	// Modules of the kernel that it does not load on demand.
 	Modules []string
 }
 
@@ -107,8 +107,8 @@ func (f function) settingsIn(c *Config) settings {
 	return f.settings(c)
 }
 
-// validateFunction checks that the function is known and that the settings are
-// its own.
+// validateFunction checks that the function is known and has only its own
+// settings.
 func (c *Config) validateFunction() error {
 	if err := oneOf("function", c.Function, Functions()...); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *Config) validateSettings() error {
 	return nil
 }
 
-// validateBridged checks that what belongs to layer 3 is left out.
+// validateBridged checks that layer 3 settings are absent.
 func (c *Config) validateBridged() error {
 	if len(c.Ports) != 2 {
 		return fmt.Errorf("ports: %d given, a bridging function has two", len(c.Ports))

@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestModules: what the kernel does not ask for is loaded for those who
-// need it, and for nobody else.
+// TestModules: modules that the kernel does not load on demand are loaded only
+// for functions that need them.
 func TestModules(t *testing.T) {
 	firewall := func(backend, mode, forwarding string) *vnf.Config {
 		return &vnf.Config{Function: vnf.FunctionFirewall, Settings: vnf.Settings{Firewall: &vnf.Firewall{Backend: backend, Mode: mode, Forwarding: forwarding}}}

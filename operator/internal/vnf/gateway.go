@@ -13,21 +13,21 @@ const FunctionEncryptionGateway = "EncryptionGateway"
 // DefaultKeys is the folder that a pod mounts its keys in.
 const DefaultKeys = "/etc/vnf/keys"
 
-// What gateways speak to each other.
+// Protocols between gateways.
 const (
 	ProtocolWireGuard = "WireGuard"
 	ProtocolIPsec     = "IPsec"
 )
 
-// Implementations of WireGuard. IPsec is the kernel's always.
+// Implementations of WireGuard. IPsec is always the kernel's.
 const (
 	ImplementationAuto      = "Auto"
 	ImplementationKernel    = "Kernel"
 	ImplementationUserspace = "Userspace"
 )
 
-// Bytes that a protocol adds at most to an IP packet, with an outer IPv4 header
-// (20 bytes), so that no frame need be fragmented.
+// The most bytes that a protocol adds to an IP packet, with an outer IPv4 header
+// (20 bytes), so that no frame needs fragmentation.
 const (
 	// WireGuardOverheadBytes: UDP 8, message header 16, tag 16. Padding to 16
 	// bytes never goes beyond the tunnel's MTU.
@@ -38,7 +38,7 @@ const (
 	IPsecOverheadBytes = 20 + 8 + 8 + 3 + 2 + 16
 )
 
-// IPsecKeyBytes is a key of AES-256 and the salt behind it (RFC 4106 section 8.1).
+// IPsecKeyBytes is a key of AES-256 and the salt after it (RFC 4106 section 8.1).
 const IPsecKeyBytes = 32 + 4
 
 // Gateway is the tunnel of an encryption gateway. Keys are files; the
@@ -49,10 +49,10 @@ type Gateway struct {
 	// Implementation is "Auto" (the kernel's where it has one), "Kernel" or
 	// "Userspace"; with IPsec "Kernel".
 	Implementation string `json:"implementation"`
-	// Threads bound what user-space WireGuard uses of the processors; 0 is one
+	// Threads limits the processors that user-space WireGuard uses; 0 is one
 	// for each CPU.
 	Threads int `json:"threads,omitempty"`
-	// Port is the name of the port towards the peer.
+	// Port is the name of the port toward the peer.
 	Port string `json:"port"`
 	// Local and Peer are the tunnel's outer IPv4 addresses, on that port's network.
 	Local netip.Addr `json:"local"`
@@ -65,14 +65,14 @@ type Gateway struct {
 
 	// ListenPort is WireGuard's UDP port, the peer's too.
 	ListenPort int `json:"listenPort,omitempty"`
-	// SPIOut and SPIIn name IPsec's two associations; the peer has them the other way round.
+	// SPIOut and SPIIn name IPsec's two associations; the peer has them swapped.
 	SPIOut uint32 `json:"spiOut,omitempty"`
 	SPIIn  uint32 `json:"spiIn,omitempty"`
 	// Keys are the names of the files in the folder of keys.
 	Keys KeyFiles `json:"keys"`
 }
 
-// EncryptionGatewayState is what encrypts.
+// EncryptionGatewayState is the state of the part that encrypts.
 type EncryptionGatewayState struct {
 	Protocol string `json:"protocol"`
 	// Implementation is what encrypts: "Kernel" or "Userspace"; empty before it is there.
@@ -89,7 +89,7 @@ const (
 	// as the protocol counts them: WireGuard with its own headers, IPsec without.
 	CounterEncryptedBytes = "encryptedBytes"
 	CounterDecryptedBytes = "decryptedBytes"
-	// CounterFailedPackets came and were no packets of the peer; IPsec alone counts them.
+	// CounterFailedPackets arrived and were not valid packets of the peer; only IPsec counts them.
 	CounterFailedPackets = "failedPackets"
 )
 
@@ -113,8 +113,8 @@ const (
 	KeyIn         = "key-in"
 )
 
-// needs lists what the tunnel needs: keys, and for WireGuard that may run in user
-// space a TUN device, whose file is made when its driver is loaded.
+// needs lists what the tunnel needs: keys, and a TUN device for WireGuard that may
+// run in user space. The driver of TUN makes the device file when it is loaded.
 func (g *Gateway) needs() Needs {
 	needs := Needs{
 		Keys: true, Ciphers: true,
@@ -127,7 +127,7 @@ func (g *Gateway) needs() Needs {
 	return needs
 }
 
-// TunnelOverheadBytes is what a protocol adds at most to a packet.
+// TunnelOverheadBytes returns the most bytes that a protocol adds to a packet.
 func TunnelOverheadBytes(protocol string) int {
 	if protocol == ProtocolIPsec {
 		return IPsecOverheadBytes

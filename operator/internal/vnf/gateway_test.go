@@ -51,7 +51,7 @@ func TestGatewayRoundTrip(t *testing.T) {
 	}
 }
 
-// TestGatewayAddresses: an address that is none is named by its field.
+// TestGatewayAddresses: the error for an invalid address names its field.
 func TestGatewayAddresses(t *testing.T) {
 	data, err := json.Marshal(gateway())
 	if err != nil {
@@ -110,8 +110,8 @@ func TestValidateGateway(t *testing.T) {
 	}
 }
 
-// TestGatewaySysctls: WireGuard's interface is made where nothing can be
-// written any more, so its switches are inherited.
+// TestGatewaySysctls: WireGuard's interface is made when nothing can be written
+// any more, so it inherits its parameters.
 func TestGatewaySysctls(t *testing.T) {
 	inherited := 0
 	for _, sysctl := range gateway().Sysctls() {

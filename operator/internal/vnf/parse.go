@@ -10,8 +10,8 @@ import (
 )
 
 // findTextError names the field whose text cannot be parsed: the JSON package
-// names the field of a wrong type, but not that of a wrong address. It is nil when
-// the document is wrong elsewhere.
+// names the field of a wrong type, but not that of a wrong address. It returns
+// nil when another part of the document is wrong.
 func findTextError(kind reflect.Type, data json.RawMessage, field string) error {
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()

@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// PathStatus is where a function serves its Status.
+	// PathStatus is the path at which a function serves its Status.
 	PathStatus = "/status"
-	// StatusVersion is the layout of Status. It is raised when a reader of the
+	// StatusVersion is the version of Status. It increases when a reader of the
 	// older layout would misread the newer one.
 	StatusVersion = 1
 )
 
-// Status is the document of PathStatus. A machine without a usable configuration
+// Status is the document at PathStatus. A machine without a usable configuration
 // has no function, name, digest and ports.
 type Status struct {
 	Version  int    `json:"version"`
 	Function string `json:"function"`
 	Name     string `json:"name"`
-	// ConfigurationDigest is Config's.
+	// ConfigurationDigest is the digest of the Config.
 	ConfigurationDigest string    `json:"configurationDigest"`
 	StartedAt           time.Time `json:"startedAt"`
 	Ready               bool      `json:"ready"`
@@ -43,7 +43,7 @@ type FunctionStatus struct {
 	CountersProblem string           `json:"countersProblem,omitempty"`
 }
 
-// PortStatus is one port as the kernel has it now.
+// PortStatus is the kernel's current state of one port.
 type PortStatus struct {
 	Name string `json:"name"`
 	// Interface is empty when there is none; Problem says why.
@@ -51,14 +51,14 @@ type PortStatus struct {
 	Problem   string `json:"problem,omitempty"`
 	MAC       string `json:"mac,omitempty"`
 	MTUBytes  int    `json:"mtuBytes,omitempty"`
-	// Up is what was asked of the link, LowerUp whether it has a carrier.
+	// Up is the requested state of the link, LowerUp whether it has a carrier.
 	Up       bool          `json:"up"`
 	LowerUp  bool          `json:"lowerUp"`
 	Counters *PortCounters `json:"counters,omitempty"`
 }
 
-// PortCounters are the kernel's own, since the interface was made. They do not
-// count frames that an XDP program took before the kernel saw them.
+// PortCounters are the kernel's own counters since the interface was made. They
+// do not count frames that an XDP program took before the kernel received them.
 type PortCounters struct {
 	RxPackets uint64 `json:"rxPackets"`
 	RxBytes   uint64 `json:"rxBytes"`
@@ -70,9 +70,8 @@ type PortCounters struct {
 	TxErrors  uint64 `json:"txErrors"`
 }
 
-// ParseStatus reads a function's answer. Fields that it does not know are left
-// alone, so that a function of another release can be asked; a status of another
-// layout is refused.
+// ParseStatus reads a function's answer. It ignores unknown fields, so that a
+// function of another release can answer. It refuses a status of another layout.
 func ParseStatus(data []byte) (*Status, error) {
 	var layout struct {
 		Version int `json:"version"`

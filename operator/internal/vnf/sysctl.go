@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// interfacePlaceholder stands for the port's interface in a key; it is the one
-// that the tuning CNI plugin replaces.
+// interfacePlaceholder represents the port's interface in a key. The tuning CNI
+// plugin replaces it.
 const interfacePlaceholder = "IFNAME"
 
-// Sysctl is one kernel parameter that a port needs. A pod's /proc/sys is read
-// only, so these are set before the pod starts: by the tuning CNI plugin in the
-// port's NetworkAttachmentDefinition.
+// Sysctl is one kernel parameter that a port needs. A pod's /proc/sys is
+// read-only, so the tuning CNI plugin in the port's NetworkAttachmentDefinition
+// sets the parameters before the pod starts.
 type Sysctl struct {
-	// Key is dotted; IFNAME in it stands for the interface.
+	// Key has dots; IFNAME in it represents the interface.
 	Key string
-	// Value is what the parameter must be.
+	// Value is the required value of the parameter.
 	Value string
 }
 
-// Sysctls are the parameters that every port needs for the IP versions that it
-// carries, in the order in which they are to be set.
+// Sysctls returns the parameters that every port needs for the IP versions that
+// it carries, in the order to set them.
 func Sysctls(ipv4, ipv6 bool) []Sysctl {
 	var sysctls []Sysctl
 	if ipv4 {
 		sysctls = append(sysctls,
 			Sysctl{"net.ipv4.conf.IFNAME.forwarding", "1"},
 			// The kernel takes the higher of the two. Reverse path filtering
-			// would cost a look-up per packet, by the distribution's taste.
+			// would cost a look-up per packet, depending on the distribution.
 			Sysctl{"net.ipv4.conf.all.rp_filter", "0"},
 			Sysctl{"net.ipv4.conf.IFNAME.rp_filter", "0"},
 		)
@@ -35,8 +35,8 @@ func Sysctls(ipv4, ipv6 bool) []Sysctl {
 	if ipv6 {
 		sysctls = append(sysctls,
 			Sysctl{"net.ipv6.conf.IFNAME.disable_ipv6", "0"},
-			// For IPv6 the kernel asks "all" whether it forwards at all; the
-			// interface's own says only whether it behaves as a router's.
+			// For IPv6, "all" decides whether the kernel forwards at all; the
+			// interface's own value only decides whether it behaves as a router's.
 			Sysctl{"net.ipv6.conf.all.forwarding", "1"},
 			Sysctl{"net.ipv6.conf.IFNAME.forwarding", "1"},
 			Sysctl{"net.ipv6.conf.IFNAME.accept_ra", "0"},
@@ -45,8 +45,8 @@ func Sysctls(ipv4, ipv6 bool) []Sysctl {
 	return sysctls
 }
 
-// Sysctls are the parameters that the function's ports need. The interfaces of
-// tunnels and of VLAN tags are made later, in a pod where nothing can be
+// Sysctls returns the parameters that the function's ports need. The interfaces
+// of tunnels and of VLAN tags are made later, in a pod where nothing can be
 // written any more, so they have to inherit them.
 func (c *Config) Sysctls() []Sysctl {
 	sysctls := Sysctls(c.Families())
@@ -62,8 +62,8 @@ func (c *Config) Sysctls() []Sysctl {
 	return sysctls
 }
 
-// PortSysctls are those of a port's own interface. Beneath an interface for a
-// tag it forwards nothing, so that no frame without the tag passes.
+// PortSysctls returns the parameters of a port's own interface. Under an
+// interface for a tag it forwards nothing, so that no frame without the tag passes.
 func (c *Config) PortSysctls(p Port) []Sysctl {
 	if p.VLAN == 0 {
 		return c.Sysctls()
@@ -84,7 +84,7 @@ func (c *Config) PortSysctls(p Port) []Sysctl {
 	return sysctls
 }
 
-// Path is the parameter's file below /proc/sys for an interface.
+// Path returns the parameter's file below /proc/sys for an interface.
 func (s Sysctl) Path(iface string) string {
 	parts := strings.Split(s.Key, ".")
 	for i, part := range parts {
@@ -95,7 +95,7 @@ func (s Sysctl) Path(iface string) string {
 	return strings.Join(parts, "/")
 }
 
-// Name is the key with the interface in it, for people.
+// Name returns the key with the interface in it, for people.
 func (s Sysctl) Name(iface string) string {
 	return strings.Replace(s.Key, interfacePlaceholder, iface, 1)
 }

@@ -11,8 +11,8 @@ type CPUUsage struct {
 	ContainerProblem string         `json:"containerProblem,omitempty"`
 	// Total is the sum over Node.
 	Total CPUTimes `json:"total"`
-	// Node is every processor of the machine (of the guest, in a VM), whoever
-	// used it. Only here is softirq.
+	// Node is every processor of the machine (of the guest, in a VM), for all
+	// processes. Only this part includes softirq.
 	Node []ProcessorTime `json:"node"`
 }
 
@@ -32,18 +32,18 @@ type ProcessorTime struct {
 
 // CPUTimes are processor time by what it was used for.
 type CPUTimes struct {
-	// UserNanoseconds has niced processes and guests in it.
+	// UserNanoseconds includes niced processes and guests.
 	UserNanoseconds    uint64 `json:"userNanoseconds"`
 	SystemNanoseconds  uint64 `json:"systemNanoseconds"`
 	HardirqNanoseconds uint64 `json:"hardirqNanoseconds"`
 	SoftirqNanoseconds uint64 `json:"softirqNanoseconds"`
-	// StealNanoseconds is time that the hypervisor gave to somebody else.
+	// StealNanoseconds is time that the hypervisor gave to another machine.
 	StealNanoseconds uint64 `json:"stealNanoseconds"`
-	// IdleNanoseconds has the wait for disks in it.
+	// IdleNanoseconds includes the wait for disks.
 	IdleNanoseconds uint64 `json:"idleNanoseconds"`
 }
 
-// Since is the time used since an earlier reading.
+// Since returns the time used since an earlier reading.
 func (c ContainerTime) Since(start ContainerTime) ContainerTime {
 	return ContainerTime{
 		UserNanoseconds:   since(c.UserNanoseconds, start.UserNanoseconds),
@@ -51,7 +51,7 @@ func (c ContainerTime) Since(start ContainerTime) ContainerTime {
 	}
 }
 
-// Since is the time used since an earlier reading.
+// Since returns the time used since an earlier reading.
 func (p ProcessorTime) Since(start ProcessorTime) ProcessorTime {
 	return ProcessorTime{Processor: p.Processor, CPUTimes: CPUTimes{
 		UserNanoseconds:    since(p.UserNanoseconds, start.UserNanoseconds),
@@ -63,7 +63,7 @@ func (p ProcessorTime) Since(start ProcessorTime) ProcessorTime {
 	}}
 }
 
-// Add adds times up.
+// Add adds other to the times.
 func (t *CPUTimes) Add(other CPUTimes) {
 	t.UserNanoseconds += other.UserNanoseconds
 	t.SystemNanoseconds += other.SystemNanoseconds
@@ -73,7 +73,7 @@ func (t *CPUTimes) Add(other CPUTimes) {
 	t.IdleNanoseconds += other.IdleNanoseconds
 }
 
-// since guards against counters that go back: the idle time does so at times
+// since guards against decreasing counters: the idle time sometimes decreases
 // (proc_stat(5)), and a control group's split of user and system may.
 func since(now, start uint64) uint64 {
 	if now < start {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// minMTUBytes is what IPv6 asks of every link (RFC 8200 section 5).
+	// minMTUBytes is what IPv6 requires of every link (RFC 8200 section 5).
 	minMTUBytes = 1280
 	// MaximumMTUBytes is the largest packet of a port.
 	MaximumMTUBytes = 9216
@@ -180,7 +180,7 @@ func (c *Config) validateRoutes(ports map[string]Port, neighbors map[netip.Addr]
 	return nil
 }
 
-// validateOnLink wants an address that this port reaches without a gateway.
+// validateOnLink requires an address that this port reaches without a gateway.
 func (p Port) validateOnLink(address netip.Addr) error {
 	if !address.IsValid() {
 		return errors.New("is missing")
@@ -199,7 +199,7 @@ func (p Port) validateOnLink(address netip.Addr) error {
 }
 
 // validateNetwork keeps everything inside the ranges reserved for benchmarks,
-// so that a configuration can never take the pod's own routes away.
+// so that a configuration can never replace the pod's own routes.
 func validateNetwork(network netip.Prefix) error {
 	if !network.IsValid() {
 		return errors.New("is missing")

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package agent runs iperf3 on a machine at an end of TCP connections. Requests
-// of the measurer go in over HTTP, what iperf3 says comes out. A request names
-// no argument of a program: each field is checked and put into its place.
+// of the measurer go in over HTTP, iperf3's output comes out. A request names
+// no argument of a program: the agent checks each field and puts it into its place.
 package agent
 
 import (
@@ -36,11 +36,11 @@ type Agent struct {
 	log     *slog.Logger
 
 	mu sync.Mutex
-	// running are servers by their port, and the client under 0.
+	// running are the servers by their port, and the client under 0.
 	running map[uint16]*process
 }
 
-// New looks for iperf3 and the port, and takes the port down until it is asked for.
+// New finds iperf3 and the port, and takes the port down until a request sets it up.
 func New(config *endpoint.Config, program string, log *slog.Logger) (*Agent, error) {
 	a := &Agent{config: config, port: Port{config}, program: program, log: log, running: map[uint16]*process{}}
 	text, err := exec.Command(program, "--version").Output()
@@ -61,7 +61,7 @@ func programOf(text string) measure.Program {
 }
 
 // threadPerConnection reports whether this version of iperf3 has a thread for
-// each connection, which it has since 3.16. Of an unknown version it is false.
+// each connection, which it has since 3.16. For an unknown version it is false.
 func threadPerConnection(tool measure.Program) bool {
 	number, err := version.ParseGeneric(tool.Version)
 	return err == nil && number.AtLeast(version.MajorMinor(3, 16))
@@ -76,7 +76,7 @@ func (a *Agent) Close() error {
 // Handler serves the requests.
 //
 //	GET    /readyz          200: the port and iperf3 are there
-//	PUT    /up              ends what runs, sets the port up, tells about this end
+//	PUT    /up              ends what runs, sets the port up, describes this end
 //	PUT    /down            ends what runs, takes the port down
 //	POST   /servers         starts a server; answers when it listens
 //	GET    /servers/{port}  answers with its output when it has ended
@@ -137,7 +137,7 @@ func (a *Agent) startServer(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// listening returns when the server can be connected to.
+// listening returns when the server accepts connections.
 func (p *process) listening(ctx context.Context, port uint16) error {
 	deadline := time.Now().Add(listenPatience)
 	for {
@@ -158,7 +158,7 @@ func (p *process) listening(ctx context.Context, port uint16) error {
 	}
 }
 
-// told is the error that iperf3 put into its output, or nil.
+// told returns the error that iperf3 put into its output, or nil.
 func told(output []byte) error {
 	var result struct {
 		Error string `json:"error"`
@@ -216,7 +216,7 @@ func (a *Agent) begin(w http.ResponseWriter, place uint16, lifetime time.Duratio
 	return p
 }
 
-// finish answers with the output. Whoever asked and went away has given the test up.
+// finish answers with the output. A requester that goes away ends its test.
 func (a *Agent) finish(w http.ResponseWriter, r *http.Request, place uint16, p *process) {
 	output, err := p.wait(r.Context())
 	a.end(place, p)
@@ -259,7 +259,7 @@ func (a *Agent) stopAll() {
 	}
 }
 
-// maximumRequestBytes is more than a request has.
+// maximumRequestBytes is more than any request needs.
 const maximumRequestBytes = 4096
 
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
@@ -275,7 +275,7 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 func refuse(w http.ResponseWriter, code int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	// The requester may have gone; there is nobody else to tell.
+	// The requester may be gone; there is no other place to report the error.
 	_ = json.NewEncoder(w).Encode(endpoint.Problem{Message: err.Error()})
 }
 

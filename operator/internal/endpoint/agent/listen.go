@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// listens looks whether a socket of this network namespace listens on a TCP
-// port. Connecting would tell, too, but iperf3 would take it for its test.
+// listens reports whether a socket of this network namespace listens on a TCP
+// port. A connection would show this too, but iperf3 would take it for its test.
 func listens(port uint16) (bool, error) {
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		text, err := os.ReadFile(table)

@@ -20,8 +20,8 @@ import (
 type Port struct{ Config *endpoint.Config }
 
 // Down takes the port out of the measured path: a bridge sends nothing to a port
-// without a carrier. So an end that waits for its turn takes no copy of frames
-// that a bridge floods, and does not change what other measurements find.
+// without a carrier. So an end that waits for its turn gets no copy of frames
+// that a bridge floods, and does not affect other measurements.
 func (p Port) Down() error {
 	link, err := p.find()
 	if err != nil {
@@ -34,7 +34,7 @@ func (p Port) Down() error {
 }
 
 // Up sets the port up with its addresses, its gateways' hardware addresses and
-// its routes. It can be called again.
+// its routes. It may be called again.
 func (p Port) Up() error {
 	link, err := p.find()
 	if err != nil {
@@ -43,7 +43,7 @@ func (p Port) Up() error {
 	if err := netlink.LinkSetMTU(link, p.Config.MTUBytes); err != nil {
 		return fmt.Errorf("setting the MTU of interface %q to %d bytes: %w", p.Config.Interface, p.Config.MTUBytes, err)
 	}
-	// Before the neighbours: the switch empties their table.
+	// Before the neighbors: the switch empties their table.
 	if err := netlink.LinkSetARPOff(link); err != nil {
 		return fmt.Errorf("switching off ARP at interface %q: %w", p.Config.Interface, err)
 	}
@@ -56,8 +56,8 @@ func (p Port) Up() error {
 	return p.address(link)
 }
 
-// withoutLinkLocal keeps the port from speaking of itself; where there is no
-// IPv6 there is nothing to keep it from.
+// withoutLinkLocal keeps the port from sending unrequested messages; without IPv6
+// it has nothing to do.
 func (p Port) withoutLinkLocal(link netlink.Link) error {
 	if !p.hasIPv6() {
 		return nil
@@ -74,7 +74,7 @@ func (p Port) hasIPv6() bool {
 	return false
 }
 
-// address sets what the kernel forgets with the link.
+// address sets what the kernel removes with the link.
 func (p Port) address(link netlink.Link) error {
 	for _, prefix := range p.Config.Addresses {
 		address := &netlink.Addr{IPNet: network(prefix)}
@@ -111,8 +111,8 @@ func (p Port) address(link netlink.Link) error {
 	return nil
 }
 
-// find is the port, which must have the hardware address that the rest of the
-// chain was told.
+// find returns the port, which must have the hardware address that the rest of
+// the chain uses.
 func (p Port) find() (netlink.Link, error) {
 	link, err := netlink.LinkByName(p.Config.Interface)
 	if err != nil {
@@ -124,8 +124,8 @@ func (p Port) find() (netlink.Link, error) {
 	return link, nil
 }
 
-// offloads that make packets larger than the MTU, by the kernel's names of the
-// features that are each of them.
+// offloads are those that make packets larger than the MTU, each with the kernel's
+// names of its features.
 var offloads = []struct {
 	name     string
 	features []string
@@ -136,8 +136,8 @@ var offloads = []struct {
 	{"LRO", []string{"rx-lro"}},
 }
 
-// Offloads are those that are on at the port. What the driver does not tell is
-// left out.
+// Offloads returns those that are on at the port. It leaves out what the driver
+// does not report.
 func (p Port) Offloads() []string {
 	tool, err := ethtool.NewEthtool()
 	if err != nil {

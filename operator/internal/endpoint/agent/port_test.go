@@ -13,8 +13,8 @@ import (
 	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
-// Each offload is told by its own name while it is on, and not any more when it
-// is off.
+// Each offload has its own name in the result while it is on, and no longer when
+// it is off.
 func TestOffloads(t *testing.T) {
 	namespace := netnstest.New(t, "offloads")
 	namespace.Must(t, func() error {

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// maximumOutputBytes is far more than iperf3 tells of 128 connections.
+// maximumOutputBytes is far more than iperf3 writes about 128 connections.
 const maximumOutputBytes = 16 << 20
 
-// process is a program under way, which is ended by force when its lifetime is over.
+// process is a running program, which is ended by force when its lifetime is over.
 type process struct {
 	cancel context.CancelFunc
-	// ended is closed when the program has gone; output and err are set then.
+	// ended closes when the program is gone; output and err are set then.
 	ended  chan struct{}
 	output []byte
 	err    error
 }
 
 // start runs the program. When its lifetime is over it gets SIGTERM, which lets
-// iperf3 say so in its output, and SIGKILL a second later.
+// iperf3 report that in its output, and SIGKILL a second later.
 func start(program string, lifetime time.Duration, arguments ...string) (*process, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	stdout, stderr := &bounded{}, &bounded{}
@@ -46,7 +46,7 @@ func start(program string, lifetime time.Duration, arguments ...string) (*proces
 		p.output = stdout.Bytes()
 		switch {
 		case len(p.output) > 0:
-			// iperf3 tells its errors in its output, whatever it returns.
+			// iperf3 reports its errors in its output, with any exit code.
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			p.err = fmt.Errorf("%s did not end within %s and was ended by force", program, lifetime)
 		default:
@@ -57,7 +57,7 @@ func start(program string, lifetime time.Duration, arguments ...string) (*proces
 	return p, nil
 }
 
-// wait for the end, or until ctx is over, which leaves the program as it is.
+// wait waits for the end, or until ctx is over, which does not affect the program.
 func (p *process) wait(ctx context.Context) ([]byte, error) {
 	select {
 	case <-p.ended:
@@ -67,13 +67,13 @@ func (p *process) wait(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// stop ends the program and waits until it has gone.
+// stop ends the program and waits until it is gone.
 func (p *process) stop() {
 	p.cancel()
 	<-p.ended
 }
 
-// bounded keeps no more than the bound, and says so.
+// bounded keeps no more than the bound, and reports if there was more.
 type bounded struct {
 	bytes.Buffer
 	err error

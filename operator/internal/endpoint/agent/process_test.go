@@ -39,7 +39,7 @@ func TestProcess(t *testing.T) {
 				lifetime = 300 * time.Millisecond
 			}
 			if name == "deaf" {
-				// A program inherits what is ignored: it is deaf before its first instruction.
+				// A program inherits ignored signals, so it ignores them from its first instruction.
 				signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 				defer signal.Reset(syscall.SIGINT, syscall.SIGTERM)
 			}
@@ -83,7 +83,7 @@ func TestListensIn(t *testing.T) {
 	}
 }
 
-// agentWith is an agent whose iperf3 is a script.
+// agentWith returns an agent whose iperf3 is a script.
 func agentWith(t *testing.T, script string) *Agent {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "iperf3")
@@ -136,7 +136,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// One test runs at a time, and ends when nobody waits for it any more.
+// One test runs at a time, and ends when its requester no longer waits.
 func TestOneAtATime(t *testing.T) {
 	a := agentWith(t, "exec sleep 30")
 	ctx, giveUp := context.WithCancel(t.Context())

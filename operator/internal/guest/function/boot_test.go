@@ -71,7 +71,7 @@ func (c *cable) send(packet netnstest.Packet) error {
 	return err
 }
 
-// receive returns the first UDP packet, and all frames before it that ask for
+// receive returns the first UDP packet, and all frames before it that resolve
 // addresses.
 func (c *cable) receive(within time.Duration) (packet netnstest.Packet, questions [][]byte, err error) {
 	if err := c.connection.SetReadDeadline(time.Now().Add(within)); err != nil {
@@ -92,13 +92,13 @@ func (c *cable) receive(within time.Duration) (packet netnstest.Packet, question
 	}
 }
 
-// start boots a machine. The arguments say how, and what its ports are.
+// start boots a machine. The arguments define how, and its ports.
 func start(t *testing.T, configuration string, westModel, eastModel string, how ...string) *machine {
 	t.Helper()
 	return startWithKeys(t, configuration, map[string]string{"private.key": "secret"}, westModel, eastModel, how...)
 }
 
-// startWithKeys boots one with a disk of these files.
+// startWithKeys boots a machine with a disk of these files.
 func startWithKeys(t *testing.T, configuration string, files map[string]string, westModel, eastModel string, how ...string) *machine {
 	t.Helper()
 	dir := guesttest.SocketDirectory(t)
@@ -135,7 +135,7 @@ func TestBoot(t *testing.T) {
 		"-machine", "q35",
 		"-drive", "if=none,id=boot,format=raw,snapshot=on,file=" + filepath.Join(dir, "vnf-guest.img"), "-device", "virtio-blk-pci,drive=boot,bootindex=1",
 	}
-	// It keeps no variables: it boots what is on the disk, as on a machine's first day.
+	// It keeps no variables: it boots what is on the disk, as a new machine does.
 	uefi := []string{"-drive", "if=pflash,unit=0,format=raw,readonly=on,file=" + firmware}
 	for name, tc := range map[string]struct {
 		how        []string
@@ -172,8 +172,8 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// TestBootWithVLAN: the guest's kernel has 802.1Q, so this is where a function's
-// tagged port carries packets.
+// TestBootWithVLAN: the guest's kernel has 802.1Q, so this test covers packets on
+// a function's tagged port.
 func TestBootWithVLAN(t *testing.T) {
 	dir := guesttest.Files(t, guestVariable)
 	const west = `"name": "west", `
@@ -185,7 +185,7 @@ func TestBootWithVLAN(t *testing.T) {
 			Source:      netip.AddrPortFrom(netip.MustParseAddr(family[0]), 1024),
 			Destination: netip.AddrPortFrom(netip.MustParseAddr(family[1]), 9),
 		}
-		// Packets with another payload for each tag, until one has come through.
+		// Packets with another payload for each tag, until one arrives.
 		for attempt, came := 1, false; !came; attempt++ {
 			for payload, tag := range map[string][]byte{"right": {0x81, 0, 0, 100}, "wrong": {0x81, 0, 0, 101}, "none!": nil} {
 				packet.Payload = payload
@@ -219,8 +219,8 @@ func TestBootWithVLAN(t *testing.T) {
 	m.RequirePowerOff(t)
 }
 
-// TestBootFunctions: the guest has every module that a function asks its kernel
-// for; a function is ready only when the kernel took all of it.
+// TestBootFunctions: the guest has every module that a function requires of its
+// kernel; a function is ready only when the kernel accepted all of it.
 func TestBootFunctions(t *testing.T) {
 	dir := guesttest.Files(t, guestVariable)
 	key := base64.StdEncoding.EncodeToString(make([]byte, vnf.IPsecKeyBytes))
@@ -278,8 +278,8 @@ func TestBootFunctions(t *testing.T) {
 }
 
 // requireForwarding sends packets from west until one arrives in the east: a
-// port may lose those of its first seconds. Nothing else may come out of the
-// ports but reports of multicast listeners.
+// port may lose those of its first seconds. Apart from reports of multicast
+// listeners, nothing else may leave the ports.
 func (m *machine) requireForwarding(t *testing.T) {
 	t.Helper()
 	for name, addresses := range map[string][2]string{
@@ -308,7 +308,7 @@ func (m *machine) requireForwarding(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: nothing arrived: %v", name, err)
 			}
-			if got.Payload != name { // an IPv4 packet that was late
+			if got.Payload != name { // an IPv4 packet that arrived late
 				continue
 			}
 			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
@@ -338,13 +338,13 @@ func (m *machine) requireStatus(t *testing.T, processors int) {
 	}
 }
 
-// TestBootRefused: a configuration that is refused is told on the console and
-// to whoever asks, with its field.
+// TestBootRefused: the console and /readyz name the field of a refused
+// configuration.
 func TestBootRefused(t *testing.T) {
 	dir := guesttest.Files(t, guestVariable)
 	broken := strings.Replace(userData, "198.18.0.2/24", "192.0.2.1/24", 1)
 	m := start(t, broken, "virtio-net-pci", "virtio-net-pci", guesttest.Kernel(dir)...)
-	// It may be asked while the configuration is being read.
+	// The test may ask while the machine reads the configuration.
 	m.Await(t, http.StatusServiceUnavailable, "user-data: ports[0].addresses[0]")
 	if console := m.Console.String(); !strings.Contains(console, "not ready") || !strings.Contains(console, "ports[0].addresses[0]") {
 		t.Error("the console does not say it")

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package function is a network function as a virtual machine: the work of a
+// Package function runs a network function as a virtual machine: the work of a
 // guest's second process. The function's configuration and the disk of keys go
-// in; a function that forwards, or a plain reason why it does not, comes out, on
+// in; a function that forwards, or a clear reason why it does not, comes out, on
 // the console and over HTTP.
 package function
 
@@ -24,19 +24,18 @@ import (
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
-// Port is where /healthz, /readyz and /status are served, as in a pod.
+// Port is the port of /healthz, /readyz and /status, as in a pod.
 const Port = 8080
 
-// watchRetry is the wait before the kernel's messages are subscribed to anew.
+// watchRetry is the wait before the next subscription to the kernel's messages.
 const watchRetry = time.Second
 
-// Run is the second process: it makes the machine a network function and tells
-// how it is, until the context ends or the power button is pushed. failed, when
-// set, is why the process before it ended: then it tells that and does nothing
-// else.
+// Run is the second process: it makes the machine a network function and reports
+// its state, until the context ends or the power button is pushed. failed, when
+// set, is why the process before it ended: then Run only reports that.
 //
-// Whatever fails is told on the console and at /readyz; only what makes telling
-// impossible is returned.
+// The console and /readyz show every failure. Run returns only what makes this
+// report impossible.
 func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	started := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
@@ -84,8 +83,8 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	return nil
 }
 
-// follow watches a function that is configured. One that was ready and is not
-// any more stays not ready, whatever the kernel says later.
+// follow watches a configured function. One that was ready and stops being ready
+// stays not ready, whatever the kernel reports later.
 func follow(ctx context.Context, function *kernel.Function, tell *agent.Agent, log *slog.Logger) {
 	tell.Configured()
 	go watch(ctx, function, tell, log)
@@ -97,9 +96,9 @@ func follow(ctx context.Context, function *kernel.Function, tell *agent.Agent, l
 	}
 }
 
-// loadModules loads what the function needs and the kernel does not load when it
-// is asked for it. The kernel tests each accelerated cipher, which takes an
-// emulated processor seconds, so functions that encrypt nothing do without.
+// loadModules loads what the function needs and the kernel does not load on
+// demand. The kernel tests each accelerated cipher, which takes seconds on an
+// emulated processor, so functions that encrypt nothing do without.
 func loadModules(index *modules.Index, needs vnf.Needs, log *slog.Logger) error {
 	var problems []error
 	if needs.Ciphers {
@@ -115,14 +114,14 @@ func loadModules(index *modules.Index, needs vnf.Needs, log *slog.Logger) error 
 	return errors.Join(problems...)
 }
 
-// configure reads the configuration. Without one, the problem says why, and
+// configure reads the configuration. Without one, problem gives the reason, and
 // userData is what was read.
 func configure(ctx context.Context, log *slog.Logger) (userData []byte, config *vnf.Config, problem error) {
 	userData, err := guest.Seed(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Whatever the function is: a console that names keys helps to find them.
+	// For every function: a console that names keys helps to find them.
 	if err := findKeys(log); err != nil {
 		return userData, nil, err
 	}
@@ -143,7 +142,7 @@ func apply(config *vnf.Config, function *kernel.Function, cards guest.Cards, log
 	for _, port := range config.Ports {
 		card, found := cards.Port(port.MAC)
 		if !found {
-			continue // applying it says that there is none
+			continue // Apply reports that there is none
 		}
 		queues, err := guest.Tune(card.Interface)
 		if err != nil {
@@ -157,8 +156,8 @@ func apply(config *vnf.Config, function *kernel.Function, cards guest.Cards, log
 	return nil
 }
 
-// watch has the agent look whenever a link changed. Without the kernel's
-// messages each call of /readyz still looks for itself.
+// watch has the agent check whenever a link changed. Without the kernel's
+// messages, each call of /readyz still checks.
 func watch(ctx context.Context, function *kernel.Function, tell *agent.Agent, log *slog.Logger) {
 	for {
 		err := function.Watch(ctx, func() { _ = tell.Observe() })

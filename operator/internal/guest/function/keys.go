@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// KeysLabel is the label of the disk with the function's keys, as KubeVirt
-	// makes it of a Secret whose volumeLabel this is.
+	// KeysLabel is the label of the disk with the function's keys. KubeVirt makes
+	// this disk from a Secret with this volumeLabel.
 	KeysLabel = "vnfkeys"
 	// KeysDirectory is where the keys are mounted, as they are in a pod.
 	KeysDirectory = "/etc/vnf/keys"
 )
 
-// errNoKeys says what a gateway's guest lacks.
+// errNoKeys names what a gateway's guest lacks.
 var errNoKeys = fmt.Errorf("no disk with the label %q: attach the function's keys as a disk with this label (KubeVirt: a secret volume with this volumeLabel)", KeysLabel)
 
 // findKeys mounts the disk of keys when there is one.
 func findKeys(log *slog.Logger) error {
-	// A disk that cannot be read is told where keys are needed, by awaitKeys.
+	// awaitKeys reports a disk that cannot be read, where keys are needed.
 	disk, found, _ := guest.FindDisk(KeysLabel)
 	if !found {
 		return nil
@@ -37,9 +37,8 @@ func findKeys(log *slog.Logger) error {
 	return nil
 }
 
-// awaitKeys waits for the disk of keys, which a gateway cannot do without: the
-// kernel may find it after the NoCloud disk. One that is mounted already is
-// mounted no second time.
+// awaitKeys waits for the disk of keys, which a gateway requires: the kernel may
+// find it after the NoCloud disk. It does not mount a disk twice.
 func awaitKeys(ctx context.Context, log *slog.Logger) error {
 	if entries, err := os.ReadDir(KeysDirectory); err == nil && len(entries) > 0 {
 		return nil
@@ -51,7 +50,7 @@ func awaitKeys(ctx context.Context, log *slog.Logger) error {
 	return mountKeys(disk, log)
 }
 
-// mountKeys mounts the disk of keys and tells the names of its files.
+// mountKeys mounts the disk of keys and logs the names of its files.
 func mountKeys(d guest.Disk, log *slog.Logger) error {
 	if err := d.Mount(KeysDirectory); err != nil {
 		return err

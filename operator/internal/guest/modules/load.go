@@ -23,7 +23,7 @@ func Open() (*Index, error) {
 	return Read(os.DirFS(filepath.Join("/lib/modules", release)))
 }
 
-// Release is the running kernel's, such as "6.1.0-1-amd64".
+// Release returns the running kernel's release, such as "6.1.0-1-amd64".
 func Release() (string, error) {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -32,10 +32,10 @@ func Release() (string, error) {
 	return unix.ByteSliceToString(name.Release[:]), nil
 }
 
-// Load loads what a name or an alias stands for and returns the names of the
-// modules that are loaded now. An alias may stand for several, such as one that
-// needs an instruction of the processor and one that does not: what one of them
-// refuses is an error beside the others.
+// Load loads the modules of a name or an alias and returns the names of the
+// modules that are loaded now. An alias may have several, such as one that needs
+// an instruction of the processor and one that does not. If one of them refuses,
+// Load still loads the others, and also returns the error.
 func (x *Index) Load(query string) (loaded []string, err error) {
 	for _, name := range x.Find(query) {
 		if problem := x.loadOne(name); problem != nil {
@@ -47,7 +47,7 @@ func (x *Index) Load(query string) (loaded []string, err error) {
 	return loaded, err
 }
 
-// loadOne loads a module and what it needs. What is loaded already stays.
+// loadOne loads a module and what it needs. Loaded modules stay.
 func (x *Index) loadOne(name string) error {
 	order, err := x.Order(name)
 	if err != nil {
@@ -79,20 +79,20 @@ func (x *Index) insert(name string) error {
 	return err
 }
 
-// Devices loads the modules of all devices that are there, and of those that
-// appear with them, such as the cards on a virtio bus. Each module is named
-// once; a module that its device refuses is an error beside the rest.
+// Devices loads the modules of all present devices, and of those that appear with
+// them, such as the cards on a virtio bus. It names each module once. If a device
+// refuses a module, Devices returns the error with the names of the rest.
 func (x *Index) Devices(sys fs.FS) ([]string, error) {
 	return x.loadAliases(sys, "bus/*/devices/*/modalias")
 }
 
-// Processor loads what makes use of the processor's own instructions:
+// Processor loads modules that use the processor's own instructions:
 // accelerated ciphers.
 func (x *Index) Processor(sys fs.FS) ([]string, error) {
 	return x.loadAliases(sys, "devices/system/cpu/modalias")
 }
 
-// loadAliases loads what the aliases in the files stand for, until no new ones
+// loadAliases loads the modules of the aliases in the files, until no new ones
 // appear.
 func (x *Index) loadAliases(sys fs.FS, files string) ([]string, error) {
 	var loaded []string
@@ -132,7 +132,7 @@ func readAliases(sys fs.FS, pattern string) ([]string, error) {
 	for _, file := range files {
 		data, err := fs.ReadFile(sys, file)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-			continue // a device that has gone, or has nothing to say
+			continue // a device that is gone, or has no alias
 		}
 		if err != nil {
 			return nil, err

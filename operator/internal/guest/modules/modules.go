@@ -2,7 +2,7 @@
 // directory of a kernel's modules and a name or an alias go in; the files to
 // load, dependencies first, come out.
 //
-// It is what modprobe does in a distribution, as far as a guest needs it: no
+// It does what modprobe does in a distribution, as far as a guest needs it: no
 // options, no blacklist, no compressed modules.
 package modules
 
@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// Index is what modules.dep(5) and modules.alias say.
+// Index is the content of modules.dep(5) and modules.alias.
 type Index struct {
 	root fs.FS
-	// order leads from a module's name to the files to load, its own last.
+	// order maps a module's name to the files to load, its own last.
 	order   map[string][]string
 	aliases []alias
 	builtin map[string]bool
@@ -25,8 +25,8 @@ type Index struct {
 
 type alias struct {
 	pattern, module string
-	// prefix is the pattern's text before what stands for other text. Most
-	// aliases are told apart by it, at a fraction of the cost.
+	// prefix is the pattern's text before its first wildcard. It alone excludes
+	// most aliases, at a fraction of the cost.
 	prefix string
 }
 
@@ -66,7 +66,7 @@ func eachLine(root fs.FS, name string, do func(string) error) error {
 }
 
 // addDependencies reads "kernel/a.ko: kernel/b.ko kernel/c.ko". The kernel
-// wants them from the last to the first.
+// requires them from the last to the first.
 func (x *Index) addDependencies(line string) error {
 	file, needed, found := strings.Cut(line, ":")
 	if !found {
@@ -104,8 +104,8 @@ func (x *Index) addBuiltin(line string) error {
 	return nil
 }
 
-// Find names the modules that a name or an alias stands for, in the index's
-// order. It may find none: most devices need no module of this guest's.
+// Find returns the modules of a name or an alias, in the index's order. It may
+// find none: most devices need no module of this guest.
 func (x *Index) Find(query string) []string {
 	query = underscored(query)
 	if _, found := x.order[query]; found {
@@ -126,10 +126,10 @@ func (x *Index) Find(query string) []string {
 	return names
 }
 
-// Builtin says whether the kernel has a module in itself.
+// Builtin reports whether the kernel contains the module.
 func (x *Index) Builtin(name string) bool { return x.builtin[underscored(name)] }
 
-// Order is the files of a module and of what it needs, in the order to load
+// Order returns the files of a module and of what it needs, in the order to load
 // them.
 func (x *Index) Order(name string) ([]string, error) {
 	order, found := x.order[underscored(name)]
@@ -144,8 +144,8 @@ func nameOf(file string) string {
 	return underscored(name)
 }
 
-// underscored writes a name or a pattern as the kernel does, which takes "-"
-// and "_" for the same; ranges in brackets stay as they are.
+// underscored writes a name or a pattern as the kernel does, for which "-" and
+// "_" are the same. It does not change ranges in brackets.
 func underscored(text string) string {
 	if !strings.Contains(text, "-") {
 		return text

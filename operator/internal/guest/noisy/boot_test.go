@@ -30,28 +30,28 @@ const (
 )
 
 const (
-	// loadTime is how long a load goes on while it is looked at.
+	// loadTime is how long a load continues during the test.
 	loadTime = 5 * time.Second
-	// settleTime is what stress-ng may take to start its workers on an emulated
+	// settleTime is how long stress-ng may take to start its workers on an emulated
 	// processor.
 	settleTime = 3 * time.Second
 )
 
-// boot starts a neighbour's machine.
+// boot starts a neighbor's machine.
 func boot(t *testing.T, userData string, arguments ...string) *guesttest.Machine {
 	t.Helper()
 	arguments = append(append(guesttest.Kernel(guesttest.Files(t, guestVariable)), "-m", "256"), arguments...)
 	return guesttest.Start(t, userData, neighbor.Port, arguments...)
 }
 
-// awaitReady waits until it is and prints when that was.
+// awaitReady waits until the machine is ready and prints when that was.
 func awaitReady(t *testing.T, m *guesttest.Machine) {
 	t.Helper()
 	m.Await(t, http.StatusOK, "ok")
 	t.Logf("ready %.1f s after QEMU started; by the guest's own clock: %s", time.Since(m.Started).Seconds(), m.Line("msg=ready"))
 }
 
-// look is what the machine tells, and what QEMU has used until then.
+// look is what the machine reports, and what QEMU has used until then.
 type look struct {
 	neighbor.Status
 	qemu time.Duration
@@ -67,8 +67,8 @@ func lookAt(t *testing.T, m *guesttest.Machine, client *neighbor.Client) look {
 	return look{status, m.CPU(t), time.Now()}
 }
 
-// run has the machine load for loadTime. It returns what it told when the load
-// had begun, while it loaded, and when it was stopped.
+// run has the machine load for loadTime. It returns the machine's reports from
+// the beginning of the load, during it, and after its end.
 func run(t *testing.T, m *guesttest.Machine, load measure.NeighborLoad) (before, during, after look) {
 	t.Helper()
 	client := neighbor.NewClient()
@@ -88,14 +88,14 @@ func run(t *testing.T, m *guesttest.Machine, load measure.NeighborLoad) (before,
 	return before, during, lookAt(t, m, client)
 }
 
-// processors is how many of the machine's were busy between two looks, and of how
-// many of this machine's QEMU used the time.
+// processors returns how many of the guest's processors were busy between two
+// looks, and how many of this machine's QEMU used.
 func processors(from, to look) (busy, qemu float64) {
 	return float64(to.CPUNanoseconds-from.CPUNanoseconds) / float64(to.ElapsedNanoseconds-from.ElapsedNanoseconds),
 		(to.qemu - from.qemu).Seconds() / to.at.Sub(from.at).Seconds()
 }
 
-// requireOperations prints stress-ng's account and wants some.
+// requireOperations prints stress-ng's account and requires operations in it.
 func requireOperations(t *testing.T, status look, stressor string) {
 	t.Helper()
 	if len(status.Stressors) != 1 || status.Stressors[0].Name != stressor || status.Stressors[0].Operations == 0 {
@@ -105,15 +105,15 @@ func requireOperations(t *testing.T, status look, stressor string) {
 	t.Logf("%s: %d operations, %d each second", stressor, status.Stressors[0].Operations, status.Stressors[0].OperationsPerSecond)
 }
 
-// TestBootStress: stress-ng loads processor and memory, and stands still when it
-// is stopped; files are refused where they would be memory.
+// TestBootStress: stress-ng loads processor and memory, and stops when asked; the
+// guest refuses files where they would be in memory.
 func TestBootStress(t *testing.T) {
 	m := boot(t, noPorts)
 	awaitReady(t, m)
 	before, during, after := run(t, m, measure.NeighborLoad{Name: "cpu", Kind: measure.NeighborCPU, Workers: 1, LoadPercent: 100})
 	busy, got := processors(before, during)
 	t.Logf("CPU: %.2f processors busy while one worker loads; QEMU got %.2f of this machine's", busy, got)
-	// An emulated processor that gets no real one loses ticks, and what was done in
+	// An emulated processor that gets no real one loses ticks, and the work in
 	// them: on a busy machine the guest counts what QEMU got.
 	if busy < 0.5*min(got, 1) || busy < 0.1 || busy > 1.1 {
 		t.Errorf("%.2f processors were busy, want one, or the %.2f that QEMU got", busy, got)
@@ -164,7 +164,7 @@ func TestBootDisk(t *testing.T) {
 	m.RequirePowerOff(t)
 }
 
-// written are the bytes that QEMU has written to the scratch disk.
+// written returns the bytes that QEMU has written to the scratch disk.
 func written(t *testing.T, m *guesttest.Machine) int64 {
 	t.Helper()
 	statistics := m.Monitor(t, "info blockstats")
@@ -179,7 +179,7 @@ func written(t *testing.T, m *guesttest.Machine) int64 {
 	return count
 }
 
-// TestBootNetwork: frames go from card to card, over a hub of QEMU's.
+// TestBootNetwork: frames pass from card to card, over a hub in QEMU.
 func TestBootNetwork(t *testing.T) {
 	for _, model := range []string{"virtio-net-pci", "e1000", "e1000e", "rtl8139"} {
 		t.Run(model, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestBootNetwork(t *testing.T) {
 			})
 			busy, got := processors(before, during)
 			t.Logf("%s: sent %d frames, received %d; %.2f processors busy; QEMU got %.2f", model, after.SentFrames, after.ReceivedFrames, busy, got)
-			// Those on their way when it was stopped are counted by no port yet.
+			// No port has yet counted frames that were on their way at the stop.
 			if after.SentFrames < 100 || after.ReceivedFrames > after.SentFrames || after.ReceivedFrames < after.SentFrames*9/10 {
 				t.Errorf("sent %d frames, received %d", after.SentFrames, after.ReceivedFrames)
 			}
@@ -206,8 +206,7 @@ func TestBootNetwork(t *testing.T) {
 	}
 }
 
-// TestBootRefused: what is wrong is told on the console and to who asks, and no
-// load is started.
+// TestBootRefused: the console and /readyz show the fault, and no load starts.
 func TestBootRefused(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "scratch")
 	if err := os.WriteFile(small, make([]byte, 16<<10), 0o600); err != nil {

@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package noisy is a noisy neighbour as a virtual machine: the work of a guest's
-// second process. The neighbour's configuration goes in; an agent that loads the
-// machine when it is told to, or a plain reason why it does not, comes out, on
-// the console and over HTTP.
+// Package noisy runs a noisy neighbor as a virtual machine: the work of a guest's
+// second process. The neighbor's configuration goes in; an agent that loads the
+// machine on request, or a clear reason why it does not, comes out, on the
+// console and over HTTP.
 package noisy
 
 import (
@@ -19,13 +19,13 @@ import (
 // program is stress-ng in the guest's file system. There is no PATH in a guest.
 const program = "/usr/bin/stress-ng"
 
-// Run is the second process: it sets the machine up as a neighbour and does what
-// the measurer asks, until the context ends or the power button is pushed.
-// failed, when set, is why the process before it ended: then it tells that and
-// does nothing else.
+// Run is the second process: it sets the machine up as a neighbor and follows
+// the measurer's requests, until the context ends or the power button is pushed.
+// failed, when set, is why the process before it ended: then Run only reports
+// that.
 //
-// Whatever fails is told on the console and to who asks; only what makes telling
-// impossible is returned.
+// The console and the agent report every failure. Run returns only what makes
+// this report impossible.
 func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,7 +62,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	return nil
 }
 
-// configure reads the configuration. Without one, the problem says why, and
+// configure reads the configuration. Without one, problem gives the reason, and
 // userData is what was read.
 func configure(ctx context.Context) (userData []byte, config *neighbor.GuestConfig, problem error) {
 	userData, err := guest.Seed(ctx)

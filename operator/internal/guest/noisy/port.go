@@ -16,8 +16,8 @@ import (
 	"vnfbench.io/operator/internal/neighbor"
 )
 
-// setUpPort gives a card its name and MTU and sets it up. It keeps silent but for
-// the load's frames, as a pod's port does.
+// setUpPort gives a card its name and MTU and sets it up. Like a pod's port, it
+// sends only the load's frames.
 func setUpPort(port neighbor.GuestPort, cards guest.Cards, log *slog.Logger) error {
 	card, found := cards.Port(port.MAC)
 	if !found {
@@ -47,8 +47,8 @@ func setUpPort(port neighbor.GuestPort, cards guest.Cards, log *slog.Logger) err
 	return nil
 }
 
-// silence has the kernel send nothing of its own for IPv6. A kernel without IPv6
-// is silent.
+// silence keeps the kernel from sending IPv6 messages. A kernel without IPv6 is
+// silent.
 func silence(iface string) error {
 	parameter := filepath.Join("/proc/sys/net/ipv6/conf", iface, "disable_ipv6")
 	if err := os.WriteFile(parameter, []byte("1"), 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -22,24 +22,24 @@ import (
 const mke2fs = "/usr/bin/mke2fs"
 
 // format is ext4 as a node has it, with a journal. Blocks and inodes do not
-// depend on the disk's size, nothing is kept back for root, and all of it is
-// written now: else the kernel would write the rest while trials run.
+// depend on the disk's size, nothing is reserved for root, and all of it is
+// written now. Otherwise the kernel would write the rest during trials.
 var format = []string{
 	"-q", "-F", "-t", "ext4", "-b", "4096", "-i", "65536", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0",
 }
 
-// mountFlags are those of a folder in which files are only written and read.
+// mountFlags are the flags of a folder in which files are only written and read.
 const mountFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 
-// memoryOptions are those of a scratch folder in memory, which takes no more than
-// an account of stress-ng.
+// memoryOptions are the options of a scratch folder in memory, which holds only an
+// account of stress-ng.
 const memoryOptions = "mode=0755,size=16m"
 
 // mountScratch makes a file system on the scratch disk and mounts it. A machine
-// without one gets a folder in memory, and noDisk says so.
+// without one gets a folder in memory, and noDisk gives the reason.
 //
-// The disk is not waited for: its driver finds its disks before its module is
-// loaded to the end.
+// It does not wait for the disk: the disk's driver finds its disks before its
+// module has finished loading.
 func mountScratch(ctx context.Context, log *slog.Logger) (noDisk, problem error) {
 	if err := os.MkdirAll(neighbor.Scratch, 0o755); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func mountScratch(ctx context.Context, log *slog.Logger) (noDisk, problem error)
 	return nil, nil
 }
 
-// findSerial is the name of the block device with a serial number, or "". Virtio
-// alone tells it there.
+// findSerial returns the name of the block device with a serial number, or "".
+// Only virtio shows the number there.
 func findSerial(sys fs.FS, serial string) (string, error) {
 	files, err := fs.Glob(sys, "*/serial")
 	if err != nil {
@@ -86,7 +86,7 @@ func findSerial(sys fs.FS, serial string) (string, error) {
 	return "", nil
 }
 
-// oneLine is what a program said, on one line.
+// oneLine returns a program's output as one line.
 func oneLine(output []byte) string {
 	return strings.Join(strings.Fields(string(output)), " ")
 }

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package agent tells the outside how a network function is: whether it is
-// ready, and why not; what its ports counted; what processor time was used. It
-// is asked over HTTP, and logs each change between ready and not ready.
+// Package agent reports the state of a network function: whether it is ready,
+// and if not, why; what its ports counted; what processor time it used. It
+// answers over HTTP, and logs each change between ready and not ready.
 package agent
 
 import (
@@ -21,16 +21,16 @@ import (
 // errNotConfigured is the reason until Configured is called.
 var errNotConfigured = errors.New("the configuration is not applied yet")
 
-// Machine is what the agent asks about the ports.
+// Machine is what the agent reads about the ports.
 type Machine interface {
-	// Check is nil when the function forwards as configured.
+	// Check returns nil when the function forwards as configured.
 	Check() error
 	Ports() []vnf.PortStatus
-	// Status is the function's own state and counters.
+	// Status returns the function's own state and counters.
 	Status() vnf.FunctionStatus
 }
 
-// Meter is what the agent asks about processor time.
+// Meter is what the agent reads about processor time.
 type Meter interface {
 	Read() (vnf.CPUUsage, error)
 }
@@ -45,16 +45,16 @@ type Agent struct {
 
 	mu         sync.Mutex
 	configured bool
-	// failed is why the function will not forward any more, whatever the kernel
-	// says.
+	// failed is why the function will never forward again, whatever the kernel
+	// reports.
 	failed error
 	// last is the state that was logged last.
 	last error
-	// lost gets the reason when the function was ready and is not any more.
+	// lost receives the reason when a function that was ready stops being ready.
 	lost chan error
 }
 
-// New is the agent of a function that is not configured yet.
+// New returns the agent of a function that is not configured yet.
 func New(config *vnf.Config, machine Machine, meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
 	return &Agent{
 		config: config, machine: machine, meter: meter, startedAt: startedAt, log: log,
@@ -62,14 +62,14 @@ func New(config *vnf.Config, machine Machine, meter Meter, startedAt time.Time, 
 	}
 }
 
-// NewBroken is the agent of a machine that has no configuration it could use;
-// Fail says why.
+// NewBroken returns the agent of a machine that has no usable configuration;
+// Fail gives the reason.
 func NewBroken(meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
 	return New(nil, nil, meter, startedAt, log)
 }
 
-// Fail says that the function does not forward and will not: from now on this is
-// the reason.
+// Fail records that the function does not forward and never will. From now on
+// the agent reports this reason.
 func (a *Agent) Fail(reason error) {
 	a.mu.Lock()
 	a.failed = reason
@@ -77,10 +77,10 @@ func (a *Agent) Fail(reason error) {
 	_ = a.Observe() // logs it
 }
 
-// Lost tells once that the function was ready and forwards no more, and why.
+// Lost returns a channel that receives, once, why a function that was ready is not any more.
 func (a *Agent) Lost() <-chan error { return a.lost }
 
-// Configured says that the configuration is in the kernel.
+// Configured records that the configuration is in the kernel.
 func (a *Agent) Configured() {
 	a.mu.Lock()
 	a.configured = true
@@ -88,8 +88,8 @@ func (a *Agent) Configured() {
 	_ = a.Observe() // logs the first state
 }
 
-// Observe looks at the kernel now, logs when the answer is not the one before,
-// and returns why the function is not ready, or nil.
+// Observe checks the kernel now, logs the answer if it changed, and returns why
+// the function is not ready, or nil.
 func (a *Agent) Observe() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,7 +142,7 @@ func (a *Agent) Handler() http.Handler {
 	return mux
 }
 
-// Status returns the function's state now.
+// Status returns the function's current state.
 func (a *Agent) Status() vnf.Status {
 	err := a.Observe()
 	status := vnf.Status{Version: vnf.StatusVersion, StartedAt: a.startedAt, Ready: err == nil, Reasons: reasons(err)}
@@ -166,7 +166,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// reasons are the lines of a joined error.
+// reasons returns the lines of a joined error.
 func reasons(err error) []string {
 	if err == nil {
 		return nil

@@ -53,7 +53,7 @@ func TestReadiness(t *testing.T) {
 		do       func()
 		wantCode int
 		wantBody string
-		// wantLog is how many lines the step adds, however often it is asked.
+		// wantLog is how many lines the step adds, at any number of requests.
 		wantLog int
 	}{
 		{"before the configuration", func() {}, 503, "the configuration is not applied yet\n", 0},
@@ -110,8 +110,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestFail: what failed stays failed, also when the kernel says that all is
-// well; a machine without a configuration says why.
+// TestFail: after a failure the function stays failed, even when the kernel
+// reports no fault; a machine without a configuration gives the reason.
 func TestFail(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	config := &vnf.Config{Function: vnf.FunctionRouter, Name: "router-0"}

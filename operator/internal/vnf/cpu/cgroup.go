@@ -84,9 +84,9 @@ func findHierarchies(text, kind, controller, group string) []hierarchy {
 	return found
 }
 
-// directory is the group's place in the file tree. A container's mount mostly
-// begins at its own group; where the two cannot be matched, because the mount
-// is from another control group namespace, the mount is the group.
+// directory returns the group's place in the file tree. A container's mount
+// usually begins at its own group. Where the two do not match, because the
+// mount is from another control group namespace, the mount is the group.
 func (h hierarchy) directory() string {
 	relative := "/"
 	if h.mountRoot == "/" {

@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// tree is a machine's root in a temporary directory.
+// tree is the root of a machine in a temporary directory.
 type tree struct {
 	t    *testing.T
 	root string
@@ -39,7 +39,7 @@ func (tr tree) write(name, content string) {
 	}
 }
 
-// User has niced processes and guests in it, and idle the wait for disks.
+// User includes niced processes and guests, and idle includes the wait for disks.
 func TestReadNode(t *testing.T) {
 	kernel, err := proc.Open(newTree(t, map[string]string{"proc/stat": `cpu  2715 17782 6996 80250 452 3 75 43 5 6
 cpu3 1650 8727 3748 39532 414 2 64 22 3 3
@@ -152,7 +152,7 @@ func TestMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Second)
-	// The idle time goes back, and a processor comes up.
+	// The idle time decreases, and a processor appears.
 	machine.write("proc/stat", "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 2 0 4 90 5 0 17 8 0 0\ncpu1 1 0 0 0 0 0 0 0 0 0\n")
 	machine.write("sys/fs/cgroup/cpu.stat", "user_usec 1500\nsystem_usec 2000\n")
 	got, err := meter.Read()
@@ -179,7 +179,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestGuestMeter: in a guest nobody asks for a control group.
+// TestGuestMeter: in a guest there is no control group to read.
 func TestGuestMeter(t *testing.T) {
 	machine := newTree(t, map[string]string{"proc/stat": "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 1 0 2 100 5 0 7 8 0 0\n"})
 	meter, err := NewGuestMeter(machine.root, time.Now)

@@ -1,6 +1,6 @@
 // Package cpu reads what the kernel counts about processor time. The files of
-// /proc and of the control groups go in; nanoseconds by kind since the meter
-// was made come out, for this container and for its node.
+// /proc and of the control groups go in; nanoseconds by kind since the start of
+// the meter come out, for this container and for its node.
 //
 // The two answer different questions. Forwarding runs in softirq context, and
 // the kernel charges that to whatever it interrupted or to ksoftirqd, never to
@@ -22,7 +22,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// Meter remembers where the counters stood.
+// Meter remembers the counters at its start.
 type Meter struct {
 	files          fs.FS
 	proc           procfs.FS
@@ -33,23 +33,23 @@ type Meter struct {
 	nodeStart      map[int]vnf.ProcessorTime
 }
 
-// NewMeter starts counting. root is the machine's, "/" outside of tests, and the
-// clock that of the elapsed time.
+// NewMeter starts counting. root is the machine's root, "/" outside of tests, and
+// now the clock for the elapsed time.
 func NewMeter(root string, now func() time.Time) (*Meter, error) {
 	meter, err := NewGuestMeter(root, now)
 	if err != nil {
 		return nil, err
 	}
 	meter.inContainer = true
-	// A container that cannot be read now will say so in every Usage.
+	// A container that cannot be read now reports its problem in every Usage.
 	if container, err := readContainer(meter.files); err == nil {
 		meter.containerStart = &container
 	}
 	return meter, nil
 }
 
-// NewGuestMeter starts counting in a machine that is the function's own: there
-// is no container to be told from it.
+// NewGuestMeter starts counting in a machine that runs only the function, so
+// that there is no container to distinguish.
 func NewGuestMeter(root string, now func() time.Time) (*Meter, error) {
 	kernel, err := proc.Open(root)
 	if err != nil {
@@ -66,7 +66,7 @@ func NewGuestMeter(root string, now func() time.Time) (*Meter, error) {
 	return meter, nil
 }
 
-// Read is the time used since the meter was made.
+// Read returns the time used since the start of the meter.
 func (m *Meter) Read() (vnf.CPUUsage, error) {
 	usage := vnf.CPUUsage{ElapsedNanoseconds: m.now().Sub(m.started).Nanoseconds()}
 	processors, err := readNode(m.proc)

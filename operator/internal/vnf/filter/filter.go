@@ -1,15 +1,15 @@
 //go:build linux
 
-// Package filter puts a firewall's rules into the kernel and tells what they
+// Package filter puts a firewall's rules into the kernel and reports what they
 // counted. A vnf.Firewall goes in; tables of nf_tables or x_tables come out, in
-// the network namespace of the calling thread, with the capability NET_ADMIN
-// alone. Both backends hold the same chain, for each IP version by itself:
+// the network namespace of the calling thread, with only the capability
+// NET_ADMIN. Both backends hold the same chain, separately for each IP version:
 //
 //	established  accepts packets of answered flows            (Stateful)
 //	known        accepts packets of flows seen before         (Stateful)
 //	invalid      drops what connection tracking cannot place  (Stateful)
-//	entered      counts what begins the walk
-//	rules        one after the other; one of them matches the traffic
+//	entered      counts what reaches the rules
+//	rules        in sequence; one of them matches the traffic
 //	unmatched    counts what no rule matched, and applies the policy
 package filter
 
@@ -35,7 +35,7 @@ const (
 	ImplementationNone     = "none"
 )
 
-// counters are those of one IP version, or of all.
+// counters are the counts of one IP version, or of all.
 type counters struct {
 	established, known, invalid, entered, unmatched uint64
 	matchPackets, matchBytes                        uint64
@@ -55,9 +55,9 @@ func (c *counters) add(other counters) {
 type backend interface {
 	// load replaces what this package loaded before.
 	load() error
-	// count is the number of rules of the walk for each IP version, from the kernel.
+	// count returns how many rules of the walk the kernel holds for each IP version.
 	count() (int, error)
-	// fingerprint is cheap, and changes when the rules do.
+	// fingerprint returns a text that changes when the rules do. It is cheap.
 	fingerprint() (string, error)
 	counters() (counters, error)
 }
@@ -68,14 +68,14 @@ type Filter struct {
 	backend  backend
 	log      *slog.Logger
 
-	// mu lets /status be asked while rules are being loaded.
+	// mu allows requests for /status while rules are being loaded.
 	mu          sync.Mutex
 	rules       int
 	fingerprint string
 	loading     time.Duration
 }
 
-// New makes the filter of a checked configuration; it touches nothing yet.
+// New returns the filter of a checked configuration; it changes nothing yet.
 func New(firewall *vnf.Firewall, log *slog.Logger) *Filter {
 	f := &Filter{firewall: firewall, log: log}
 	switch {
@@ -88,8 +88,8 @@ func New(firewall *vnf.Firewall, log *slog.Logger) *Filter {
 	return f
 }
 
-// Prepare loads the rules. Doing it again loads them again, and their counters
-// begin at 0.
+// Prepare loads the rules. A second call loads them again, and their counters
+// start at 0.
 func (f *Filter) Prepare() error {
 	f.log.Info("loading the firewall's rules", "backend", f.firewall.Backend, "mode", f.firewall.Mode, "rules", f.firewall.Rules)
 	if err := f.load(); err != nil {
@@ -103,10 +103,10 @@ func (f *Filter) Prepare() error {
 // Apply does nothing: the rules are loaded before the ports are up.
 func (f *Filter) Apply() error { return nil }
 
-// Interface is empty: a firewall makes no interface that forwards by itself.
+// Interface returns "": a firewall makes no interface that forwards by itself.
 func (f *Filter) Interface() string { return "" }
 
-// load puts the rules into the kernel in place of earlier ones, and counts them there.
+// load replaces earlier rules in the kernel, and counts the new ones there.
 func (f *Filter) load() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +135,8 @@ func (f *Filter) load() error {
 	return nil
 }
 
-// Check says why the rules are not those that were loaded. It is cheap: rules
-// are counted when they are loaded, and then only watched for change.
+// Check returns why the rules are not the loaded ones. It is cheap: rules are
+// counted when they are loaded, and then only watched for change.
 func (f *Filter) Check() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *Filter) Status() vnf.FunctionStatus {
 	return status
 }
 
-// state returns what holds the rules.
+// state returns the part of the kernel that holds the rules.
 func (f *Filter) state() vnf.FirewallState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,9 +194,9 @@ func (f *Filter) state() vnf.FirewallState {
 
 const trackedMaximum = "/proc/sys/net/netfilter/nf_conntrack_max"
 
-// checkTracking wants room for every flow: once the table is full the kernel
-// drops the first packet of each further flow, and that would be taken for the
-// device's loss.
+// checkTracking requires room for every flow. Once the table is full, the kernel
+// drops the first packet of each further flow, and the result would show that
+// as loss of the device.
 func (f *Filter) checkTracking() error {
 	if f.firewall.Mode != vnf.ModeStateful || f.firewall.TrackedFlows == 0 {
 		return nil
@@ -220,7 +220,7 @@ func readNumber(path string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
 }
 
-// explain adds to the kernel's refusal what is missing where.
+// explain adds to the kernel's refusal what is missing and where.
 func explain(err error, missing string) error {
 	switch {
 	case errors.Is(err, unix.EPERM):

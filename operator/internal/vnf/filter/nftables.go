@@ -112,7 +112,7 @@ func (n *nfTables) missing() string {
 	return missingNFTables
 }
 
-// clear takes away what a container loaded before it was restarted.
+// clear removes what a container loaded before its restart.
 func (n *nfTables) clear(conn *nftables.Conn) error {
 	tables, err := conn.ListTables()
 	if err != nil {
@@ -165,7 +165,7 @@ func (n *nfTables) counterNames() []string {
 	return names
 }
 
-// counterName tells the IP versions apart, which share a table where packets are bridged.
+// counterName distinguishes the IP versions, which share a table where packets are bridged.
 func counterName(w walk, name string) string {
 	if w.ipv6 {
 		return name + "6"
@@ -173,8 +173,8 @@ func counterName(w walk, name string) string {
 	return name + "4"
 }
 
-// addChain adds the chain of a walk. Bridged frames are dealt to it by their
-// type first; what is no IP passes a bridge.
+// addChain adds the chain of an IP version. Bridged frames are sorted by their
+// type first; a bridge passes what is not IP.
 func (n *nfTables) addChain(conn *nftables.Conn, w walk) {
 	if !n.bridged() {
 		policy := nftables.ChainPolicyAccept
@@ -231,7 +231,7 @@ func (n *nfTables) addRules(conn *nftables.Conn, w walk) error {
 	return flush(conn, n.missing())
 }
 
-// fixedRules are those of a chain that are no part of the walk.
+// fixedRules returns how many rules of a chain are not part of the walk.
 func (n *nfTables) fixedRules() int {
 	if n.firewall.Mode == vnf.ModeStateful {
 		return 5
@@ -250,7 +250,7 @@ func verdict(accept bool) expr.Any {
 	return &expr.Verdict{Kind: expr.VerdictDrop}
 }
 
-// tracked is "ct <key> <bits>": any of the bits is set.
+// tracked returns "ct <key> <bits>": any of the bits is set.
 func tracked(key expr.CtKey, bits uint32) []expr.Any {
 	return []expr.Any{
 		&expr.Ct{Key: key, Register: register},
@@ -260,7 +260,7 @@ func tracked(key expr.CtKey, bits uint32) []expr.Any {
 	}
 }
 
-// match is what `nft` makes of "ip saddr ..." and "udp dport ...".
+// match returns what `nft` makes of "ip saddr ..." and "udp dport ...".
 func match(rule vnf.FirewallRule, ipv6 bool) []expr.Any {
 	if rule.Source.IsValid() {
 		return matchSource(rule, ipv6)
@@ -312,7 +312,7 @@ func (n *nfTables) count() (int, error) {
 	return same(numbers)
 }
 
-// same is the number that the IP versions agree on.
+// same returns the number that all IP versions have, or an error.
 func same(numbers []int) (int, error) {
 	for _, number := range numbers {
 		if number != numbers[0] {
@@ -322,8 +322,8 @@ func same(numbers []int) (int, error) {
 	return numbers[0], nil
 }
 
-// fingerprint is the generation of the namespace's rules: the kernel counts it
-// up with every change of any table.
+// fingerprint returns the generation of the namespace's rules. The kernel
+// increases it with every change of any table.
 func (n *nfTables) fingerprint() (string, error) {
 	conn, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {

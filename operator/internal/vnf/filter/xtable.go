@@ -33,10 +33,10 @@ const (
 	flagIPv6Protocol = 1  // IP6T_F_PROTO
 )
 
-// layout says where the parts of struct ipt_entry or ip6t_entry are.
+// layout gives the positions of the parts of struct ipt_entry or ip6t_entry.
 type layout struct {
 	headerBytes         int
-	addressBytes        int // source, destination, and their masks stand first
+	addressBytes        int // source, destination, and their masks come first
 	protocolAt, flagsAt int
 	offsetsAt           int // of the target and of the next entry, 16 bits each
 	countersAt          int
@@ -48,14 +48,14 @@ var (
 	layoutIPv6 = layout{headerBytes: 168, addressBytes: 16, protocolAt: 128, flagsAt: 131, offsetsAt: 140, countersAt: 152, needsProtocolFlag: true}
 )
 
-// table is one table of x_tables as the kernel takes it.
+// table is one table of x_tables in the kernel's format.
 type table struct {
 	name                 string
 	layout               layout
 	validHooks           uint32
 	hookEntry, underflow [hooks]uint32
 	number               int
-	// fixed is how many of them are no part of the walk.
+	// fixed is how many of them are not part of the walk.
 	fixed   int
 	entries []byte
 
@@ -67,7 +67,7 @@ func newTable(name string, l layout) *table {
 	return &table{name: name, layout: l, established: -1, known: -1, invalid: -1, entered: -1, match: -1, unmatched: -1}
 }
 
-// filterTable is the whole table: INPUT and OUTPUT empty, FORWARD with the walk.
+// filterTable returns the whole table: INPUT and OUTPUT empty, FORWARD with the rules.
 func filterTable(firewall *vnf.Firewall, p protocol) *table {
 	t := newTable(tableFilter, p.layout)
 	t.chain(hookInput)
@@ -100,7 +100,7 @@ func filterTable(firewall *vnf.Firewall, p protocol) *table {
 	return t
 }
 
-// rawTable keeps every packet that comes in from connection tracking.
+// rawTable returns a table that keeps every incoming packet from connection tracking.
 func rawTable(l layout) *table {
 	t := newTable(tableRaw, l)
 	t.chain(hookPrerouting)
@@ -124,25 +124,25 @@ func (t *table) chain(hook int) {
 	t.hookEntry[hook] = uint32(len(t.entries))
 }
 
-// policy closes a chain: the last entry of a hook is its policy.
+// policy ends a chain: the last entry of a hook is its policy.
 func (t *table) policy(hook int, verdict int32) {
 	t.underflow[hook] = uint32(len(t.entries))
 	t.add(netip.Prefix{}, nil, standard(verdict))
 }
 
-// end is the entry that a table closes with.
+// end adds the entry that closes a table.
 func (t *table) end() {
 	target := extension("ERROR", 0, make([]byte, 30))
 	copy(target[extensionBytes:], "ERROR")
 	t.add(netip.Prefix{}, nil, target)
 }
 
-// add appends an entry and returns its index. Without a target it counts and
-// the walk goes on with the next one.
+// add appends an entry and returns its index. An entry without a target counts,
+// and the packet continues with the next one.
 func (t *table) add(source netip.Prefix, match, target []byte) int {
 	l := t.layout
 	if target == nil {
-		// A verdict that is an offset jumps; that of the very next entry falls through.
+		// A verdict that is an offset jumps; the offset of the very next entry falls through.
 		target = standard(int32(len(t.entries) + l.headerBytes + len(match) + standardBytes))
 	}
 	entry := make([]byte, l.headerBytes, l.headerBytes+len(match)+len(target))
@@ -166,7 +166,7 @@ func (t *table) add(source netip.Prefix, match, target []byte) int {
 	return t.number - 1
 }
 
-// extension is a match or a target with its data.
+// extension returns a match or a target with its data.
 func extension(name string, revision byte, data []byte) []byte {
 	size := extensionBytes + (len(data)+alignment-1)/alignment*alignment
 	bytes := make([]byte, size)
@@ -187,12 +187,12 @@ func extensionName(bytes []byte) string {
 	return string(name)
 }
 
-// standard is the target without a name: a verdict.
+// standard returns the target without a name: a verdict.
 func standard(verdict int32) []byte {
 	return extension("", 0, binary.NativeEndian.AppendUint32(nil, uint32(verdict)))
 }
 
-// noTrack is target CT with --notrack (struct xt_ct_target_info_v1, revision 2).
+// noTrack returns target CT with --notrack (struct xt_ct_target_info_v1, revision 2).
 func noTrack() []byte {
 	const flagNoTrack, revision, bytes = 1, 2, 72
 	data := make([]byte, bytes)
@@ -200,7 +200,7 @@ func noTrack() []byte {
 	return extension("CT", revision, data)
 }
 
-// udpMatch is match udp with --dport (struct xt_udp).
+// udpMatch returns match udp with --dport (struct xt_udp).
 func udpMatch(ports vnf.PortRange) []byte {
 	data := make([]byte, 10)
 	for i, port := range []uint16{0, maximumPort, ports.First, ports.Last} {
@@ -226,7 +226,7 @@ const (
 	conntrackStatusAt = 152
 )
 
-// trackedMatch is match conntrack with --ctstate or --ctstatus (struct xt_conntrack_mtinfo3).
+// trackedMatch returns match conntrack with --ctstate or --ctstatus (struct xt_conntrack_mtinfo3).
 func trackedMatch(flags, state, status uint16) []byte {
 	data := make([]byte, conntrackBytes)
 	binary.NativeEndian.PutUint16(data[conntrackFlagsAt:], flags)

@@ -33,9 +33,9 @@ const (
 const missingXTables = "the node's kernel has no ip_tables, which backend iptables is; on the node: modprobe -a ip_tables iptable_filter iptable_raw ip6_tables ip6table_filter ip6table_raw xt_conntrack xt_tcpudp xt_CT, or use backend nftables"
 
 // xtables keeps the rules in x_tables, as the command iptables-legacy does. A
-// table is one block of memory that the kernel takes as a whole; writing it by
-// the same system call needs no command, no library and no right beyond
-// NET_ADMIN, and works in a guest that has nothing but this binary.
+// table is one block of memory that the kernel takes as a whole. Writing it with
+// the same system call needs no command, no library and no privilege beyond
+// NET_ADMIN, and works in a guest that has only this binary.
 type xtables struct {
 	firewall *vnf.Firewall
 	// loaded are the tables of each IP version, without their entries.
@@ -80,7 +80,7 @@ func (x *xtables) load() error {
 	return nil
 }
 
-// info is what the kernel says about a table.
+// info is what the kernel reports about a table.
 type info struct{ entries, bytes int }
 
 func (p protocol) info(table string) (info, error) {
@@ -101,7 +101,7 @@ func (p protocol) replace(t *table) error {
 	if err != nil {
 		return err
 	}
-	// The kernel hands back the counters of the table that it throws away.
+	// The kernel returns the counters of the table that it discards.
 	thrown := make([]byte, max(before.entries, 1)*counterBytes)
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
@@ -124,8 +124,8 @@ func (p protocol) replace(t *table) error {
 	return nil
 }
 
-// set and get are the socket options. Any socket of the IP version does, and a
-// datagram socket needs no right of its own.
+// set writes a socket option, and get reads one. Any socket of the IP version
+// works, and a datagram socket needs no additional privilege.
 func (p protocol) set(name int, buffer []byte) error {
 	return p.withSocket(func(socket uintptr) unix.Errno {
 		_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, socket, uintptr(p.level), uintptr(name),
@@ -179,7 +179,7 @@ func (x *xtables) fingerprint() (string, error) {
 	return text[:len(text)-2], nil
 }
 
-// counters asks for the whole tables: the kernel has no smaller question.
+// counters reads the whole tables: the kernel offers no smaller request.
 func (x *xtables) counters() (counters, error) {
 	var total counters
 	for _, l := range x.loaded {

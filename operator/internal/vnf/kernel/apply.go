@@ -15,8 +15,8 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// applyPort goes from the link upwards. ARP is switched off before the
-// neighbours are set, because the switch empties the neighbour table.
+// applyPort sets up the link first and then its upper layers. It switches off ARP
+// before it sets the neighbors, because the switch empties the neighbor table.
 func (f *Function) applyPort(port vnf.Port) error {
 	link, err := findLink(port)
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *Function) applyLink(port vnf.Port, link netlink.Link) error {
 	if err := f.silenceIPv6(port, link); err != nil {
 		return err
 	}
-	// Always, and not only when it was down: setMAC may have taken it down.
+	// Always, and not only when the link was down: setMAC may have taken it down.
 	log.Info("setting link up")
 	if err := netlink.LinkSetUp(link); err != nil {
 		return fmt.Errorf("setting the link up: %w", explain(err))
@@ -72,7 +72,7 @@ func (f *Function) applyLink(port vnf.Port, link netlink.Link) error {
 	return nil
 }
 
-// setMAC takes the link down only for a driver that insists on it.
+// setMAC sets the hardware address. It takes the link down only if the driver requires it.
 func setMAC(link netlink.Link, text string) error {
 	mac, err := net.ParseMAC(text)
 	if err != nil {
@@ -88,8 +88,8 @@ func setMAC(link netlink.Link, text string) error {
 	return netlink.LinkSetHardwareAddr(link, mac)
 }
 
-// silenceIPv6 keeps the kernel from making a link-local address of its own,
-// and with it from router solicitations and duplicate detection on the path.
+// silenceIPv6 keeps the kernel from making a link-local address, which would
+// cause router solicitations and duplicate detection on the measured path.
 func (f *Function) silenceIPv6(port vnf.Port, link netlink.Link) error {
 	if _, err := os.Stat(procSys + "/net/ipv6"); errors.Is(err, os.ErrNotExist) {
 		return nil

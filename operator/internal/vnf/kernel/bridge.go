@@ -21,8 +21,8 @@ const (
 	attributeCallIP6Tables = 37
 )
 
-// applyBridge makes the bridge and joins the ports to it. It speaks to nobody:
-// no spanning tree, no multicast queries, no address.
+// applyBridge makes the bridge and joins the ports to it. The bridge sends
+// nothing itself: no spanning tree, no multicast queries, no address.
 func (f *Function) applyBridge() error {
 	if !f.config.Bridged() {
 		return nil
@@ -74,7 +74,7 @@ func (f *Function) makeBridge() (netlink.Link, error) {
 }
 
 // callIPTables sets the bridge's own switch of br_netfilter. It cannot overrule
-// the namespace's sysctl, where that is on.
+// the namespace's sysctl if that is on.
 func callIPTables(bridge netlink.Link, on bool) error {
 	const settings = procSys + "/net/bridge"
 	if _, err := os.Stat(settings); on && errors.Is(err, os.ErrNotExist) {
@@ -102,7 +102,7 @@ func callIPTables(bridge netlink.Link, on bool) error {
 	return nil
 }
 
-// checkBridge wants the port on the bridge and forwarding, and the bridge up.
+// checkBridge requires the port on the bridge and forwarding, and the bridge up.
 func (f *Function) checkBridge(port netlink.Link) error {
 	if !f.config.Bridged() {
 		return nil
@@ -123,8 +123,8 @@ func (f *Function) checkBridge(port netlink.Link) error {
 	return checkForwarding(port)
 }
 
-// checkForwarding wants the port's state to be forwarding: a bridge takes a
-// port into use only once the kernel has noticed its carrier.
+// checkForwarding requires that the port's state is forwarding: a bridge uses a
+// port only after the kernel has noticed its carrier.
 func checkForwarding(port netlink.Link) error {
 	const stateForwarding = 3 // BR_STATE_FORWARDING
 	name := port.Attrs().Name
@@ -148,7 +148,7 @@ func checkForwarding(port netlink.Link) error {
 	return fmt.Errorf("interface %q is on bridge %q, but does not forward yet", name, bridgeName)
 }
 
-// attribute finds an attribute inside of others; nil when it is not there.
+// attribute finds an attribute inside of others; nil when it is absent.
 func attribute(data []byte, path ...uint16) ([]byte, error) {
 	for _, kind := range path {
 		attributes, err := nl.ParseRouteAttr(data)

@@ -15,7 +15,7 @@ import (
 
 // Check compares the kernel's state with the configuration and joins one error
 // for each difference; nil means that the function forwards as configured. It
-// changes nothing, and costs some half a millisecond of processor time for two
+// changes nothing, and takes about half a millisecond of processor time for two
 // ports.
 func (f *Function) Check() error {
 	var problems []error
@@ -32,8 +32,8 @@ func (f *Function) Check() error {
 	return errors.Join(problems...)
 }
 
-// inPort says before each error which port it is about, so that every line of
-// the joined message stands for itself.
+// inPort prefixes each error with its port, so that every line of the joined
+// message is complete.
 func inPort(name string, err error) []error {
 	problems := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -51,7 +51,7 @@ func (f *Function) checkPort(port vnf.Port) error {
 		return err
 	}
 	attrs := link.Attrs()
-	// Without the link, routes and neighbours are gone too; one reason serves.
+	// Without the link, routes and neighbors are gone too; one reason is enough.
 	if attrs.RawFlags&unix.IFF_UP == 0 {
 		return fmt.Errorf("interface %q is down", attrs.Name)
 	}
@@ -83,7 +83,7 @@ func (f *Function) checkPort(port vnf.Port) error {
 	return errors.Join(problems...)
 }
 
-// split is what was joined, or the one error, or none.
+// split returns the parts of a joined error, a single error, or none.
 func split(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()

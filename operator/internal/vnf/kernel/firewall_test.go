@@ -22,10 +22,10 @@ import (
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
-// absence is how long a packet that must not come is waited for.
+// absence is how long a test waits for a packet that must not arrive.
 const absence = 300 * time.Millisecond
 
-// firewall is a chain of one firewall, with what a test changes of it.
+// newFirewall returns a chain of one firewall, with the test's changes.
 func newFirewall(t *testing.T, change func(*vnf.Firewall)) (*chain, *kernel.Function) {
 	t.Helper()
 	c := newChain(t, 1)
@@ -48,7 +48,7 @@ func newFirewall(t *testing.T, change func(*vnf.Firewall)) (*chain, *kernel.Func
 	}
 	function := c.function(0)
 	c.namespaces[0].Must(t, function.Apply)
-	// A bridge takes its ports into use a moment after they have a carrier.
+	// A bridge starts to use its ports a moment after they have a carrier.
 	deadline := time.Now().Add(arrival)
 	for err := c.namespaces[0].Run(function.Check); err != nil; err = c.namespaces[0].Run(function.Check) {
 		if time.Now().After(deadline) {
@@ -59,7 +59,7 @@ func newFirewall(t *testing.T, change func(*vnf.Firewall)) (*chain, *kernel.Func
 	return c, function
 }
 
-// pass sends packets from west to east in each IP version, and says how many came.
+// pass sends packets from west to east in each IP version, and returns how many arrived.
 func (c *chain) pass(t *testing.T, packets int, source, destination uint16) (came int) {
 	t.Helper()
 	west, east := c.west.Open(t, "east"), c.east.Open(t, "west")
@@ -87,8 +87,8 @@ func (c *chain) pass(t *testing.T, packets int, source, destination uint16) (cam
 	return came
 }
 
-// firewallStatus returns the rules that the kernel holds, what they counted without
-// what stayed 0, and the number of flows in connection tracking.
+// firewallStatus returns the rules that the kernel holds, their counters other
+// than 0, and the number of flows in connection tracking.
 func (c *chain) firewallStatus(t *testing.T, function *kernel.Function) (state vnf.FirewallState, counted map[string]int64, flows int) {
 	t.Helper()
 	var status vnf.FunctionStatus
@@ -115,7 +115,7 @@ func (c *chain) firewallStatus(t *testing.T, function *kernel.Function) (state v
 
 var ignoreLoad = cmpopts.IgnoreFields(vnf.FirewallState{}, "LoadMilliseconds")
 
-// TestFirewallWalk: counters prove where packets went, in both backends.
+// TestFirewallWalk: counters prove which rules packets reached, in both backends.
 func TestFirewallWalk(t *testing.T) {
 	const packets = 3
 	cases := map[string]struct {
@@ -167,7 +167,7 @@ func TestFirewallWalk(t *testing.T) {
 			change: func(f *vnf.Firewall) { f.Rules, f.MatchPosition = 10, vnf.PositionNone },
 			rules:  10, want: map[string]int64{vnf.CounterEnteredPackets: 6, vnf.CounterUnmatchedPackets: 6},
 		},
-		// Only the first packet of a flow walks, though nobody answers it.
+		// Only the first packet of a flow reaches the rules, although no machine answers it.
 		"stateful": {
 			change: func(f *vnf.Firewall) { f.Rules, f.Mode, f.TrackedFlows = 1000, vnf.ModeStateful, 2 },
 			rules:  1001, flows: 2, want: map[string]int64{vnf.CounterEnteredPackets: 2, vnf.CounterMatchedPackets: 2, vnf.CounterMatchedBytes: 32 + 52, vnf.CounterKnownFlowPackets: 4},
@@ -209,8 +209,8 @@ func TestFirewallWalk(t *testing.T) {
 	}
 }
 
-// newFirewallOrSkip knows the one thing that kernels of this age may lack: the
-// refusal must then name it.
+// newFirewallOrSkip skips the test on a kernel of this age that lacks the one
+// known part. The refusal must then name that part.
 func newFirewallOrSkip(t *testing.T, change func(*vnf.Firewall)) (*chain, *kernel.Function) {
 	t.Helper()
 	f := vnf.Firewall{}
@@ -232,8 +232,8 @@ func newFirewallOrSkip(t *testing.T, change func(*vnf.Firewall)) (*chain, *kerne
 	return newFirewall(t, change)
 }
 
-// TestFirewallAsItsOwnToolsSeeIt: what we wrote reads as the rules that it is
-// meant to be, in the words of the tools that others wrote.
+// TestFirewallAsItsOwnToolsSeeIt: independent tools read our tables as the
+// intended rules.
 func TestFirewallAsItsOwnToolsSeeIt(t *testing.T) {
 	cases := map[string]struct {
 		change  func(*vnf.Firewall)
@@ -311,7 +311,7 @@ func TestFirewallAsItsOwnToolsSeeIt(t *testing.T) {
 	}
 }
 
-// TestFirewallCheck: rules that go behind the function's back are noticed.
+// TestFirewallCheck: the function notices when another program removes its rules.
 func TestFirewallCheck(t *testing.T) {
 	for backend, command := range map[string][]string{
 		vnf.BackendNftables: {"nft", "delete", "table", "ip", "vnfbench"},
@@ -324,7 +324,7 @@ func TestFirewallCheck(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "the firewall's rules were changed by somebody else") {
 				t.Errorf("got %v", err)
 			}
-			// A restarted container puts them back.
+			// A restarted container restores them.
 			again := c.function(0)
 			c.namespaces[0].Must(t, again.Apply)
 			c.namespaces[0].Must(t, again.Check)

@@ -1,13 +1,13 @@
 //go:build linux
 
 // Package kernel puts a network function's configuration into the network
-// namespace that the process runs in, and says later whether it is still
-// there. A vnf.Config goes in; links, addresses, routes and neighbours come
+// namespace that the process runs in, and checks later whether it is still
+// there. A vnf.Config goes in; links, addresses, routes and neighbors come
 // out, by netlink. The capability NET_ADMIN is enough; /proc/sys may be read
-// only when its parameters are right already.
+// only if its parameters are already correct.
 //
-// Nothing repairs itself here: a router that mends its routes in the middle of
-// a measurement would hide what the measurement is to find.
+// Nothing repairs itself here: a router that restores its routes in the middle
+// of a measurement would hide what the measurement is to find.
 package kernel
 
 import (
@@ -32,7 +32,7 @@ type Function struct {
 	part Part
 }
 
-// New makes the function of a checked configuration; it touches nothing yet.
+// New returns the function of a checked configuration; it changes nothing yet.
 // Key files are in the folder keys.
 func New(config *vnf.Config, keys string, log *slog.Logger) *Function {
 	function := &Function{config: config, log: log}
@@ -42,8 +42,8 @@ func New(config *vnf.Config, keys string, log *slog.Logger) *Function {
 	return function
 }
 
-// Apply puts the configuration into the kernel. It may be called again, also
-// by another process: what is in place stays as it is.
+// Apply puts the configuration into the kernel. It may run again, also in
+// another process: it changes only what differs.
 func (f *Function) Apply() error {
 	if f.part != nil {
 		if err := f.part.Prepare(); err != nil {
@@ -61,8 +61,8 @@ func (f *Function) Apply() error {
 	return f.applyPart()
 }
 
-// applyPart applies the function's part and lets packets out of an interface that
-// it makes, which has its own switches for forwarding.
+// applyPart applies the function's part. If the part makes an interface, it also
+// enables forwarding there, because an interface has its own parameters for it.
 func (f *Function) applyPart() error {
 	if f.part == nil {
 		return nil
@@ -89,8 +89,8 @@ func (f *Function) Status() vnf.FunctionStatus {
 	return f.part.Status()
 }
 
-// TakeDown takes one port down. With it go the port's routes, neighbours and
-// IPv6 addresses: that is how the kernel does it.
+// TakeDown takes one port down. The kernel then removes the port's routes,
+// neighbors and IPv6 addresses.
 func (f *Function) TakeDown(name string) error {
 	port, err := f.port(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *Function) TakeDown(name string) error {
 	return nil
 }
 
-// BringUp brings one port up, and back what the kernel forgot about it.
+// BringUp brings one port up, and restores what the kernel removed.
 func (f *Function) BringUp(name string) error {
 	port, err := f.port(name)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Function) Watch(ctx context.Context, changed func()) error {
 	if err != nil {
 		return fmt.Errorf("subscribing to link changes: %w", err)
 	}
-	// What changed before the subscription was there is seen here.
+	// Notice changes from before the subscription.
 	changed()
 	for {
 		select {
@@ -155,7 +155,7 @@ func (f *Function) port(name string) (vnf.Port, error) {
 	return vnf.Port{}, fmt.Errorf("no port is called %q", name)
 }
 
-// findLink is the port's interface: by name, or else by hardware address.
+// findLink returns the port's interface: by name, or else by hardware address.
 func findLink(port vnf.Port) (netlink.Link, error) {
 	if port.Interface != "" {
 		link, err := netlink.LinkByName(port.Interface)
@@ -173,7 +173,7 @@ func findLink(port vnf.Port) (netlink.Link, error) {
 	}
 	var found netlink.Link
 	for _, link := range links {
-		// A bridge takes the address of one of its ports, a VLAN interface that of its own.
+		// A bridge has the address of one of its ports, and a VLAN interface that of its port.
 		if link.Type() == "bridge" || link.Type() == vlanKind || !sameMAC(link.Attrs().HardwareAddr, port.MAC) {
 			continue
 		}
@@ -189,7 +189,7 @@ func findLink(port vnf.Port) (netlink.Link, error) {
 	return found, nil
 }
 
-// dump repeats a listing that the kernel says changed under it.
+// dump repeats a listing if the kernel reports that it changed meanwhile.
 func dump[T any](list func() ([]T, error)) ([]T, error) {
 	const attempts = 5
 	var items []T

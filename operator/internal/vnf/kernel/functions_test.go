@@ -9,7 +9,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestEveryFunctionHasItsPart checks that no function but the router only forwards.
+// TestEveryFunctionHasItsPart checks that only the router does no more than forward.
 func TestEveryFunctionHasItsPart(t *testing.T) {
 	for _, name := range vnf.Functions() {
 		if _, found := parts[name]; found == (name == vnf.FunctionRouter) {

@@ -24,7 +24,7 @@ import (
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
-// arrival is generous: the machine may be busy with other tests.
+// arrival is long, because the machine may be busy with other tests.
 const arrival = 20 * time.Second
 
 // chain is gen-west, routers in series, gen-east. Segment i joins machine i to
@@ -46,7 +46,7 @@ func address6(segment, host int) netip.Prefix {
 	return netip.MustParsePrefix(fmt.Sprintf("2001:2:0:%x::%d/64", segment, host))
 }
 
-// newChain cables the machines and applies nothing.
+// newChain cables the machines and applies no configuration.
 func newChain(t *testing.T, routers int) *chain {
 	t.Helper()
 	c := &chain{west: netnstest.New(t, "gen-west"), east: netnstest.New(t, "gen-east")}
@@ -66,7 +66,7 @@ func newChain(t *testing.T, routers int) *chain {
 	return c
 }
 
-// routerConfig is router i of n, between segment i and segment i+1.
+// routerConfig returns the configuration of router i of n, between segment i and segment i+1.
 func routerConfig(i, n int) *vnf.Config {
 	config := &vnf.Config{
 		Function: vnf.FunctionRouter,
@@ -105,7 +105,7 @@ func (c *chain) apply(t *testing.T) {
 	}
 }
 
-// cross sends a packet from end to end each way and in each IP version.
+// cross sends a packet from end to end in each direction and IP version.
 func (c *chain) cross(t *testing.T) {
 	t.Helper()
 	last := len(c.configs)
@@ -163,7 +163,7 @@ func TestApplyAgain(t *testing.T) {
 	c.cross(t)
 }
 
-// state is what a second Apply must leave alone, as text.
+// state returns, as text, what a second Apply must not change.
 func (c *chain) state(t *testing.T) (lines []string) {
 	t.Helper()
 	c.namespaces[0].Must(t, func() error {
@@ -198,8 +198,8 @@ func (c *chain) state(t *testing.T) (lines []string) {
 	return lines
 }
 
-// TestSilence: nothing resolves addresses on the measured path, also for an
-// address that is no neighbour.
+// TestSilence: nothing resolves addresses on the measured path, not even an
+// address without a neighbor.
 func TestSilence(t *testing.T) {
 	c := newChain(t, 1)
 	west, east := c.west.Open(t, "east"), c.east.Open(t, "west")
@@ -241,7 +241,7 @@ func TestApplySetsLink(t *testing.T) {
 	}
 }
 
-// TestLinkLocalAddresses: in a pod the CNI plugin had the link up before, and
+// TestLinkLocalAddresses: in a pod the CNI plugin set the link up earlier, and
 // the kernel gave it a link-local address.
 func TestLinkLocalAddresses(t *testing.T) {
 	c := newChain(t, 1)
@@ -312,7 +312,7 @@ func TestAmbiguousHardwareAddress(t *testing.T) {
 	}
 }
 
-// TestReadOnlySysctls is a pod: /proc/sys cannot be written.
+// TestReadOnlySysctls reproduces a pod, where /proc/sys cannot be written.
 func TestReadOnlySysctls(t *testing.T) {
 	sealed := func(do func() error) func() error {
 		return func() error {
@@ -324,7 +324,7 @@ func TestReadOnlySysctls(t *testing.T) {
 	}
 	t.Run("forwarding off", func(t *testing.T) {
 		c := newChain(t, 1)
-		// A kernel may hand its own setting down to new namespaces.
+		// A kernel may pass its own setting on to new namespaces.
 		c.write(t, "net/ipv4/conf/west/forwarding", "0")
 		err := c.namespaces[0].Run(sealed(c.function(0).Apply))
 		if err == nil {
@@ -368,7 +368,7 @@ func (c *chain) write(t *testing.T, path, value string) {
 	c.namespaces[0].Must(t, func() error { return os.WriteFile("/proc/sys/"+path, []byte(value), 0o644) })
 }
 
-// TestCheck breaks one thing at a time behind the function's back.
+// TestCheck changes one thing at a time from outside the function.
 func TestCheck(t *testing.T) {
 	cases := map[string]struct {
 		change func(east netlink.Link) error
@@ -440,7 +440,7 @@ func TestTakeDownAndBringUp(t *testing.T) {
 	if err := c.namespaces[0].Run(function.Check); err == nil {
 		t.Fatal("ready with a port down")
 	}
-	// The cable's other end tells its own router.
+	// The cable's other end reports the fault to its own router.
 	err := c.namespaces[1].Run(c.function(1).Check)
 	if err == nil || !strings.Contains(err.Error(), `port "west": interface "west" is up but has no carrier`) {
 		t.Errorf("beyond the cable: got %v", err)

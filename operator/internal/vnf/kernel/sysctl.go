@@ -17,8 +17,8 @@ import (
 
 const procSys = "/proc/sys"
 
-// applySysctls writes only what is wrong: in a pod everything was set by the
-// tuning CNI plugin before, and nothing can be written.
+// applySysctls writes only wrong parameters: in a pod the tuning CNI plugin has
+// already set all of them, and nothing can be written.
 func (f *Function) applySysctls(port vnf.Port, link netlink.Link, sysctls []vnf.Sysctl) error {
 	iface := link.Attrs().Name
 	for _, sysctl := range sysctls {

@@ -12,11 +12,11 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// vlanKind is the kernel's name of interfaces for a tag.
+// vlanKind is the kernel's name for the kind of a tag's interfaces.
 const vlanKind = "vlan"
 
-// applyVLAN makes the interface for the port's tag and sets it up as the port
-// itself; without a tag it is the port's own.
+// applyVLAN makes the interface for the port's tag and sets it up like the port.
+// Without a tag it returns the port's own interface.
 func (f *Function) applyVLAN(port vnf.Port, link netlink.Link) (netlink.Link, error) {
 	if port.VLAN == 0 {
 		return link, nil
@@ -42,7 +42,7 @@ func (f *Function) applyVLAN(port vnf.Port, link netlink.Link) (netlink.Link, er
 	return tagged, f.applyLink(port, tagged)
 }
 
-// explainVLAN says what a kernel needs that does not know the kind.
+// explainVLAN names what a kernel needs that does not know the kind.
 func explainVLAN(err error) error {
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("%w: the kernel lacks 802.1Q; on the node: modprobe 8021q, or leave vlan out of the testbed's port", err)
@@ -50,7 +50,7 @@ func explainVLAN(err error) error {
 	return explain(err)
 }
 
-// findVLAN is the interface for the port's tag, above the port's own.
+// findVLAN returns the interface for the port's tag, above the port's own.
 func findVLAN(port vnf.Port, link netlink.Link) (netlink.Link, error) {
 	name := port.VLANInterface()
 	found, err := netlink.LinkByName(name)
@@ -67,7 +67,7 @@ func findVLAN(port vnf.Port, link netlink.Link) (netlink.Link, error) {
 	return tagged, nil
 }
 
-// findTop is the interface that has the port's addresses.
+// findTop returns the interface that has the port's addresses.
 func findTop(port vnf.Port) (netlink.Link, error) {
 	link, err := findLink(port)
 	if err != nil || port.VLAN == 0 {
@@ -76,7 +76,7 @@ func findTop(port vnf.Port) (netlink.Link, error) {
 	return findVLAN(port, link)
 }
 
-// checkVLAN wants the interface for the tag to be there and up.
+// checkVLAN requires that the interface for the tag exists and is up.
 func checkVLAN(port vnf.Port, link netlink.Link) (netlink.Link, error) {
 	tagged, err := findVLAN(port, link)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// knowsVLANs asks this machine's kernel, in a namespace of its own.
+// knowsVLANs checks this machine's kernel in a separate namespace.
 func knowsVLANs(t *testing.T, c *chain) bool {
 	t.Helper()
 	var err error
@@ -34,8 +34,8 @@ func knowsVLANs(t *testing.T, c *chain) bool {
 	return err == nil
 }
 
-// TestTaggedPort: a kernel with 802.1Q has the port's addresses, neighbours and
-// routes on an interface for the tag; one without says what it lacks.
+// TestTaggedPort: a kernel with 802.1Q has the port's addresses, neighbors and
+// routes on an interface for the tag; one without 802.1Q reports what it lacks.
 func TestTaggedPort(t *testing.T) {
 	c := newChain(t, 1)
 	c.configs[0].Ports[0].VLAN = 100
@@ -77,7 +77,7 @@ func TestTaggedPort(t *testing.T) {
 	}
 }
 
-// TestOtherInterfaceForATag: one that somebody else made is not taken.
+// TestOtherInterfaceForATag: an interface that another program made is not used.
 func TestOtherInterfaceForATag(t *testing.T) {
 	c := newChain(t, 1)
 	c.configs[0].Ports[0].VLAN = 100

@@ -19,7 +19,7 @@ const (
 	aead = "rfc4106(gcm(aes))"
 	// tagBits is the length of the authentication tag.
 	tagBits = 128
-	// window is how far packets may come out of order.
+	// window is how far packets may arrive out of order.
 	window = 256
 	// reqid ties policies to associations.
 	reqid = 1
@@ -27,8 +27,8 @@ const (
 
 const missingIPsec = "the node's kernel may lack ESP or AES-GCM; on the node: modprobe -a xfrm_user esp4 gcm ghash aes seqiv drbg, or use protocol WireGuard"
 
-// ipsec is the kernel's XFRM with keys that were agreed on before: no key
-// exchange runs, and none disturbs a measurement.
+// ipsec is the kernel's XFRM with preset keys: no key exchange runs, so none
+// disturbs a measurement.
 type ipsec struct {
 	gateway *vnf.Gateway
 	keys    string
@@ -40,8 +40,8 @@ func (i *ipsec) Interface() string { return "" }
 func (i *ipsec) Apply() error { return nil }
 
 // Prepare sets policies and associations before the ports are up, so that
-// nothing leaves the gateway in the clear. An association that is in place is
-// left alone: its sequence numbers must never begin again with the same key.
+// nothing leaves the gateway in the clear. It does not change an existing
+// association: sequence numbers must never start again with the same key.
 func (i *ipsec) Prepare() error {
 	i.log.Info("setting IPsec policies", "local", i.gateway.Local.String(), "peer", i.gateway.Peer.String())
 	for _, policy := range i.policies() {
@@ -75,13 +75,13 @@ func (i *ipsec) addresses(outward bool) (source, destination net.IP, spi int) {
 	return i.gateway.Peer.AsSlice(), i.gateway.Local.AsSlice(), int(i.gateway.SPIIn)
 }
 
-// addAssociation asks for what netlink's XfrmStateAdd cannot: one association
+// addAssociation does what netlink's XfrmStateAdd cannot: it makes one association
 // for both IP versions inside (XFRM_STATE_AF_UNSPEC).
 func (i *ipsec) addAssociation(outward bool, key []byte) error {
 	source, destination, spi := i.addresses(outward)
 	info := &nl.XfrmUsersaInfo{
 		Family: nl.FAMILY_V4, Mode: uint8(netlink.XFRM_MODE_TUNNEL), Reqid: reqid,
-		// 32-bit sequence numbers would end after some hours of small frames.
+		// 32-bit sequence numbers would run out after some hours of small frames.
 		Flags: nl.XFRM_STATE_AF_UNSPEC | nl.XFRM_STATE_ESN,
 	}
 	info.Saddr.FromIP(source)

@@ -19,8 +19,8 @@ import (
 )
 
 // TestIPsecPolicies: nothing between the two networks may pass in the clear, in
-// either IP version, also where an association cannot be made. `ip` reads back
-// what was written.
+// either IP version, even if an association cannot be made. `ip` reads the
+// policies back.
 func TestIPsecPolicies(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{vnf.KeyOut, vnf.KeyIn} {
@@ -70,7 +70,7 @@ func TestIPsecPolicies(t *testing.T) {
 		if checked != nil {
 			t.Error(checked)
 		}
-		// Again, as a container that was restarted: the associations stay.
+		// Again, like a restarted container: the associations stay.
 		namespace.Must(t, tunnel.Prepare)
 		return
 	}

@@ -1,10 +1,10 @@
 //go:build linux
 
 // Package tunnel puts an encryption gateway's tunnel into the kernel, or next
-// to it, and tells how it is. A vnf.Gateway and a folder with keys go in; a
+// to it, and reports its state. A vnf.Gateway and a folder with keys go in; a
 // WireGuard device, or IPsec's associations and policies, come out, in the
-// network namespace of the process. Keys are read, handed over and forgotten:
-// they are in no log, error or status.
+// network namespace of the process. The process reads keys, passes them on and
+// forgets them: they are in no log, error or status.
 package tunnel
 
 import (
@@ -30,7 +30,7 @@ type Tunnel interface {
 	Interface() string
 }
 
-// New is the tunnel of a checked configuration; it touches nothing yet.
+// New returns the tunnel of a checked configuration; it changes nothing yet.
 func New(gateway *vnf.Gateway, keys string, log *slog.Logger) Tunnel {
 	if gateway.Protocol == vnf.ProtocolIPsec {
 		return &ipsec{gateway: gateway, keys: keys, log: log}
@@ -38,8 +38,8 @@ func New(gateway *vnf.Gateway, keys string, log *slog.Logger) Tunnel {
 	return &wireGuard{gateway: gateway, keys: keys, log: log}
 }
 
-// readKey reads a key of so many bytes from its file. An error names the file
-// and never what is in it.
+// readKey reads a key of this many bytes from its file. An error names the file
+// and never its content.
 func readKey(folder, field, name string, bytes int) ([]byte, error) {
 	path := filepath.Join(folder, name)
 	text, err := os.ReadFile(path)

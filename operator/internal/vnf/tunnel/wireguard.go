@@ -33,13 +33,13 @@ const (
 	// wireGuardDevice is the tunnel's interface.
 	wireGuardDevice = "vnfwg"
 	keyBytes        = 32
-	// keepalive makes the first handshake without a packet to carry, so that a
+	// keepalive causes the first handshake without a packet to carry, so that a
 	// gateway is ready before the first measured frame.
 	keepalive = 25 * time.Second
 	tunDevice = "/dev/net/tun"
 )
 
-// wireGuard is the kernel's, or else wireguard-go on a TUN device.
+// wireGuard is the kernel's WireGuard, or else wireguard-go on a TUN device.
 type wireGuard struct {
 	gateway *vnf.Gateway
 	keys    string
@@ -63,7 +63,7 @@ func (w *wireGuard) Apply() error {
 	if err != nil {
 		return err
 	}
-	// Left by a container that was restarted.
+	// A container left it before its restart.
 	if link, err := netlink.LinkByName(wireGuardDevice); err == nil {
 		if err := netlink.LinkDel(link); err != nil {
 			return fmt.Errorf("removing the WireGuard device of before: %w", explain(err))
@@ -91,7 +91,7 @@ func (w *wireGuard) readKeys() (keys wireGuardKeys, err error) {
 	return keys, err
 }
 
-// make makes the device, in the kernel where it can be and may be.
+// make makes the device, in the kernel where that is possible and allowed.
 func (w *wireGuard) make(keys wireGuardKeys) error {
 	if w.gateway.Implementation != vnf.ImplementationUserspace {
 		err := w.makeInKernel(keys)
@@ -173,7 +173,7 @@ func (w *wireGuard) makeInUserspace(keys wireGuardKeys) error {
 	return nil
 }
 
-// connect takes the device into use: up, and the way to what lies beyond.
+// connect sets the device up and adds the routes through the tunnel.
 func (w *wireGuard) connect(link netlink.Link) error {
 	if _, err := os.Stat("/proc/sys/net/ipv6"); err == nil {
 		if err := netlink.LinkSetIP6AddrGenMode(link, nl.IN6_ADDR_GEN_MODE_NONE); err != nil {
@@ -255,7 +255,7 @@ func kernelState() (wireGuardState, error) {
 	return state, nil
 }
 
-// parseState reads three lines of many; the others have keys.
+// parseState reads three of many lines; the others contain keys.
 func parseState(text string) (state wireGuardState) {
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		key, value, _ := strings.Cut(lines.Text(), "=")

@@ -19,7 +19,7 @@ func TestParseState(t *testing.T) {
 	}
 }
 
-// TestReadKeyTellsNoKey: whatever is wrong with a key, its text stays in its file.
+// TestReadKeyTellsNoKey: no error about a key contains its text.
 func TestReadKeyTellsNoKey(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"short": "c2hvcnQtc2VjcmV0", "broken": "not-base-64-secret!"} {
