@@ -17,8 +17,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// guestConfiguration is what the project's own guest reads as user data, with
-// placeholders where the plan's values go.
+// guestConfiguration is the user data that the project's own guest reads, with placeholders for the
+// plan's values.
 const guestConfiguration = `{"function": "Router", "name": "{{ .Name }}",
 "ports": [
   {"name": "west", "mac": "{{ .West.MAC }}", "mtuBytes": {{ .West.MTUBytes }}, "addresses": ["{{ .West.AddressIPv4 }}", "{{ .West.AddressIPv6 }}"]},
@@ -30,7 +30,7 @@ const guestConfiguration = `{"function": "Router", "name": "{{ .Name }}",
   {"address": "{{ .West.NextHopIPv4 }}", "mac": "{{ .West.NextHopMAC }}", "port": "west"},
   {"address": "{{ .East.NextHopIPv4 }}", "mac": "{{ .East.NextHopMAC }}", "port": "east"}]}`
 
-// guestImage is the one that the operator was installed with.
+// guestImage returns the image with which the operator was installed.
 func guestImage(t *testing.T) string {
 	t.Helper()
 	var deployments appsv1.DeploymentList
@@ -46,8 +46,8 @@ func guestImage(t *testing.T) string {
 	return ""
 }
 
-// customRun is a run of the guest in the place of a user's own machine. shape is
-// its disk, and what else of its fields differs from their defaults.
+// customRun returns a run with the guest as a user's own machine. shape is its disk, and the other
+// fields that differ from their defaults.
 func customRun(t *testing.T, name, shape, userData, readiness string, startupSeconds int) string {
 	t.Helper()
 	text, err := json.Marshal(userData)
@@ -56,8 +56,7 @@ func customRun(t *testing.T, name, shape, userData, readiness string, startupSec
 	return machineChain(name, chain, 5000, startupSeconds)
 }
 
-// measureCustom measures a user's own machine, and has a look at it while frames
-// pass where look is not nil.
+// measureCustom measures a user's own machine. It calls look while frames pass, unless look is nil.
 func measureCustom(t *testing.T, ns, name, shape, readiness string, look func()) {
 	t.Helper()
 	apply(t, ns, customRun(t, name, shape, guestConfiguration, readiness, 240))
@@ -76,27 +75,27 @@ func measureCustom(t *testing.T, ns, name, shape, readiness string, look func())
 	noMachines(t, ns)
 }
 
-// TestKubeVirtCustom measures a user's own machine that is asked for nothing,
-// with its ports in the other order.
+// TestKubeVirtCustom measures a user's own machine without a readiness check, with its ports in the
+// other order.
 func TestKubeVirtCustom(t *testing.T) {
 	ns := machines(t)
 	measureCustom(t, ns, "custom", "interfaceOrder: EastWest, containerDisk: '"+guestImage(t)+"'", "{bootSeconds: 5}", nil)
 }
 
-// TestKubeVirtCustomByUEFI measures one that a UEFI starts, and that is asked
-// over HTTP until it is ready.
+// TestKubeVirtCustomByUEFI measures one that a UEFI starts, and that receives HTTP requests until
+// it is ready.
 func TestKubeVirtCustomByUEFI(t *testing.T) {
 	ns := machines(t)
 	measureCustom(t, ns, "uefi", "firmware: EFI, containerDisk: '"+guestImage(t)+"'", "{kind: HTTP, port: 8080, path: /readyz}", func() {
-		// The disk starts by a BIOS as well: this is what QEMU was given in its place.
+		// A BIOS can start the disk too, so check what QEMU was given.
 		if qemu := node(t, "pgrep", "-af", "/usr/bin/qemu-system"); !strings.Contains(qemu, "OVMF_CODE.fd") {
 			t.Errorf("QEMU runs without a UEFI: %s", qemu)
 		}
 	})
 }
 
-// TestKubeVirtCustomOnClaim measures one whose disk is in a claim. The disk is as it
-// was behind the run: what a guest writes goes into a layer above it.
+// TestKubeVirtCustomOnClaim measures one whose disk is in a claim. The disk is unchanged after the
+// run: what a guest writes goes into a layer above it.
 func TestKubeVirtCustomOnClaim(t *testing.T) {
 	ns := machines(t)
 	disk := claim(t, ns, "own-disk")
@@ -107,18 +106,17 @@ func TestKubeVirtCustomOnClaim(t *testing.T) {
 	}
 }
 
-// TestKubeVirtCustomOnDataVolume measures one whose disk is in the claim of a
-// DataVolume. The lab has no CDI, which would fill it: the test has, and KubeVirt
-// takes a claim that belongs to no DataVolume for one that is filled.
+// TestKubeVirtCustomOnDataVolume measures one whose disk is in the claim of a DataVolume. The lab
+// has no CDI to fill it, so the test fills it: KubeVirt considers a claim without an owning
+// DataVolume filled.
 func TestKubeVirtCustomOnDataVolume(t *testing.T) {
 	ns := machines(t)
 	claim(t, ns, "own-volume")
 	measureCustom(t, ns, "volume", "dataVolumeRef: {name: own-volume}", "{bootSeconds: 5}", nil)
 }
 
-// claim makes a claim that holds the guest's disk, on a volume that is a
-// directory of the lab's node, and returns the disk's path there. The lab has
-// nobody that provisions volumes.
+// claim makes a claim with the guest's disk, on a volume that is a directory of the lab's node, and
+// returns the disk's path there. The lab has no provisioner of volumes.
 func claim(t *testing.T, ns, name string) string {
 	t.Helper()
 	directory := "/var/lib/vnfbench-" + ns
@@ -167,7 +165,7 @@ func node(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestKubeVirtCustomForwardsNothing: the machine runs, and its configuration is none.
+// TestKubeVirtCustomForwardsNothing checks a machine that runs with an empty configuration.
 func TestKubeVirtCustomForwardsNothing(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, customRun(t, "silent", "containerDisk: '"+guestImage(t)+"'", `{"function": "None"}`, "{}", 60))

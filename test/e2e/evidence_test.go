@@ -7,8 +7,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// checkEvidence looks for what the chain used beside every figure, and for what
-// both nodes are, which in the lab are one.
+// checkEvidence checks that every figure has what the chain used, and that both nodes, which in the
+// lab are one, are described.
 func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	for _, result := range run.Status.Results {
@@ -40,9 +40,8 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// checkWalk looks whether the firewall's own counters stand beside every figure,
-// and agree with the frames that were sent: all walked the rules, or all but the
-// first of a flow did not.
+// checkWalk checks that every figure has the firewall's own counters, and that they agree with the
+// frames that were sent: all walked the rules, or all but the first of a flow did not.
 func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool) {
 	t.Helper()
 	if len(run.Status.Chain) != 1 || run.Status.Chain[0].Firewall == nil || int(run.Status.Chain[0].Firewall.Rules) != rules+1 || run.Status.Chain[0].Firewall.Implementation == "" {
@@ -64,7 +63,8 @@ func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool)
 			if !walked {
 				passed = known
 			}
-			// At most 0.1 % is lost at these figures; the rest is for frames that are still under way.
+			// At most 0.1 % is lost at these figures; the rest is for frames that are still in
+			// transit.
 			if sent := *f.SentFrames; passed > sent || passed < sent*9/10 {
 				t.Errorf("%+v: %d of %d frames sent, counters %v", c.FigureKey, passed, sent, counted)
 			}
@@ -75,8 +75,8 @@ func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool)
 	}
 }
 
-// checkEncryption looks for what encrypted, and for the warning about the gateway
-// that was to use the kernel (the second) where a program did it.
+// checkEncryption looks for the encrypting implementation, and for the warning about the gateway
+// that was to use the kernel (the second) where a program encrypted instead.
 func checkEncryption(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if len(run.Status.Chain) != 2 || run.Status.Chain[0].EncryptionGateway == nil || run.Status.Chain[1].EncryptionGateway == nil {
@@ -100,7 +100,7 @@ func checkEncryption(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// checkTCPUse looks for what the chain used beside each number of connections.
+// checkTCPUse checks that each number of connections has what the chain used.
 func checkTCPUse(t *testing.T, run *v1alpha1.BenchmarkRun, repeats int32) {
 	t.Helper()
 	for _, s := range run.Status.TCP.Streams {

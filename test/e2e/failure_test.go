@@ -16,11 +16,11 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// waitForStart is many times what a start takes on a machine with nothing else to do.
+// waitForStart is many times longer than a start takes on an idle machine.
 const waitForStart = 5 * time.Minute
 
-// longTrials measure long enough to be disturbed by a program that has to be
-// started for it, however slow the machine.
+// longTrials measure long enough that a program can start and disturb them, however slow the
+// machine.
 var longTrials = steadyLoads(4000)
 
 func TestKilledMeasurerGoesOn(t *testing.T) {
@@ -52,7 +52,7 @@ func TestKilledOperatorGoesOn(t *testing.T) {
 	nothingLeft(t, ns)
 }
 
-// kill ends a component's container the hard way, from outside the pod.
+// kill kills a component's container from outside the pod.
 func kill(t *testing.T, ns, component string) {
 	t.Helper()
 	for _, pod := range pods(t, ns, component) {
@@ -84,16 +84,16 @@ func killOperator(t *testing.T) {
 	}
 	for _, pod := range list.Items {
 		killPod(t, &pod)
-		// A new pod starts at once; a restarted container would be held back
-		// the longer the oftener it was killed.
+		// A new pod starts immediately; a restarted container waits longer the more often it is
+		// killed.
 		if err := cluster.Delete(t.Context(), &pod, client.GracePeriodSeconds(0)); client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestTenKillsAtRandomMoments ends the operator or the measurer of ten runs at
-// a moment of chance; every run must end right and leave nothing.
+// TestTenKillsAtRandomMoments kills the operator or the measurer of ten runs at a random moment.
+// Every run must end correctly and leave nothing.
 func TestTenKillsAtRandomMoments(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)

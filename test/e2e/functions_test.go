@@ -14,7 +14,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// functionRun is a run of a few seconds over a chain.
+// functionRun returns a run of a few seconds over a chain.
 func functionRun(name, chain string) string {
 	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
@@ -48,7 +48,7 @@ func (r reported) carries() bool {
 	return r.Counters["encryptedBytes"] > 1e5 && r.Counters["decryptedBytes"] > 1e5
 }
 
-// functionStatus asks a function's pod for its /status while the run measures.
+// functionStatus reads the /status of a function's pod while the run measures.
 func functionStatus(t *testing.T, ns, run string, enough func(reported) bool) reported {
 	t.Helper()
 	var last string
@@ -71,8 +71,8 @@ func functionStatus(t *testing.T, ns, run string, enough func(reported) bool) re
 	return reported{}
 }
 
-// TestFirewall: a real firewall with 1,000 or 20,000 rules, whose counters prove that the
-// measured frames walked them, or with state that only the flows' first did.
+// TestFirewall checks a real firewall with 1,000 or 20,000 rules, whose counters prove that the
+// measured frames walked them, or, with state, that only the first frames of the flows did.
 func TestFirewall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		settings string
@@ -110,13 +110,13 @@ func TestFirewall(t *testing.T) {
 	}
 }
 
-// TestGateways: a pair of gateways that measures whole frames, whose tunnel
-// carries them, and whose keys are nowhere but in their Secret.
+// TestGateways checks a pair of gateways that measures whole frames, whose tunnel carries them, and
+// whose keys are only in their Secret.
 func TestGateways(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	chain := "[{name: west, function: EncryptionGateway, encryptionGateway: {implementation: Userspace}}, {name: east, function: EncryptionGateway}]"
-	// The Secrets are there as long as the gateways are: time enough to look at them.
+	// The Secrets exist as long as the gateways do, which is enough time to read them.
 	slow := strings.NewReplacer("frameBytes: [128]", "frameBytes: [1518]", "trialMilliseconds: 4000", "trialMilliseconds: 15000")
 	apply(t, ns, slow.Replace(functionRun("gateways", chain)))
 	status := functionStatus(t, ns, "gateways", reported.carries)

@@ -1,9 +1,9 @@
-// Package e2e measures network functions in the lab: a real cluster, the
-// operator installed by its chart, real frames. `make e2e` runs it.
+// Package e2e measures network functions in the lab: a real cluster, the operator installed by its
+// chart, real frames. `make e2e` runs it.
 //
-// Every test has a namespace and a testbed of its own and checks at its end
-// that nothing of its runs is left. Tests assert what is true of a figure
-// (order, bounds, causes), never how fast this machine is.
+// Every test has a separate namespace and testbed and checks at its end that its runs leave
+// nothing. Tests assert what is true of a figure (order, bounds, causes), never how fast this
+// machine is.
 package e2e
 
 import (
@@ -91,11 +91,11 @@ func namespace(t *testing.T) string {
 	return ns.Name
 }
 
-// testbedName is the name of a test's own testbed: testbeds are of the whole cluster.
+// testbedName returns the name of a test's own testbed: testbeds are cluster-scoped.
 func testbedName(ns, name string) string { return name + "-" + ns }
 
-// ownTestbed gives a testbed, or a run's reference to one, the name that it has in
-// the test alone. A testbed is removed at the test's end, before the namespace.
+// ownTestbed gives a testbed, or a run's reference to one, the name that it has only in the test.
+// The testbed is removed at the test's end, before the namespace.
 func ownTestbed(t *testing.T, ns string, o *unstructured.Unstructured) {
 	t.Helper()
 	if o.GetKind() == "BenchmarkRun" {
@@ -113,7 +113,7 @@ func ownTestbed(t *testing.T, ns string, o *unstructured.Unstructured) {
 		if err := client.IgnoreNotFound(cluster.Delete(ctx, tb)); err != nil {
 			t.Errorf("deleting testbed %s: %v", tb.Name, err)
 		}
-		// A run that is left holds it until the namespace goes, which deletes the run.
+		// A remaining run holds it until the namespace is deleted, which deletes the run.
 		for range 40 {
 			if apierrors.IsNotFound(cluster.Get(ctx, client.ObjectKeyFromObject(tb), tb)) {
 				return
@@ -149,8 +149,8 @@ func testbed(t *testing.T, ns string) {
 	applyFile(t, ns, "../../config/samples/testbed.yaml")
 }
 
-// shortRun returns a run of a few seconds; extra is further parts of its experiment,
-// with the indentation of a spec.
+// shortRun returns a run of a few seconds. extra is further parts of its experiment, with the
+// indentation of a spec.
 func shortRun(name, extra string) string {
 	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
@@ -165,11 +165,11 @@ spec:
   %s`, name, strings.ReplaceAll(extra, "\n", "\n  "))
 }
 
-// patience is how long what ends in seconds on an idle machine may take: only
-// what hangs waits so long.
+// patience is the time limit for steps that take seconds on an idle machine: only a step that hangs
+// takes so long.
 const patience = 5 * time.Minute
 
-// eightSeconds measures long enough to be disturbed by a call of the API.
+// eightSeconds measures long enough that a call of the API can disturb it.
 const eightSeconds = `  measurements:
     warmUpMilliseconds: 200
     latency:
@@ -194,7 +194,7 @@ func getRun(t *testing.T, ns, name string) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// retry bridges a restart of the API server's connection.
+// retry repeats do while the connection to the API server restarts.
 func retry(t *testing.T, do func() error) error {
 	t.Helper()
 	var err error
@@ -214,7 +214,7 @@ func condition(run *v1alpha1.BenchmarkRun, kind string) metav1.Condition {
 	return metav1.Condition{Status: "absent"}
 }
 
-// until waits for what holds of a run, and returns it.
+// until waits until a condition is true of a run, and returns the run.
 func until(t *testing.T, ns, name string, limit time.Duration, what string, holds func(*v1alpha1.BenchmarkRun) bool) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	deadline := time.Now().Add(limit)
@@ -259,8 +259,8 @@ func ends(t *testing.T, ns, name string, status metav1.ConditionStatus, reason s
 	return run
 }
 
-// nothingLeft checks that a namespace holds no object of a run but its plan and
-// results, waiting a little for what is on its way out.
+// nothingLeft checks that a namespace contains no object of a run except its plan and results. It
+// waits a short time for objects that are being deleted.
 func nothingLeft(t *testing.T, ns string) {
 	t.Helper()
 	nads := &unstructured.UnstructuredList{}
@@ -306,7 +306,7 @@ func freed(t *testing.T, ns string) {
 	}
 }
 
-// pods lists those of a component of any run in the namespace.
+// pods returns those of a component of any run in the namespace.
 func pods(t *testing.T, ns, component string) []corev1.Pod {
 	t.Helper()
 	list := &corev1.PodList{}
@@ -335,7 +335,7 @@ func kubectl(t *testing.T, args ...string) (string, int) {
 	return command(t, os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
 }
 
-// diagnose prints what a person would look at first.
+// diagnose prints what a person would check first.
 func diagnose(t *testing.T, ns string) {
 	for _, args := range [][]string{
 		{"-n", ns, "get", "testbeds,benchmarkruns,pods,jobs", "-o", "wide"},

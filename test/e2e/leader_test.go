@@ -16,8 +16,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestKilledLeaderGoesOn runs two operators and kills the one that leads in the
-// middle of a run: the other, which was there already, takes the run to its end.
+// TestKilledLeaderGoesOn runs two operators and kills the leader in the middle of a run: the other
+// one, which is already running, completes the run.
 func TestKilledLeaderGoesOn(t *testing.T) {
 	scale(t, 2)
 	t.Cleanup(func() { scale(t, 1) })
@@ -47,7 +47,7 @@ func TestKilledLeaderGoesOn(t *testing.T) {
 	nothingLeft(t, ns)
 }
 
-// scale sets the operator's replicas and waits until so many are ready and no more.
+// scale sets the operator's replicas and waits until exactly that many are ready.
 func scale(t *testing.T, replicas int32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -69,7 +69,7 @@ func scale(t *testing.T, replicas int32) {
 	}
 }
 
-// operators are the names of the operator's pods.
+// operators returns the names of the operator's pods.
 func operators(t *testing.T) map[string]bool {
 	t.Helper()
 	list := &corev1.PodList{}
@@ -85,7 +85,7 @@ func operators(t *testing.T) map[string]bool {
 	return found
 }
 
-// leaderPod is the pod that holds the operators' Lease.
+// leaderPod returns the pod that holds the operators' Lease.
 func leaderPod(t *testing.T) string {
 	t.Helper()
 	lease := &coordinationv1.Lease{}

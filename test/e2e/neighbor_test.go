@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestNeighbors measures latency at one rate without neighbours and beside one
-// of each kind, and finds out what they did.
+// TestNeighbors measures latency at one rate without neighbors and with one of each kind, and
+// checks what they did.
 func TestNeighbors(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
@@ -67,7 +67,7 @@ spec:
 	freed(t, ns)
 }
 
-// TestNeighborIsKilled: a neighbour that is gone ends no run, and is told.
+// TestNeighborIsKilled checks that a killed neighbor ends no run, and is reported.
 func TestNeighborIsKilled(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
@@ -92,9 +92,9 @@ func TestNeighborIsKilled(t *testing.T) {
 	freed(t, ns)
 }
 
-// TestKubeVirtNeighbors: a router's latency without and beside neighbours that are
-// virtual machines: what they did is measured in their guests, and nothing of them
-// stays. It asserts no rate: on an emulated processor that says nothing.
+// TestKubeVirtNeighbors measures a router's latency without and with neighbors in virtual machines.
+// It checks that their load is measured in their guests, and that nothing of them stays. It asserts
+// no rate: on an emulated processor a rate has no meaning.
 func TestKubeVirtNeighbors(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, `apiVersion: vnfbench.io/v1alpha1

@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// everything asks for each procedure and kind of traffic once, as short as they go.
+// everything requests each procedure and kind of traffic once, as short as possible.
 const everything = `apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
 metadata: {name: everything}

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestDemo is the demo's own run, and everything that a user reads of it.
+// TestDemo measures the demo's own run, and checks everything that a user reads of it.
 func TestDemo(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
@@ -52,7 +52,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// checkResult looks for what must hold of any measured result.
+// checkResult checks what must be true of any measured result.
 func checkResult(t *testing.T, result v1alpha1.FrameResult, goals, loads int) {
 	t.Helper()
 	if len(result.Throughput) != goals || len(result.Latency) != loads {

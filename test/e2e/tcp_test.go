@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestTCP measures TCP alone: a router between two ends with iperf3, one
-// connection and four, both directions at once.
+// TestTCP measures only TCP: a router between two ends with iperf3, one connection and four, both
+// directions at once.
 func TestTCP(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
@@ -58,7 +58,7 @@ spec:
 	freed(t, ns)
 }
 
-// TestTCPEndIsKilled: an end that is gone ends the run with its own reason.
+// TestTCPEndIsKilled checks that a missing end fails the run with its own reason.
 func TestTCPEndIsKilled(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
@@ -75,7 +75,7 @@ func TestTCPEndIsKilled(t *testing.T) {
 	freed(t, ns)
 }
 
-// TestTCPSettingIsRefused: what the kernel refuses is told with its field.
+// TestTCPSettingIsRefused checks that a setting that the kernel refuses is reported with its field.
 func TestTCPSettingIsRefused(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)

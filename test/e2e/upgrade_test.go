@@ -23,19 +23,19 @@ import (
 	"vnfbench.io/test/e2e/guide"
 )
 
-// steadyLoads are eight trials of so many milliseconds.
+// steadyLoads returns eight trials of this many milliseconds.
 func steadyLoads(milliseconds int) string {
 	return strings.Replace(eightSeconds, "trialMilliseconds: 1000", fmt.Sprint("trialMilliseconds: ", milliseconds), 1)
 }
 
-// versions are the two that the upgrade is between.
+// versions are the two versions of the upgrade.
 type versions struct {
 	oldTree, oldTag, newTag string
 }
 
-// TestUpgrade installs the older version, upgrades it in the middle of a run,
-// goes back and forth, removes the operator in the middle of another, installs
-// it again and removes everything, by the commands of the documentation.
+// TestUpgrade installs the older version, upgrades it in the middle of a run, goes back and forth,
+// removes the operator in the middle of another, installs it again and removes everything, by the
+// commands of the documentation.
 func TestUpgrade(t *testing.T) {
 	if os.Getenv("VNFBENCH_E2E_UPGRADE") != "1" {
 		t.Skip("NOT RUN: it replaces the operator of the lab and deletes every run there: make e2e-upgrade")
@@ -100,7 +100,7 @@ func TestUpgrade(t *testing.T) {
 	upgrade.Run(t, "Upgrade", 0, "TAG", v.newTag)
 	upgrade.Whole(t)
 
-	// Without an operator the measurer goes on, and the next operator judges.
+	// Without an operator the measurer continues, and the next operator judges the run.
 	apply(t, ns, shortRun("orphaned", eightSeconds))
 	until(t, ns, "orphaned", waitForStart, "measuring", trials(3))
 	remove.Run(t, "Remove the operator, keep the results", 0)
@@ -120,8 +120,8 @@ func TestUpgrade(t *testing.T) {
 
 	letGoWithoutOperator(t, remove, ns)
 
-	// Installed again, for one namespace and with two replicas. In the right order
-	// nothing at all is left of it.
+	// Installed again, for one namespace and with two replicas. In the right order nothing at all
+	// is left of it.
 	remove.Run(t, "Remove the operator, keep the results", 1, from...)
 	if out, code := command(t, "helm", "upgrade", "vnfbench", filepath.Join(guide.Root(t), "charts/vnfbench"), "-n", systemNamespace, "--reset-then-reuse-values",
 		"--set", "watchNamespaces={"+ns+"}", "--set", "replicas=2", "--wait", "--timeout", "3m"); code != 0 {
@@ -143,7 +143,7 @@ func TestUpgrade(t *testing.T) {
 	remove.Whole(t)
 }
 
-// removeAll removes an operator that is there from before.
+// removeAll removes an operator that was installed before.
 func removeAll(t *testing.T, remove *guide.Guide) {
 	t.Helper()
 	if _, code := command(t, "helm", "status", "vnfbench", "-n", systemNamespace); code == 0 {
@@ -224,7 +224,7 @@ func crdsAreCurrent(t *testing.T) {
 	}
 }
 
-// podsOfRun are the pods of the namespace with their restarts, by name.
+// podsOfRun returns the pods of the namespace with their restarts, by name.
 func podsOfRun(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	list := &corev1.PodList{}
@@ -243,7 +243,7 @@ func podsOfRun(t *testing.T, ns string) map[string]string {
 	return found
 }
 
-// configMap is the one of a run whose name ends so.
+// configMap returns the ConfigMap of a run whose name has the suffix.
 func configMap(t *testing.T, ns, run, suffix string) *corev1.ConfigMap {
 	t.Helper()
 	owner := getRun(t, ns, run).UID
@@ -263,8 +263,7 @@ func results(t *testing.T, ns, run string) map[string]string {
 	return configMap(t, ns, run, "-results").Data
 }
 
-// installed lists what an installation has brought and what is made by it,
-// namespace and CRDs included.
+// installed lists the objects of an installation and what it makes, including namespace and CRDs.
 func installed(t *testing.T) string {
 	t.Helper()
 	out, code := kubectl(t, "get", "--ignore-not-found", "-o", "name", "-A", "-l", "app.kubernetes.io/name=vnfbench,app.kubernetes.io/instance=vnfbench",
@@ -286,12 +285,12 @@ func installed(t *testing.T) string {
 	return strings.TrimSpace(out)
 }
 
-// onlyTheLeaseIsLeft checks what an uninstallation leaves beside CRDs and runs.
+// onlyTheLeaseIsLeft checks what an uninstallation leaves in addition to CRDs and runs.
 func onlyTheLeaseIsLeft(t *testing.T) {
 	t.Helper()
 	want := "customresourcedefinition.apiextensions.k8s.io/benchmarkruns.vnfbench.io\ncustomresourcedefinition.apiextensions.k8s.io/testbeds.vnfbench.io\nnamespace/" + systemNamespace
 	deadline := time.Now().Add(time.Minute)
-	for installed(t) != want { // the pod is on its way out
+	for installed(t) != want { // the pod is being deleted
 		if time.Now().After(deadline) {
 			t.Errorf("left behind:\n%s", installed(t))
 			break
@@ -326,8 +325,8 @@ func measuredAlone(t *testing.T, ns, run string) {
 	}
 }
 
-// letGoWithoutOperator removes the operator first and then everything, which
-// hangs until the finalizers are taken away, as the page says.
+// letGoWithoutOperator removes the operator first and then everything, which hangs until the
+// finalizers are removed, as the page says.
 func letGoWithoutOperator(t *testing.T, remove *guide.Guide, ns string) {
 	t.Helper()
 	remove.Run(t, "Remove the operator, keep the results", 0)
@@ -355,7 +354,7 @@ func letGoWithoutOperator(t *testing.T, remove *guide.Guide, ns string) {
 	}
 }
 
-// bridges are the names of the node's bridges that testbeds have made.
+// bridges returns the names of the node's bridges that testbeds have made.
 func bridges(t *testing.T) string {
 	t.Helper()
 	out, code := command(t, os.Getenv("LAB"), "shell", "--", "ip", "-brief", "link", "show", "type", "bridge")

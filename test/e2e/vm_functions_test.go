@@ -12,12 +12,11 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestKubeVirtFirewalls: rules in a virtual machine, a number that it walks with
-// ease and one that it does not, whose counters prove that the measured frames
-// walked them all.
+// TestKubeVirtFirewalls checks rules in a virtual machine, a number that it walks easily and one
+// that it does not. The counters prove that the measured frames walked them all.
 func TestKubeVirtFirewalls(t *testing.T) {
 	needMachines(t)
-	// An emulated processor on a busy node walks the larger number a dozen times a second.
+	// An emulated processor on a busy node walks the larger number about 12 times per second.
 	framesPerSecond := map[int32]int{1000: 100, 20_000: 5}
 	for _, backend := range []string{"nftables", "iptables"} {
 		for _, rules := range []int32{1000, 20_000} {
@@ -41,10 +40,10 @@ func TestKubeVirtFirewalls(t *testing.T) {
 	}
 }
 
-// checkMachineWalk: frames matched the last rule, none came past it, and no more
-// matched than were sent. What the chain used is asked for when the sending ends, and
-// frames may be seconds behind on an emulated processor, so there may be fewer
-// than were sent. A guest that answers late is waited for.
+// checkMachineWalk checks that frames matched the last rule, that none passed it, and that no more
+// matched than were sent. Evidence of the chain is read when the sending ends, and frames may be
+// late by seconds on an emulated processor, so there may be fewer than were sent. The check waits
+// for a guest that answers late.
 func checkMachineWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int32) {
 	t.Helper()
 	if f := run.Status.Chain; len(f) != 1 || f[0].Firewall == nil || f[0].Firewall.Rules != rules {
@@ -72,13 +71,13 @@ func checkMachineWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int32) {
 	}
 }
 
-// gatewayMachines is a pair of gateways in virtual machines.
+// gatewayMachines returns a pair of gateways in virtual machines.
 func gatewayMachines(settings string) string {
 	return fmt.Sprintf("[{name: gw-west, function: EncryptionGateway, runtime: VirtualMachine, encryptionGateway: %s}, {name: gw-east, function: EncryptionGateway, runtime: VirtualMachine, encryptionGateway: %s}]", settings, settings)
 }
 
-// TestKubeVirtGateways: what only the guest's kernel has, WireGuard and IPsec,
-// carries whole frames, and the keys are nowhere but in their Secrets and disks.
+// TestKubeVirtGateways checks that WireGuard and IPsec, which only the guest's kernel has, carry
+// whole frames, and that the keys are only in their Secrets and disks.
 func TestKubeVirtGateways(t *testing.T) {
 	needMachines(t)
 	for name, tc := range map[string]struct{ settings, protocol string }{
@@ -126,8 +125,8 @@ func checkKeysAreSecret(t *testing.T, ns string) {
 	}
 }
 
-// TestKubeVirtTCPThroughGateways: TCP connections through a pair of gateways in
-// virtual machines, in segments that fit the tunnel.
+// TestKubeVirtTCPThroughGateways measures TCP connections through a pair of gateways in virtual
+// machines, in segments that fit the tunnel.
 func TestKubeVirtTCPThroughGateways(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
@@ -157,7 +156,7 @@ spec:
 	noMachines(t, ns)
 }
 
-// TestKubeVirtChains: two virtual machines in a row, and one behind a pod.
+// TestKubeVirtChains measures two virtual machines in a row, and one after a pod.
 func TestKubeVirtChains(t *testing.T) {
 	needMachines(t)
 	machine := "function: Router, runtime: VirtualMachine"

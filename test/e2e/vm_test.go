@@ -28,8 +28,8 @@ func machines(t *testing.T) string {
 	return ns
 }
 
-// needMachines skips a test that nothing can be said of without KubeVirt. A test
-// of several cases asks by itself, or it would pass with all of them skipped.
+// needMachines skips a test that has no meaning without KubeVirt. A test of several cases calls it
+// itself, or it would pass with all of them skipped.
 func needMachines(t *testing.T) {
 	t.Helper()
 	if os.Getenv("VNFBENCH_E2E_KUBEVIRT") != "1" {
@@ -37,15 +37,14 @@ func needMachines(t *testing.T) {
 	}
 }
 
-// machineRun is a run of one router in a virtual machine. The load is so low
-// that an emulated processor carries it, and frames have long to arrive, because
-// one that shares its node with other work stands still for seconds; function
-// adds to the router.
+// machineRun returns a run of one router in a virtual machine. The load is low enough for an
+// emulated processor, and frames have a long time to arrive, because a processor that shares its
+// node with other work stops for seconds. function adds to the router.
 func machineRun(name, function string, trialMilliseconds, startupSeconds int) string {
 	return machineChain(name, "[{name: r1, function: Router, runtime: VirtualMachine"+function+"}]", trialMilliseconds, startupSeconds)
 }
 
-// machineChain is the same of any chain.
+// machineChain returns the same for any chain.
 func machineChain(name, chain string, trialMilliseconds, startupSeconds int) string {
 	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
@@ -66,7 +65,7 @@ spec:
 `, name, startupSeconds, chain, trialMilliseconds)
 }
 
-// checkPasses: frames pass both ways, and few are lost at so low a load.
+// checkPasses checks that frames pass both ways, and that few are lost at so low a load.
 func checkPasses(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if len(run.Status.Results) != 1 {
@@ -84,9 +83,8 @@ func checkPasses(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// TestKubeVirtVirtio is one router on virtio, end to end: the shortest way to
-// know that virtual machines work. It tells how long the way to the first trial
-// behind the chain was.
+// TestKubeVirtVirtio measures one router on virtio, end to end: the shortest test that shows that
+// virtual machines work. It logs how long it takes until the first trial through the chain.
 func TestKubeVirtVirtio(t *testing.T) {
 	ns := machines(t)
 	applied := time.Now()
@@ -104,10 +102,9 @@ func TestKubeVirtVirtio(t *testing.T) {
 	noMachines(t, ns)
 }
 
-// TestKubeVirtRouters measures the same router on each emulated NIC, as
-// TestKubeVirtVirtio does on the paravirtual one. It asserts that frames pass both
-// ways and what the status says of the machine, and no rate: on an emulated
-// processor that says nothing.
+// TestKubeVirtRouters measures the same router on each emulated NIC, as TestKubeVirtVirtio does on
+// the paravirtual one. It asserts that frames pass both ways and what the status says of the
+// machine, and no rate: on an emulated processor a rate has no meaning.
 func TestKubeVirtRouters(t *testing.T) {
 	ns := machines(t)
 	models := map[string]string{"E1000": "e1000", "E1000e": "e1000e", "RTL8139": "rtl8139"}
@@ -120,7 +117,8 @@ func TestKubeVirtRouters(t *testing.T) {
 		checkPasses(t, run)
 		checkMachine(t, run, model)
 	}
-	// All at once: the runs queue, and the next one's objects are there while the last one's go.
+	// All at once: the runs queue, and the next one's objects exist while the last one's are
+	// deleted.
 	for _, model := range models {
 		released(t, ns, "vm-"+model)
 	}
@@ -158,7 +156,7 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 	}
 }
 
-// TestKubeVirtWithoutImage: the image does not exist.
+// TestKubeVirtWithoutImage runs a machine whose image does not exist.
 func TestKubeVirtWithoutImage(t *testing.T) {
 	needMachines(t)
 	ns := namespace(t)
@@ -174,8 +172,8 @@ func TestKubeVirtWithoutImage(t *testing.T) {
 	noMachines(t, ns)
 }
 
-// TestKubeVirtNeverReady: the guest boots, and its NIC cannot carry the
-// MTU that it is asked for.
+// TestKubeVirtNeverReady checks a guest that boots, but whose NIC cannot carry the MTU that it is
+// asked for.
 func TestKubeVirtNeverReady(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, machineRun("never", ", west: {attachment: RTL8139, mtuBytes: 9000}", 1000, 60))
@@ -187,7 +185,7 @@ func TestKubeVirtNeverReady(t *testing.T) {
 	noMachines(t, ns)
 }
 
-// TestKubeVirtKilled: QEMU's pod is killed in the middle of a trial.
+// TestKubeVirtKilled kills QEMU's pod in the middle of a trial.
 func TestKubeVirtKilled(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, machineRun("killed", "", 240_000, 240))
@@ -201,7 +199,8 @@ func TestKubeVirtKilled(t *testing.T) {
 	noMachines(t, ns)
 }
 
-// TestKubeVirtDeleted: a run that is deleted while its guest boots takes everything with it.
+// TestKubeVirtDeleted checks that a run that is deleted while its guest boots removes everything
+// with it.
 func TestKubeVirtDeleted(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, machineRun("deleted", "", 1000, 240))
@@ -217,8 +216,8 @@ func TestKubeVirtDeleted(t *testing.T) {
 	noMachines(t, ns)
 }
 
-// released waits until a run has given its testbed back. KubeVirt takes a minute
-// to believe that a launcher is gone which could not say so.
+// released waits until a run has released its testbed. KubeVirt takes a minute to consider a
+// launcher gone that could not report it.
 func released(t *testing.T, ns, name string) {
 	t.Helper()
 	until(t, ns, name, waitForGuest, "released", func(run *v1alpha1.BenchmarkRun) bool {

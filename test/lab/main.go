@@ -1,5 +1,5 @@
-// Command lab runs a one-node Kubernetes cluster inside namespaces of its own,
-// made from Go modules and Debian packages alone. See README.md.
+// Command lab runs a one-node Kubernetes cluster in separate namespaces, made from Go modules and
+// Debian packages alone. See README.md.
 package main
 
 import (

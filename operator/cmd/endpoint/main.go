@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command endpoint is a machine at an end of measured TCP connections: the
-// entrypoint of its pod. It waits on the pod network for what the measurer asks,
-// and runs iperf3 on the measured port.
+// Command endpoint runs one end of the measured TCP connections: the entrypoint of its pod. It
+// waits on the pod network for requests of the measurer, and runs iperf3 on the measured port.
 package main
 
 import (

@@ -60,7 +60,7 @@ func (c *cluster) run(ctx context.Context, name string) (*v1alpha1.BenchmarkRun,
 	return &run, nil
 }
 
-// records reads the run's trials. A run that has none yet gives none.
+// records reads the run's trials. It returns none for a run that has none yet.
 func (c *cluster) records(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]measure.Record, error) {
 	if run.Status.ResultsRef == nil {
 		return nil, nil
@@ -84,7 +84,7 @@ func (c *cluster) runNames(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// source is the run by its name alone, as a list and as a watch.
+// source returns the run by its name alone, as a list and as a watch.
 func (c *cluster) source(name string) source { return clusterSource{c, name} }
 
 type clusterSource struct {
@@ -117,7 +117,7 @@ func notFound(namespace, name string) error {
 	return fmt.Errorf("BenchmarkRun %q does not exist in namespace %q", name, namespace)
 }
 
-// explain names the cause that users meet first.
+// explain adds the cause to the errors that users meet first.
 func explain(err error) error {
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("the cluster has no kind BenchmarkRun; is vnfbench installed there? %w", err)

@@ -24,19 +24,19 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// apiServer is a real one, with the project's CRDs and a kubeconfig that leads
-// through a relay.
+// apiServer is a real API server with the project's CRDs, and a kubeconfig that connects through a
+// relay.
 type apiServer struct {
 	client.Client
 	relay      *relay
 	kubeconfig string
 }
 
-// patience is more than what is awaited takes on a busy machine.
+// patience is longer than any awaited step takes on a busy machine.
 const patience = 2 * time.Minute
 
-// relay passes connections on until it is cut. It keeps its port until the test
-// ends, so that nobody else gets it in between.
+// relay forwards connections until it is cut. It keeps its port until the test ends, so that no
+// other process gets the port in between.
 type relay struct {
 	address, target string
 
@@ -83,7 +83,7 @@ func (r *relay) accept(listener net.Listener) {
 	}
 }
 
-// cut ends every connection and takes no new one, as an API server does that goes away.
+// cut ends every connection and accepts no new one, like an API server that shuts down.
 func (r *relay) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *relay) cut() {
 	r.connections = nil
 }
 
-// mend takes connections again.
+// mend accepts connections again.
 func (r *relay) mend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +109,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
-		// Its own patience is short for an API server that starts on a busy machine.
+		// The default timeout is too short for an API server that starts on a busy machine.
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
@@ -168,7 +168,7 @@ func (b *buffer) waitFor(t *testing.T, text string) {
 	}
 }
 
-// start runs the command; its exit code comes through the channel.
+// start runs the command and sends its exit code to the channel.
 func (s *apiServer) start(ctx context.Context, args ...string) (*buffer, <-chan int) {
 	out, code := &buffer{}, make(chan int, 1)
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out}
@@ -187,7 +187,7 @@ func (s *apiServer) run(t *testing.T, want int, args ...string) string {
 	return out.String()
 }
 
-// reported is the report's own fixture, made in the cluster.
+// reported creates the report's own fixture in the cluster.
 func (s *apiServer) reported(t *testing.T) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	var run v1alpha1.BenchmarkRun
@@ -260,7 +260,7 @@ func TestAgainstAPIServer(t *testing.T) {
 	s.checkComparison(t, final)
 }
 
-// checkComparison sets a run beside one that is new.
+// checkComparison compares a run with a new one.
 func (s *apiServer) checkComparison(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	fresh := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: "router-vm"}, Spec: run.Spec}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// TestCompletionScripts: every shell that kubectl knows has one.
+// TestCompletionScripts checks that every shell that kubectl knows has a script.
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		out := &bytes.Buffer{}
@@ -24,8 +24,8 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
-// TestKubectlsCompletion runs the script as kubectl does, and gives it words
-// with a blank and an empty one, which has to arrive as well.
+// TestKubectlsCompletion runs the script as kubectl does, with words that contain a blank and with
+// an empty word, which must arrive too.
 func TestKubectlsCompletion(t *testing.T) {
 	script, err := filepath.Abs("kubectl_complete-vnfbench")
 	if err != nil {

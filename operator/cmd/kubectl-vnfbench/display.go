@@ -11,18 +11,18 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// lineInterval is how far apart lines of one stage are in a log.
+// lineInterval is the minimum time between log lines of one stage.
 const lineInterval = 5 * time.Second
 
-// display shows views; it never speaks of the end of the run.
+// display shows views. It never mentions the end of the run.
 type display interface {
 	show(view)
 	note(string)
-	// close leaves the cursor on a line of its own.
+	// close leaves the cursor on an empty line.
 	close()
 }
 
-// newDisplay redraws one line on a terminal and writes a log elsewhere.
+// newDisplay returns a display that redraws one line on a terminal and writes a log elsewhere.
 func newDisplay(out io.Writer) display {
 	file, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -37,8 +37,7 @@ func newDisplay(out io.Writer) display {
 	}}
 }
 
-// log writes a line for each change of the stage, and otherwise at most one
-// for each lineInterval.
+// log writes a line for each change of the stage, and otherwise at most one in each lineInterval.
 type log struct {
 	out   io.Writer
 	now   func() time.Time
@@ -59,7 +58,7 @@ func (l *log) show(v view) {
 
 func (l *log) note(text string) {
 	fmt.Fprintln(l.out, text)
-	// What follows a note is said again.
+	// Write what follows a note even if it was written before.
 	l.text, l.stage = "", ""
 }
 

@@ -14,18 +14,19 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// source is where one run's states come from.
+// source provides the states of one run.
 type source interface {
-	// list returns the run, or no item where it does not exist.
+	// list returns the run, or no item if it does not exist.
 	list(ctx context.Context) (*v1alpha1.BenchmarkRunList, error)
 	watch(ctx context.Context, resourceVersion string) (watch.Interface, error)
 }
 
-// observer is told what a follower sees.
+// observer receives what a follower sees.
 type observer interface {
 	// saw is called with every state.
 	saw(*v1alpha1.BenchmarkRun)
-	// lost is called when the API server cannot be reached; saw follows when it is back.
+	// lost is called when the API server cannot be reached. saw follows when it can be reached
+	// again.
 	lost(error)
 }
 
@@ -33,21 +34,21 @@ type observer interface {
 type follower struct {
 	source   source
 	observer observer
-	// missing is the error for a run that was never there.
+	// missing is the error for a run that never existed.
 	missing error
-	// pause waits before the next attempt; it returns an error when ctx is done.
+	// pause waits before the next attempt. It returns an error when ctx is done.
 	pause func(context.Context, time.Duration) error
 
 	// uid is empty until the run has been seen.
 	uid types.UID
-	// opened says that a watch has been open once.
+	// opened is true once a watch has been open.
 	opened bool
 }
 
 var (
-	// errDeleted: the run was there and is gone.
+	// errDeleted means that the run existed and is gone.
 	errDeleted = errors.New("the run was deleted before it ended")
-	// errExpired: the watch was too old, which happens to every long one.
+	// errExpired means that the watch was too old, which happens to every long one.
 	errExpired = errors.New("the watch has expired")
 )
 
@@ -68,9 +69,10 @@ func (f *follower) follow(ctx context.Context) error {
 		case errors.Is(err, errDeleted) || errors.Is(err, f.missing):
 			return err
 		case errors.Is(err, errExpired):
-			// A new list mends it.
+			// A new list resolves this.
 		case err != nil && !f.opened:
-			// The first contact: a wrong address or a missing right is the user's to mend.
+			// This is the first contact: only the user can correct a wrong address or a missing
+			// right.
 			return err
 		case err != nil:
 			f.observer.lost(err)
@@ -84,8 +86,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// attempt lists and then watches until the watch ends. watched says that the
-// API server answered both.
+// attempt lists and then watches until the watch ends. watched reports whether the API server
+// answered both.
 func (f *follower) attempt(ctx context.Context) (ended, watched bool, err error) {
 	runs, err := f.source.list(ctx)
 	if err != nil {

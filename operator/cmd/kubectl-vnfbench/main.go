@@ -1,6 +1,6 @@
-// Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl
-// vnfbench watch" follows a run to its end, "kubectl vnfbench report" writes
-// its result down, "kubectl vnfbench compare" sets results side by side.
+// Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl vnfbench watch" follows
+// a run to its end, "kubectl vnfbench report" writes its result, "kubectl vnfbench compare"
+// compares results.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 // version is set by the linker in a release.
 var version = "development"
 
-// Exit codes; they are part of the command's contract.
+// Exit codes. They are part of the command's contract.
 const (
 	exitSucceeded = 0
 	exitFailed    = 1
@@ -39,7 +39,7 @@ type exit struct {
 func (e *exit) Error() string { return e.err.Error() }
 func (e *exit) Unwrap() error { return e.err }
 
-// errRunFailed was told in full already when it is returned.
+// errRunFailed is returned after its cause was already written in full.
 var errRunFailed = errors.New("the run failed")
 
 func main() {
@@ -91,7 +91,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	return command
 }
 
-// runName takes exactly the name of one run: "router-pod".
+// runName accepts exactly one name of a run: "router-pod".
 func runName(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return fmt.Errorf("give the name of exactly one BenchmarkRun, not %d; `kubectl get benchmarkruns` lists them", len(args))
@@ -99,7 +99,7 @@ func runName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// runNames takes the names of two runs or more, each once.
+// runNames accepts the names of two or more different runs.
 func runNames(_ *cobra.Command, args []string) error {
 	if len(args) < 2 || slices.Contains(args, "") {
 		return fmt.Errorf("give the names of two BenchmarkRuns or more, not %d; `kubectl get benchmarkruns` lists them", len(args))
@@ -112,8 +112,7 @@ func runNames(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// completeFurtherRuns offers the names of the namespace's runs that are not on
-// the line yet.
+// completeFurtherRuns offers the names of the namespace's runs that are not on the line yet.
 func completeFurtherRuns(connect func() (*cluster, error)) cobra.CompletionFunc {
 	complete := completeRuns(connect)
 	return func(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {

@@ -89,8 +89,8 @@ func (r reporting) check() (report.Format, error) {
 	return format, nil
 }
 
-// records reads the trials. Without --trials they are only counted, so a
-// report is written without them where the user may not read ConfigMaps.
+// records reads the trials. Without --trials it only counts them, so a user who may not read
+// ConfigMaps gets a report without them.
 func (r reporting) records(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, streams genericiooptions.IOStreams) ([]measure.Record, error) {
 	records, err := c.records(ctx, run)
 	if err != nil && !r.trials {

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// view is what people are shown of a run's state.
+// view is what users see of a run's state.
 type view struct {
 	// stage is a short sentence.
 	stage string
@@ -24,7 +24,7 @@ type view struct {
 	outcome *metav1.Condition
 }
 
-// milestones in the order in which a run reaches them.
+// milestones are in the order in which a run reaches them.
 var milestones = []string{v1alpha1.ConditionAdmitted, v1alpha1.ConditionPlanned, v1alpha1.ConditionChainReady, v1alpha1.ConditionMeasured}
 
 func viewOf(run *v1alpha1.BenchmarkRun) view {
@@ -47,7 +47,7 @@ func viewOf(run *v1alpha1.BenchmarkRun) view {
 	return v
 }
 
-// outcomeOf is the condition Succeeded once it has been decided.
+// outcomeOf returns the condition Succeeded once it is decided.
 func outcomeOf(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	c := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c == nil || c.Status == metav1.ConditionUnknown {
@@ -56,7 +56,7 @@ func outcomeOf(run *v1alpha1.BenchmarkRun) *metav1.Condition {
 	return c
 }
 
-// waitingFor is the first milestone that has not been reached.
+// waitingFor returns the first milestone that the run has not reached.
 func waitingFor(conditions []metav1.Condition) string {
 	if len(conditions) == 0 {
 		return "waiting for the operator"
@@ -74,7 +74,7 @@ func waitingFor(conditions []metav1.Condition) string {
 	return "going on"
 }
 
-// text is the view in one line, without a bar.
+// text returns the view in one line, without a bar.
 func (v view) text() string {
 	parts := []string{v.stage}
 	if v.queue > 0 {
@@ -93,8 +93,8 @@ const (
 	minimumWidth = 20
 )
 
-// bar is the view in one line of at most width characters, with a progress
-// bar where something is measured.
+// bar returns the view in one line of at most width characters, with a progress bar during a
+// measurement.
 func (v view) bar(width int) string {
 	line := v.text()
 	if v.progress != nil && v.queue == 0 {
@@ -104,7 +104,7 @@ func (v view) bar(width int) string {
 	return clip(line, max(width, minimumWidth))
 }
 
-// end is the sentence with which the run's name and verdict are told.
+// end returns a sentence with the run's name and verdict.
 func (v view) end(run string) string {
 	if v.outcome.Status == metav1.ConditionTrue {
 		return fmt.Sprintf("BenchmarkRun %s succeeded: %s", run, v.outcome.Message)
@@ -123,7 +123,7 @@ func plural(n int32, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// clip keeps a line on one row of a terminal: a longer one could not be redrawn.
+// clip shortens a line to one row of a terminal: a longer one cannot be redrawn.
 func clip(line string, width int) string {
 	line = strings.ReplaceAll(line, "\n", " ")
 	if utf8.RuneCountInString(line) <= width {

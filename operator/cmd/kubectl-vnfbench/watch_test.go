@@ -65,7 +65,7 @@ type step struct {
 	hang bool
 }
 
-// script answers with one step after the other, and hangs after the last.
+// script gives one step after the other as answers, and hangs after the last.
 type script struct {
 	steps []step
 	at    int

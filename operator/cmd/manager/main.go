@@ -19,9 +19,9 @@ import (
 	"vnfbench.io/operator/internal/controller"
 )
 
-// leaderElectionID names the Lease by which managers agree on one of them. The
-// election and the metrics' callers are options of an installation: their rules
-// stand in the chart and in config/rbac/bindings.yaml, not in the generated role.
+// leaderElectionID names the Lease by which managers elect a leader. The election and access to the
+// metrics are options of an installation: their rules are in the chart and in
+// config/rbac/bindings.yaml, not in the generated role.
 const leaderElectionID = "manager.vnfbench.io"
 
 func main() {
@@ -87,7 +87,7 @@ func (o *options) manager() (ctrl.Options, error) {
 		HealthProbeBindAddress: o.probeBindAddress,
 		LeaderElection:         o.leaderElect,
 		LeaderElectionID:       leaderElectionID,
-		// The process ends as soon as the manager does, so the next leader need not wait.
+		// The process ends together with the manager, so the next leader need not wait.
 		LeaderElectionReleaseOnCancel: true,
 	}, nil
 }

@@ -34,7 +34,7 @@ type options struct {
 	logFormat          string
 }
 
-// list is a flag that is given several times, or once with commas.
+// list is a flag that can be repeated, or given once with commas.
 type list []string
 
 func (l *list) String() string { return strings.Join(*l, ",") }
@@ -79,7 +79,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	return o, o.complete()
 }
 
-// complete checks what flags alone cannot, and fills in the defaults of runs.
+// complete makes the checks that flags alone cannot, and fills in the defaults of runs.
 func (o *options) complete() error {
 	switch {
 	case o.defaults.TrafficImage == "":
@@ -123,7 +123,7 @@ func (o *options) complete() error {
 	return nil
 }
 
-// logger writes what is at most as detailed as the level asks for.
+// logger returns a logger that writes lines up to the configured level.
 func (o *options) logger(output io.Writer) logr.Logger {
 	handling := &slog.HandlerOptions{Level: slog.Level(-o.logLevel)}
 	if o.logFormat == "text" {

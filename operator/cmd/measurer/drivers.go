@@ -46,7 +46,7 @@ func (d *drivers) Open(ctx context.Context, opening measure.Opening) (measure.Dr
 	return d.openers[name].Open(ctx, opening)
 }
 
-// Close ends what the openers keep.
+// Close releases what the openers keep.
 func (d *drivers) Close() error {
 	var failed []error
 	for _, opener := range d.openers {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command measurer makes the traffic of one BenchmarkRun and measures it: the
-// entrypoint of the traffic pod. It reads its instructions from a file, and
-// keeps every trial in the run's results, the one object that it may patch.
+// Command measurer generates the traffic of one BenchmarkRun and measures it: the entrypoint of the
+// traffic pod. It reads its instructions from a file, and stores every trial in the run's results,
+// the only object that it may patch.
 package main
 
 import (
@@ -75,7 +75,7 @@ func newCommand(log *slog.Logger) *cobra.Command {
 	return command
 }
 
-// stopOnSignal ends the context with measurer.ErrStopped as its cause.
+// stopOnSignal returns a context that a signal ends with measurer.ErrStopped as its cause.
 func stopOnSignal(ctx context.Context) (context.Context, func()) {
 	if ctx == nil {
 		ctx = context.Background()

@@ -30,7 +30,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Another pod may get what this one was not given, so none of it is final.
+// TestWrongUse checks errors of the command line. Another pod may get what this one did not, so
+// none of them is final.
 func TestWrongUse(t *testing.T) {
 	t.Setenv(envPodName, "")
 	for _, args := range [][]string{{}, {"--namespace", "lab"}, {"--namespace", "lab", "--results", "r"}, {"an argument"}} {
@@ -81,8 +82,8 @@ func TestUnknownDriver(t *testing.T) {
 	}
 }
 
-// What a driver does not do, and settings of another version, are refused with a
-// reason; nothing is opened in their place.
+// TestDriversRefuse checks that unsupported traffic, and settings of another version, are refused
+// with a reason, and that no other driver is opened instead.
 func TestDriversRefuse(t *testing.T) {
 	known := map[string]any{}
 	for _, g := range generators.All() {

@@ -17,8 +17,8 @@ import (
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// assemble reads the instructions and puts the real parts together. close gives
-// back what the drivers have kept.
+// assemble reads the instructions and connects the real parts. close releases what the drivers
+// keep.
 func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() error, err error) {
 	instructions, err := readInstructions(o.instructions)
 	if err != nil {
@@ -47,8 +47,8 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 	}, drivers.Close, nil
 }
 
-// readMachine says how the CPUs are set. No figure depends on it, so what cannot
-// be read is only left out.
+// readMachine reports how the CPUs are set. No figure depends on it, so it omits what it cannot
+// read.
 func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.Machine {
 	cpus, err := machine.Affinity()
 	if err != nil {
@@ -60,7 +60,7 @@ func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.M
 	for _, port := range instructions.Chain.Ports {
 		driver, err := machine.PortDriver(port.Interface)
 		if err != nil {
-			// Where the kernel has let go of the port, its generator fills it in.
+			// If the kernel has no driver for the port, the generator fills it in.
 			log.Info("the kernel has no driver for the port", "error", err.Error())
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/guest/noisy"
 )
 
-// machine is the neighbour as a virtual machine.
+// machine is the neighbor as a virtual machine.
 var machine = guest.Program{
 	Name:    "neighbor",
 	Whose:   "neighbour",

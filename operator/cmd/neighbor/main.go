@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command neighbor is a noisy neighbour of a chain: the entrypoint of its pod, or
-// the first process of its guest. It waits on the pod network for what the
-// measurer asks, and loads its node.
+// Command neighbor is a noisy neighbor of a chain: the entrypoint of its pod, or the first process
+// of its guest. It waits on the pod network for requests of the measurer, and loads its node.
 package main
 
 import (

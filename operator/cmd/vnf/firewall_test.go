@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestFirewallPod: NET_ADMIN alone loads rules in either backend, and the
-// status has what others read.
+// TestFirewallPod checks that NET_ADMIN alone is enough to load rules in either backend, and that
+// the status has the fields that others read.
 func TestFirewallPod(t *testing.T) {
 	for backend, implementation := range map[string]string{vnf.BackendNftables: "nf_tables", vnf.BackendIptables: "x_tables"} {
 		t.Run(backend, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestFirewallPod(t *testing.T) {
 			firewall := p.start(t, log, "run", "--config", p.config)
 			t.Cleanup(func() {
 				_ = firewall.Process.Kill()
-				_ = firewall.Wait() // says that it was killed
+				_ = firewall.Wait() // returns that it was killed
 				if t.Failed() {
 					t.Log(log.String())
 				}

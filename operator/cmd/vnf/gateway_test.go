@@ -89,7 +89,7 @@ func host(segment, number int) []netip.Prefix {
 	}
 }
 
-// gatewayConfig is what the operator renders for the pair's gateway i.
+// gatewayConfig returns what the operator renders for the pair's gateway i.
 func gatewayConfig(i int, protocol, implementation string) *vnf.Config {
 	wide := tunnelMTU + vnf.TunnelOverheadBytes(protocol)
 	mtu := [2][2]int{{tunnelMTU, wide}, {wide, tunnelMTU}}[i]
@@ -163,7 +163,7 @@ func (g *gatewayPair) start(t *testing.T) (commands [2]*exec.Cmd) {
 		command := gateway.pod.start(t, gateway.log, "run", "--config", gateway.path(), "--keys", gateway.keys)
 		t.Cleanup(func() {
 			_ = command.Process.Kill()
-			_ = command.Wait() // says that it was killed
+			_ = command.Wait() // returns that it was killed
 			if t.Failed() {
 				t.Log(gateway.log.String())
 			}
@@ -173,7 +173,7 @@ func (g *gatewayPair) start(t *testing.T) (commands [2]*exec.Cmd) {
 	return commands
 }
 
-// endsOrIsReady starts both, and waits until the first of them has ended, or is ready.
+// endsOrIsReady starts both gateways, and waits until the first of them has ended or is ready.
 func (g *gatewayPair) endsOrIsReady(t *testing.T) (err error, ended bool) {
 	t.Helper()
 	command := g.start(t)[0]
@@ -197,8 +197,8 @@ func (g *gatewayPod) path() string { return g.pod.config }
 
 const secret = "this is the plain text of a measured frame"
 
-// TestGatewayPair: packets cross the pair whole, in both directions and IP
-// versions, and nothing of them is to be read between the gateways.
+// TestGatewayPair checks that packets cross the pair whole, in both directions and IP versions, and
+// that none of their text is readable between the gateways.
 func TestGatewayPair(t *testing.T) {
 	for _, implementation := range []string{vnf.ImplementationAuto, vnf.ImplementationUserspace} {
 		t.Run("WireGuard "+implementation, func(t *testing.T) {
@@ -271,7 +271,7 @@ func (g *gatewayPair) cross(t *testing.T) {
 	}
 }
 
-// framesWith counts the frames on their way in that have the plain text.
+// framesWith counts the frames in transit that contain the plain text.
 func framesWith(t *testing.T, socket *netnstest.Socket) (count int) {
 	t.Helper()
 	for {
@@ -290,7 +290,7 @@ func framesWith(t *testing.T, socket *netnstest.Socket) (count int) {
 	}
 }
 
-// requireNoKeyTold looks for every key in what the gateways wrote and answer.
+// requireNoKeyTold looks for every key in the gateways' output and answers.
 func (g *gatewayPair) requireNoKeyTold(t *testing.T) {
 	t.Helper()
 	for _, gateway := range g.gateways {
@@ -319,8 +319,8 @@ func (g *gatewayPair) requireNoKeyTold(t *testing.T) {
 	}
 }
 
-// TestIPsecPair crosses where the kernel has ESP, and wants a readable refusal
-// where it has not.
+// TestIPsecPair sends packets through the pair where the kernel has ESP, and otherwise wants a
+// readable refusal.
 func TestIPsecPair(t *testing.T) {
 	g := newGatewayPair(t, vnf.ProtocolIPsec, vnf.ImplementationKernel)
 	if err, ended := g.endsOrIsReady(t); ended {

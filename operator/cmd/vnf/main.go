@@ -1,9 +1,8 @@
 //go:build linux
 
-// Command vnf is a network function: the entrypoint of its pod, or the first
-// process of its guest. It puts its configuration into the kernel of the network
-// namespace that it is in, lets the kernel forward, and tells how it is over
-// HTTP.
+// Command vnf is a network function: the entrypoint of its pod, or the first process of its guest.
+// It writes its configuration into the kernel of its network namespace, lets the kernel forward,
+// and reports its state over HTTP.
 package main
 
 import (

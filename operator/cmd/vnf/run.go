@@ -22,7 +22,7 @@ import (
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
-// watchRetry is the wait before the kernel's messages are subscribed to anew.
+// watchRetry is the wait before the agent subscribes to the kernel's messages again.
 const watchRetry = time.Second
 
 func newRunCommand() *cobra.Command {
@@ -32,8 +32,8 @@ func newRunCommand() *cobra.Command {
 		Short: "Apply the configuration, then tell readiness and status until SIGTERM or until the function forwards no more",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			// The kernel's state stays behind: it goes with the pod's network
-			// namespace, and a restarted container finds it in place.
+			// The kernel's state stays: it ends with the pod's network namespace, and a restarted
+			// container finds it there.
 			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			return run(ctx, config, keys, listen, newLogger())
@@ -79,15 +79,14 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	case err := <-server.Failed():
 		return err
 	case err := <-agent.Lost():
-		// Figures from before and after do not belong together. The last line
-		// that a container writes is the pod's termination message, so whoever
-		// looks at the pod finds the reason there.
+		// Figures from before and after cannot be combined. The last line that a container writes
+		// is the pod's termination message, so a user who looks at the pod finds the reason.
 		return fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 
-// watch has the agent look whenever a link changed. Without the kernel's
-// messages each call of /readyz still looks for itself.
+// watch makes the agent check whenever a link changes. Without the kernel's messages, each call of
+// /readyz still checks.
 func watch(ctx context.Context, function *kernel.Function, agent *agent.Agent, log *slog.Logger) {
 	for {
 		err := function.Watch(ctx, func() { _ = agent.Observe() })

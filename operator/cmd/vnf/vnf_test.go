@@ -28,7 +28,7 @@ import (
 
 const patience = time.Minute
 
-// TestMain lets the test binary be the vnf command of a pod.
+// TestMain makes the test binary act as the vnf command of a pod.
 func TestMain(m *testing.M) {
 	if os.Getenv("VNF_TEST_COMMAND") == "1" {
 		main()
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pod is a router's: its namespace, and its configuration in a file.
+// pod is a router's pod: its namespace, and its configuration in a file.
 type pod struct {
 	namespace *netnstest.Namespace
 	config    string
@@ -76,7 +76,7 @@ func (p *pod) write(t *testing.T, config any) {
 	}
 }
 
-// tune does what the tuning CNI plugin does before a pod starts.
+// tune sets what the tuning CNI plugin sets before a pod starts.
 func (p *pod) tune(t *testing.T) {
 	t.Helper()
 	p.namespace.Must(t, func() error {
@@ -91,8 +91,8 @@ func (p *pod) tune(t *testing.T) {
 	})
 }
 
-// start runs vnf as its container would: NET_ADMIN alone, no new privileges,
-// nothing of the file system writable.
+// start runs vnf as its container does: with NET_ADMIN alone, no new privileges, and a read-only
+// file system.
 func (p *pod) start(t *testing.T, output *lockedBuffer, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -118,7 +118,7 @@ func (p *pod) run(t *testing.T, args ...string) (string, error) {
 	return output.String(), err
 }
 
-// sealContainer takes from the calling thread what a pod does not have.
+// sealContainer removes from the calling thread what a pod does not have.
 func sealContainer() error {
 	err := errors.Join(
 		unix.Unshare(unix.CLONE_NEWNS),
@@ -130,7 +130,7 @@ func sealContainer() error {
 		if capability == unix.CAP_NET_ADMIN {
 			continue
 		}
-		// The kernel knows fewer; what it does not know needs no dropping.
+		// The kernel may know fewer capabilities; unknown ones need no dropping.
 		if dropErr := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); dropErr != nil && !errors.Is(dropErr, unix.EINVAL) {
 			err = errors.Join(err, dropErr)
 		}
@@ -138,7 +138,7 @@ func sealContainer() error {
 	return errors.Join(err, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
-// eventually asks `vnf ready` until it says what is wanted; "" is ready.
+// eventually runs `vnf ready` until it prints the wanted text; "" means ready.
 func (p *pod) eventually(t *testing.T, want string) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -186,8 +186,8 @@ func TestPod(t *testing.T) {
 	}
 }
 
-// TestLostPort: a function that was ready and loses a port ends, and its last
-// line says why; started again it mends the port.
+// TestLostPort checks that a ready function that loses a port ends, that its last line says why,
+// and that it repairs the port after a new start.
 func TestLostPort(t *testing.T) {
 	p := newPod(t)
 	p.tune(t)
@@ -198,7 +198,7 @@ func TestLostPort(t *testing.T) {
 	if output, err := p.run(t, "link", "--config", p.config, "--port", "east", "--state", "down"); err != nil {
 		t.Fatalf("link down: %v %s", err, output)
 	}
-	// Nobody asks: the kernel's message alone ends it.
+	// No request is sent: the kernel's message alone ends it.
 	if err := router.Wait(); router.ProcessState.ExitCode() != 1 {
 		t.Errorf("ended with %v, want exit code 1", err)
 	}
@@ -211,10 +211,10 @@ func TestLostPort(t *testing.T) {
 	if err := router.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = router.Wait() // says that it was killed
+	_ = router.Wait() // returns that it was killed
 }
 
-// requireOnlyNetAdmin proves that the process had no more than it will in a pod.
+// requireOnlyNetAdmin checks that the process has no more rights than in a pod.
 func requireOnlyNetAdmin(t *testing.T, pid int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -267,7 +267,7 @@ func (p *pod) requireStatus(t *testing.T) {
 	}
 }
 
-// TestRestart: a container that was killed finds its own state.
+// TestRestart checks that a container that was killed finds its own state.
 func TestRestart(t *testing.T) {
 	p := newPod(t)
 	p.tune(t)
@@ -277,7 +277,7 @@ func TestRestart(t *testing.T) {
 		if err := router.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		_ = router.Wait() // says that it was killed
+		_ = router.Wait() // returns that it was killed
 		p.eventually(t, "connection refused")
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// cpuTime adds up what the threads of a process group and the cores' ksoftirqd
-// have run: on a machine that others use too, frames for each second of it
-// compare where frames for each second of the clock do not.
+// cpuTime adds up the run time of the threads of a process group and of the cores' ksoftirqd. On a
+// machine with other users, frames per second of this time are comparable, and frames per second of
+// the clock are not.
 func cpuTime(group int, cores ...int) time.Duration {
 	var total time.Duration
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -35,7 +35,7 @@ func cpuTime(group int, cores ...int) time.Duration {
 	return total
 }
 
-// runTime is the sum of a process's threads.
+// runTime returns the sum over a process's threads.
 func runTime(process string) (total time.Duration) {
 	threads, _ := filepath.Glob(process + "/task/*/schedstat")
 	for _, thread := range threads {

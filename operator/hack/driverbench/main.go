@@ -1,13 +1,13 @@
-// Command driverbench says what the XDP driver can do, beside what others can:
+// Command driverbench measures what the XDP driver can do, compared with other generators:
 //
-//   - how many frames a second it and its peers (trafgen, iperf3 and
+//   - how many frames per second it and its peers (trafgen, iperf3 and
 //     dpdk-testpmd) bring through the same path, with one core for generator,
 //     device and receiver together;
 //   - how many more a second core brings;
-//   - how exactly it keeps a set load: by how much frames leave behind their due
-//     time, and by how much the gaps between them differ from the intended one.
+//   - how exactly it keeps a set load: how late after their due time frames leave,
+//     and by how much the gaps between them differ from the intended one.
 //
-// It needs root, ethtool and taskset. A peer that is not there is reported as
+// It needs root, ethtool and taskset. A peer that is not installed is reported as
 // not run.
 package main
 
@@ -43,8 +43,8 @@ func main() {
 	}
 }
 
-// A kind of path is built twice: for the driver, whose ports are in one
-// namespace, and for its peers, of which some need one for each port.
+// A kind of path is built twice: for the driver, whose ports are in one namespace, and for its
+// peers, some of which need one for each port.
 var kinds = []struct {
 	name            string
 	together, apart func() (*testpath.Path, error)
@@ -75,7 +75,7 @@ func run(ctx context.Context, parts string, rounds int, window time.Duration) er
 	return nil
 }
 
-// open opens a driver that may send on the given CPUs alone, or on all.
+// open opens a driver that may send on the given CPUs only, or on all.
 func open(ctx context.Context, p *testpath.Path, config xdp.Config, cpus ...int) (d *xdp.Driver, err error) {
 	err = testpath.Do(p.Generator, func() error {
 		var all, only unix.CPUSet
@@ -110,7 +110,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// loadAverage says how busy the machine was; figures of a busy one are low.
+// loadAverage returns how busy the machine was. Figures of a busy machine are low.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

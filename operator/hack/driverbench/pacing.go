@@ -15,16 +15,14 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
-// paceRates are the loads, in frames a second, that pacing is measured at.
+// paceRates are the loads, in frames per second, at which pacing is measured.
 var paceRates = []uint64{1_000, 10_000, 100_000, 300_000}
 
-// pace prints the driver's pacing error at set loads, with both ways of
-// scheduling, on the CPU that the driver chooses, beside that of a thread that
-// only reads the clock there. A recorder at the device's port, right behind
-// the sending one, notes every frame's departure. There are many short rounds,
-// by turns: in some of them the scheduler's own statistics say that nothing
-// took the CPU from the driver, and these show what interrupts and the driver
-// itself are off by.
+// pace prints the driver's pacing error at set loads, with both ways of scheduling, on the CPU that
+// the driver chooses, and that of a thread that only reads the clock there. A recorder at the
+// device's port, directly after the sending one, notes every frame's departure. There are many
+// short rounds, by turns: in some of them the scheduler's own statistics show that nothing took the
+// CPU from the driver. These rounds show the error of interrupts and of the driver itself.
 func pace(ctx context.Context, rounds int, window time.Duration) error {
 	for _, scheduling := range []string{xdp.Fair, xdp.RealTime} {
 		if err := paceWith(ctx, scheduling, 2*rounds, window/2); err != nil {
@@ -68,14 +66,14 @@ func paceWith(ctx context.Context, scheduling string, rounds int, window time.Du
 	return nil
 }
 
-// pacedRounds are those of one load: the driver's, those of them in which
-// nothing took the CPU from it, and the spinner's.
+// pacedRounds are those of one load: the driver's, those of them in which nothing took the CPU from
+// it, and the spinner's.
 type pacedRounds struct {
 	all, undisturbed []paced
 	spun             []recorder.Errors
 }
 
-// add has the driver send and then the spinner spin.
+// add makes the driver send and then the spinner spin.
 func (p *pacedRounds) add(ctx context.Context, d *xdp.Driver, r *recorder.Recorder, spin spinner, rate uint64, window time.Duration) error {
 	time.Sleep(spin.pause)
 	r.Clear()
@@ -119,8 +117,8 @@ func stolen(o measure.Outcome) bool {
 func pacedP99(p paced) uint64            { return p.gaps.Stamped.P99Nanoseconds }
 func errorsP99(e recorder.Errors) uint64 { return e.P99Nanoseconds }
 
-// medianRound is the one with the median p99 of the gaps' errors, so that all
-// figures of a line belong together.
+// medianRound returns the round with the median p99 of the gaps' errors, so that all figures of a
+// line are of one round.
 func medianRound[R any](rounds []R, p99 func(R) uint64) R {
 	sorted := slices.SortedFunc(slices.Values(rounds), func(a, b R) int { return cmp.Compare(p99(a), p99(b)) })
 	return sorted[len(sorted)/2]

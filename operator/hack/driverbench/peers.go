@@ -41,9 +41,9 @@ var peers = []peer{
 	{"dpdk-testpmd", startTestpmd},
 }
 
-// measure counts what arrives while the peer sends as fast as it can. A peer
-// may begin with a dialogue between both ends; then all frames are dropped by
-// an XDP program at the receiving port, as the driver's are.
+// measure counts what arrives while the peer sends as fast as it can. A peer may begin with a
+// dialogue between both ends; afterwards an XDP program at the receiving port drops all frames, as
+// it does for the driver.
 func (r peer) measure(ctx context.Context, p *testpath.Path, size int, window time.Duration) (rate, error) {
 	processes := &group{}
 	defer processes.kill()
@@ -78,7 +78,7 @@ func (r peer) measure(ctx context.Context, p *testpath.Path, size int, window ti
 	return counted, err
 }
 
-// dropAll puts the smallest XDP program on the receiving port.
+// dropAll attaches the smallest XDP program to the receiving port.
 func dropAll(p *testpath.Path) (dropped link.Link, err error) {
 	err = testpath.Do(p.Sink, func() error {
 		east, err := netlink.LinkByName(testpath.East)
@@ -99,8 +99,7 @@ func dropAll(p *testpath.Path) (dropped link.Link, err error) {
 	return dropped, err
 }
 
-// group is the processes of a peer: one process group, so that whatever they
-// fork ends with them.
+// group is the processes of a peer: one process group, so that all their children end with them.
 type group struct {
 	id       int
 	commands []*exec.Cmd
@@ -145,8 +144,8 @@ func (g *group) kill() {
 	}
 }
 
-// lastWords is the last line with a complaint, or the last of all, that a peer
-// wrote; it ends the peer.
+// lastWords ends the peer and returns the last line of its output with a complaint, or else the
+// last line.
 func (g *group) lastWords() string {
 	g.kill()
 	g.id, g.commands = 0, nil
@@ -165,7 +164,7 @@ func (g *group) lastWords() string {
 	return cmp.Or(complaint, last)
 }
 
-// startTrafgen: one process, the same frame again and again from a ring.
+// startTrafgen starts one process that repeats one frame from a ring.
 func startTrafgen(g *group, p *testpath.Path, size int) error {
 	config, err := os.CreateTemp("", "trafgen-*.cfg")
 	if err != nil {
@@ -184,8 +183,8 @@ func startTrafgen(g *group, p *testpath.Path, size int) error {
 	})
 }
 
-// startIperf: a UDP stream without a limit. The client agrees with the server
-// on it over TCP first.
+// startIperf starts a UDP stream without a limit. The client first agrees on it with the server
+// over TCP.
 func startIperf(g *group, p *testpath.Path, size int) error {
 	if err := testpath.Do(p.Sink, func() error { return g.start("iperf3", "--server", "--one-off", "--forceflush") }); err != nil {
 		return err
@@ -198,9 +197,8 @@ func startIperf(g *group, p *testpath.Path, size int) error {
 	})
 }
 
-// startTestpmd: DPDK's test program, sending only, on an AF_PACKET ring, since
-// a veth has no DPDK driver. Both of its threads have the one core; the second
-// sleeps.
+// startTestpmd starts DPDK's test program, sending only, on an AF_PACKET ring, since a veth has no
+// DPDK driver. Both of its threads share one core; the second sleeps.
 func startTestpmd(g *group, p *testpath.Path, size int) error {
 	s := p.IPv4(measure.Forward).Streams[0]
 	return testpath.Do(p.Generator, func() error {

@@ -19,16 +19,16 @@ import (
 // first process to CPU 0, whatever its affinity was.
 const core = 0
 
-// warmUp is left out of the count at the begin of every round.
+// warmUp is left out of the count at the start of every round.
 const warmUp = 500 * time.Millisecond
 
-// rate is of received frames: for each second of the clock, and for each
-// second that the generator and the kernel ran on the core.
+// rate is of received frames: per second of the clock, and per second that the generator and the
+// kernel ran on the core.
 type rate struct{ perSecond, perCPUSecond float64 }
 
-// compareOn has the driver and its peers send by turns. Received frames are
-// counted in the same way for all: by the receiving port's counter, over the
-// same time, with an XDP program dropping them there.
+// compareOn makes the driver and its peers send by turns. Received frames are counted in the same
+// way for all: by the receiving port's counter, over the same time, with an XDP program that drops
+// them there.
 func compareOn(ctx context.Context, kind string, together, apart func() (*testpath.Path, error), rounds int, window time.Duration) error {
 	ours, err := together()
 	if err != nil {
@@ -108,8 +108,8 @@ func flatOut(ctx context.Context, d *xdp.Driver, p *testpath.Path, size int, win
 	return counted, errors.Join(err, <-done)
 }
 
-// count waits and then gives the frames that arrive in a second, and in a
-// second of what a process group and the kernel run on the core for them.
+// count waits and then returns the frames that arrive per second, and per second that a process
+// group and the kernel run on the core for them.
 func count(sink netns.NsHandle, window time.Duration, group int) (rate, error) {
 	time.Sleep(warmUp)
 	before, began, err := received(sink)

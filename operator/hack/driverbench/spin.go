@@ -16,22 +16,21 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
-// spinner is the peer of the pacing comparison: a user-space thread, alone on
-// the driver's CPU, that reads the clock until a frame is due, notes the time
-// and sends nothing. What it is off by is the machine's own: its ticks,
-// interrupts and hypervisor, and the grain of its clock.
+// spinner is the peer of the pacing comparison: a user-space thread, alone on the driver's CPU,
+// that reads the clock until a frame is due, notes the time and sends nothing. Its error is the
+// machine's own: ticks, interrupts, hypervisor, and the resolution of the clock.
 type spinner struct {
 	cpu int
 	// scheduling is xdp.Fair or xdp.RealTime.
 	scheduling string
-	// why is empty where scheduling is the driver's.
+	// why is empty if scheduling is the driver's.
 	why string
 	// pause, before every round of the spinner's and the driver's, keeps
 	// real-time threads within the kernel's limit.
 	pause time.Duration
 }
 
-// spinnerFor is scheduled as the driver is, where the kernel's limit on
+// spinnerFor returns a spinner that is scheduled as the driver is, if the kernel's limit on
 // real-time threads lets a thread that never sleeps have its CPU for a window.
 func spinnerFor(cpu int, scheduling string, window time.Duration) spinner {
 	s := spinner{cpu: cpu, scheduling: scheduling}
@@ -52,8 +51,8 @@ func spinnerFor(cpu int, scheduling string, window time.Duration) spinner {
 	return s
 }
 
-// realTimeLimit is how long real-time threads may run in each period; below 0
-// where they may always.
+// realTimeLimit returns how long real-time threads may run in each period. It is below 0 if they
+// always may.
 func realTimeLimit() (runtime, period time.Duration, err error) {
 	var microseconds [2]int64
 	for i, name := range []string{"runtime", "period"} {
@@ -70,10 +69,10 @@ func realTimeLimit() (runtime, period time.Duration, err error) {
 
 // round spins for a window, at a driver's schedule for the rate.
 func (s spinner) round(framesPerSecond uint64, window time.Duration) (recorder.Errors, error) {
-	// Its thread cannot be stopped for a collection: there shall be none.
+	// The thread cannot be stopped for a garbage collection, so there must be none.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	departures := make([]uint64, uint64(window.Seconds()*float64(framesPerSecond)))
-	// Written to now, so that no page is missing later.
+	// Write to all pages now, so that none is missing later.
 	for i := range departures {
 		departures[i] = 1
 	}
@@ -83,7 +82,7 @@ func (s spinner) round(framesPerSecond uint64, window time.Duration) (recorder.E
 	}
 	done := make(chan result)
 	go func() {
-		// Never unlocked: the thread, and what is changed of it, ends with the goroutine.
+		// Never unlocked: the thread and its changes end with the goroutine.
 		runtime.LockOSThread()
 		if err := s.settle(); err != nil {
 			done <- result{err: err}
@@ -97,8 +96,8 @@ func (s spinner) round(framesPerSecond uint64, window time.Duration) (recorder.E
 	return recorder.GapErrors(departures[:got.made], framesPerSecond), got.err
 }
 
-// settle pins the calling thread and keeps all signals off it, the runtime's
-// for preemption among them: their handling would show as the machine's error.
+// settle pins the calling thread and blocks all its signals, including the runtime's for
+// preemption: their handling would appear as the machine's error.
 func (s spinner) settle() error {
 	var only unix.CPUSet
 	only.Set(s.cpu)
@@ -122,14 +121,14 @@ func (s spinner) settle() error {
 	return nil
 }
 
-// nanotime is CLOCK_MONOTONIC, read in user space.
+// nanotime returns CLOCK_MONOTONIC, read in user space.
 //
 //go:linkname nanotime runtime.nanotime
 func nanotime() int64
 
-// spin notes when each frame would have left, and how many did before the end.
-// Nothing in it may call what is not nosplit: at the begin of any other
-// function the runtime takes a goroutine off that has run for 10 ms.
+// spin notes when each frame would have left, and how many did before the end. It may call only
+// nosplit functions: at the start of any other function the runtime preempts a goroutine that has
+// run for 10 ms.
 //
 //go:nosplit
 func spin(departures []uint64, framesPerSecond, due, end uint64) int {
@@ -157,9 +156,9 @@ func spin(departures []uint64, framesPerSecond, due, end uint64) int {
 	return len(departures)
 }
 
-// leastGap is the transmit programs' rule for catching up (least_gap in
-// bpf/traffic.bpf.c): without it, all that was due in a stall would leave at
-// once, and the errors were those of another schedule.
+// leastGap returns the minimum gap by the transmit programs' rule for catching up (least_gap in
+// bpf/traffic.bpf.c). Without it, all frames that were due in a stall would leave at once, and the
+// errors would be those of another schedule.
 //
 //go:nosplit
 func leastGap(gap, arrears uint64) uint64 {

@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
-// A spinner leaves no frame out, sends none before it is due, and after a stall
-// none sooner than the rule for catching up lets it.
+// TestSpinKeepsTheSchedule checks that a spinner omits no frame, sends none before it is due, and
+// after a stall none sooner than the rule for catching up allows.
 func TestSpinKeepsTheSchedule(t *testing.T) {
 	const rate, gap = 3_000, 1_000_000_000 / 3_000
 	departures := make([]uint64, 60)
@@ -40,7 +40,7 @@ func TestSpinEnds(t *testing.T) {
 	}
 }
 
-// 7/8 of a gap, 15/16 of a short one, and ever less with arrears.
+// TestLeastGap wants 7/8 of a gap, 15/16 of a short one, and less with more arrears.
 func TestLeastGap(t *testing.T) {
 	for _, c := range []struct{ gap, arrears, want uint64 }{
 		{1_000_000, 0, 875_000}, {16_000, 0, 15_000}, {10_000, 0, 9_375},
@@ -66,17 +66,18 @@ func TestSpinnerRound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine many may come too late.
+	// On a busy machine many may be too late.
 	if errs.Gaps < 1 || errs.Gaps > 499 || errs.P50Nanoseconds > errs.P99Nanoseconds || errs.P99Nanoseconds > errs.MaxNanoseconds {
 		t.Errorf("%+v", errs)
 	}
-	// A CPU that there is not is an error, and no figure.
+	// A CPU that does not exist is an error, and gives no figure.
 	if _, err := (spinner{cpu: 1023}).round(rate, time.Millisecond); err == nil {
 		t.Error("spun on CPU 1023")
 	}
 }
 
-// A real-time spinner stays within the kernel's limit, or is an ordinary thread and says why.
+// TestSpinnerKeepsToTheLimit checks that a real-time spinner stays within the kernel's limit, or is
+// an ordinary thread and says why.
 func TestSpinnerKeepsToTheLimit(t *testing.T) {
 	runtime, period, err := realTimeLimit()
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
-// compareThreads sends both directions as fast as one core and as two can. On
-// a machine that others use too, frames for each second of CPU time say more
-// than those for each second of the clock: two cores of one's own bring twice
-// what a second of one brings with two threads.
+// compareThreads sends both directions as fast as one core and as two can. On a machine with other
+// users, frames per second of CPU time are more reliable than frames per second of the clock: two
+// exclusive cores bring twice what a second of one brings with two threads.
 func compareThreads(ctx context.Context, kind string, build func() (*testpath.Path, error), rounds int, window time.Duration) error {
 	if runtime.NumCPU() < 2 {
 		fmt.Printf("%s, both directions: two threads not run: there is one CPU\n", kind)

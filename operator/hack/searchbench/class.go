@@ -20,8 +20,8 @@ const (
 // Bed is one device, drawn by a seed, and what is true of it.
 type Bed struct {
 	Driver simulated.Config
-	// Truth is what the device forwards, without its noise, at the highest load
-	// with at most the loss ratio, when it has been running for a time.
+	// Truth returns what the device forwards, without its noise, at the highest load with at most
+	// the loss ratio, after it has run for a time.
 	Truth func(lossRatio float64, after time.Duration) float64
 }
 
@@ -31,14 +31,14 @@ type Class struct {
 	bed  func(shape) Bed
 }
 
-// shape is what a seed draws of a device.
+// shape is what a seed chooses for a device.
 type shape struct {
 	capacity float64
-	// knee is the share of the capacity from which on a soft knee loses.
+	// knee is the share of the capacity above which a soft knee loses.
 	knee float64
 }
 
-// Bed draws the class's device of a seed: its shape, and its noise.
+// Bed returns the class's device of a seed, with its shape and its noise.
 func (c Class) Bed(seed uint64) Bed {
 	random := rand.New(rand.NewPCG(seed, 7))
 	bed := c.bed(shape{capacity: leastCapacity + random.Float64()*(mostCapacity-leastCapacity), knee: 0.6 + random.Float64()*0.3})
@@ -46,7 +46,7 @@ func (c Class) Bed(seed uint64) Bed {
 	return bed
 }
 
-// Classes are all kinds of device, steady ones first.
+// Classes returns all kinds of device, steady ones first.
 func Classes() []Class {
 	stalls := simulated.Strength{StallsPerSecond: 0.2, Stall: time.Millisecond}
 	return []Class{
@@ -100,14 +100,14 @@ func twoBands(s shape) Bed {
 	return Bed{simulated.Config{Device: d}, steady(simulated.HardCap{CapacityFramesPerSecond: s.capacity}.Limit)}
 }
 
-// inverting loses a little at low loads and nothing at its capacity, which is
-// the truth for want of a better one.
+// inverting loses a little at low loads and nothing at its capacity, which is the truth because
+// there is no better one.
 func inverting(s shape) Bed {
 	d := simulated.Inverting{CapacityFramesPerSecond: s.capacity, IdleLossRatio: 0.01}
 	return Bed{simulated.Config{Device: d}, steady(simulated.HardCap{CapacityFramesPerSecond: s.capacity}.Limit)}
 }
 
-// slowingDown halves in ten minutes; true is what it does when the search ends.
+// slowingDown halves in ten minutes. Its truth is what it does when the search ends.
 func slowingDown(s shape) Bed { return slowingIn(s, 10*time.Minute) }
 
 func slowingIn(s shape, halfLife time.Duration) Bed {
@@ -117,8 +117,8 @@ func slowingIn(s shape, halfLife time.Duration) Bed {
 	}}
 }
 
-// ceiling is a generator that is slower than the device: the truth is its rate,
-// which either search gives as the most that was shown.
+// ceiling simulates a generator that is slower than the device. The truth is its rate, which either
+// search returns as the maximum that was shown.
 func ceiling(s shape) Bed {
 	config := simulated.Config{
 		Device:                   simulated.HardCap{CapacityFramesPerSecond: 2 * LinkFramesPerSecond},

@@ -17,15 +17,15 @@ func figuresOf(errors ...float64) Figures {
 	return f
 }
 
-// By hand: differences of the amounts 1, 2 and 3 thousandths have mean 2,
-// standard deviation 1, standard error 1/√3, and t(2) = 4.3027.
+// TestBiasDifference compares with figures by hand: differences of the amounts 1, 2 and 3
+// thousandths have mean 2, standard deviation 1, standard error 1/√3, and t(2) = 4.3027.
 func TestBiasDifference(t *testing.T) {
 	of, than := figuresOf(-0.005, -0.004, -0.006), figuresOf(-0.004, -0.002, -0.003)
 	got := BiasDifference(of, than, 0)
 	if math.Abs(got.Value-0.002) > 1e-12 || math.Abs(got.Interval-0.001*4.30265/math.Sqrt(3)) > 1e-8 || got.Worse() {
 		t.Errorf("got %+v", got)
 	}
-	// What is odd about a seed is odd for both: the interval is the difference's own.
+	// The peculiarities of a seed affect both: the interval is the difference's own.
 	of, than = figuresOf(-0.005, -0.105, -0.055), figuresOf(-0.004, -0.104, -0.054)
 	if got := BiasDifference(of, than, 0); math.Abs(got.Value-0.001) > 1e-12 || got.Interval > 1e-12 || !got.Worse() {
 		t.Errorf("paired: got %+v", got)
@@ -42,8 +42,8 @@ func TestBiasDifference(t *testing.T) {
 	}
 }
 
-// The interval of a difference of standard deviations is the one that it has:
-// over many draws of both, 95 % of them hold the true difference.
+// TestDeviationDifference checks that the interval of a difference of standard deviations has its
+// nominal coverage: over many draws of both, 95 % of the intervals contain the true difference.
 func TestDeviationDifference(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const draws, seeds, wide, narrow = 1000, 200, 0.0012, 0.001

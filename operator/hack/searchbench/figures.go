@@ -8,10 +8,10 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
-// Figures are what a search came to on one class, over the seeds.
+// Figures are the results of a search on one class, over the seeds.
 type Figures struct {
 	Runs []Run
-	// MeanTrials and MeanSeconds are what one search took.
+	// MeanTrials and MeanSeconds are the mean cost of one search.
 	MeanTrials, MeanSeconds float64
 	// Bias is the mean and Deviation the standard deviation of each goal's
 	// error, relative to the truth.
@@ -20,7 +20,7 @@ type Figures struct {
 	Irregular int
 }
 
-// Measure lets a search loose on the devices of seeds 0 up to a number.
+// Measure runs a search on the devices of seeds 0 up to a number.
 func (c Class) Measure(ctx context.Context, searcher Searcher, goals []search.Goal, seeds int) (Figures, error) {
 	var f Figures
 	for seed := range seeds {
@@ -53,7 +53,7 @@ func spread(runs []Run, goal int) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// Ratios are one search's times over another's, seed by seed.
+// Ratios returns one search's times divided by another's, seed by seed.
 func Ratios(of, over Figures) []float64 {
 	out := make([]float64, len(of.Runs))
 	for i := range out {
@@ -62,7 +62,7 @@ func Ratios(of, over Figures) []float64 {
 	return out
 }
 
-// Median of some values; NaN of none.
+// Median returns the median of some values, and NaN for none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

@@ -1,11 +1,9 @@
-// Command searchbench compares this project's search with the reference
-// implementation of MLRsearch, on the same simulated devices and with the same
-// goals, those of FD.io CSIT. It prints what both took and how right they were,
-// and for each class of device a verdict: worse where the bias or the standard
-// deviation of a goal is larger by more than the 95 % confidence interval of the
-// difference. With -strict it fails where a class is worse; without, and by the
-// time taken, it never does. The seeds, and so the verdicts, are the same in
-// every run.
+// Command searchbench compares this project's search with the reference implementation of
+// MLRsearch, on the same simulated devices and with the same goals, those of FD.io CSIT. It prints
+// the cost and the accuracy of both, and for each class of device a verdict: worse where the bias
+// or the standard deviation of a goal is larger by more than the 95 % confidence interval of the
+// difference. With -strict it fails if a class is worse; without it, and because of the time taken,
+// it never does. The seeds, and so the verdicts, are the same in every run.
 package main
 
 import (
@@ -81,8 +79,8 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 	return nil
 }
 
-// compare prints the differences of a class and its verdict, and names those
-// that are worse.
+// compare prints the differences of a class and its verdict, and returns the names of those that
+// are worse.
 func compare(ours, theirs Figures, goals []search.Goal) (worse []string) {
 	for _, figure := range []struct {
 		name string

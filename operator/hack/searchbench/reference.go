@@ -15,15 +15,15 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
-// Reference is another implementation in a process of its own. One JSON object
-// a line goes each way: goals in; trials out and their outcomes in; results out.
+// Reference is another implementation in a separate process. One JSON object per line goes each
+// way: goals in; trials out and their outcomes in; results out.
 type Reference struct {
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Scanner
 }
 
-// StartReference runs the command until Close.
+// StartReference starts the command, which runs until Close.
 func StartReference(ctx context.Context, command ...string) (*Reference, error) {
 	process := exec.CommandContext(ctx, command[0], command[1:]...)
 	process.Stderr = os.Stderr
@@ -65,7 +65,7 @@ type referenceSearch struct {
 	MaximumFramesPerSecond uint64          `json:"maximumFramesPerSecond"`
 }
 
-// referenceSays is a trial to measure, or the results where there are any.
+// referenceSays is a trial to measure, or the results if there are any.
 type referenceSays struct {
 	LoadFramesPerSecond float64 `json:"loadFramesPerSecond"`
 	DurationSeconds     float64 `json:"durationSeconds"`

@@ -8,13 +8,13 @@ import (
 	"vnfbench.io/operator/internal/search"
 )
 
-// A search with CSIT's goals stays near the truth on every class of device, and
-// hardly scatters; where noise of 1 % hides the truth, within that noise.
+// TestBiasAndSpread checks that a search with CSIT's goals stays near the truth on every class of
+// device, and hardly scatters. Where noise of 1 % hides the truth, it stays within that noise.
 func TestBiasAndSpread(t *testing.T) {
 	const seeds = 6
 	most := map[string]float64{
 		"cap, strong noise": 0.02, "knee, strong noise": 0.02,
-		// What it does at the end is less than what it did when it was measured.
+		// At the end it forwards less than when it was measured.
 		"slowing down": 0.1,
 		// It loses at every load below its limit, so that 0 is an answer too.
 		"less loss at more load": 1,
@@ -41,8 +41,8 @@ func TestBiasAndSpread(t *testing.T) {
 	}
 }
 
-// However fast a device slows down, the search keeps up with it: its result is
-// what the device did a little while ago.
+// TestDevicesThatSlowDown checks that the search follows a device, however fast it slows down: the
+// result is what the device did a short time before.
 func TestDevicesThatSlowDown(t *testing.T) {
 	for halfLife, most := range map[time.Duration]float64{
 		3 * time.Minute: 0.1, 5 * time.Minute: 0.05, 10 * time.Minute: 0.03, 20 * time.Minute: 0.02, time.Hour: 0.01,
@@ -58,7 +58,7 @@ func TestDevicesThatSlowDown(t *testing.T) {
 	}
 }
 
-// The same seed is the same device for whoever searches.
+// TestSeedsRepeat checks that the same seed gives the same device to every searcher.
 func TestSeedsRepeat(t *testing.T) {
 	for _, class := range Classes() {
 		first, err := class.Try(t.Context(), Ours{}, search.CSIT(), 3)

@@ -16,7 +16,7 @@ type Found struct {
 	Regular                   bool
 }
 
-// Searcher looks for every goal's throughput behind a driver.
+// Searcher looks for every goal's throughput with a driver.
 type Searcher interface {
 	Search(ctx context.Context, goals []search.Goal, driver measure.Driver) ([]Found, error)
 }
@@ -70,11 +70,11 @@ type Run struct {
 	Time   time.Duration
 	// Error of each goal's throughput, relative to the truth.
 	Error []float64
-	// Regular is true where every result is.
+	// Regular is true if every result is regular.
 	Regular bool
 }
 
-// Try lets a search loose on the class's device of a seed.
+// Try runs a search on the class's device of a seed.
 func (c Class) Try(ctx context.Context, searcher Searcher, goals []search.Goal, seed uint64) (Run, error) {
 	bed := c.Bed(seed)
 	driver := simulated.New(bed.Driver)

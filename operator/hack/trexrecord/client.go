@@ -15,9 +15,9 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// ownClient takes the project's client through a trial in both directions:
-// counted streams and timed ones, of an exact number of frames, events and
-// counters while they are sent, and everything given back.
+// ownClient runs a trial in both directions with the project's client: counted streams and timed
+// ones, of an exact number of frames, events and counters while they are sent, and the release of
+// everything.
 func ownClient(ctx context.Context, relay *replay.Relay) (err error) {
 	const frames, framesPerSecond = 2000, 2000
 	client, err := rpc.Dial(ctx, relay.Address(), rpc.Options{API: rpc.STL, User: "bench"})
@@ -81,8 +81,7 @@ func ownClient(ctx context.Context, relay *replay.Relay) (err error) {
 	return err
 }
 
-// jobsDone fetches events and counters until both ports are done, and the
-// counters once more.
+// jobsDone fetches events and counters until both ports are done, and then the counters again.
 func jobsDone(ctx context.Context, client *rpc.Client, groups []int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("the jobs did not end within 30 s"))
 	defer cancel()
@@ -108,7 +107,7 @@ func jobsDone(ctx context.Context, client *rpc.Client, groups []int) error {
 	return client.Call(ctx, "get_pgid_stats", map[string]any{"pgids": groups}, nil)
 }
 
-// stream is one that leaves a port for the other in one burst.
+// stream returns one that leaves a port for the other in one burst.
 func stream(port, group int, rule string, frames, framesPerSecond int) map[string]any {
 	return map[string]any{
 		"enabled": true, "self_start": true, "flags": 0, "action_count": 0, "isg": 0.0, "next_stream_id": -1, "random_seed": 0, "core_id": -1,
@@ -122,8 +121,8 @@ func stream(port, group int, rule string, frames, framesPerSecond int) map[strin
 	}
 }
 
-// frame is UDP over IPv4 from one port's address to the other's, 128 bytes with
-// the FCS; the server writes its MAC addresses.
+// frame returns UDP over IPv4 from one port's address to the other's, 128 bytes with the FCS. The
+// server writes its MAC addresses.
 func frame(port int) []byte {
 	const length = 124
 	packet := make([]byte, 14, length)
@@ -141,7 +140,7 @@ func frame(port int) []byte {
 	return packet[:length]
 }
 
-// checksum is the Internet checksum, RFC 1071.
+// checksum returns the Internet checksum, RFC 1071.
 func checksum(octets []byte) uint16 {
 	var sum uint32
 	for i := 0; i+1 < len(octets); i += 2 {

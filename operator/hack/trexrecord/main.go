@@ -1,15 +1,14 @@
 //go:build linux
 
-// Command trexrecord records anew what test/fixtures/trex holds: it starts a
-// real TRex server in network namespaces of its own, on a routed path of veth
-// pairs, makes the calls of every recording again, at the same times, with what
-// the new server gave in place of the old tokens, and writes down what it
-// answers. It ends with a list of what is answered in another way than before.
+// Command trexrecord records the content of test/fixtures/trex again. It starts a real TRex server
+// in new network namespaces, on a routed path of veth pairs, and makes the calls of every recording
+// again, at the same times, with the new server's tokens instead of the old ones. It writes the
+// answers, and ends with a list of answers that differ from before.
 //
-// One recording more is of the project's own client, which takes a trial from
-// the handshake to the release.
+// One more recording is of the project's own client, which runs a trial from the handshake to the
+// release.
 //
-// Everything happens in namespaces that end with the command; it needs root.
+// Everything happens in namespaces that end with the command, which needs root.
 package main
 
 import (
@@ -31,7 +30,7 @@ import (
 // inside marks the process that is in the namespaces.
 const inside = "VNFBENCH_TREXRECORD_INSIDE"
 
-// hostName is what the server says of its machine.
+// hostName is the machine name that the server reports.
 const hostName = "trex"
 
 func main() {
@@ -45,7 +44,7 @@ func main() {
 	defer stop()
 	err := run(ctx, o)
 	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
-		os.Exit(ended.ExitCode()) // it has said why
+		os.Exit(ended.ExitCode()) // it has reported why
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trexrecord:", err)
@@ -84,7 +83,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// scenarios are those that are asked for.
+// scenarios returns those that the user asks for.
 func (o options) scenarios() ([]scenario, error) {
 	if o.only == "" {
 		return scenarios, nil
@@ -104,7 +103,7 @@ func (o options) scenarios() ([]scenario, error) {
 	return chosen, nil
 }
 
-// program is the server's, and it must be there.
+// program returns the server's program, which must exist.
 func (o options) program() (string, error) {
 	if o.trex == "" {
 		return "", errors.New("-trex is not set: the directory of TRex v3.08 with its program _t-rex-64, such as /opt/trex")
@@ -122,8 +121,8 @@ func (o options) program() (string, error) {
 	return path, nil
 }
 
-// enter runs this command again in a network namespace and with a host name of
-// its own, and ends with it.
+// enter runs this command again in a new network namespace and with a separate host name, and ends
+// with it.
 func enter(ctx context.Context) error {
 	if os.Geteuid() != 0 {
 		return errors.New("it needs root: TRex does, and so do network namespaces; run with sudo")
@@ -138,8 +137,8 @@ func enter(ctx context.Context) error {
 	return again.Run()
 }
 
-// apart makes sure that this process is not in the network namespace of the one
-// that started it: what follows changes sysctls and adds interfaces.
+// apart checks that this process is not in the network namespace of the one that started it: the
+// next steps change sysctls and add interfaces.
 func apart() error {
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {

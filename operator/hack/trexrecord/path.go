@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The server's ports, and the router's towards them; the recordings' streams
-// have these addresses.
+// The server's ports, and the router's towards them. The recordings' streams have these addresses.
 var ends = [2]struct {
 	port, router         string
 	portMAC, routerMAC   string
@@ -27,11 +26,10 @@ var ends = [2]struct {
 	{"east", "reast", "02:00:00:00:00:02", "02:00:00:00:01:02", "10.20.0.2", "10.20.0.1", "2001:db8:20::1/64", "2001:db8:20::2", "48.0.0.0/8"},
 }
 
-// router is the network namespace between the ports; this process is in the
-// generator's.
+// router is the network namespace between the ports. This process is in the generator's.
 type router struct{ handle netns.NsHandle }
 
-// newRouter makes the path: a forwarding kernel behind two veth pairs.
+// newRouter makes the path: a forwarding kernel between two veth pairs.
 func newRouter(ipv6 bool) (*router, error) {
 	r := &router{}
 	if err := unix.Sethostname([]byte(hostName)); err != nil {
@@ -78,7 +76,7 @@ func (r *router) cable(port, portMAC, router, routerMAC string) error {
 	if err != nil {
 		return err
 	}
-	// Its own frames would be among those of the trial.
+	// The kernel's own frames would be among those of the trial.
 	if err := set("net/ipv6/conf/default/disable_ipv6", "1"); err != nil {
 		return err
 	}
@@ -97,7 +95,7 @@ func (r *router) cable(port, portMAC, router, routerMAC string) error {
 	return netlink.LinkSetUp(link)
 }
 
-// forward sets up the router, in its namespace: addresses, neighbours, routes.
+// forward sets up the router, in its namespace: addresses, neighbors, routes.
 func forward(ipv6 bool) error {
 	off := "1"
 	if ipv6 {

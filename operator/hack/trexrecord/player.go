@@ -27,10 +27,10 @@ type player struct {
 	// tokens are the new ones by their kind and the old ones.
 	tokens      map[string]map[string]string
 	differences []string
-	// ends are the ends of jobs, and changes of state, by connection: how many
-	// more the old recording had seen than the new one has.
+	// ends counts the ends of jobs, and changes of state, by connection: how many more the old
+	// recording had seen than the new one has.
 	ends map[int]int
-	// waiting is for a call that is not answered while others things happen.
+	// waiting is for a call that is not answered while others are made.
 	waiting sync.WaitGroup
 }
 
@@ -47,15 +47,15 @@ func (p *player) close() {
 	}
 }
 
-// inTime is a recording in the order in which things began; in the file they
-// are in the order in which they ended.
+// inTime returns a recording in the order in which calls began. In the file they are in the order
+// in which they ended.
 func inTime(recording replay.Recording) replay.Recording {
 	sorted := slices.Clone(recording)
 	slices.SortStableFunc(sorted, func(a, b replay.Exchange) int { return cmp.Compare(a.Milliseconds, b.Milliseconds) })
 	return sorted
 }
 
-// until waits for a time of the old recording; its first is now.
+// until waits for a time of the old recording, whose first time is now.
 func (p *player) until(ctx context.Context, milliseconds float64) error {
 	if p.began.IsZero() {
 		p.began, p.first = time.Now(), milliseconds
@@ -87,7 +87,7 @@ func (p *player) make(ctx context.Context, old replay.Exchange) error {
 	}
 	if old.ConnectionLost {
 		p.waiting.Go(func() {
-			// Its answer is none, which is what the relay records.
+			// It has no answer, which is what the relay records.
 			_, _ = conn.Exchange(ctx, message)
 		})
 		return nil
@@ -104,11 +104,11 @@ func (p *player) make(ctx context.Context, old replay.Exchange) error {
 	return p.catchUp(ctx, conn, old.Connection, message)
 }
 
-// patience is for what a slower machine takes longer for.
+// patience is the extra time that a slower machine may need.
 const patience = 2 * time.Minute
 
-// catchUp fetches events until the new server has come as far as the old one
-// had, where this fetch told so; all that follows is put off by that time.
+// catchUp fetches events until the new server has reached the state that the old one had reported
+// in this fetch. All later calls are delayed by that time.
 func (p *player) catchUp(ctx context.Context, conn *zmtp.Conn, connection int, fetch []byte) error {
 	began := time.Now()
 	for p.ends[connection] > 0 && bytes.Contains(plain(fetch), []byte(`"get_async_events"`)) {
@@ -138,7 +138,7 @@ func plain(message []byte) []byte {
 	return text
 }
 
-// finished counts the events in an answer that others wait for.
+// finished counts the events in an answer for which other calls wait.
 func finished(answer json.RawMessage) int {
 	count := 0
 	for _, one := range answers(answer) {
@@ -161,8 +161,8 @@ func finished(answer json.RawMessage) int {
 
 var token = regexp.MustCompile(`"(api_h|handler)":"([^"]*)"`)
 
-// message is the old request with the new tokens, of the old size where that
-// was the point of it.
+// message returns the old request with the new tokens, and of the old size if its size was its
+// purpose.
 func (p *player) message(old replay.Exchange) ([]byte, error) {
 	if old.RequestRaw != nil {
 		var octets []byte
@@ -187,7 +187,7 @@ func (p *player) message(old replay.Exchange) ([]byte, error) {
 	return message, nil
 }
 
-// answered is what matters of an answer here.
+// answered is the relevant part of an answer.
 type answered struct {
 	Result json.RawMessage `json:"result"`
 	Error  *struct {
@@ -196,8 +196,8 @@ type answered struct {
 	} `json:"error"`
 }
 
-// learn takes the tokens out of an answer, and notes where it is another than
-// it was: an error for a result, a result for an error, another error.
+// learn reads the tokens in an answer, and notes if it differs in kind from the old one: an error
+// for a result, a result for an error, another error.
 func (p *player) learn(old replay.Exchange, answer []byte) {
 	before, now := answers(old.Response), answers(answer)
 	if len(before) != len(now) {
@@ -231,8 +231,8 @@ func answers(text json.RawMessage) []answered {
 	return []answered{one}
 }
 
-// match learns that the tokens in one result are now those in another: a text,
-// which acquire gives, or an object with api_h, or with handler and ports.
+// match learns that the tokens in one result are now those in another: a text, from acquire, or an
+// object with api_h, or with handler and ports.
 func (p *player) match(before, now json.RawMessage) {
 	var oldText, newText string
 	if json.Unmarshal(before, &oldText) == nil && json.Unmarshal(now, &newText) == nil {

@@ -12,14 +12,13 @@ import (
 	"vnfbench.io/operator/internal/testing/replay"
 )
 
-// scenario is one recording: what the server and its path are like, and what
-// happens beside the calls.
+// scenario is one recording: the server, its path, and the events during the calls.
 type scenario struct {
 	name     string
 	settings settings
 	// ipv6 lets the router forward IPv6 too.
 	ipv6 bool
-	// eastBitsPerSecond limits what comes from west to east; 0 does not.
+	// eastBitsPerSecond limits traffic from west to east. 0 means no limit.
 	eastBitsPerSecond uint64
 	// events happen at a note of the old recording, by its number.
 	events map[int]event
@@ -35,8 +34,8 @@ const (
 	killed
 )
 
-// scenarios are those that can be made again from what was recorded. Malformed
-// input, 01b, and the octets of framing.json are not among them.
+// scenarios are those that can be repeated from what was recorded. Malformed input, 01b, and the
+// octets of framing.json are not among them.
 var scenarios = []scenario{
 	{name: "01-handshake"},
 	{name: "02-acquire-release"},
@@ -100,7 +99,7 @@ func (s scenario) record(ctx context.Context, program, from, to string) (err err
 	return errors.Join(recording.Write(file), file.Close())
 }
 
-// again makes the calls of the old recording.
+// again repeats the calls of the old recording.
 func (s scenario) again(ctx context.Context, from string, relay *replay.Relay, process **server, restart func() (*server, error)) error {
 	file, err := os.Open(filepath.Join(from, s.name+".jsonl"))
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 // address is where a server listens, in this process's network namespace.
 const address = "127.0.0.1:4501"
 
-// startPatience is how long a server may take until it answers; one whose
-// gateway is silent takes 17 s.
+// startPatience is how long a server may take until it answers. One whose gateway does not answer
+// takes 17 s.
 const startPatience = 90 * time.Second
 
 // server is one process of TRex.
@@ -33,7 +33,7 @@ type server struct {
 	ended   chan struct{}
 }
 
-// settings are what differs between the recordings.
+// settings are the differences between the recordings.
 type settings struct {
 	arguments []string
 	// eastGateway is one that does not answer, or empty.
@@ -62,7 +62,7 @@ func start(ctx context.Context, program string, s settings, state string) (*serv
 		defer close(p.ended)
 		err := p.command.Start()
 		if started <- err; err == nil {
-			_ = p.command.Wait() // how it ended is seen from its output
+			_ = p.command.Wait() // its output shows how it ended
 		}
 	}()
 	if err := <-started; err != nil {
@@ -123,7 +123,7 @@ func (p *server) alive() bool {
 	}
 }
 
-// pause stops the process as a hanging one is: it listens and does not answer.
+// pause stops the process so that it acts like a hanging one: it listens and does not answer.
 func (p *server) pause() error { return syscall.Kill(-p.command.Process.Pid, syscall.SIGSTOP) }
 
 // kill ends the process and waits for it.

@@ -38,8 +38,8 @@ func play(t *testing.T, server *replay.Server, recording replay.Recording) (repl
 	return relay.Recording(), p.differences
 }
 
-// Another server gives other tokens; with these in the place of the old ones
-// everything is answered as it was.
+// TestPlaysWithNewTokens checks that every answer is the same as before with the tokens of another
+// server.
 func TestPlaysWithNewTokens(t *testing.T) {
 	script := replay.NewScript(t, rpc.STL, 2).
 		On("get_port_status", func(replay.Call) replay.Answer { return replay.Result(map[string]any{"owner": "alice"}) }).
@@ -72,7 +72,8 @@ func TestPlaysWithNewTokens(t *testing.T) {
 	}
 }
 
-// A server that refuses what was taken, or takes what was refused, is told of.
+// TestTellsDifferences checks that a server is reported that refuses what was accepted, or accepts
+// what was refused.
 func TestTellsDifferences(t *testing.T) {
 	script := replay.NewScript(t, rpc.STL, 2).
 		On("get_owner", func(replay.Call) replay.Answer { return replay.Refuse(rpc.CodeInternal, "not today") }).
@@ -89,7 +90,8 @@ func TestTellsDifferences(t *testing.T) {
 	}
 }
 
-// A job that takes longer than it did is waited for, and what follows with it.
+// TestWaitsForSlowerJobs checks that the player waits for a job that takes longer than before, and
+// delays what follows.
 func TestWaitsForSlowerJobs(t *testing.T) {
 	fetches := 0
 	script := replay.NewScript(t, rpc.STL, 2).
@@ -112,7 +114,7 @@ func TestWaitsForSlowerJobs(t *testing.T) {
 	}
 }
 
-// The project's client takes its trial at a server that plays along.
+// TestOwnClient runs the trial of the project's client with a server of the test.
 func TestOwnClient(t *testing.T) {
 	script := replay.NewScript(t, rpc.STL, 2)
 	empty := func(replay.Call) replay.Answer { return replay.Result(map[string]any{}) }
@@ -139,8 +141,8 @@ func TestOwnClient(t *testing.T) {
 	}
 }
 
-// Every scenario has a recording whose calls can be made, and each of its events
-// is at a note there.
+// TestScenarios checks that every scenario has a recording whose calls can be made, and that each
+// of its events is at a note there.
 func TestScenarios(t *testing.T) {
 	for _, s := range scenarios {
 		recording := replay.Load(t, s.name)
@@ -158,7 +160,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: n %d: %v", s.name, e.N, err)
 			}
-			// Nothing may change what offsets in the server's sentences count.
+			// The offsets in the server's sentences must stay valid.
 			if !e.RequestCompressed && len(message) != e.RequestBytes {
 				t.Errorf("%s: n %d has %d bytes, and had %d", s.name, e.N, len(message), e.RequestBytes)
 			}
@@ -197,7 +199,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Nothing is done in the namespace of whoever started it.
+// TestApart checks that nothing changes in the namespace of the process that started the command.
 func TestApart(t *testing.T) {
 	t.Setenv(inside, "1")
 	o := options{trex: "/proc/self/exe", to: t.TempDir(), only: "02-acquire-release", from: replay.Directory(t)}

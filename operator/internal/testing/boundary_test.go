@@ -50,7 +50,7 @@ func TestProductImportsNoTestSupport(t *testing.T) {
 	}
 }
 
-// list returns what go list prints for packages of the operator's module, a line each.
+// list returns what go list prints for packages of the operator's module, one line for each.
 func list(t *testing.T, format, packages string) []string {
 	t.Helper()
 	command := exec.Command("go", "list", "-f", format, packages)

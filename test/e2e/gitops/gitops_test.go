@@ -1,5 +1,5 @@
-// Package gitops runs those commands of docs/how-to/gitops.md that need no
-// cluster. `make test-chart` runs it, which has kustomize.
+// Package gitops runs those commands of docs/how-to/gitops.md that need no cluster. `make
+// test-chart` runs it, which has kustomize.
 package gitops
 
 import (
@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 		t.Setenv("GIT_"+role+"_NAME", "a test")
 		t.Setenv("GIT_"+role+"_EMAIL", "test@example.com")
 	}
-	// Nothing of the machine's own settings, such as hooks or signatures.
+	// Use no settings of the machine, such as hooks or signatures.
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 

@@ -1,7 +1,6 @@
-// Package guide runs the commands of the documentation in tests, as they stand
-// there, so that a reader can rely on them. A page goes in, what its commands
-// print comes out. What is an example in the page, such as a registry or a name,
-// is replaced by what the test has.
+// Package guide runs the commands of the documentation in tests, exactly as a page shows them, so
+// that a reader can rely on them. A page goes in; the output of its commands comes out. The test's
+// values replace the examples in the page, such as a registry or a name.
 package guide
 
 import (
@@ -17,7 +16,7 @@ import (
 // Guide is a page.
 type Guide struct {
 	page, folder string
-	// blocks are the page's shell commands by the heading that they stand under.
+	// blocks are the page's shell commands by their heading.
 	blocks map[string][]string
 	ran    map[string]bool
 }
@@ -36,7 +35,7 @@ func Open(t *testing.T, page, folder string) *Guide {
 	return g
 }
 
-// blocksOf finds what stands between ```sh and ```.
+// blocksOf returns the text between ```sh and ```.
 func blocksOf(text string) map[string][]string {
 	blocks := map[string][]string{}
 	heading, fence := "", ""
@@ -62,7 +61,8 @@ func blocksOf(text string) map[string][]string {
 	return blocks
 }
 
-// Run runs a block, counted from 0 under its heading, and returns what it printed. pairs are texts of the page and what takes their place.
+// Run runs a block, counted from 0 under its heading, and returns its output. pairs are texts of
+// the page and their replacements.
 func (g *Guide) Run(t *testing.T, heading string, index int, pairs ...string) string {
 	t.Helper()
 	out, err := g.Try(t, heading, index, pairs...)
@@ -72,7 +72,7 @@ func (g *Guide) Run(t *testing.T, heading string, index int, pairs ...string) st
 	return out
 }
 
-// Try is Run for commands that may fail.
+// Try runs a block whose commands may fail.
 func (g *Guide) Try(t *testing.T, heading string, index int, pairs ...string) (string, error) {
 	t.Helper()
 	if index >= len(g.blocks[heading]) {
@@ -94,8 +94,8 @@ func (g *Guide) Try(t *testing.T, heading string, index int, pairs ...string) (s
 	return string(out), err
 }
 
-// Whole checks that every command of the page was run, but for those that are
-// excused: heading and number, a colon, and why.
+// Whole checks that every command of the page was run, except those that are excused: heading and
+// number, a colon, and why.
 func (g *Guide) Whole(t *testing.T, excused ...string) {
 	t.Helper()
 	for _, excuse := range excused {
@@ -116,7 +116,7 @@ func (g *Guide) Whole(t *testing.T, excused ...string) {
 	}
 }
 
-// Root is the project's, seen from a test that may stand some folders below.
+// Root returns the project's root, for a test in a folder at any depth below it.
 func Root(t *testing.T) string {
 	t.Helper()
 	path, err := os.Getwd()

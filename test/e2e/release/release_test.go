@@ -24,7 +24,7 @@ import (
 
 const version = "0.0.1"
 
-// architectures are those of release.sh, which ARCHITECTURES may make fewer.
+// architectures returns those of release.sh, or fewer if ARCHITECTURES is set.
 func architectures() []string {
 	if named := strings.Fields(os.Getenv("ARCHITECTURES")); len(named) > 0 {
 		return named
@@ -32,7 +32,7 @@ func architectures() []string {
 	return []string{"amd64", "arm64"}
 }
 
-// platforms of the plugin are release.sh's too, which PLUGIN_PLATFORMS may make fewer.
+// platforms returns the plugin's platforms of release.sh, or fewer if PLUGIN_PLATFORMS is set.
 func platforms() []string {
 	if named := strings.Fields(os.Getenv("PLUGIN_PLATFORMS")); len(named) > 0 {
 		return named
@@ -52,7 +52,7 @@ func TestRelease(t *testing.T) {
 			t.Fatalf("%s is not set: run this test by `make test-release`", tool)
 		}
 	}
-	// The second has one architecture, which tells as much.
+	// The second release has one architecture, which is enough to compare.
 	first := makeRelease(t, filepath.Join(t.TempDir(), "one"), strings.Join(architectures(), " "))
 	second := makeRelease(t, filepath.Join(t.TempDir(), "another/place"), architectures()[0])
 	compare(t, filepath.Join(first, "dist"), filepath.Join(second, "dist"))
@@ -83,7 +83,7 @@ func TestRelease(t *testing.T) {
 
 	air := guide.Open(t, "docs/how-to/air-gapped.md", first)
 	plugin := t.TempDir()
-	// The plugin is asked without a cluster, and without kubectl.
+	// The plugin runs without a cluster, and without kubectl.
 	if out := air.Run(t, "The kubectl plugin", 0, "VERSION", version, "/usr/local/bin", plugin, "kubectl vnfbench --version", filepath.Join(plugin, "kubectl-vnfbench")+" --version"); !strings.Contains(out, version) {
 		t.Errorf("the plugin of release %s calls itself %q", version, out)
 	}
@@ -98,7 +98,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// makeRelease copies the tree, commits or not, and makes a release there.
+// makeRelease copies the tree, committed or not, and makes a release there.
 func makeRelease(t *testing.T, folder, architectures string) string {
 	t.Helper()
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -118,8 +118,7 @@ func makeRelease(t *testing.T, folder, architectures string) string {
 	return folder
 }
 
-// compare looks at every file of the second release, but for those that speak of
-// all architectures.
+// compare compares every file of the second release, except those that list all architectures.
 func compare(t *testing.T, first, second string) {
 	t.Helper()
 	compared := 0
@@ -147,7 +146,7 @@ func compare(t *testing.T, first, second string) {
 	t.Logf("%d files are equal in both", compared)
 }
 
-// contents checks what is said of a release.
+// contents checks the images, bills of materials, manifests and packages of a release.
 func contents(t *testing.T, dist string) {
 	t.Helper()
 	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor"} {
@@ -195,7 +194,7 @@ func contents(t *testing.T, dist string) {
 	}
 }
 
-// asDocumented holds users and sizes of the images against the page's table.
+// asDocumented compares users and sizes of the images with the page's table.
 func asDocumented(t *testing.T, folder string) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(folder, "docs/how-to/release.md"))
@@ -246,8 +245,8 @@ func asDocumented(t *testing.T, folder string) {
 	}
 }
 
-// plugins looks into every archive of the plugin: a static program of the
-// platform that the archive's name says, with its completion and the licence.
+// plugins checks every archive of the plugin: a static program of the platform in the archive's
+// name, with its completion and the license.
 func plugins(t *testing.T, dist string) {
 	t.Helper()
 	for _, platform := range platforms() {
@@ -274,7 +273,7 @@ func plugins(t *testing.T, dist string) {
 	}
 }
 
-// refused changes one byte, then the checksums too: neither is accepted.
+// refused changes one byte, then the checksums too, and checks that both are refused.
 func refused(t *testing.T, page *guide.Guide, dist string) {
 	t.Helper()
 	chart, sums := filepath.Join(dist, "vnfbench-chart-"+version+".tgz"), filepath.Join(dist, "SHA256SUMS")
@@ -343,8 +342,8 @@ func pushed(t *testing.T, folder, registry string) {
 	}
 }
 
-// pushedTRex runs `make push-trex`. The image with TRex is of a release that users
-// bring; a small one of the same name stands in for it.
+// pushedTRex runs `make push-trex`. Users bring the image with TRex, which contains a TRex release;
+// here a small image has its name.
 func pushedTRex(t *testing.T, folder, registry string) {
 	t.Helper()
 	bin := t.TempDir()

@@ -15,9 +15,8 @@ import (
 
 const kubeVirtNamespace = "lab-kubevirt"
 
-// TestKubeVirt boots a virtual machine that routes between two secondary
-// networks and has the disks of an image and of its user data, sends packets
-// through it, reads its console, and takes it down.
+// TestKubeVirt boots a virtual machine that routes between two secondary networks and has the disks
+// of an image and of its user data, sends packets through it, reads its console, and removes it.
 func TestKubeVirt(t *testing.T) {
 	if os.Getenv("VNFBENCH_E2E_KUBEVIRT") != "1" {
 		t.Skip("NOT RUN: this lab may be without KubeVirt; make e2e-kubevirt brings up one with it")
@@ -40,7 +39,7 @@ func TestKubeVirt(t *testing.T) {
 	vm("wait", "--for=condition=Ready", "pod/source", "pod/sink", "--timeout=120s")
 	pod := strings.TrimSpace(vm("get", "pods", "--selector=kubevirt.io=virt-launcher", "--output=jsonpath={.items[0].metadata.name}"))
 	awaitConsole(t, func() string { return vm("logs", pod, "--container=guest-console-log") }, "GUEST READS lab-e2e-disk", "GUEST READS lab-e2e-seed", "GUEST ROUTES", "GUEST RESOLVES")
-	// The guest counts its hop: nothing but it joins the two bridges.
+	// The guest decrements the hop count: only the guest joins the two bridges.
 	if got := vm("exec", "source", "--", "ping", "-c", "5", "-w", "60", "10.2.0.10"); !strings.Contains(got, "ttl=63") {
 		t.Errorf("the packets did not pass one router:\n%s", got)
 	}
@@ -62,7 +61,7 @@ func awaitConsole(t *testing.T, read func() string, marks ...string) {
 	t.Fatalf("the guest's console does not say all of %q after %s:\n%s", marks, bootPatience, console)
 }
 
-// checkNoGuest waits until no emulator runs in the node any more.
+// checkNoGuest waits until no emulator runs in the node.
 func checkNoGuest(t *testing.T) {
 	t.Helper()
 	lab(t, "shell", "--", "sh", "-c", `for i in $(seq 300); do
@@ -71,8 +70,7 @@ func checkNoGuest(t *testing.T) {
 done; exit 1`)
 }
 
-// loadGuest makes the guest's image of Debian's kernel and the node's busybox,
-// and loads it.
+// loadGuest makes the guest's image of Debian's kernel and the node's busybox, and loads it.
 func loadGuest(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,8 +107,7 @@ func loadGuest(t *testing.T) {
 	lab(t, "load", archive)
 }
 
-// loadDisk makes an image that holds a disk, of nothing but a marker, and loads
-// it.
+// loadDisk makes an image with a disk that contains only a marker, and loads it.
 func loadDisk(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -124,8 +121,8 @@ func loadDisk(t *testing.T) {
 	lab(t, "load", archive)
 }
 
-// guestModules are what the guest needs of Debian's kernel, where all of virtio
-// is a module, in the order of their loading.
+// guestModules are the modules that the guest needs of Debian's kernel, where all of virtio is a
+// module, in the order of their loading.
 var guestModules = []string{
 	"virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci",
 	"failover", "net_failover", "virtio_net", "virtio_blk",
@@ -145,7 +142,7 @@ func debianKernel(t *testing.T, dir string) (kernel string, modules []string) {
 		}
 		return string(out)
 	}
-	// A new machine may have no lists of packages, or old ones.
+	// A new machine may have no package lists, or old ones.
 	run("apt-get", "-qq", "-o", "Acquire::Retries=3", "update")
 	name := regexp.MustCompile(`linux-image-\d\S+`).FindString(run("apt-cache", "depends", "linux-image-amd64"))
 	if name == "" {
@@ -171,8 +168,7 @@ func debianKernel(t *testing.T, dir string) (kernel string, modules []string) {
 	return kernels[0], modules
 }
 
-// newc is an archive in cpio's newc format, which kernels take for their
-// initial file system.
+// newc is an archive in cpio's newc format, which kernels accept as their initial file system.
 type newc struct {
 	buffer bytes.Buffer
 	files  int

@@ -1,5 +1,5 @@
-// Package e2e tries a running lab: what the project's runs need of it, on a
-// real node. It needs VNFBENCH_LAB, the path of the lab program.
+// Package e2e tests a running lab: what the project's runs need of it, on a real node. It needs
+// VNFBENCH_LAB, the path of the lab program.
 package e2e
 
 import (
@@ -32,8 +32,8 @@ func kubectl(t *testing.T, args ...string) string {
 	return lab(t, append([]string{"kubectl", "--", "--namespace", namespace}, args...)...)
 }
 
-// TestNetwork sends packets through a router on two secondary networks and
-// looks up a service from there; all of it goes away afterwards.
+// TestNetwork sends packets through a router on two secondary networks and looks up a service from
+// there, and checks that all of it is gone afterwards.
 func TestNetwork(t *testing.T) {
 	lab(t, "status")
 	kubectl(t, "apply", "--filename", filepath.Join("testdata", "network.yaml"))
@@ -53,8 +53,8 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// checkGone waits until no pod has an interface on the bridges any more: then
-// the sandboxes were taken down, and the plugins called to delete.
+// checkGone waits until no pod has an interface on the bridges: then the sandboxes are removed, and
+// the plugins were called to delete.
 func checkGone(t *testing.T) {
 	t.Helper()
 	const script = `for i in $(seq 1200); do

@@ -15,7 +15,7 @@ var Multus string
 //go:embed coredns.yaml
 var CoreDNS string
 
-// KubeVirt is a template of the object that tells virt-operator what to deploy.
+// KubeVirt is a template of the object that asks virt-operator to deploy KubeVirt.
 //
 //go:embed kubevirt.yaml
 var KubeVirt string

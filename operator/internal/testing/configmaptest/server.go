@@ -1,5 +1,5 @@
-// Package configmaptest is one ConfigMap as the API server keeps it, for tests:
-// merge patches, versions, conflicts, and outages on request.
+// Package configmaptest simulates one ConfigMap as the API server keeps it, for tests: merge
+// patches, versions, conflicts, and outages on request.
 package configmaptest
 
 import (
@@ -31,7 +31,7 @@ type Server struct {
 	fault   func(body []byte) (before, after error)
 }
 
-// New holds an empty ConfigMap.
+// New returns a server with an empty ConfigMap.
 func New(namespace, name string) *Server {
 	return &Server{version: 1, object: &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -39,7 +39,7 @@ func New(namespace, name string) *Server {
 	}}
 }
 
-// Fault is asked before every patch: an error before keeps the patch away, an
+// Fault sets a function that is called before every patch: an error before prevents the patch, an
 // error after hides its answer. nil ends the faults.
 func (s *Server) Fault(fault func(body []byte) (before, after error)) {
 	s.mu.Lock()
@@ -47,21 +47,21 @@ func (s *Server) Fault(fault func(body []byte) (before, after error)) {
 	s.fault = fault
 }
 
-// Writes is how many patches changed something.
+// Writes returns how many patches changed something.
 func (s *Server) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
 }
 
-// Data is a copy of what is stored.
+// Data returns a copy of what is stored.
 func (s *Server) Data() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.object.DeepCopy().Data
 }
 
-// Edit changes the object as somebody else would.
+// Edit changes the object as another client would.
 func (s *Server) Edit(change func(*corev1.ConfigMap)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Server) merge(name string, pt types.PatchType, body []byte) (*corev1.Co
 	return s.object.DeepCopy(), nil
 }
 
-// apply merges as RFC 7396 says: null removes a key. It tells whether anything changed.
+// apply merges as RFC 7396 says: null removes a key. It reports whether anything changed.
 func (s *Server) apply(data map[string]*string) bool {
 	changed := false
 	for key, value := range data {

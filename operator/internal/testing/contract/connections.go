@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Connections are what a driver of many connections can be asked for.
+// Connections describes which trials a driver of many connections supports.
 type Connections struct {
 	// PerSecond is a rate that the path carries without a failure, 100 by default.
 	PerSecond int64
@@ -68,7 +68,7 @@ func (s suite) invalidConnections(t *testing.T) {
 	s.measure(t, d, s.exchanges(0))
 }
 
-// checkConnections is what holds of every outcome of connections.
+// checkConnections checks what is true of every outcome of connections.
 func (s suite) checkConnections(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	t.Helper()
 	if o.Connections == nil || o.TCP != nil || len(o.Directions) > 0 {
@@ -87,7 +87,7 @@ func (s suite) checkConnections(t *testing.T, trial measure.Trial, o measure.Out
 	if c.CountedAttempts > c.Attempts || c.CountedEstablished > c.Established {
 		t.Errorf("%d attempts and %d established were counted, of %d and %d in all", c.CountedAttempts, c.CountedEstablished, c.Attempts, c.Established)
 	}
-	// The payload of connections that are held was exchanged before what counts.
+	// Connections that are held exchange their payload before the counted time.
 	if trial.Connections.ConcurrentConnections == 0 && (c.ForwardBytes <= 0 || c.ReverseBytes <= 0) {
 		t.Errorf("%d bytes of requests and %d of responses arrived", c.ForwardBytes, c.ReverseBytes)
 	}

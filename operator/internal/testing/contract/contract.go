@@ -1,11 +1,9 @@
-// Package contract is the suite that every traffic driver passes: what goes in is a
-// way to open one, and what it is capable of; what comes out is a failed test for
-// each promise of measure.Driver that it breaks.
+// Package contract is the suite that every traffic driver passes. A way to open a driver and its
+// capabilities go in; a failed test for each promise of measure.Driver that it breaks comes out.
 //
-// The suite has parts. Some hold of every driver, the others of those with a
-// capability. Where a driver has not the capability, its part says so in the log and
-// is skipped, and another part wants the driver to refuse such trials with a reason:
-// no part passes without having measured something.
+// The suite has parts. Some apply to every driver, the others to those with a capability. If a
+// driver lacks the capability, its part logs that and is skipped, and another part wants the driver
+// to refuse such trials with a reason: no part passes without a measurement.
 package contract
 
 import (
@@ -19,16 +17,16 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Capabilities are what a driver can be asked for. At least one is not nil.
+// Capabilities are the kinds of trials that a driver supports. At least one is not nil.
 type Capabilities struct {
-	// Frames is nil for a driver that sends no frames of its own.
+	// Frames is nil for a driver that does not send frames itself.
 	Frames *Frames
 	// TCP is nil for a driver without bulk transfers by TCP.
 	TCP *TCP
 	// Connections is nil for a driver without many connections with an exchange in each.
 	Connections *Connections
-	// Parallel says that several drivers may be open at once, so that parts need
-	// not wait for each other.
+	// Parallel says that several drivers may be open at once, so that parts need not wait for each
+	// other.
 	Parallel bool
 }
 
@@ -38,7 +36,7 @@ type part struct {
 	test func(suite, *testing.T)
 }
 
-// capability is a kind of trials with the parts that hold of it.
+// capability is a kind of trials with the parts that apply to it.
 type capability struct {
 	name  string
 	has   bool
@@ -56,9 +54,8 @@ var commonParts = []part{
 	{"tells when all is sent", suite.notifies},
 }
 
-// Run holds a driver to its contract. open is called once for each part, on a path
-// that loses nothing, and must fail the test where it cannot open one; the suite
-// closes it.
+// Run checks that a driver keeps its contract. open is called once for each part, on a path that
+// loses nothing, and must fail the test if it cannot open one; the suite closes it.
 func Run(t *testing.T, open func(t *testing.T) measure.Driver, capabilities Capabilities) {
 	t.Helper()
 	s := suite{open: open, Capabilities: capabilities.withDefaults()}
@@ -128,7 +125,7 @@ func (s suite) capabilities() []capability {
 	}
 }
 
-// trial is a short one of a kind that the driver has.
+// trial returns a short one of a kind that the driver has.
 func (s suite) trial(duration time.Duration) measure.Trial {
 	var trial measure.Trial
 	switch {
@@ -171,8 +168,7 @@ func (s suite) describes(t *testing.T) {
 	}
 }
 
-// notifies is about drivers that can: sending is over when they say so, and the
-// trial is not.
+// notifies checks drivers that can notify: when they do, sending is over and the trial is not.
 func (s suite) notifies(t *testing.T) {
 	d := s.driver(t)
 	notifier, ok := d.(measure.Notifier)
@@ -194,8 +190,8 @@ func (s suite) notifies(t *testing.T) {
 	}
 }
 
-// refusesOthers wants a reason for trials of the kinds that the driver does not make,
-// and a trial of its own after them.
+// refusesOthers wants a reason for trials of the kinds that the driver does not support, and then a
+// trial that it does support.
 func (s suite) refusesOthers(t *testing.T) {
 	d := s.driver(t)
 	for _, c := range s.capabilities() {
@@ -209,7 +205,7 @@ func (s suite) refusesOthers(t *testing.T) {
 	s.measure(t, d, s.trial(50*time.Millisecond))
 }
 
-// invalid is about what no trial can be, of whatever kind.
+// invalid checks that trials that are invalid for every kind are refused.
 func (s suite) invalid(t *testing.T) {
 	d := s.driver(t)
 	for name, spoil := range map[string]func(*measure.Trial){
@@ -240,12 +236,12 @@ func (s suite) cancelled(t *testing.T) {
 		t.Errorf("Measure with a cancelled context: %v, want %v", err, context.Canceled)
 	}
 
-	const after, soon = 100 * time.Millisecond, 10 * time.Second // which is much less than the trial's minute
+	const after, soon = 100 * time.Millisecond, 10 * time.Second // much less than the trial's minute
 	ctx, cancel = context.WithTimeout(t.Context(), after)
 	defer cancel()
 	began := time.Now()
 	_, err := d.Measure(ctx, s.trial(time.Minute))
-	// A driver in simulated time may be through before.
+	// A driver in simulated time may finish before.
 	if took := time.Since(began); took >= after && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Measure: %v, want %v", err, context.DeadlineExceeded)
 	} else if took > after+soon {
@@ -266,7 +262,7 @@ func (s suite) closes(t *testing.T) {
 	}
 }
 
-// check is what holds of every outcome.
+// check checks what is true of every outcome.
 func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	t.Helper()
 	if o.StartedAt.IsZero() {

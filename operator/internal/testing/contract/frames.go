@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Frames are what a driver of frames and its path can be asked for.
+// Frames describes which trials a driver of frames and its path support.
 type Frames struct {
 	// Directions are those of the path that it is opened on.
 	Directions []measure.Direction
@@ -16,14 +16,14 @@ type Frames struct {
 	FrameBytes int
 	// FramesPerSecond is a load that the path carries without loss, 1,000 by default.
 	FramesPerSecond uint64
-	// TimedFramesPerSecond is for a driver that times a part of the frames: so
-	// many of each stream's, or all of a lower load. 0 times every frame.
+	// TimedFramesPerSecond is for a driver that times a part of the frames: this many of each
+	// stream's, or all of a lower load. 0 times every frame.
 	TimedFramesPerSecond uint64
-	// Fragments says that it sends packets in fragments. One that does not refuses
-	// them with a reason, as one that does on a path with VLAN tags may.
+	// Fragments says that it sends packets in fragments. A driver that does not refuses them with a
+	// reason, as one that does may on a path with VLAN tags.
 	Fragments bool
-	// DelayVariation says that it measures the variation from frame to frame. One
-	// that does not has no figure for it.
+	// DelayVariation says that it measures the variation from frame to frame. A driver that does
+	// not has no figure for it.
 	DelayVariation bool
 }
 
@@ -49,11 +49,11 @@ func (s suite) frames(duration time.Duration) measure.Trial {
 	}
 }
 
-// attempts at a trial that a busy machine may keep a driver of real time from sending.
+// attempts is how often a trial is tried when a busy machine keeps a real-time driver from sending.
 const attempts = 30
 
-// measureSent measures until every direction has sent what the test is about. A
-// busy machine may keep a driver of real time from it; check wants that told.
+// measureSent measures until every direction has sent what the test needs. A busy machine may
+// prevent a real-time driver from that; check wants it reported.
 func (s suite) measureSent(t *testing.T, d measure.Driver, trial measure.Trial, sent func(measure.DirectionOutcome) bool) measure.Outcome {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
@@ -80,7 +80,7 @@ func (s suite) moderate(t *testing.T) {
 	}
 }
 
-// accounts is about a path that loses none, makes none and keeps their order.
+// accounts checks a path that loses no frames, duplicates none and keeps their order.
 func (s suite) accounts(t *testing.T) {
 	outcome := s.measureSent(t, s.driver(t), s.frames(100*time.Millisecond), anything)
 	for _, direction := range outcome.Directions {
@@ -94,7 +94,7 @@ func (s suite) accounts(t *testing.T) {
 	}
 }
 
-// timed is how many delays there are at least where nothing is lost.
+// timed returns the minimum number of delays if nothing is lost.
 func (s suite) timed(direction measure.DirectionOutcome, trial measure.Trial) uint64 {
 	if s.Frames.TimedFramesPerSecond == 0 {
 		return direction.ReceivedFrames
@@ -113,8 +113,8 @@ func (s suite) rounding(t *testing.T) {
 	}
 }
 
-// variation wants delays of variation from a driver that measures them, and none
-// from another; the mean, which is the jitter, from both.
+// variation wants delays of variation from a driver that measures them, and none from another; the
+// mean, which is the jitter, from both.
 func (s suite) variation(t *testing.T) {
 	outcome := s.measureSent(t, s.driver(t), s.frames(200*time.Millisecond), everything)
 	for _, direction := range outcome.Directions {
@@ -141,8 +141,8 @@ func (s suite) flatOut(t *testing.T) {
 	}
 }
 
-// burst is a few frames at a rate far above the moderate load, for a time far
-// below a scheduler's tick. Whether they arrive is the path's matter.
+// burst sends a few frames at a rate far above the moderate load, for a time far below a
+// scheduler's tick. Whether they arrive depends on the path.
 func (s suite) burst(t *testing.T) {
 	const frames, rate = 64, 500_000
 	trial := s.frames(frames * time.Second / rate)
@@ -184,7 +184,7 @@ func (s suite) tagged(t *testing.T) {
 	}
 }
 
-// packets counts what is sent in fragments by whole packets, and both.
+// packets checks that what is sent in fragments is counted in packets and in fragments.
 func (s suite) packets(t *testing.T) {
 	trial := s.frames(100 * time.Millisecond)
 	trial.Packet = &measure.Packet{PayloadBytes: 4096, IPVersion: 4, MTUBytes: 1500}
@@ -243,7 +243,7 @@ func (s suite) invalidFrames(t *testing.T) {
 	}
 }
 
-// checkFrames is what holds of every outcome of frames.
+// checkFrames checks what is true of every outcome of frames.
 func (s suite) checkFrames(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	t.Helper()
 	var directions []measure.Direction

@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// TCP is what a driver of bulk transfers can be asked for.
+// TCP describes which trials a driver of bulk transfers supports.
 type TCP struct {
 	// SameClock says that both ends count by one clock, so that the receiver has at
 	// most what the sender has sent in the time that counts.
@@ -22,7 +22,7 @@ var tcpParts = []part{
 	{"refuses what cannot be a transfer", suite.invalidTransfer},
 }
 
-// transferTime is the shortest: its drivers count whole seconds.
+// transferTime is the minimum: its drivers count whole seconds.
 const transferTime = time.Second
 
 func (s suite) transfer(directions ...measure.Direction) measure.Trial {
@@ -69,7 +69,7 @@ func (s suite) invalidTransfer(t *testing.T) {
 	s.measure(t, d, s.transfer(measure.Forward))
 }
 
-// checkTCP is what holds of every outcome of a bulk transfer.
+// checkTCP checks what is true of every outcome of a bulk transfer.
 func (s suite) checkTCP(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	t.Helper()
 	if o.TCP == nil || o.Connections != nil || len(o.Directions) > 0 {

@@ -14,27 +14,27 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// ArgoCD is an object in one state, and what Argo CD has to show of it.
+// ArgoCD is an object in one state, and what Argo CD must show of it.
 type ArgoCD struct {
 	// Health is one of Argo CD's own words.
 	Health string `json:"health"`
-	// Message stands beside it.
+	// Message is shown with it.
 	Message string `json:"message"`
-	// Object is as the operator's code makes it.
+	// Object is the object that the operator's code makes.
 	Object *unstructured.Unstructured `json:"object"`
 }
 
-// The recorded messages that are not the operator's own.
+// The recorded messages that do not come from the operator.
 const (
-	// UnseenMessage is the scripts' while the operator has not seen an object,
-	// or its latest generation.
+	// UnseenMessage is the scripts' message while the operator has not seen an object, or its
+	// latest generation.
 	UnseenMessage = "waiting for the operator"
-	// DeletedMessage is Argo CD's for what is being deleted; it asks no script then.
+	// DeletedMessage is Argo CD's for an object that is being deleted; it runs no script then.
 	DeletedMessage = "Pending deletion"
 )
 
-// judged is an object with what tells its health: without spec and figures, so
-// that a field that says nothing of it does not change what is recorded.
+// judged returns an object with the parts that decide its health: without spec and figures, so that
+// other fields do not change what is recorded.
 func judged(object *unstructured.Unstructured) *unstructured.Unstructured {
 	all := object.Object
 	some := map[string]any{"apiVersion": all["apiVersion"], "kind": all["kind"], "metadata": all["metadata"]}
@@ -44,9 +44,9 @@ func judged(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: some}
 }
 
-// CompareArgoCD compares states of one kind, by their names, with those recorded
-// in test/fixtures/argocd/KIND.json; with -update it writes them. So whatever the
-// operator's code makes of a status is what test/argocd asks Argo CD about.
+// CompareArgoCD compares states of one kind, by their names, with those recorded in
+// test/fixtures/argocd/KIND.json; with -update it writes them. So test/argocd gives Argo CD exactly
+// the status that the operator's code makes.
 func CompareArgoCD(t *testing.T, kind string, states map[string]ArgoCD) {
 	t.Helper()
 	states = maps.Clone(states)

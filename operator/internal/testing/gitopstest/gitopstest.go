@@ -1,8 +1,7 @@
-// Package gitopstest tells, for tests, what GitOps tools make of an object's
-// status: kstatus itself, Flux's expressions of config/gitops in the language
-// that Flux embeds, and, for Argo CD, recorded objects with the health that is
-// expected. Argo CD's libraries cannot share a module with the operator's, so
-// test/argocd gives the recorded objects to them.
+// Package gitopstest shows, for tests, what GitOps tools make of an object's status: kstatus
+// itself, Flux's expressions of config/gitops in the language that Flux embeds, and, for Argo CD,
+// recorded objects with the expected health. Argo CD's libraries cannot share a module with the
+// operator's, so test/argocd gives the recorded objects to them.
 package gitopstest
 
 import (
@@ -24,14 +23,14 @@ import (
 
 // Verdict is what the tools show of one object.
 type Verdict struct {
-	// Kstatus is what the library computes without any help.
+	// Kstatus is what the library computes by itself.
 	Kstatus status.Status
-	// Flux is what healthCheckExprs give; Unknown where they cannot be
-	// evaluated, and Flux asks again.
+	// Flux is the result of healthCheckExprs. It is Unknown if they cannot be evaluated, and then
+	// Flux asks again.
 	Flux status.Status
 }
 
-// Judge asks kstatus and Flux about an object of a kind of this project.
+// Judge evaluates an object of this project with kstatus and Flux.
 func Judge(t *testing.T, object *unstructured.Unstructured) Verdict {
 	t.Helper()
 	result, err := status.Compute(object)
@@ -41,7 +40,7 @@ func Judge(t *testing.T, object *unstructured.Unstructured) Verdict {
 	return Verdict{Kstatus: result.Status, Flux: flux(t, object.GetKind(), object.Object)}
 }
 
-// New is an object as the API server stores it before the operator has seen it.
+// New returns an object as the API server stores it before the operator has seen it.
 func New(kind string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
@@ -49,7 +48,7 @@ func New(kind string) *unstructured.Unstructured {
 	}}
 }
 
-// Stored is an object of Go in the form in which tools read it.
+// Stored converts a Go object to the form in which tools read it.
 func Stored(t *testing.T, kind string, object any) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -61,7 +60,7 @@ func Stored(t *testing.T, kind string, object any) *unstructured.Unstructured {
 	return stored
 }
 
-// top is the repository, which is somewhere above the test.
+// top returns the repository, which is a folder above the test.
 func top(t *testing.T) string {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -92,10 +91,9 @@ func read(t *testing.T, name string, into any) {
 	}
 }
 
-// flux evaluates healthCheckExprs in the order of Flux's RFC 0009: a generation
-// that was not observed, inProgress, failed, current, and else in progress. Like
-// Flux it parses expressions without checking types, and gives them the object's
-// fields as variables.
+// flux evaluates healthCheckExprs in the order of Flux's RFC 0009: a generation that was not
+// observed, inProgress, failed, current, and else in progress. Like Flux it parses expressions
+// without checking types, and gives them the object's fields as variables.
 func flux(t *testing.T, kind string, content map[string]any) status.Status {
 	t.Helper()
 	var kustomization struct {
@@ -140,7 +138,7 @@ func flux(t *testing.T, kind string, content map[string]any) status.Status {
 	return ""
 }
 
-// evaluate errs where the object lacks a field that the expression names.
+// evaluate returns an error if the object lacks a field that the expression names.
 func evaluate(t *testing.T, text string, content map[string]any) (bool, error) {
 	t.Helper()
 	environment, err := cel.NewEnv(cel.HomogeneousAggregateLiterals(), cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(), ext.Strings())

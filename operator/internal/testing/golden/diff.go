@@ -24,9 +24,9 @@ const (
 // marks are the first characters of a hunk's lines.
 var marks = map[udiff.OpKind]string{udiff.Delete: "-", udiff.Insert: "+", udiff.Equal: " "}
 
-// diff returns the documents that were changed, added and removed, as hunks of a
-// unified diff, and "" where there are none. A hunk has the path of its fields
-// in place of line numbers, so that a change elsewhere leaves it as it is.
+// diff returns the documents that were changed, added and removed, as hunks of a unified diff, and
+// "" if there are none. A hunk has the path of its fields instead of line numbers, so that a change
+// elsewhere does not change it.
 func diff(old, new map[string]string) string {
 	var text strings.Builder
 	names := maps.Clone(old)
@@ -67,8 +67,8 @@ func addition(known map[string]string, name, text string) string {
 	return best
 }
 
-// hunks returns what differs between two texts, with as much context as it takes
-// to find each hunk again.
+// hunks returns the differences between two texts, with as much context as is needed to find each
+// hunk again.
 func hunks(before, after string) string {
 	for context := 1; ; context++ {
 		// Edits between two texts always apply to the first of them.
@@ -107,8 +107,8 @@ func fields(before, after string, hunk *udiff.Hunk) string {
 	return strings.Replace(path, ".", " ", 1)
 }
 
-// indentation returns how far a line's field is to the right; the mark of a
-// list's element belongs to it.
+// indentation returns how far a line's field is to the right, including the mark of a list's
+// element.
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " -")) }
 
 // patch applies what diff returned to the documents that it was made from.

@@ -15,17 +15,17 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Golden is one thing that a test renders.
+// Golden is one output that a test renders.
 type Golden struct {
 	Name string
-	// Base names the golden that this one is kept as a difference from, one
-	// that comes earlier in the list. A golden without a base is kept in full.
+	// Base names the golden that this one is kept as a difference from, which comes earlier in the
+	// list. A golden without a base is kept in full.
 	Base string
 	// Documents are its parts by name, KIND/NAME. A text ends with a newline.
 	Documents map[string]string
 }
 
-// file is NAME.yaml, or BASE..NAME.diff.
+// file returns NAME.yaml, or BASE..NAME.diff.
 func (g Golden) file() string {
 	if g.Base == "" {
 		return g.Name + ".yaml"
@@ -33,8 +33,8 @@ func (g Golden) file() string {
 	return g.Base + ".." + g.Name + ".diff"
 }
 
-// Compare compares every golden with its file in a folder that holds nothing
-// else. With -update it writes the files, and removes what is no golden's.
+// Compare compares every golden with its file in a folder that contains nothing else. With -update
+// it writes the files, and removes all others.
 func Compare(t *testing.T, folder string, goldens []Golden) {
 	t.Helper()
 	rendered, kept := map[string]map[string]string{}, map[string]map[string]string{}
@@ -89,9 +89,9 @@ func write(t *testing.T, path string, g Golden, base map[string]string) {
 	}
 }
 
-// read returns a golden's documents. A difference is applied to its base as the
-// test renders it: a change of the base alone is no change of the variant. Where
-// it does not fit, it is applied to the base as it is kept.
+// read returns a golden's documents. A difference is applied to its base as the test renders it: a
+// change of the base alone is no change of the variant. If it does not fit, it is applied to the
+// base as it is kept.
 func read(path string, g Golden, bases ...map[string]string) (map[string]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func full(documents map[string]string) string {
 // separator comes before the name of each document of a full golden.
 const separator = "---\n# "
 
-// split is the reverse of full.
+// split reverses full.
 func split(text string) map[string]string {
 	documents := map[string]string{}
 	for _, document := range strings.Split("\n"+text, "\n"+separator)[1:] {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// documents has one of each thing that can happen to a document.
+// documents returns one example of each change that a document can have.
 func documents() (old, new map[string]string) {
 	old = map[string]string{
 		"Pod/a": "kind: Pod\nspec:\n  containers:\n  - name: one\n    image: x\n  - name: two\n    image: x\n",
@@ -26,7 +26,7 @@ func documents() (old, new map[string]string) {
 	return old, new
 }
 
-// TestDiff checks what a person reviews.
+// TestDiff checks what a reviewer sees.
 func TestDiff(t *testing.T) {
 	old, new := documents()
 	want := `changed Pod/a
@@ -68,7 +68,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchRefuses checks what a difference that does not fit is answered with.
+// TestPatchRefuses checks the error of a difference that does not fit.
 func TestPatchRefuses(t *testing.T) {
 	old, new := documents()
 	text := diff(old, new)

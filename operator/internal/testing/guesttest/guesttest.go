@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package guesttest boots guests in QEMU for tests, without hardware
-// virtualisation. What a guest is made of and its user data go in; a machine
-// that can be asked over HTTP, read on its console and switched off comes out.
+// Package guesttest boots guests in QEMU for tests, without hardware virtualization. The guest's
+// files and its user data go in; a machine that answers over HTTP, has a readable console and can
+// be switched off comes out.
 package guesttest
 
 import (
@@ -24,18 +24,17 @@ import (
 	"vnfbench.io/operator/internal/proc"
 )
 
-// Patience is generous: without hardware virtualisation a boot takes 5 to 20 s
-// of a busy machine.
+// Patience is generous: without hardware virtualization a boot takes 5 to 20 s on a busy machine.
 const Patience = 3 * time.Minute
 
 // seedLabel is guest.SeedLabel; the tests of that package use this one.
 const seedLabel = "cidata"
 
-// answerPatience is for one answer of a guest that gets little of a processor.
+// answerPatience is for one answer of a guest that gets little processor time.
 const answerPatience = 30 * time.Second
 
-// Files is the directory of a guest's files that the variable names. Without it
-// the test is skipped.
+// Files returns the directory of a guest's files that the variable names. Without it the test is
+// skipped.
 func Files(t *testing.T, variable string) string {
 	t.Helper()
 	dir := os.Getenv(variable)
@@ -45,7 +44,7 @@ func Files(t *testing.T, variable string) string {
 	return dir
 }
 
-// Kernel are QEMU's arguments to boot a guest's kernel, as KubeVirt's kernelBoot does.
+// Kernel returns QEMU's arguments to boot a guest's kernel, as KubeVirt's kernelBoot does.
 func Kernel(dir string) []string {
 	return []string{"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet"}
 }
@@ -62,9 +61,9 @@ type Machine struct {
 	ended   chan error
 }
 
-// Start boots a machine whose management card leads to a port of the guest. The
-// arguments are QEMU's further ones, what to boot with them. QEMU ends with the
-// test, and a test that fails logs the console.
+// Start boots a machine whose management card leads to a port of the guest. The arguments are
+// further ones for QEMU: what to boot. QEMU ends with the test, and a test that fails logs the
+// console.
 func Start(t *testing.T, userData string, port int, arguments ...string) *Machine {
 	t.Helper()
 	const program = "qemu-system-x86_64"
@@ -107,8 +106,8 @@ func Start(t *testing.T, userData string, port int, arguments ...string) *Machin
 	return m
 }
 
-// SocketDirectory is a folder whose path is short enough for sockets. It goes
-// with the test.
+// SocketDirectory returns a folder whose path is short enough for sockets. It is removed after the
+// test.
 func SocketDirectory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "vnf")
@@ -132,7 +131,7 @@ func WriteFiles(t *testing.T, dir string, files map[string]string) (paths []stri
 	return paths
 }
 
-// ISO makes a file system the way KubeVirt does.
+// ISO makes a file system as KubeVirt does.
 func ISO(t *testing.T, path, label string, files ...string) {
 	t.Helper()
 	if _, err := exec.LookPath("xorrisofs"); err != nil {
@@ -154,7 +153,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Get asks the guest's agent; no proxy is between.
+// Get sends a request to the guest's agent, without a proxy.
 func (m *Machine) Get(path string) (int, string, error) {
 	client := http.Client{Timeout: answerPatience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + m.Address + path)
@@ -166,7 +165,7 @@ func (m *Machine) Get(path string) (int, string, error) {
 	return response.StatusCode, string(body), err
 }
 
-// Line is the console's first line with a text in it.
+// Line returns the console's first line that contains a text.
 func (m *Machine) Line(text string) string {
 	for line := range strings.Lines(m.Console.String()) {
 		if strings.Contains(line, text) {
@@ -176,12 +175,12 @@ func (m *Machine) Line(text string) string {
 	return ""
 }
 
-// Await asks for readiness until the answer is the code, and the text is in it.
+// Await asks for readiness until the answer has the code and contains the text.
 func (m *Machine) Await(t *testing.T, want int, text string) string {
 	t.Helper()
 	for {
-		// QEMU takes a connection before the guest listens, and then repeats it to
-		// the guest at intervals of many seconds.
+		// QEMU accepts a connection before the guest listens, and then repeats it to the guest at
+		// intervals of many seconds.
 		var code int
 		var body string
 		err := errors.New("the guest does not listen yet")
@@ -202,8 +201,8 @@ func (m *Machine) Await(t *testing.T, want int, text string) string {
 	}
 }
 
-// CPU is the processor time that QEMU has used on this machine: what the guest's
-// processors got, and some for itself.
+// CPU returns the processor time that QEMU has used on this machine: that of the guest's
+// processors, and its own.
 func (m *Machine) CPU(t *testing.T) time.Duration {
 	t.Helper()
 	kernel, err := proc.Open("/")
@@ -221,7 +220,7 @@ func (m *Machine) CPU(t *testing.T) time.Duration {
 	return time.Duration(stat.UTime+stat.STime) * proc.Tick
 }
 
-// Monitor has QEMU's monitor run a command, and returns what it says.
+// Monitor runs a command in QEMU's monitor, and returns its output.
 func (m *Machine) Monitor(t *testing.T, command string) string {
 	t.Helper()
 	monitor, err := net.Dial("unix", m.monitor)

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package netnstest gives tests real network namespaces. They have no name and
-// live by a file descriptor alone, so the kernel removes them with everything
-// in them when the test ends, however it ends.
+// Package netnstest gives tests real network namespaces. They have no name and exist only through a
+// file descriptor, so the kernel removes them and everything in them when the test ends, however it
+// ends.
 package netnstest
 
 import (
@@ -18,9 +18,8 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// SkipVariable, set to "1", skips the tests that need a kernel to play with.
-// Without it a machine that cannot run them fails them, so that nobody takes
-// silence for success.
+// SkipVariable, set to "1", skips the tests that need a real kernel. Without it they fail on a
+// machine that cannot run them, so that a skipped test is not mistaken for success.
 const SkipVariable = "VNFBENCH_NO_KERNEL_TESTS"
 
 // Namespace is one network namespace of a test.
@@ -29,7 +28,7 @@ type Namespace struct {
 	handle netns.NsHandle
 }
 
-// New makes a namespace with its loopback up. The name is for messages only.
+// New makes a namespace with its loopback up. The name is only for messages.
 func New(t testing.TB, name string) *Namespace {
 	t.Helper()
 	if os.Getenv(SkipVariable) == "1" {
@@ -55,8 +54,8 @@ func New(t testing.TB, name string) *Namespace {
 	return n
 }
 
-// Run calls do on a thread of its own in the namespace. The thread ends with
-// it, so do may change the thread's mounts and capabilities as well.
+// Run calls do on a separate thread in the namespace. The thread ends afterwards, so do may also
+// change the thread's mounts and capabilities.
 func (n *Namespace) Run(do func() error) error {
 	err := onOwnThread(func() error {
 		if err := netns.Set(n.handle); err != nil {
@@ -70,7 +69,7 @@ func (n *Namespace) Run(do func() error) error {
 	return nil
 }
 
-// Must is Run for steps that a test cannot do without.
+// Must calls Run for a step that must succeed.
 func (n *Namespace) Must(t testing.TB, do func() error) {
 	t.Helper()
 	if err := n.Run(do); err != nil {
@@ -85,8 +84,8 @@ type End struct {
 	MAC       string
 }
 
-// Cable joins two namespaces with a veth pair. The ends are up, and have no
-// address, not even a link-local one, so they are silent.
+// Cable joins two namespaces with a veth pair. The ends are up, and have no address, not even a
+// link-local one, so they send nothing.
 func Cable(t testing.TB, west, east End) {
 	t.Helper()
 	westMAC, eastMAC := mustMAC(t, west.MAC), mustMAC(t, east.MAC)

@@ -25,8 +25,8 @@ const (
 	initialTTL    = 64
 )
 
-// Packet is a UDP packet in an Ethernet frame, as a generator sends it and as
-// it is found at the other end.
+// Packet is a UDP packet in an Ethernet frame, as a generator sends it and as it arrives at the
+// other end.
 type Packet struct {
 	SourceMAC, DestinationMAC string
 	Source, Destination       netip.AddrPort
@@ -59,7 +59,7 @@ func (n *Namespace) Open(t testing.TB, iface string) *Socket {
 	return socket
 }
 
-// Send puts one packet on the wire.
+// Send sends one packet.
 func (s *Socket) Send(t testing.TB, packet Packet) {
 	t.Helper()
 	frame, err := packet.Frame()
@@ -71,8 +71,8 @@ func (s *Socket) Send(t testing.TB, packet Packet) {
 	}
 }
 
-// Receive returns the first UDP packet that comes in within the time, and every
-// other frame that came before it. ok is false when no packet came.
+// Receive returns the first UDP packet that arrives within the time, and every other frame that
+// came before it. ok is false if no packet arrived.
 func (s *Socket) Receive(t testing.TB, within time.Duration) (packet Packet, others [][]byte, ok bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)
@@ -104,8 +104,7 @@ func (s *Socket) Receive(t testing.TB, within time.Duration) (packet Packet, oth
 	}
 }
 
-// IsResolution says whether a frame is ARP or neighbour or router discovery
-// (RFC 4861).
+// IsResolution reports whether a frame is ARP, or neighbor or router discovery (RFC 4861).
 func IsResolution(frame []byte) bool {
 	if len(frame) < ethernetBytes {
 		return false
@@ -120,7 +119,7 @@ func IsResolution(frame []byte) bool {
 	return false
 }
 
-// Frame is the packet as bytes, without the frame check sequence.
+// Frame returns the packet as bytes, without the frame check sequence.
 func (p Packet) Frame() ([]byte, error) {
 	destination, err := net.ParseMAC(p.DestinationMAC)
 	if err != nil {
@@ -153,7 +152,7 @@ func (p Packet) Frame() ([]byte, error) {
 		frame = binary.BigEndian.AppendUint16(frame, unix.ETH_P_IP)
 		return append(append(frame, ip...), udp...), nil
 	}
-	// UDP's check sum is not optional over IPv6 (RFC 8200 section 8.1).
+	// The UDP checksum is mandatory over IPv6 (RFC 8200 section 8.1).
 	pseudo := append(append(append([]byte{}, from...), to...), 0, 0, udp[4], udp[5], 0, 0, 0, protocolUDP)
 	binary.BigEndian.PutUint16(udp[6:], checksum(append(pseudo, udp...)))
 	ip := make([]byte, ipv6Bytes)
@@ -201,7 +200,7 @@ func Parse(frame []byte) (Packet, error) {
 	return packet, nil
 }
 
-// checksum is the Internet's (RFC 1071); over data that has it in, it is 0.
+// checksum returns the Internet checksum (RFC 1071); over data that includes its checksum, it is 0.
 func checksum(data []byte) uint16 {
 	var sum uint32
 	for i := 0; i+1 < len(data); i += 2 {

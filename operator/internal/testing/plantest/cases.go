@@ -11,13 +11,13 @@ import (
 // Case is an input whose plan and objects are kept as golden files.
 type Case struct {
 	Name string
-	// Base names an earlier case that this one is like: its golden files are
-	// kept as what differs from that one's.
+	// Base names an earlier case that this one is similar to: its golden files are kept as
+	// differences from that case.
 	Base  string
 	Input func() plan.Input
 }
 
-// Cases are the inputs of all golden files.
+// Cases returns the inputs of all golden files.
 func Cases() []Case {
 	return []Case{
 		{"one-router", "", func() plan.Input { return Input(1) }},
@@ -45,7 +45,7 @@ func Cases() []Case {
 	}
 }
 
-// RealTime is one router whose generator sends in real time.
+// RealTime returns one router whose generator sends in real time.
 func RealTime() plan.Input {
 	in := Input(1)
 	in.Testbed.Spec.Generator.CPU = new(resource.MustParse("2"))
@@ -53,7 +53,7 @@ func RealTime() plan.Input {
 	return in
 }
 
-// IPv6 is one router that forwards IPv6 in one direction.
+// IPv6 returns one router that forwards IPv6 in one direction.
 func IPv6() plan.Input {
 	in := Input(1)
 	in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
@@ -62,7 +62,7 @@ func IPv6() plan.Input {
 	return in
 }
 
-// HostDevices is one router whose ports are whole NICs.
+// HostDevices returns one router whose ports are whole NICs.
 func HostDevices() plan.Input {
 	in := Input(1)
 	Attach(&in, v1alpha1.AttachmentHostDevice)
@@ -74,7 +74,8 @@ func HostDevices() plan.Input {
 	return in
 }
 
-// VLAN is one router between a bridge's port with a tag and a port whose network takes the tag off.
+// VLAN returns one router between a bridge's port with a tag and a port whose network removes the
+// tag.
 func VLAN() plan.Input {
 	in := Input(1)
 	in.Networks = map[string]bool{"east-net": true, "east-device": true}
@@ -84,7 +85,7 @@ func VLAN() plan.Input {
 	return in
 }
 
-// Firewalls is a bridging firewall between two routers, and a routing one at the east end.
+// Firewalls returns a bridging firewall between two routers, and a routing one at the east end.
 func Firewalls() plan.Input {
 	in := Input(4)
 	bridged, routed := &in.Run.Spec.Experiment.Chain[1], &in.Run.Spec.Experiment.Chain[3]
@@ -95,7 +96,7 @@ func Firewalls() plan.Input {
 	return in
 }
 
-// TCP is two routers through which TCP connections go.
+// TCP returns two routers that carry TCP connections.
 func TCP() plan.Input {
 	in := Input(2)
 	in.Run.Spec.Experiment.Measurements = v1alpha1.Measurements{
@@ -108,7 +109,8 @@ func TCP() plan.Input {
 	return in
 }
 
-// ExistingNetworks is one router on the user's own networks, generator and device on two nodes that have taints.
+// ExistingNetworks returns one router on the user's own networks, generator and device on two nodes
+// that have taints.
 func ExistingNetworks() plan.Input {
 	in := Input(1)
 	in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}
@@ -124,7 +126,7 @@ func ExistingNetworks() plan.Input {
 	return in
 }
 
-// Machines is four routers in virtual machines, each on another NIC model.
+// Machines returns four routers in virtual machines, each with another NIC model.
 func Machines() plan.Input {
 	in := MachineInput(4)
 	in.Defaults.ImagePullSecrets = []string{"registry"}
@@ -136,7 +138,7 @@ func Machines() plan.Input {
 	return in
 }
 
-// MachineTuned is one router in a virtual machine with every setting of its platform.
+// MachineTuned returns one router in a virtual machine with every setting of its platform.
 func MachineTuned() plan.Input {
 	in := MachineInput(1)
 	node := &in.Nodes[0]
@@ -151,7 +153,7 @@ func MachineTuned() plan.Input {
 	return in
 }
 
-// MachineBesidePod is one router in a pod and one in a virtual machine.
+// MachineBesidePod returns one router in a pod and one in a virtual machine.
 func MachineBesidePod() plan.Input {
 	in := MachineInput(2)
 	in.Run.Spec.Experiment.Chain[0] = Router("router-1")
@@ -160,7 +162,7 @@ func MachineBesidePod() plan.Input {
 	return in
 }
 
-// Gateways is a WireGuard pair and an IPsec pair.
+// Gateways returns a WireGuard pair and an IPsec pair.
 func Gateways() plan.Input {
 	in := Input(4)
 	for i := range in.Run.Spec.Experiment.Chain {
@@ -174,7 +176,7 @@ func Gateways() plan.Input {
 	return in
 }
 
-// GatewayMachines is the same pairs as virtual machines.
+// GatewayMachines returns the same pairs as virtual machines.
 func GatewayMachines() plan.Input {
 	in := MachineInput(4)
 	pods := Gateways()
@@ -185,7 +187,7 @@ func GatewayMachines() plan.Input {
 	return in
 }
 
-// Neighbors are one of each kind.
+// Neighbors returns one neighbor of each kind.
 func Neighbors() plan.Input {
 	in := Input(1)
 	in.Nodes[0].Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("8Gi")
@@ -199,7 +201,7 @@ func Neighbors() plan.Input {
 	return in
 }
 
-// NeighborMachines are one of each kind, as virtual machines.
+// NeighborMachines returns one neighbor of each kind, as virtual machines.
 func NeighborMachines() plan.Input {
 	in := Neighbors()
 	in.KubeVirt = true
@@ -212,8 +214,8 @@ func NeighborMachines() plan.Input {
 	return in
 }
 
-// CustomMachines is three users' own machines: a disk image with user data, a claim with
-// a secret and network data, and a DataVolume with nothing but itself.
+// CustomMachines returns three users' own machines: a disk image with user data, a claim with a
+// secret and network data, and a DataVolume without further settings.
 func CustomMachines() plan.Input {
 	in := MachineInput(3)
 	in.Defaults.ImagePullSecrets = []string{"registry"}

@@ -1,5 +1,5 @@
-// Package plantest makes what plans are made from, for tests: objects as the
-// API server returns them, with every default filled in.
+// Package plantest makes the input of plans, for tests: objects as the API server returns them,
+// with every default filled in.
 package plantest
 
 import (
@@ -13,10 +13,10 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// Namespace of everything.
+// Namespace contains all objects.
 const Namespace = "benchmarks"
 
-// Input is a run of a chain of routers on a testbed with two bridges and one node.
+// Input returns a run of a chain of routers on a testbed with two bridges and one node.
 func Input(routers int) plan.Input {
 	return plan.Input{
 		Run:      Run(routers),
@@ -35,7 +35,7 @@ func Input(routers int) plan.Input {
 	}
 }
 
-// Run is a run of a chain of routers.
+// Run returns a run of a chain of routers.
 func Run(routers int) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "routers", UID: "11111111-2222-3333-4444-555555555555"},
@@ -61,7 +61,7 @@ func Run(routers int) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// Router is a function with every default.
+// Router returns a function with every default.
 func Router(name string) v1alpha1.NetworkFunction {
 	return v1alpha1.NetworkFunction{
 		Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimePod,
@@ -71,8 +71,8 @@ func Router(name string) v1alpha1.NetworkFunction {
 	}
 }
 
-// MachineInput is a run of a chain of routers in virtual machines, with what
-// KubeVirt brings to the cluster.
+// MachineInput returns a run of a chain of routers in virtual machines, with what KubeVirt adds to
+// the cluster.
 func MachineInput(routers int) plan.Input {
 	in := Input(routers)
 	in.KubeVirt = true
@@ -86,12 +86,12 @@ func MachineInput(routers int) plan.Input {
 	return in
 }
 
-// Machine is a router in a virtual machine with every default.
+// Machine returns a router in a virtual machine with every default.
 func Machine(name string) v1alpha1.NetworkFunction {
 	return v1alpha1.NetworkFunction{Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimeVirtualMachine}
 }
 
-// Custom is the user's own machine with every default.
+// Custom returns the user's own machine with every default.
 func Custom(name string, custom v1alpha1.CustomFunction) v1alpha1.NetworkFunction {
 	f := Machine(name)
 	f.Function, f.Custom = v1alpha1.FunctionCustom, &custom
@@ -124,7 +124,7 @@ func latency() *v1alpha1.Latency {
 	}
 }
 
-// Testbed has two bridges, and no node selector.
+// Testbed returns one with two bridges and no node selector.
 func Testbed() *v1alpha1.Testbed {
 	return &v1alpha1.Testbed{
 		ObjectMeta: metav1.ObjectMeta{Name: "lab", UID: "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"},
@@ -145,7 +145,8 @@ func Testbed() *v1alpha1.Testbed {
 	}
 }
 
-// ExistingNetwork is a port on the user's own networks; an empty device is the same as the generator's.
+// ExistingNetwork returns a port on the user's own networks. With an empty device, the device uses
+// the generator's.
 func ExistingNetwork(generator, device string) v1alpha1.TestbedPort {
 	network := &v1alpha1.ExistingNetwork{GeneratorRef: v1alpha1.NetworkReference{Name: generator}}
 	if device != "" {
@@ -154,7 +155,7 @@ func ExistingNetwork(generator, device string) v1alpha1.TestbedPort {
 	return v1alpha1.TestbedPort{Attachment: v1alpha1.PortNetworkAttachmentDefinition, NetworkAttachmentDefinition: network}
 }
 
-// SRIOVPort takes a virtual function of a pool.
+// SRIOVPort returns a port that takes a virtual function of a pool.
 func SRIOVPort(resourceName string, vlan int32) v1alpha1.TestbedPort {
 	return v1alpha1.TestbedPort{
 		Attachment: v1alpha1.PortSRIOV,
@@ -162,7 +163,7 @@ func SRIOVPort(resourceName string, vlan int32) v1alpha1.TestbedPort {
 	}
 }
 
-// HostDevicePort takes a whole NIC.
+// HostDevicePort returns a port that takes a whole NIC.
 func HostDevicePort(pciAddress string) v1alpha1.TestbedPort {
 	return v1alpha1.TestbedPort{
 		Attachment: v1alpha1.PortHostDevice,
@@ -170,7 +171,7 @@ func HostDevicePort(pciAddress string) v1alpha1.TestbedPort {
 	}
 }
 
-// Attach gives every function's ports an attachment, and lets the testbed offer it.
+// Attach gives every function's ports an attachment, and makes the testbed offer it.
 func Attach(in *plan.Input, attachment v1alpha1.Attachment) {
 	in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, attachment)
 	for i := range in.Run.Spec.Experiment.Chain {
@@ -178,15 +179,15 @@ func Attach(in *plan.Input, attachment v1alpha1.Attachment) {
 	}
 }
 
-// Offer lets a node's device plugin offer a number of a resource.
+// Offer makes a node's device plugin offer a number of a resource.
 func Offer(node *corev1.Node, resourceName string, number int64) {
 	quantity := *resource.NewQuantity(number, resource.DecimalSI)
 	node.Status.Capacity[corev1.ResourceName(resourceName)] = quantity
 	node.Status.Allocatable[corev1.ResourceName(resourceName)] = quantity
 }
 
-// SRIOV is a run of a chain of routers whose every port is a virtual function,
-// generator and device on two nodes.
+// SRIOV returns a run of a chain of routers whose every port is a virtual function, generator and
+// device on two nodes.
 func SRIOV(routers int) plan.Input {
 	in := Input(routers)
 	Attach(&in, v1alpha1.AttachmentSRIOV)
@@ -205,15 +206,15 @@ func SRIOV(routers int) plan.Input {
 	return in
 }
 
-// MachineSRIOV is SRIOV with virtual machines in place of the pods.
+// MachineSRIOV returns the input of SRIOV with virtual machines instead of the pods.
 func MachineSRIOV(routers int) plan.Input {
 	in := SRIOV(routers)
 	InMachines(&in)
 	return in
 }
 
-// MachineHostDevices is a run of one router in a virtual machine whose ports are
-// whole NICs, generator and device on two nodes.
+// MachineHostDevices returns a run of one router in a virtual machine whose ports are whole NICs,
+// generator and device on two nodes.
 func MachineHostDevices() plan.Input {
 	in := Input(1)
 	Attach(&in, v1alpha1.AttachmentHostDevice)
@@ -230,8 +231,7 @@ func MachineHostDevices() plan.Input {
 	return in
 }
 
-// InMachines makes virtual machines of the chain's pods, and brings KubeVirt to
-// every node.
+// InMachines replaces the chain's pods with virtual machines, and adds KubeVirt to every node.
 func InMachines(in *plan.Input) {
 	in.KubeVirt = true
 	for i := range in.Nodes {
@@ -244,7 +244,7 @@ func InMachines(in *plan.Input) {
 	}
 }
 
-// Node is ready, has 4 CPUs and 8 GiB, and a label with its name.
+// Node returns a ready node with 4 CPUs, 8 GiB, and a label with its name.
 func Node(name string) corev1.Node {
 	size := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("4"),

@@ -8,11 +8,11 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// TRexImage is what testbeds with driver TRex run that name no other.
+// TRexImage is the image of testbeds with driver TRex that name no other.
 const TRexImage = "registry.example/trex:v3.08"
 
-// TRexAFPacket is a run of one router between two bridges, with frames by TRex
-// through packet sockets.
+// TRexAFPacket returns a run of one router between two bridges, with frames by TRex through packet
+// sockets.
 func TRexAFPacket() plan.Input {
 	in := Input(1)
 	in.Defaults.GeneratorImages = map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: TRexImage}
@@ -22,8 +22,8 @@ func TRexAFPacket() plan.Input {
 	return in
 }
 
-// TRexDPDK is a run of one router on virtual functions, with frames by TRex on
-// two of its own, generator and device on two nodes.
+// TRexDPDK returns a run of one router on virtual functions, with frames by TRex on two separate
+// ones, generator and device on two nodes.
 func TRexDPDK() plan.Input {
 	in := SRIOV(1)
 	generator := &in.Testbed.Spec.Generator

@@ -12,14 +12,14 @@ type Call struct {
 	Params map[string]json.RawMessage `json:"params"`
 }
 
-// Text is a parameter that is a string; empty when there is none.
+// Text returns a parameter that is a string, or "" if there is none.
 func (c Call) Text(name string) string {
 	var text string
 	_ = json.Unmarshal(c.Params[name], &text)
 	return text
 }
 
-// Number is a parameter that is an integer; -1 when there is none.
+// Number returns a parameter that is an integer, or -1 if there is none.
 func (c Call) Number(name string) int64 {
 	number := int64(-1)
 	if json.Unmarshal(c.Params[name], &number) != nil {
@@ -28,7 +28,7 @@ func (c Call) Number(name string) int64 {
 	return number
 }
 
-// Answer is what a server makes of a call. The zero Answer is the result null.
+// Answer is a server's answer to a call. The zero Answer is the result null.
 type Answer struct {
 	// Result is anything with a JSON form.
 	Result any
@@ -43,15 +43,15 @@ type refusal struct {
 	Specific string `json:"specific_err,omitempty"`
 }
 
-// Result is an answer with a result.
+// Result returns an answer with a result.
 func Result(result any) Answer { return Answer{Result: result} }
 
-// Refuse is an answer with an error of TRex: its code and what is specific.
+// Refuse returns an answer with an error of TRex: its code and its specific text.
 func Refuse(code int, specific string) Answer {
 	return Answer{refusal: &refusal{Code: code, Message: messages[code], Specific: specific}}
 }
 
-// messages are TRex's, per code.
+// messages are TRex's, by code.
 var messages = map[int]string{
 	rpc.CodeParse:         "Bad JSON Format",
 	rpc.CodeInvalidParams: "Bad parameters for method",
@@ -62,7 +62,7 @@ var messages = map[int]string{
 	rpc.CodeNoResults:     "No results for request",
 }
 
-// Refused says whether the answer is an error, and its code.
+// Refused reports whether the answer is an error, and its code.
 func (a Answer) Refused() (code int, refused bool) {
 	if a.refusal == nil {
 		return 0, false
@@ -70,7 +70,7 @@ func (a Answer) Refused() (code int, refused bool) {
 	return a.refusal.Code, true
 }
 
-// encode is an answer as TRex writes it, with a request's id.
+// encode returns an answer as TRex writes it, with a request's id.
 func (a Answer) encode(id json.RawMessage) map[string]any {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -84,8 +84,7 @@ func (a Answer) encode(id json.RawMessage) map[string]any {
 	return said
 }
 
-// Responder makes an answer to each call, one at a time for one connection but
-// for several connections at once.
+// Responder answers each call: one at a time on one connection, but on several connections at once.
 type Responder interface {
 	Respond(Call) Answer
 }

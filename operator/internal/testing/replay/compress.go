@@ -18,9 +18,9 @@ const (
 	zipHeaderBytes = 8
 )
 
-// Compress makes a message as TRex takes and gives it: header and zlib stream.
-// TRex's own client compresses large requests, and the server then compresses
-// the answer. The product's client does not: on loopback it only costs.
+// Compress makes a message as TRex accepts and sends it: header and zlib stream. TRex's own client
+// compresses large requests, and the server then compresses the answer. The product's client does
+// not: on loopback compression only costs time.
 func Compress(raw []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	var header [zipHeaderBytes]byte
@@ -42,8 +42,8 @@ func IsCompressed(message []byte) bool {
 	return len(message) >= zipHeaderBytes && binary.BigEndian.Uint32(message) == zipMagic
 }
 
-// Expand returns the message itself, whether it was compressed or not. More than
-// limit bytes are refused, whatever the header says of them.
+// Expand returns the uncompressed message, whether it was compressed or not. It refuses more than
+// limit bytes, whatever the header says.
 func Expand(message []byte, limit int) ([]byte, error) {
 	if !IsCompressed(message) {
 		return message, nil
@@ -56,8 +56,8 @@ func Expand(message []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: uncompressing an answer: %w", rpc.ErrProtocol, err)
 	}
-	// The buffer grows with what comes, not with what is declared, and the
-	// stream is read to its end, where its checksum is.
+	// The buffer grows with the data that arrives, not with the declared length. The stream is read
+	// to its end, where its checksum is.
 	var raw bytes.Buffer
 	if _, err := io.CopyN(&raw, reader, int64(declared)+1); !errors.Is(err, io.EOF) {
 		if err == nil {

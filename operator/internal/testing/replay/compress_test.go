@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// framing is a message of framing.json: what was on the wire, and its text.
+// framing is a message of framing.json: the octets that were sent, and their text.
 type framing struct {
 	Name       string `json:"name"`
 	Type       string `json:"type"`
@@ -25,7 +25,7 @@ type framing struct {
 	} `json:"frames"`
 }
 
-// bodies are the messages' last frames.
+// bodies returns the messages' last frames.
 func bodies(t testing.TB) map[*framing][]byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(replay.Directory(t), "framing.json"))
@@ -49,8 +49,8 @@ func bodies(t testing.TB) map[*framing][]byte {
 	return found
 }
 
-// What the server and libzmq's client compressed is read as what it was, and
-// what is compressed here is read again.
+// TestCompression checks that messages that the server and libzmq's client compressed are read
+// correctly, and that Compress can be reversed.
 func TestCompression(t *testing.T) {
 	compressed := 0
 	for one, body := range bodies(t) {
@@ -89,7 +89,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// FuzzExpand: whatever comes, no panic and no more than the limit.
+// FuzzExpand checks that no input causes a panic or exceeds the limit.
 func FuzzExpand(f *testing.F) {
 	for _, body := range bodies(f) {
 		f.Add(body)

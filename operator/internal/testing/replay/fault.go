@@ -8,18 +8,18 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
-// Fault is one way of a server to misbehave when it should answer. The request
-// was handled when a fault comes.
+// Fault is one way in which a server misbehaves when it should answer. The request was already
+// handled when a fault happens.
 type Fault struct {
 	name string
-	// answer writes what comes instead of the good answer, and says whether the
-	// connection goes on.
+	// answer writes a wrong answer instead of the good one, and reports whether the connection
+	// continues.
 	answer func(c *connection, good []byte) bool
 }
 
 func (f Fault) String() string { return f.name }
 
-// bytesOf is a fault that sends other octets than it should.
+// bytesOf returns a fault that sends wrong octets.
 func bytesOf(name string, goesOn bool, octets func(good []byte) []byte) Fault {
 	return Fault{name, func(c *connection, good []byte) bool {
 		_, err := c.stream.Write(octets(good))
@@ -27,12 +27,12 @@ func bytesOf(name string, goesOn bool, octets func(good []byte) []byte) Fault {
 	}}
 }
 
-// bodyOf is a fault in a message that ZMTP has nothing to object to.
+// bodyOf returns a fault in a message that is valid in ZMTP.
 func bodyOf(name string, body func(good []byte) []byte) Fault {
 	return bytesOf(name, true, func(good []byte) []byte { return zmtp.AppendMessage(nil, body(good)) })
 }
 
-// Hang never answers; the connection stays.
+// Hang never answers; the connection stays open.
 func Hang() Fault {
 	return Fault{"hangs", func(c *connection, _ []byte) bool { <-c.life.Done(); return false }}
 }
@@ -55,7 +55,7 @@ func Cut() Fault {
 	return Fault{"closes the connection", func(*connection, []byte) bool { return false }}
 }
 
-// Die stops the server instead of answering: nobody listens any more.
+// Die stops the server instead of answering: it no longer listens.
 func Die() Fault {
 	return Fault{"dies", func(c *connection, _ []byte) bool { c.server.halt(); return false }}
 }
@@ -87,7 +87,7 @@ func WrongID() Fault {
 	})
 }
 
-// Compressed answers with a compressed message, for which nobody asked.
+// Compressed answers with a compressed message to an uncompressed request.
 func Compressed() Fault {
 	return bodyOf("answers with a compressed message", func(good []byte) []byte {
 		packed, err := Compress(good)
@@ -120,12 +120,12 @@ func NoDelimiter() Fault {
 	})
 }
 
-// Command sends a command where a message is due.
+// Command sends a command when a message is due.
 func Command() Fault {
 	return bytesOf("sends a command", true, func([]byte) []byte { return []byte{4, 7, 4, 'P', 'I', 'N', 'G', 0, 0} })
 }
 
-// Twice sends the answer two times.
+// Twice sends the answer twice.
 func Twice() Fault {
 	return bytesOf("answers twice", true, func(good []byte) []byte {
 		return zmtp.AppendMessage(zmtp.AppendMessage(nil, good), good)
@@ -137,25 +137,25 @@ type Welcome int
 
 // Ways to greet.
 const (
-	// Polite is how it should be.
+	// Polite is the correct greeting.
 	Polite Welcome = iota
 	// Silent says nothing.
 	Silent
-	// Foreign speaks HTTP.
+	// Foreign uses HTTP.
 	Foreign
-	// Old speaks ZMTP 1.
+	// Old uses ZMTP 1.
 	Old
-	// Secure wants CURVE.
+	// Secure requires CURVE.
 	Secure
 	// Publisher has a socket of another type.
 	Publisher
-	// Refusing sends ERROR where READY is due.
+	// Refusing sends ERROR when READY is due.
 	Refusing
 	// Slamming closes the connection at once.
 	Slamming
 )
 
-// octets are what a server of that kind sends, without waiting for anything.
+// octets returns what a server of that kind sends, without waiting for anything.
 func (w Welcome) octets() []byte {
 	greeting := make([]byte, 64)
 	greeting[0], greeting[9], greeting[10] = 0xff, 0x7f, 3

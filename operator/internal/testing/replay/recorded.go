@@ -11,8 +11,8 @@ import (
 // volatile are parameters that differ in every recording.
 var volatile = []string{"api_h", "handler", "session_id", "user", "ticket_id", "key"}
 
-// key is what two equal requests have in common: the method and the parameters
-// that do not change from one recording to the next. 1 and 1.0 are equal.
+// key returns what two equal requests have in common: the method and the parameters that are the
+// same in every recording. 1 and 1.0 are equal.
 func key(c Call, ignored []string) string {
 	params := map[string]any{}
 	for name, text := range c.Params {
@@ -43,7 +43,7 @@ type given struct {
 // open are the methods that need no api_h.
 var open = map[string]bool{"api_sync_v2": true, "api_sync": true, "get_version": true, "ping": true}
 
-// check fails the test when a call has not the tokens that the server gave.
+// check fails the test if a call lacks the tokens that the server gave.
 func (g *given) check(t testing.TB, c Call) {
 	t.Helper()
 	if apiH := c.Text("api_h"); !open[c.Method] && apiH != g.apiH {
@@ -84,9 +84,9 @@ func (g *given) note(c Call, a Answer) {
 	}
 }
 
-// InOrder wants the calls of a recording in their order and no others, and gives
-// the recorded answers. The test fails when it ends before all were made. How
-// calls are put into batches does not matter, nor do ignored parameters.
+// InOrder wants exactly the calls of a recording, in their order, and gives the recorded answers.
+// The test fails if it ends before all were made. The division into batches does not matter, nor do
+// ignored parameters.
 func InOrder(t testing.TB, turns []Turn, ignored ...string) Responder {
 	r := &inOrder{t: t, turns: turns, ignored: ignored, given: given{handlers: map[string]bool{}}}
 	t.Cleanup(func() {
@@ -125,10 +125,9 @@ func (r *inOrder) Respond(c Call) Answer {
 	return next.Answer
 }
 
-// ByRequest gives the recorded answers to whatever calls of the recording are
-// made, in any order. Where the recording has several answers to one call they
-// come in their order, and the last one again and again. Any other call fails
-// the test.
+// ByRequest gives the recorded answers to calls of the recording, in any order. If the recording
+// has several answers to one call, it gives them in their order and repeats the last one. Any other
+// call fails the test.
 func ByRequest(t testing.TB, turns []Turn, ignored ...string) Responder {
 	r := &byRequest{t: t, ignored: ignored, answers: map[string][]Answer{}, given: given{handlers: map[string]bool{}}}
 	for _, turn := range turns {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Exchange is one line of a recording; its fields are those that the page of
-// the fixtures, test/fixtures/trex, describes.
+// Exchange is one line of a recording. test/fixtures/trex/README.md describes its fields.
 type Exchange struct {
 	N                  int             `json:"n"`
 	Connection         int             `json:"conn,omitempty"`
@@ -30,7 +29,7 @@ type Exchange struct {
 	ConnectionLost     bool            `json:"connection_lost,omitempty"`
 }
 
-// Recording is what went between clients and a server, in its order.
+// Recording is the traffic between clients and a server, in its order.
 type Recording []Exchange
 
 // Load reads a recording of test/fixtures/trex by its name, such as "05-loss".
@@ -48,7 +47,7 @@ func Load(t testing.TB, name string) Recording {
 	return recording
 }
 
-// Directory is that of the recordings.
+// Directory returns the directory of the recordings.
 func Directory(t testing.TB) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -83,7 +82,7 @@ func Read(from io.Reader) (Recording, error) {
 	return recording, lines.Err()
 }
 
-// Between is the part with first <= n <= last.
+// Between returns the part with first <= n <= last.
 func (r Recording) Between(first, last int) Recording {
 	var part Recording
 	for _, exchange := range r {
@@ -94,7 +93,7 @@ func (r Recording) Between(first, last int) Recording {
 	return part
 }
 
-// On is the part of some connections.
+// On returns the part of some connections.
 func (r Recording) On(connections ...int) Recording {
 	var part Recording
 	for _, exchange := range r {
@@ -107,7 +106,7 @@ func (r Recording) On(connections ...int) Recording {
 	return part
 }
 
-// Without leaves out the calls of some methods, also from batches.
+// Without returns the recording's calls except those of some methods, also in batches.
 func (r Recording) Without(methods ...string) []Turn {
 	var turns []Turn
 	for _, turn := range r.Turns() {
@@ -129,8 +128,8 @@ type Turn struct {
 	Answer        Answer
 }
 
-// Turns are the calls of a recording, those in batches one by one. What is no
-// call, such as malformed input, is left out.
+// Turns returns the calls of a recording, those in batches one by one. It omits what is no call,
+// such as malformed input.
 func (r Recording) Turns() []Turn {
 	var turns []Turn
 	for _, exchange := range r {
@@ -161,7 +160,7 @@ func (r Recording) Turns() []Turn {
 	return turns
 }
 
-// many is a message's objects, of which a batch has several.
+// many returns a message's objects, of which a batch has several.
 func many(message json.RawMessage) ([]json.RawMessage, bool) {
 	var several []json.RawMessage
 	if json.Unmarshal(message, &several) == nil && several != nil {

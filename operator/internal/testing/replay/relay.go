@@ -19,9 +19,9 @@ import (
 // relayMaxBytes bounds a message; a request may be larger than a server takes.
 const relayMaxBytes = 64 << 20
 
-// Relay stands between clients and a real server, hands every message on as it
-// is, and records what it understood of it. It listens before the server does,
-// so a refused connection looks like one that is closed at once.
+// Relay is between clients and a real server, forwards every message unchanged, and records what it
+// understood of it. It listens before the server does, so a refused connection looks like one that
+// is closed at once.
 type Relay struct {
 	server   string
 	listener net.Listener
@@ -35,8 +35,8 @@ type Relay struct {
 	connections int
 }
 
-// NewRelay listens on a free port of loopback for clients of the server at
-// host:port. The recording's time starts now.
+// NewRelay listens on a free port of loopback for clients of the server at host:port. The
+// recording's time starts now.
 func NewRelay(server string) (*Relay, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,7 +48,7 @@ func NewRelay(server string) (*Relay, error) {
 	return r, nil
 }
 
-// Address is where clients connect.
+// Address returns the address to which clients connect.
 func (r *Relay) Address() string { return r.listener.Addr().String() }
 
 // Close ends all connections.
@@ -59,12 +59,12 @@ func (r *Relay) Close() error {
 	return err
 }
 
-// Note puts a note into the recording.
+// Note adds a note to the recording.
 func (r *Relay) Note(text string) {
 	r.add(Exchange{Milliseconds: r.since(time.Now()), Note: text})
 }
 
-// Recording is what was recorded so far.
+// Recording returns what was recorded so far.
 func (r *Relay) Recording() Recording {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -78,7 +78,7 @@ func (r *Relay) add(e Exchange) {
 	r.recording = append(r.recording, e)
 }
 
-// since is a time in the recording, in ms with one decimal.
+// since returns a time in the recording, in ms with one decimal.
 func (r *Relay) since(at time.Time) float64 {
 	return math.Round(at.Sub(r.started).Seconds()*1e4) / 10
 }
@@ -100,7 +100,7 @@ func (r *Relay) accept() {
 	}
 }
 
-// serve hands on until either side ends.
+// serve forwards messages until either side ends.
 func (r *Relay) serve(stream net.Conn, number int) {
 	server, err := zmtp.Dial(r.life, r.server, relayMaxBytes)
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *Relay) serve(stream net.Conn, number int) {
 
 func isNull(text json.RawMessage) bool { return string(text) == "null" }
 
-// understand is a message's JSON, or null and its octets as characters.
+// understand returns a message's JSON, or null and its octets as characters.
 func understand(message []byte) (text json.RawMessage, raw string) {
 	plain, err := Expand(message, relayMaxBytes)
 	if err != nil {
@@ -158,8 +158,8 @@ func understand(message []byte) (text json.RawMessage, raw string) {
 	return text, string(characters)
 }
 
-// Write writes a recording in the format of the fixtures, without fields that say
-// nothing: false, 0 and what was not there.
+// Write writes a recording in the format of the fixtures, without empty fields: false, 0 and absent
+// values.
 func (r Recording) Write(to io.Writer) error {
 	buffer := bufio.NewWriter(to)
 	encoder := json.NewEncoder(buffer)

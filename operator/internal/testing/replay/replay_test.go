@@ -36,7 +36,7 @@ func (r *recorder) Failed() bool      { return false }
 func (r *recorder) Cleanup(do func()) { r.ends = append(r.ends, do) }
 func (r *recorder) Helper()           {}
 
-// end runs what the test would have at its end, and gives what it complained of.
+// end runs the test's clean-ups, and returns its complaints.
 func (r *recorder) end() string {
 	for i := len(r.ends) - 1; i >= 0; i-- {
 		r.ends[i]()
@@ -44,7 +44,7 @@ func (r *recorder) end() string {
 	return strings.Join(r.faults, "\n")
 }
 
-// Every way to leave a recording fails the test that it is for.
+// TestUnexpectedCallsFail checks that every deviation from a recording fails its test.
 func TestUnexpectedCallsFail(t *testing.T) {
 	recording := replay.Load(t, "02-acquire-release").On(10).Between(1, 10)
 	inOrder := func(t testing.TB) replay.Responder { return replay.InOrder(t, recording.Turns()) }
@@ -91,7 +91,8 @@ func TestUnexpectedCallsFail(t *testing.T) {
 	}
 }
 
-// What a real server dies of, or could not read, fails the test.
+// TestBadRequestsFail checks that a request that would crash a real server, or that it could not
+// read, fails the test.
 func TestBadRequestsFail(t *testing.T) {
 	for name, c := range map[string]struct{ request, complaint string }{
 		"a text":                   {`"str"`, "no object"},
@@ -122,7 +123,8 @@ func TestBadRequestsFail(t *testing.T) {
 	}
 }
 
-// Several answers to one call come in their order, the last again and again.
+// TestByRequest checks that several answers to one call come in their order, and the last is
+// repeated.
 func TestByRequest(t *testing.T) {
 	turn := func(method, result string) replay.Turn {
 		return replay.Turn{Call: replay.Call{Method: method}, Answer: replay.Result(result)}
@@ -137,8 +139,8 @@ func TestByRequest(t *testing.T) {
 	}
 }
 
-// What a relay between a client and a server writes down can be replayed, and is
-// what both sides saw.
+// TestRelay checks that the recording of a relay between a client and a server can be replayed, and
+// is what both sides saw.
 func TestRelay(t *testing.T) {
 	script := replay.NewScript(t, rpc.STL, 2)
 	server := replay.New(t, script)
@@ -217,7 +219,8 @@ func TestRelay(t *testing.T) {
 	exchange(second.Address())
 }
 
-// The recordings are what they were when they are written and read again.
+// TestRecordingsSurviveWriting checks that recordings do not change when they are written and read
+// again.
 func TestRecordingsSurviveWriting(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(replay.Directory(t), "*.jsonl"))
 	if err != nil || len(paths) < 10 {
@@ -242,7 +245,8 @@ func TestRecordingsSurviveWriting(t *testing.T) {
 	}
 }
 
-// A server that died is not there, and can be again at the same address.
+// TestStopAndStart checks that a server that died cannot be reached, and can return at the same
+// address.
 func TestStopAndStart(t *testing.T) {
 	server := replay.New(t, replay.NewScript(t, rpc.STL, 2))
 	address := server.Address()

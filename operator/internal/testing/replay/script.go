@@ -10,10 +10,9 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// Script is a server of which a test writes what matters to it. It has the
-// manners of a real one built in: handshake, api_h, ownership of ports or of
-// the whole server, events per session. All other methods are the test's, and
-// one that the test did not name fails it.
+// Script is a server for which a test writes only what matters to it. It has the basic behavior of
+// a real one built in: handshake, api_h, ownership of ports or of the whole server, events per
+// session. The test provides all other methods; a call of a method that it did not name fails it.
 type Script struct {
 	t       testing.TB
 	api     rpc.API
@@ -35,7 +34,7 @@ type owner struct {
 	handler string
 }
 
-// NewScript is a server for one API with so many ports.
+// NewScript returns a server for one API with this many ports.
 func NewScript(t testing.TB, api rpc.API, ports int) *Script {
 	s := &Script{t: t, api: api, ports: ports, methods: map[string]func(Call) Answer{}}
 	s.Restart()
@@ -54,15 +53,15 @@ func NewScript(t testing.TB, api rpc.API, ports int) *Script {
 	return s
 }
 
-// On answers a method, also one that is built in. A call with a handler comes
-// only when the handler is the owner's. Set all before the server starts.
+// On answers a method, also one that is built in. A call with a handler arrives only if the handler
+// is the owner's. Set all before the server starts.
 func (s *Script) On(method string, answer func(Call) Answer) *Script {
 	s.methods[method] = answer
 	return s
 }
 
-// Restart makes another server process of it: a new api_h, no owners, no events.
-// A test that wants the connections cut as well uses that of the Server.
+// Restart simulates another server process: a new api_h, no owners, no events. A test that wants
+// the connections cut too uses that of the Server.
 func (s *Script) Restart() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -71,7 +70,7 @@ func (s *Script) Restart() {
 	s.owners, s.waiting, s.seen = map[int]owner{}, map[int64][]map[string]any{}, map[int64]int{}
 }
 
-// Publish lets every session that fetched or acquired before see an event.
+// Publish adds an event for every session that fetched or acquired before.
 func (s *Script) Publish(event rpc.EventType, data map[string]any) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -85,14 +84,14 @@ func (s *Script) publish(event rpc.EventType, data map[string]any) {
 	}
 }
 
-// Take makes somebody else the owner of a port, or with rpc.AllPorts of all.
+// Take makes another user the owner of a port, or with rpc.AllPorts of all.
 func (s *Script) Take(port int, user string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.own(port, user, 4711)
 }
 
-// Respond makes the answer to one call.
+// Respond returns the answer to one call.
 func (s *Script) Respond(c Call) Answer {
 	answer, ok := s.methods[c.Method]
 	if !ok {
@@ -105,7 +104,7 @@ func (s *Script) Respond(c Call) Answer {
 	return answer(c)
 }
 
-// refuse is what comes before a method: its tokens.
+// refuse checks the tokens of a call before its method runs.
 func (s *Script) refuse(c Call) (Answer, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -193,7 +192,7 @@ func (s *Script) acquire(c Call) Answer {
 	return Result(map[string]any{"handler": s.owners[rpc.AllPorts].handler, "ports": handlers})
 }
 
-// own makes somebody the owner; the whole server's owns every port.
+// own sets the owner; the owner of the whole server owns every port.
 func (s *Script) own(port int, user string, session int64) {
 	ports := []int{port}
 	if port == rpc.AllPorts {

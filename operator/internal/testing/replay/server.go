@@ -1,7 +1,6 @@
-// Package replay is a TRex server for tests, on loopback: it speaks ZMTP as the
-// real one does, hands out what a real one was recorded to answer or what a test
-// wrote, fails the test on whatever it does not expect, and misbehaves on
-// demand. What goes in is a Responder, and what comes out is an address.
+// Package replay is a TRex server for tests, on loopback. It uses ZMTP as the real one does, gives
+// answers that were recorded from a real one or that a test wrote, fails the test on any unexpected
+// call, and misbehaves on demand. A Responder goes in; an address comes out.
 package replay
 
 import (
@@ -49,7 +48,7 @@ func New(t testing.TB, responder Responder) *Server {
 	return s
 }
 
-// Address is where it listens, and will again after a Stop.
+// Address returns the address where it listens, also again after a Stop.
 func (s *Server) Address() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -77,7 +76,7 @@ func (s *Server) Stop() {
 	s.running.Wait()
 }
 
-// halt is Stop from within the server.
+// halt does what Stop does, from within the server.
 func (s *Server) halt() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -85,7 +84,7 @@ func (s *Server) halt() {
 	_ = s.listener.Close()
 }
 
-// Restart is Stop and Start, with another api_h if the responder is a Script.
+// Restart stops and starts the server, with another api_h if the responder is a Script.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
@@ -95,36 +94,36 @@ func (s *Server) Restart() {
 	s.Start()
 }
 
-// Inject lets the next message that calls a method, or any where it is empty,
-// be answered by a fault. Several come one after the other.
+// Inject makes a fault answer the next message that calls a method, or any message if method is
+// empty. Several faults come one after the other.
 func (s *Server) Inject(method string, fault Fault) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.faults = append(s.faults, planned{method, fault})
 }
 
-// Greet sets how new connections are greeted.
+// Greet sets how the server greets new connections.
 func (s *Server) Greet(welcome Welcome) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.welcome = welcome
 }
 
-// Calls are all calls that came so far, in their order.
+// Calls returns all calls so far, in their order.
 func (s *Server) Calls() []Call {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]Call(nil), s.calls...)
 }
 
-// Messages are the methods in each message so far; a batch has several.
+// Messages returns the methods in each message so far; a batch has several.
 func (s *Server) Messages() [][]string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([][]string(nil), s.messages...)
 }
 
-// Count is how often a method was called so far.
+// Count returns how often a method was called so far.
 func (s *Server) Count(method string) int {
 	count := 0
 	for _, call := range s.Calls() {
@@ -149,7 +148,7 @@ func (s *Server) accept(life context.Context, listener net.Listener) {
 	}
 }
 
-// connection is one client's.
+// connection is one client's connection.
 type connection struct {
 	server *Server
 	life   context.Context
@@ -207,7 +206,7 @@ func (c *connection) waitForEnd() {
 	}
 }
 
-// planned takes out the first fault that is meant for one of the methods.
+// planned removes and returns the first fault for one of the methods.
 func (s *Server) planned(methods []string) (Fault, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -222,7 +221,7 @@ func (s *Server) planned(methods []string) (Fault, bool) {
 	return Fault{}, false
 }
 
-// handle makes the answer to a message; ok is false where the process ends.
+// handle returns the answer to a message; ok is false if the process ends.
 func (s *Server) handle(message []byte) (answer []byte, methods []string, ok bool) {
 	text, err := Expand(message, 2*rpc.MaxRequestBytes)
 	if err != nil {
@@ -266,7 +265,7 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 	return answer, methods, true
 }
 
-// one makes the answer to one request.
+// one returns the answer to one request.
 func (s *Server) one(text json.RawMessage) (reply map[string]any, method string, alive bool) {
 	var request struct {
 		Call
@@ -284,7 +283,7 @@ func (s *Server) one(text json.RawMessage) (reply map[string]any, method string,
 	return answer.encode(request.ID), request.Method, !answer.Lost
 }
 
-// plain is JSON with a newline, without the escapes that are for HTML.
+// plain returns JSON with a newline, without the escapes for HTML.
 func plain(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -9,14 +9,14 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// part gives East a namespace of its own; it comes before all links.
+// part puts East into a separate namespace. It is called before all links are made.
 func (p *Path) part() (err error) {
 	p.Sink, err = newNamespace()
 	return err
 }
 
-// address gives a port its address, and the way to the other port: through
-// the device's port towards it or, without one, at once. Neighbours are static.
+// address gives a port its address, and the route to the other port: through the device's port
+// towards it or, without one, directly. Neighbors are static.
 func (p *Path) address(ns netns.NsHandle, port, device string) error {
 	own, other, gatewayMAC := westIPv4, eastIPv4, p.deviceWest
 	gateway := netip.MustParseAddr("198.18.0.1")

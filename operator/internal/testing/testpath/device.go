@@ -18,8 +18,7 @@ import (
 // mtu admits every frame that live frames can carry.
 const mtu = 3400
 
-// veth makes a pair with an end in each namespace; napi gives the second end
-// NAPI, through GRO.
+// veth makes a pair with an end in each namespace. napi gives the second end NAPI, through GRO.
 func (p *Path) veth(near netns.NsHandle, nearName string, far netns.NsHandle, farName string, napi bool) error {
 	return Do(near, func() error {
 		attrs := netlink.NewLinkAttrs()
@@ -79,15 +78,15 @@ func (p *Path) bridge(name string, ports ...string) error {
 	})
 }
 
-// tagAt gives a port of the node a tag on what it sends and takes the tag off
-// what it gets, by two programs, since not every kernel has VLANs in its bridge.
+// tagAt makes a port of the node add a tag to what it sends and remove the tag from what it
+// receives, by two programs, since not every kernel has VLANs in its bridge.
 func (p *Path) tagAt(name string, vlan int) error {
 	return Do(p.Node, func() error {
 		l, err := netlink.LinkByName(name)
 		if err != nil {
 			return err
 		}
-		pass := asm.Instructions{asm.Mov.Imm(asm.R0, -1), asm.Return()} // TC_ACT_UNSPEC: go on
+		pass := asm.Instructions{asm.Mov.Imm(asm.R0, -1), asm.Return()} // TC_ACT_UNSPEC: continue
 		push := asm.Instructions{
 			asm.Mov.Imm(asm.R2, 0x0081), // ETH_P_8021Q in network order
 			asm.Mov.Imm(asm.R3, int32(vlan)),
@@ -111,7 +110,7 @@ func (p *Path) tagAt(name string, vlan int) error {
 	})
 }
 
-// route makes the device's namespace a router with static neighbours.
+// route makes the device's namespace a router with static neighbors.
 func (p *Path) route() error {
 	if err := p.readMACs(p.Device, DeviceWest, DeviceEast); err != nil {
 		return err

@@ -11,27 +11,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Forwarder is a device in user space whose faults are known exactly: it sees
-// every frame that comes in at DeviceWest and decides what goes out at
-// DeviceEast.
+// Forwarder is a device in user space whose faults are known exactly: it sees every frame that
+// arrives at DeviceWest and decides what leaves at DeviceEast.
 type Forwarder struct {
 	in, out int
 	outName unix.SockaddrLinklayer
 	stopped atomic.Bool
 	done    chan struct{}
-	// Seen counts the frames that came in.
+	// Seen counts the frames that arrived.
 	Seen atomic.Uint64
 }
 
-// Forward starts a forwarder from west to east. each gets the frame's number
-// from 0 on, the time it came in, the frame, valid for the call alone, and what sends one.
+// Forward starts a forwarder from west to east. each gets the frame's number from 0 on, the time it
+// arrived, the frame, valid during the call only, and a function that sends one.
 func (p *Path) Forward(each func(number uint64, at time.Time, frame []byte, send func([]byte))) (*Forwarder, error) {
 	f := &Forwarder{in: -1, out: -1, done: make(chan struct{})}
 	err := Do(p.Device, func() (err error) {
 		if f.in, _, err = packetSocket(DeviceWest, unix.ETH_P_ALL); err != nil {
 			return err
 		}
-		// Protocol 0 takes nothing in.
+		// Protocol 0 receives nothing.
 		f.out, f.outName, err = packetSocket(DeviceEast, 0)
 		return err
 	})
@@ -49,7 +48,7 @@ func (f *Forwarder) Stop() {
 	<-f.done
 }
 
-// Send puts a frame out at DeviceEast.
+// Send sends a frame at DeviceEast.
 func (f *Forwarder) Send(frame []byte) {
 	for unix.Sendto(f.out, frame, 0, &f.outName) == unix.ENOBUFS {
 		runtime.Gosched()
@@ -95,7 +94,7 @@ func packetSocket(name string, protocol uint16) (int, unix.SockaddrLinklayer, er
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout); err != nil {
 		return fd, address, os.NewSyscallError("setsockopt", err)
 	}
-	// FORCE: a stall of this process must not be taken for the device's loss.
+	// FORCE: a stall of this process must not be mistaken for loss in the device.
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20); err != nil {
 		return fd, address, os.NewSyscallError("setsockopt", err)
 	}

@@ -1,7 +1,6 @@
-// Package testpath builds, in network namespaces of its own, the paths on which
-// the XDP driver is tested and compared: two ports of a generator and a device
-// between them. The namespaces have no name, so they vanish with the process
-// whatever happens to it.
+// Package testpath builds, in new network namespaces, the paths on which the XDP driver is tested
+// and compared: two ports of a generator and a device between them. The namespaces have no name, so
+// they vanish with the process, however it ends.
 package testpath
 
 import (
@@ -34,8 +33,8 @@ var (
 
 // Path is a built path. Its zero namespaces are closed.
 type Path struct {
-	// Generator holds both ports; Device what is between them. Sink is the
-	// Generator's but on paths whose ports are apart: there it holds East.
+	// Generator holds both ports; Device what is between them. Sink is the Generator's except on
+	// paths whose ports are apart: there it holds East.
 	Generator, Device, Node, Sink netns.NsHandle
 
 	westMAC, eastMAC       string
@@ -48,9 +47,8 @@ func Direct() (*Path, error) {
 	return build((*Path).join)
 }
 
-// DirectApart is Direct with each port in a namespace of its own, as
-// generators need that go through the kernel's stack at both ends. The ports
-// have addresses.
+// DirectApart builds Direct with each port in a separate namespace, for generators that go through
+// the kernel's stack at both ends. The ports have addresses.
 func DirectApart() (*Path, error) {
 	return build(func(p *Path) error {
 		if err := errors.Join(p.part(), p.join()); err != nil {
@@ -75,14 +73,13 @@ func (p *Path) join() error {
 // Wired joins each port to a port of an empty device, whose ends have NAPI.
 func Wired() (*Path, error) { return build((*Path).wire) }
 
-// Routed puts a forwarding kernel with static neighbours between the ports.
-// Its veth ends have NAPI where napi is set.
+// Routed connects the ports through a forwarding kernel with static neighbors. Its veth ends have
+// NAPI if napi is set.
 func Routed(napi bool) (*Path, error) {
 	return build(func(p *Path) error { return p.routeBetween(napi) })
 }
 
-// RoutedApart is Routed with each port in a namespace of its own. The ports
-// have addresses.
+// RoutedApart builds Routed with each port in a separate namespace. The ports have addresses.
 func RoutedApart(napi bool) (*Path, error) {
 	return build(func(p *Path) error {
 		if err := errors.Join(p.part(), p.routeBetween(napi)); err != nil {
@@ -102,8 +99,8 @@ func (p *Path) routeBetween(napi bool) error {
 	return p.route()
 }
 
-// Bridged is what two pods on one node have: bridge ports without NAPI on both
-// sides, a forwarding kernel behind them.
+// Bridged builds what two pods on one node have: bridge ports without NAPI on both sides, and a
+// forwarding kernel between them.
 func Bridged() (*Path, error) {
 	return build(func(p *Path) (err error) {
 		if p.Node, err = newNamespace(); err != nil {
@@ -123,9 +120,8 @@ func Bridged() (*Path, error) {
 	})
 }
 
-// Switched joins both ports by a bridge without a device. It hands tags on as
-// they are; where vlan is not 0, frames have that tag at the western port and
-// none at the eastern one.
+// Switched joins both ports by a bridge without a device. It forwards tags unchanged; if vlan is
+// not 0, frames have that tag at the western port and none at the eastern one.
 func Switched(vlan int) (*Path, error) {
 	return build(func(p *Path) (err error) {
 		if p.Node, err = newNamespace(); err != nil {
@@ -151,7 +147,7 @@ func Switched(vlan int) (*Path, error) {
 	})
 }
 
-// Close gives the namespaces and all in them back.
+// Close closes the namespaces, which removes all that is in them.
 func (p *Path) Close() {
 	for _, program := range p.programs {
 		_ = program.Close()
@@ -166,12 +162,12 @@ func (p *Path) Close() {
 	}
 }
 
-// IPv4 is the measure.Path with the given directions, or both.
+// IPv4 returns the measure.Path with the given directions, or both.
 func (p *Path) IPv4(directions ...measure.Direction) measure.Path {
 	return p.path(westIPv4, eastIPv4, directions)
 }
 
-// IPv6 is the same over IPv6.
+// IPv6 returns the same over IPv6.
 func (p *Path) IPv6(directions ...measure.Direction) measure.Path {
 	return p.path(westIPv6, eastIPv6, directions)
 }
@@ -197,7 +193,7 @@ func (p *Path) path(west, east netip.Addr, directions []measure.Direction) measu
 	return path
 }
 
-// Do runs f on a thread that is in a namespace, and leaves the caller's where it was.
+// Do runs f on a thread that is in a namespace, and leaves the caller's thread where it was.
 func Do(ns netns.NsHandle, f func() error) error {
 	runtime.LockOSThread()
 	origin, err := netns.Get()
@@ -211,7 +207,7 @@ func Do(ns netns.NsHandle, f func() error) error {
 		return err
 	}
 	err = f()
-	// A thread that cannot go back is given up: it stays locked.
+	// A thread that cannot return is abandoned: it stays locked.
 	if back := netns.Set(origin); back != nil {
 		return errors.Join(err, back)
 	}
@@ -282,7 +278,7 @@ func (p *Path) wire() error {
 	return p.readMACs(p.Device, DeviceWest, DeviceEast)
 }
 
-// readMACs learns all four addresses; the device's ports are in ns.
+// readMACs reads all four addresses; the device's ports are in ns.
 func (p *Path) readMACs(ns netns.NsHandle, deviceWest, deviceEast string) (err error) {
 	if p.westMAC, err = readMAC(p.Generator, West); err != nil {
 		return err

@@ -28,7 +28,7 @@ type Builder struct {
 	SourceDir string
 	// Cache keeps what was built.
 	Cache cache.Cache
-	// Log tells what is being built.
+	// Log reports what is being built.
 	Log *progress.Log
 }
 
@@ -67,7 +67,7 @@ func (b Builder) fingerprint(ctx context.Context, t Target, flags []string) (str
 	parts := append([]string{source, goVersion, t.Package}, flags...)
 	parts = append(append(parts, t.Also...), t.Links...)
 	for _, module := range slices.Sorted(maps.Keys(t.Replace)) {
-		// A cache entry's name tells its content.
+		// A cache entry's name identifies its content.
 		parts = append(parts, module, filepath.Base(t.Replace[module]))
 	}
 	return cache.Fingerprint(parts...), nil
@@ -106,7 +106,7 @@ func (b Builder) compile(ctx context.Context, t Target, flags []string, dir stri
 	})
 }
 
-// environment is the caller's, without what would change the binaries.
+// environment returns the caller's, without what would change the binaries.
 func environment(t Target) []string {
 	cgo := "CGO_ENABLED=0"
 	if t.Cgo {
@@ -115,8 +115,8 @@ func environment(t Target) []string {
 	return append(os.Environ(), cgo, "GOFLAGS=", "GOWORK=off")
 }
 
-// replacing writes the target's go.mod, with its replacements, and go.sum to a
-// new directory, and returns the path of the former.
+// replacing writes the target's go.mod, with its replacements, and go.sum to a new directory, and
+// returns the path of go.mod.
 func (b Builder) replacing(t Target) (string, error) {
 	source := filepath.Join(b.SourceDir, t.Dir)
 	data, err := os.ReadFile(filepath.Join(source, "go.mod"))
@@ -153,8 +153,8 @@ func (b Builder) replacing(t Target) (string, error) {
 // ErrUnavailable is the error of modules that could not be fetched.
 var ErrUnavailable = errors.New("the Go modules could not be fetched")
 
-// judgeDownload tells modules that cannot be had from what is wrong with them or
-// with this tree: that is a failure.
+// judgeDownload distinguishes modules that are not available from an error in them or in this tree:
+// that is a failure.
 func judgeDownload(err error) error {
 	if !fetching(err) {
 		return err
@@ -162,8 +162,8 @@ func judgeDownload(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// fetching says that another attempt could succeed: nothing is wrong with the
-// modules or with this tree.
+// fetching reports whether another attempt could succeed: nothing is wrong with the modules or with
+// this tree.
 func fetching(err error) bool {
 	exit := (*exec.ExitError)(nil)
 	if !errors.As(err, &exit) {
@@ -173,11 +173,11 @@ func fetching(err error) bool {
 		func(fault string) bool { return strings.Contains(err.Error(), fault) })
 }
 
-// pauses are those between attempts at fetching modules. A variable for tests alone.
+// pauses are those between attempts at fetching modules. It is a variable only for tests.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second}
 
-// again fetches, and once more after each pause where that fails: a proxy that
-// does not answer once may do so a little later.
+// again calls fetch, and repeats it after each pause while it fails: a proxy that fails once may
+// soon answer.
 func (b Builder) again(ctx context.Context, fetch func() error) error {
 	err := fetch()
 	for _, pause := range pauses {
@@ -199,9 +199,9 @@ func (b Builder) run(ctx context.Context, t Target, args ...string) (string, err
 	return command.Command{Args: args, Dir: filepath.Join(b.SourceDir, t.Dir), Env: environment(t)}.Output(ctx)
 }
 
-// Download fetches a target's modules, so that a proxy which refuses one is
-// told from code that does not compile. It returns where a module is, one of
-// those that the target requires.
+// Download fetches a target's modules, so that a proxy that refuses one is distinguished from code
+// that does not compile. It returns the directory of a module, one of those that the target
+// requires.
 func (b Builder) Download(ctx context.Context, t Target, module string) (string, error) {
 	dir := ""
 	err := b.Log.Step("fetching the modules of "+t.Kind, func() error {

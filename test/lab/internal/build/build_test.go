@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/test/lab/internal/progress"
 )
 
-// sourceDir is the lab's, as seen from this package.
+// sourceDir is the lab's source directory, relative to this package.
 const sourceDir = "../.."
 
 func TestFlagsStampVersions(t *testing.T) {
@@ -89,8 +89,8 @@ func module(t *testing.T) (Builder, Target) {
 	return Builder{SourceDir: dir}, Target{Kind: "x", Dir: "x", Package: "."}
 }
 
-// TestReplacing checks that a module is built from another directory, with all
-// else as the lock file says, and that the module itself stays as it is.
+// TestReplacing checks that a module is built from another directory, with everything else as in
+// the lock file, and that the module itself does not change.
 func TestReplacing(t *testing.T) {
 	b, target := module(t)
 	target.Replace = map[string]string{"a.example/b": "/cache/b-0123"}
@@ -144,15 +144,15 @@ func TestFingerprintTellsReplacements(t *testing.T) {
 	}
 }
 
-// impatient leaves out the pauses between attempts.
+// impatient removes the pauses between attempts.
 func impatient(t *testing.T) {
 	before := pauses
 	pauses = []time.Duration{0, 0}
 	t.Cleanup(func() { pauses = before })
 }
 
-// TestProxyThatFailsOnce checks that modules are asked for again, and that what
-// asking does not mend is told at once.
+// TestProxyThatFailsOnce checks that modules are requested again, and that errors that a repetition
+// cannot resolve are reported immediately.
 func TestProxyThatFailsOnce(t *testing.T) {
 	impatient(t)
 	for name, test := range map[string]struct {
@@ -187,8 +187,8 @@ func TestProxyThatFailsOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedModules checks that a proxy that refuses a module is told from
-// code that does not compile.
+// TestRefusedModules checks that a proxy that refuses a module is distinguished from code that does
+// not compile.
 func TestRefusedModules(t *testing.T) {
 	impatient(t)
 	b, target := module(t)
@@ -200,8 +200,8 @@ func TestRefusedModules(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNoRefusals checks that what is wrong with a tree is never
-// reported as something that could not be tried.
+// TestFaultsAreNoRefusals checks that an error in a tree is never reported as something that could
+// not be tried.
 func TestFaultsAreNoRefusals(t *testing.T) {
 	impatient(t)
 	b, target := module(t)

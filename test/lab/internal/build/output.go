@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// compilerOutput understands what "go build -v" writes: the packages as they
-// are compiled, downloads, and complaints.
+// compilerOutput parses what "go build -v" writes: the packages as they are compiled, downloads,
+// and error messages.
 type compilerOutput struct {
 	mu        sync.Mutex
 	partial   []byte
@@ -17,7 +17,7 @@ type compilerOutput struct {
 	complaint []string
 }
 
-// Write takes the output as it comes.
+// Write accepts the output as it comes.
 func (o *compilerOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -36,7 +36,7 @@ func (o *compilerOutput) take(line string) {
 	switch {
 	case strings.HasPrefix(line, "go: downloading "):
 		o.last = strings.TrimPrefix(line, "go: ")
-	case strings.ContainsAny(line, " \t:#"): // no package's name
+	case strings.ContainsAny(line, " \t:#"): // not a package's name
 		o.complaint = append(o.complaint, line)
 	case line != "":
 		o.packages++
@@ -44,7 +44,7 @@ func (o *compilerOutput) take(line string) {
 	}
 }
 
-// summary tells in a few words how far the compiler is.
+// summary returns in a few words how far the compiler is.
 func (o *compilerOutput) summary() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,7 +54,7 @@ func (o *compilerOutput) summary() string {
 	return fmt.Sprintf("(%d packages, %s)", o.packages, o.last)
 }
 
-// complaints are the compiler's error messages.
+// complaints returns the compiler's error messages.
 func (o *compilerOutput) complaints() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,14 +15,14 @@ type Target struct {
 	Kind string
 	// Dir is its module's directory below the lab's source directory.
 	Dir string
-	// Package is what "go build" is asked for.
+	// Package is the argument of "go build".
 	Package string
 	// Also are packages that are built with it.
 	Also []string
-	// SourceDir, below Dir, holds all that the binary is made from, when that
-	// is less than the module.
+	// SourceDir, below Dir, contains everything that the binary is made from, if that is less than
+	// the module.
 	SourceDir string
-	// Links are names that lead to the binary as well.
+	// Links are names that also lead to the binary.
 	Links []string
 	// Cgo links with this machine's C library, and says that there is a C
 	// compiler.
@@ -53,14 +53,13 @@ var CNI = Target{Kind: "cni", Dir: "cni", Package: "tool", stamp: stampCNI}
 // CoreDNS is the cluster's name server.
 var CoreDNS = Target{Kind: "coredns", Dir: "coredns", Package: "."}
 
-// Pause is what holds a pod's namespaces.
+// Pause holds a pod's namespaces.
 var Pause = Target{Kind: "pause", Dir: ".", Package: "./pause", SourceDir: "pause"}
 
-// KubeVirt is virtual machines for Kubernetes, and a program that writes what
-// deploys it. The tags keep C to where there is no way without it: Go looks up
-// names and users by itself, and libvirt is opened when it is needed, so that
-// its headers are not. They, and Cgo, hold for every program alike, or most
-// packages would be compiled twice.
+// KubeVirt is virtual machines for Kubernetes, and a program that writes the objects that deploy
+// it. The tags keep C to the necessary parts: Go looks up names and users by itself, and libvirt is
+// opened when it is needed, so its headers are not required. The tags, and Cgo, are the same for
+// every program, or most packages would be compiled twice.
 var KubeVirt = Target{
 	Kind: "kubevirt", Dir: "kubevirt",
 	Package: "tool", Also: []string{"./manifest"},
@@ -109,7 +108,7 @@ func stampKubeVirt(version func(string) string) string {
 	return flags
 }
 
-// flags are the arguments of "go build".
+// flags returns the arguments of "go build".
 func (t Target) flags(sourceDir string) ([]string, error) {
 	ldflags := "-s -w"
 	if t.stamp != nil {

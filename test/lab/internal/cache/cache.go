@@ -1,10 +1,9 @@
-// Package cache keeps what takes long to make. A kind, a fingerprint of what
-// the thing is made from and a way to make it go in; a directory that is
-// whole comes out.
+// Package cache keeps what takes long to make. A kind, a fingerprint of the sources and a function
+// that makes the entry go in; a complete directory comes out.
 //
-// An entry is the directory KIND-FINGERPRINT. It is made under another name
-// and renamed, so a crash leaves no half entry, and under a lock for each
-// kind, so two programs never make the same thing twice.
+// An entry is the directory KIND-FINGERPRINT. It is made under another name and renamed, so a crash
+// leaves no incomplete entry, and under a lock for each kind, so two programs never make the same
+// thing twice.
 package cache
 
 import (
@@ -20,8 +19,7 @@ import (
 	"vnfbench.io/test/lab/internal/lockfile"
 )
 
-// unusedFor is how long an entry that nothing asked for survives the making
-// of another entry of its kind.
+// unusedFor is how long an unused entry is kept when another entry of its kind is made.
 const unusedFor = 14 * 24 * time.Hour
 
 // Cache is a directory of entries.
@@ -57,7 +55,7 @@ func (c Cache) Get(ctx context.Context, kind, fingerprint string, make func(ctx 
 	return entry, nil
 }
 
-// Has tells whether an entry is there.
+// Has reports whether an entry exists.
 func (c Cache) Has(kind, fingerprint string) bool {
 	_, err := os.Stat(filepath.Join(c.Dir, kind+"-"+fingerprint))
 	return err == nil
@@ -89,8 +87,8 @@ func (c Cache) fill(ctx context.Context, kind, entry string, make func(context.C
 	return os.Rename(temp, entry)
 }
 
-// sweep removes what crashed programs left of a kind, and its entries that
-// were not used for long.
+// sweep removes what crashed programs left of a kind, and its entries that have not been used for
+// long.
 func (c Cache) sweep(kind string) error {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil {
@@ -118,7 +116,7 @@ func isOld(e fs.DirEntry) bool {
 	return err == nil && time.Since(info.ModTime()) > unusedFor
 }
 
-// touch marks an entry as used now and tells whether it is there.
+// touch marks an entry as used now and reports whether it exists.
 func touch(entry string) bool {
 	now := time.Now()
 	return os.Chtimes(entry, now, now) == nil

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Fingerprint hashes strings, so that neither their order nor the place where
-// one ends and the next begins can be mistaken.
+// Fingerprint hashes strings, so that neither their order nor the boundaries between them can be
+// mistaken.
 func Fingerprint(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -21,8 +21,8 @@ func Fingerprint(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// FingerprintSource hashes what a Go module's binary is made from: go.mod,
-// go.sum and the Go files below dir, without tests and nested modules.
+// FingerprintSource hashes what a Go module's binary is made from: go.mod, go.sum and the Go files
+// below dir, without tests and nested modules.
 func FingerprintSource(dir string) (string, error) {
 	var parts []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

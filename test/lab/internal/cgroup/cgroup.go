@@ -1,10 +1,9 @@
-// Package cgroup gives the lab's node a control group of its own in every
-// hierarchy. What the kernel says of the caller's groups goes in; directories
-// to create, to join and to remove come out.
+// Package cgroup gives the lab's node a separate control group in every hierarchy. The kernel's
+// description of the caller's groups goes in; directories to create, to join and to remove come
+// out.
 //
-// On version 1 the node's groups are children of the caller's own. On version
-// 2 a group with processes cannot hand controllers down, so the node's group
-// is a child of the hierarchy's root.
+// On version 1 the node's groups are children of the caller's groups. On version 2 a group with
+// processes cannot delegate controllers, so the node's group is a child of the hierarchy's root.
 package cgroup
 
 import (
@@ -26,10 +25,10 @@ type Hierarchy struct {
 	Dir string `json:"dir"`
 }
 
-// Unified tells whether the hierarchy is version 2.
+// Unified reports whether the hierarchy is version 2.
 func (h Hierarchy) Unified() bool { return h.Options == "" }
 
-// mount is one line of /proc/self/mountinfo, as far as it matters here.
+// mount is the relevant part of one line of /proc/self/mountinfo.
 type mount struct {
 	root, point, kind string
 	options           []string
@@ -56,8 +55,8 @@ func Plan(memberships, mountinfo io.Reader, group string) ([]Hierarchy, error) {
 	return plan, nil
 }
 
-// planLegacy plans for version 1. A version 2 hierarchy that is mounted beside
-// it carries no controller that the node needs.
+// planLegacy plans for version 1. A version 2 hierarchy that is mounted as well has no controller
+// that the node needs.
 func planLegacy(paths map[string]string, mounts []mount, group string) []Hierarchy {
 	var plan []Hierarchy
 	seen := map[string]bool{}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PlanSelf is Plan for the calling process.
+// PlanSelf calls Plan for the calling process.
 func PlanSelf(group string) ([]Hierarchy, error) {
 	memberships, err := os.Open("/proc/self/cgroup")
 	if err != nil {
@@ -29,7 +29,7 @@ func PlanSelf(group string) ([]Hierarchy, error) {
 	return Plan(memberships, mounts, group)
 }
 
-// Create makes the node's groups; it may be called again.
+// Create makes the node's groups. It may be called again.
 func Create(plan []Hierarchy) error {
 	for _, h := range plan {
 		if err := os.MkdirAll(h.Dir, 0o755); err != nil {
@@ -50,7 +50,7 @@ func prepare(h Hierarchy) error {
 	if _, err := os.Stat(filepath.Join(h.Dir, "cpuset.cpus")); err != nil {
 		return nil // not the cpuset hierarchy
 	}
-	// A new version 1 cpuset is empty and takes no process.
+	// A new version 1 cpuset is empty and accepts no process.
 	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
 		value, err := os.ReadFile(filepath.Join(parent, name))
 		if err != nil {
@@ -63,8 +63,8 @@ func prepare(h Hierarchy) error {
 	return write(filepath.Join(h.Dir, "cgroup.clone_children"), "1")
 }
 
-// enableControllers hands every controller of a version 2 group to its
-// children. Those that the kernel refuses are left out.
+// enableControllers gives every controller of a version 2 group to its children, except those that
+// the kernel refuses.
 func enableControllers(dir string) error {
 	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -92,8 +92,8 @@ func Enter(plan []Hierarchy) error {
 		if !h.Unified() {
 			continue
 		}
-		// Processes live in a leaf, so that the kubelet can hand controllers
-		// to the groups beside it.
+		// Processes are in a leaf, so that the kubelet can give controllers to the groups next to
+		// it.
 		leaf := filepath.Join(h.Dir, "init")
 		if err := os.MkdirAll(leaf, 0o755); err != nil {
 			return fmt.Errorf("creating a control group: %w", err)
@@ -132,7 +132,7 @@ func Mount(plan []Hierarchy, dir string) error {
 	return nil
 }
 
-// linkControllers makes "cpu" lead to "cpu,cpuacct".
+// linkControllers makes "cpu" link to "cpu,cpuacct".
 func linkControllers(dir string, h Hierarchy) error {
 	names := strings.Split(h.Name, ",")
 	if len(names) == 1 {
@@ -153,7 +153,7 @@ func Find(group string) ([]string, error) {
 	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // a group that went away meanwhile
+			return nil // a group that was removed in the meantime
 		case err != nil:
 			return err
 		case entry.IsDir() && entry.Name() == group:

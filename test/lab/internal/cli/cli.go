@@ -30,7 +30,7 @@ func Main() int {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit) && errors.Is(err, errProgram):
-		return max(exit.ExitCode(), 1) // it told itself what was wrong
+		return max(exit.ExitCode(), 1) // it already reported what was wrong
 	case errors.Is(err, errQuiet):
 		return 1
 	}
@@ -41,8 +41,8 @@ func Main() int {
 	return 1
 }
 
-// exitUnfit tells scripts that nothing failed: this machine cannot do what was
-// asked for, or its module proxy does not let it.
+// exitUnfit means to scripts that nothing failed: this machine cannot do what the user asked for,
+// or its module proxy does not let it.
 const exitUnfit = 3
 
 var (

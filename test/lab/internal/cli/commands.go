@@ -165,7 +165,7 @@ func (a *app) doctor() *cobra.Command {
 	return c
 }
 
-// addKubeVirt adds the flag of what is about virtual machines too.
+// addKubeVirt adds the flag of the commands that also handle virtual machines.
 func (a *app) addKubeVirt(c *cobra.Command, usage string) {
 	c.Flags().BoolVar(&a.settings.KubeVirt, "kubevirt", os.Getenv("VNFBENCH_LAB_KUBEVIRT") == "1",
 		usage+" (VNFBENCH_LAB_KUBEVIRT=1)")

@@ -6,10 +6,10 @@ import (
 	"vnfbench.io/test/lab/internal/node"
 )
 
-// nodeCommand is the inside of the lab, started by lab up alone.
+// nodeCommand runs inside the lab. Only lab up starts it.
 func nodeCommand() *cobra.Command {
 	c := &cobra.Command{Use: "node", Short: "Be process 1 of the node", Hidden: true}
-	// Settings are none of the node's: it has a description.
+	// The node uses no settings: it has a description.
 	c.PersistentPreRunE = func(*cobra.Command, []string) error { return nil }
 	c.AddCommand(
 		&cobra.Command{

@@ -16,8 +16,7 @@ const (
 	modulePath  = "vnfbench.io/test/lab"
 )
 
-// addFlags adds the flags that all sub-commands have; each has an environment
-// variable too.
+// addFlags adds the flags of all sub-commands. Each also has an environment variable.
 func (a *app) addFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.settings.StateDir, "state-dir", os.Getenv("VNFBENCH_LAB_STATE_DIR"),
@@ -36,7 +35,7 @@ func environmentPort() int {
 	return defaultPort
 }
 
-// complete finds what was not given.
+// complete fills in the settings that were not given.
 func (a *app) complete() error {
 	s := &a.settings
 	base, err := os.UserCacheDir()

@@ -24,14 +24,14 @@ type Command struct {
 	Dir string
 	// Env is the environment; nil means the caller's.
 	Env []string
-	// Stdin, Stdout and Stderr are connected when set. What the program
-	// writes elsewhere is kept for the error message.
+	// Stdin, Stdout and Stderr are connected when set. Other output of the program is kept for the
+	// error message.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Niceness lowers the priority of the program and its children.
 	Niceness int
-	// Isolated gives the program mount and process namespaces of its own:
-	// what it mounts and starts is gone when it ends, however it ends.
+	// Isolated gives the program separate mount and process namespaces: what it mounts and starts
+	// is gone when it ends, however it ends.
 	Isolated bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"text/template"
 )
 
-// Node says what differs between labs, and names what does not.
+// Node has the differences between labs, and names what is the same.
 type Node struct {
 	// Name is the node's name in the cluster.
 	Name string `json:"name"`
@@ -19,8 +19,7 @@ type Node struct {
 	CPUManager string `json:"cpuManager"`
 }
 
-// Addresses of the cluster. Every lab has a network namespace of its own, so
-// they never meet.
+// Addresses of the cluster. Every lab has a separate network namespace, so they never conflict.
 const (
 	NodeIP        = "172.30.0.2"
 	NodePrefix    = "172.30.0.2/16"
@@ -60,9 +59,8 @@ var files = map[string]string{
 	"10-bridge.conflist": ClusterNetworkDir + "/10-bridge.conflist",
 }
 
-// ClusterNetworkDir holds the pods' first network. Multus is given the
-// directory: given the file, it loses fields of a list at DEL, and sandboxes
-// never go away (multus-cni 4.2).
+// ClusterNetworkDir holds the pods' first network. Multus gets the directory: with the file, it
+// loses fields of a list at DEL, and sandboxes are never removed (multus-cni 4.2).
 const ClusterNetworkDir = CNIConfigDir + "/cluster-network"
 
 // Files renders the node's configuration files, by their place in the node.
@@ -103,12 +101,12 @@ func (n Node) values() map[string]string {
 	}
 }
 
-// Path is the search path of everything that runs in the node.
+// Path returns the search path of everything that runs in the node.
 func Path() string {
 	return strings.Join([]string{
 		KubeBinaryDir, "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
 	}, ":")
 }
 
-// pkiFile is the place of a certificate, key or kubeconfig in the node.
+// pkiFile returns the path of a certificate, key or kubeconfig in the node.
 func pkiFile(name string) string { return path.Join(PKIDir, name) }

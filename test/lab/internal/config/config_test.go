@@ -73,7 +73,8 @@ func TestFilesParse(t *testing.T) {
 	}
 }
 
-// The manifests are plain files and repeat what the configuration says.
+// TestManifestsAgree checks that the manifests, which are plain files, repeat the configuration's
+// values.
 func TestManifestsAgree(t *testing.T) {
 	for _, want := range []string{"image: " + config.CoreDNSImage, "clusterIP: " + config.DNSIP} {
 		if !strings.Contains(manifests.CoreDNS, want) {

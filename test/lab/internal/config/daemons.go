@@ -8,9 +8,9 @@ type Daemon struct {
 	Name string
 	// Args is the program's name and its arguments.
 	Args []string
-	// Needs is a URL that must answer before the daemon starts: "unix" and
-	// "tcp" ones accept a connection, "https" ones say that all is well. A
-	// daemon that starts too early ends, or backs off for seconds.
+	// Needs is a URL that must answer before the daemon starts: "unix" and "tcp" URLs accept a
+	// connection, "https" URLs report that all is well. A daemon that starts too early ends, or
+	// backs off for seconds.
 	Needs string
 }
 
@@ -20,7 +20,7 @@ const (
 	apiReady    = "https://127.0.0.1:" + APIPort + "/readyz"
 )
 
-// Daemons are the node's. They start together, each once what it needs answers.
+// Daemons returns the node's daemons. They start together, each once what it needs answers.
 func (n Node) Daemons() []Daemon {
 	return []Daemon{
 		{Name: "containerd", Args: []string{"containerd", "--config", path.Join(ConfigDir, "containerd.toml")}},
@@ -98,8 +98,8 @@ func controllerManager() Daemon {
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--leader-elect=false",
 		"--use-service-account-credentials=true",
-		// Its default of 20 requests in a second spreads the start of the
-		// controllers, each with an account of its own, over 4 seconds.
+		// The default of 20 requests per second spreads the start of the controllers, each with a
+		// separate account, over 4 seconds.
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
 		"--service-account-private-key-file=" + pkiFile("sa.key"),

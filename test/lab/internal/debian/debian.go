@@ -1,6 +1,5 @@
-// Package debian gets files out of Debian packages that are not installed. A
-// package's name goes in; a directory of the cache with the package's files
-// comes out.
+// Package debian extracts files of Debian packages that are not installed. A package's name goes
+// in; a directory of the cache with the package's files comes out.
 package debian
 
 import (
@@ -70,7 +69,7 @@ func parse(text string) (Package, error) {
 	return p, nil
 }
 
-// DependsOn is the first dependency whose name begins with the prefix.
+// DependsOn returns the first dependency whose name begins with the prefix.
 func (p Package) DependsOn(prefix string) (string, error) {
 	i := slices.IndexFunc(p.Depends, func(name string) bool { return strings.HasPrefix(name, prefix) })
 	if i < 0 {
@@ -99,7 +98,7 @@ func (f Fetcher) Unpack(ctx context.Context, p Package, kind string, prepare fun
 	})
 }
 
-// unpack has apt download the archive, so that its signatures count.
+// unpack makes apt download the archive, so that apt checks its signatures.
 func unpack(ctx context.Context, p Package, dir string) error {
 	download := filepath.Join(dir, ".download")
 	for _, c := range []command.Command{

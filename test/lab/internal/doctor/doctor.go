@@ -1,5 +1,5 @@
-// Package doctor tells whether this machine can run the lab. Checks go in;
-// findings, each with its remedy, come out.
+// Package doctor checks whether this machine can run the lab. Checks go in; findings, each with its
+// remedy, come out.
 package doctor
 
 import (
@@ -12,11 +12,11 @@ import (
 	"vnfbench.io/test/lab/internal/kubevirt"
 )
 
-// Verdict is how a check came out.
+// Verdict is the result of a check.
 type Verdict string
 
 const (
-	// OK means that nothing is to be done.
+	// OK means that nothing needs to be done.
 	OK Verdict = "ok"
 	// Warning means that the lab runs, but something may not work in it.
 	Warning Verdict = "warning"
@@ -26,12 +26,12 @@ const (
 
 // Finding is what a check found.
 type Finding struct {
-	// Subject is what was looked at.
+	// Subject is what the check examined.
 	Subject string
 	Verdict Verdict
 	// Detail is what was found.
 	Detail string
-	// Remedy is what to do about it; empty when there is nothing to do.
+	// Remedy is what to do about it; empty if there is nothing to do.
 	Remedy string
 }
 
@@ -39,11 +39,11 @@ type Finding struct {
 type Machine struct {
 	// Dir is the directory of the lab's cache and state; it may not exist.
 	Dir string
-	// KubeVirt tells that the lab is to have virtual machines.
+	// KubeVirt says that the lab is to have virtual machines.
 	KubeVirt bool
 }
 
-// check looks at one thing.
+// check examines one thing.
 type check func(ctx context.Context, m Machine) Finding
 
 var checks = []check{

@@ -48,7 +48,7 @@ func checkNamespaces(context.Context, Machine) Finding {
 	return ok(subject, "mount, process, network, host name, IPC and control group")
 }
 
-// onThread runs work on a thread of its own, whose namespaces end with it.
+// onThread runs work on a separate thread, whose namespaces end with it.
 func onThread(work func() error) error {
 	result := make(chan error, 1)
 	go func() {
@@ -106,14 +106,13 @@ func judgeControllers(subject, version string, controllers []string) Finding {
 	return ok(subject, version)
 }
 
-// checkGuests tells what virtual machines run on. Slow is no reason to warn:
-// it is what the lab was made for.
+// checkGuests reports what virtual machines run on. Slow guests are no reason to warn: the lab is
+// made for them.
 func checkGuests(a kubevirt.Abilities) Finding {
 	return ok("virtual machines", a.String())
 }
 
-// checkLinks creates the kinds of interface that the lab uses, in a network
-// namespace that is thrown away.
+// checkLinks creates the kinds of interface that the lab uses, in a temporary network namespace.
 func checkLinks(context.Context, Machine) Finding {
 	const subject = "network interfaces"
 	err := onThread(func() error {

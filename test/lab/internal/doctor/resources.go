@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the lab takes: the cache about 1 GiB, Go's own build cache and modules
-// about 4 GiB, the node's state as much as the images in it.
+// What the lab needs: the cache about 1 GiB, Go's build cache and modules about 4 GiB, the node's
+// state as much as the images in it.
 const (
 	neededDiskBytes   = 8 << 30
 	neededMemoryBytes = 3 << 30 // linking the Kubernetes binary
@@ -32,7 +32,7 @@ func checkDisk(_ context.Context, m Machine) Finding {
 	return ok(subject, detail)
 }
 
-// existing returns dir, or the nearest directory above it that is there.
+// existing returns dir, or the nearest directory above it that exists.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == "/" || dir == "." {
@@ -42,8 +42,8 @@ func existing(dir string) string {
 	}
 }
 
-// checkStateFilesystem refuses a file system that cannot carry the writable
-// layer of an overlay, such as a container's own.
+// checkStateFilesystem refuses a file system that does not support the writable layer of an
+// overlay, such as a container's own.
 func checkStateFilesystem(_ context.Context, m Machine) Finding {
 	const subject = "state directory"
 	var stat unix.Statfs_t

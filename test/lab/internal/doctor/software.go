@@ -51,7 +51,7 @@ func parseRelease(r io.Reader) map[string]string {
 	return values
 }
 
-// minimumGo is the minor version of Go 1 that the lab's modules ask for.
+// minimumGo is the minor version of Go 1 that the lab's modules require.
 const minimumGo = 26
 
 func checkGo(ctx context.Context, _ Machine) Finding {
@@ -78,11 +78,10 @@ func goMinor(version string) int {
 	return minor
 }
 
-// requirement is a program in the path, or a file, and the Debian package that
-// brings it.
+// requirement is a program in the path, or a file, and the Debian package that contains it.
 type requirement struct{ what, pkg string }
 
-// requirements are what the lab uses on this machine.
+// requirements returns what the lab uses on this machine.
 func (m Machine) requirements() []requirement {
 	list := []requirement{{"debootstrap", "debootstrap"}}
 	if m.KubeVirt { // parts of it are C
@@ -123,7 +122,7 @@ func (m Machine) Install(ctx context.Context) error {
 		return nil
 	}
 	env := append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	// A mirror may fail once, and a new machine may be installing something by itself.
+	// A mirror may fail once, and a new machine may be installing packages by itself.
 	patient := slices.Clip([]string{"apt-get", "-o", "Acquire::Retries=3", "-o", "DPkg::Lock::Timeout=600"})
 	install := command.Command{
 		Args: append(append(patient, "install", "--yes", "--no-install-recommends"), missing...),
@@ -132,8 +131,8 @@ func (m Machine) Install(ctx context.Context) error {
 	if err := install.Run(ctx); err == nil {
 		return nil
 	}
-	// The lists may be absent or old. Some source's failing is no reason to
-	// give up: the installation tells.
+	// The lists may be absent or old. A failure of some source is no reason to give up: the
+	// installation shows whether it matters.
 	_ = command.Command{Args: append(patient, "update"), Env: env}.Run(ctx)
 	if err := install.Run(ctx); err != nil {
 		return fmt.Errorf("%w: installing Debian packages: %w", ErrUnfit, err)

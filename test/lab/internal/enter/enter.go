@@ -20,8 +20,8 @@ import (
 type Node struct {
 	// PID is the process id in this process's namespace.
 	PID int `json:"pid"`
-	// StartTicks is when the process started, in clock ticks since boot: ids
-	// are reused, the pair is not.
+	// StartTicks is when the process started, in clock ticks since boot: ids are reused, the pair
+	// is not.
 	StartTicks uint64 `json:"startTicks"`
 }
 
@@ -61,7 +61,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// Alive tells whether the node runs.
+// Alive reports whether the node runs.
 func (n Node) Alive() bool {
 	if n.PID <= 0 {
 		return false
@@ -119,12 +119,12 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// namespaces are those that a node has of its own.
+// namespaces are the ones that a node does not share with the machine.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWCGROUP
 
-// Run runs a program in all of the node's namespaces and waits for its end.
-// An *exec.ExitError is how the program itself failed.
+// Run runs a program in all of the node's namespaces and waits for its end. If the program itself
+// fails, the error is an *exec.ExitError.
 func (n Node) Run(env []string, streams Streams, args ...string) error {
 	pidfd, err := n.open()
 	if err != nil {
@@ -133,8 +133,7 @@ func (n Node) Run(env []string, streams Streams, args ...string) error {
 	defer unix.Close(pidfd)
 	result := make(chan error, 1)
 	go func() {
-		// The thread is never given back: it ends with this goroutine, and
-		// its namespaces with it.
+		// The thread is never unlocked: it ends with this goroutine, and its namespaces with it.
 		runtime.LockOSThread()
 		result <- runOnThread(pidfd, env, streams, args)
 	}()
@@ -158,8 +157,8 @@ func runOnThread(pidfd int, env []string, streams Streams, args []string) error 
 	cmd.Args[0] = args[0]
 	cmd.Env, cmd.Dir = env, "/"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.Err
-	// No death signal: the program sees no parent in its process namespace,
-	// takes that for a parent that died, and ends at once.
+	// No death signal: the program sees no parent in its process namespace, concludes that the
+	// parent died, and ends at once.
 	return cmd.Run()
 }
 

@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/test/lab/internal/command"
 )
 
-// sectorBytes is a disk's, and headSectors and heads those of the geometry
-// that mtools and syslinux reckon with: one cylinder is 1 MiB.
+// sectorBytes is a disk's, and headSectors and heads are those of the geometry that mtools and
+// syslinux use: one cylinder is 1 MiB.
 const (
 	sectorBytes = 512
 	headSectors = 32
@@ -34,9 +34,9 @@ initrd /initrd.img
 options %s
 `
 
-// writeDisk writes a disk that a BIOS and a UEFI boot: a FAT file system without
-// a partition table, kernel and initramfs, syslinux for the one and systemd-boot
-// (loader is its program) for the other.
+// writeDisk writes a disk that a BIOS and a UEFI can boot: a FAT file system without a partition
+// table, kernel and initramfs, syslinux for the BIOS and systemd-boot (loader is its program) for
+// the UEFI.
 func writeDisk(ctx context.Context, dir, loader, out string) error {
 	staging, err := os.MkdirTemp(dir, ".boot-")
 	if err != nil {
@@ -62,15 +62,14 @@ func writeDisk(ctx context.Context, dir, loader, out string) error {
 	if err := os.Truncate(out, int64(cylinders)*heads*headSectors*sectorBytes); err != nil {
 		return err
 	}
-	// Without a serial number and a date of its own, equal content gives an
-	// equal disk. mtools dates by this variable; what syslinux writes through
-	// mtools is dated so, too.
+	// Without a random serial number and a current date, equal content gives an equal disk. mtools
+	// takes the date from this variable, also for what syslinux writes through mtools.
 	env := append(os.Environ(), "SOURCE_DATE_EPOCH=315532800", "TZ=UTC", "MTOOLS_SKIP_CHECK=1", "MTOOLSRC=/dev/null")
 	for _, args := range [][]string{
 		{"mformat", "-i", out, "-h", fmt.Sprint(heads), "-s", fmt.Sprint(headSectors), "-t", fmt.Sprint(cylinders), "-N", "766e6662", "-v", "VNFBENCH", "::"},
 		{"mcopy", "-i", out, filepath.Join(dir, kernelFile), filepath.Join(dir, initrdFile), config, "::/"},
 		{"mmd", "-i", out, "::/EFI", "::/EFI/BOOT", "::/loader", "::/loader/entries"},
-		// What a UEFI starts of a disk that it has never seen.
+		// The program that a UEFI starts from a disk that it has never seen.
 		{"mcopy", "-i", out, loader, "::/EFI/BOOT/BOOTX64.EFI"},
 		{"mcopy", "-i", out, entry, "::/loader/entries/"},
 		{"syslinux", "--install", out},
@@ -82,8 +81,8 @@ func writeDisk(ctx context.Context, dir, loader, out string) error {
 	return nil
 }
 
-// diskCylinders is the number of MiB that the files need, with room for the
-// file system and the boot loader.
+// diskCylinders returns the number of MiB that the files need, with room for the file system and
+// the boot loader.
 func diskCylinders(files ...string) (int, error) {
 	const roomMiB, mib = 2, 1 << 20
 	total := 0

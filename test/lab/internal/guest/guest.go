@@ -1,10 +1,9 @@
-// Package guest makes guests: Debian's kernel with the modules that a program of
-// the project needs, the files of the program's own image, and nothing else.
-// Files go in; a kernel and an initial file system come out, and for a network
-// function a disk that boots them.
+// Package guest makes guests: Debian's kernel with the modules that a program of the project needs,
+// the files of the program's own image, and nothing else. Files go in; a kernel and an initial file
+// system come out, and for a network function a disk that boots them.
 //
-// Equal input gives equal files. The kernel is the one that apt on this machine
-// would install, taken out of its package by apt's own download.
+// Equal input gives equal files. The kernel is the one that apt on this machine would install,
+// extracted from its package, which apt downloads.
 package guest
 
 import (
@@ -28,11 +27,10 @@ const (
 	diskFile   = "vnf-guest.img"
 )
 
-// KernelArguments are those that the disk boots with: messages go to the serial
-// line, and few.
+// KernelArguments are those with which the disk boots: few messages, on the serial line.
 const KernelArguments = "console=ttyS0 quiet"
 
-// kernelPackage is Debian's stock kernel. The cloud flavour has no e1000.
+// kernelPackage is Debian's stock kernel. The cloud flavor has no e1000.
 const kernelPackage = "linux-image-amd64"
 
 // loaderPackage has systemd-boot, which starts the kernel where the firmware is
@@ -42,10 +40,10 @@ const (
 	loaderFile    = "usr/lib/systemd/boot/efi/systemd-bootx64.efi"
 )
 
-// format changes when this package makes other files of the same input.
+// format changes when this package makes other files from the same input.
 const format = "2"
 
-// Guest is what a guest is made of.
+// Guest describes what a guest is made of.
 type Guest struct {
 	// Program is the one that is the first process, "vnf" or "neighbor".
 	Program string
@@ -53,11 +51,11 @@ type Guest struct {
 	Files []image.File
 }
 
-// path of the first process's program.
+// path returns the path of the first process's program.
 func (g Guest) path() string { return "/usr/local/bin/" + g.Program }
 
-// disk says whether it is to boot from a disk as well. A neighbour boots by
-// KubeVirt's kernelBoot alone.
+// disk reports whether the guest can boot from a disk too. A neighbor boots only by KubeVirt's
+// kernelBoot.
 func (g Guest) disk() bool { return g.Program == "vnf" }
 
 // Builder makes guests.
@@ -66,8 +64,8 @@ type Builder struct {
 	Log   *progress.Log
 }
 
-// Build returns the directory that holds vmlinuz and initrd.img, and vnf-guest.img
-// of a guest that boots from a disk.
+// Build returns the directory with vmlinuz and initrd.img, and with vnf-guest.img for a guest that
+// can boot from a disk.
 func (b Builder) Build(ctx context.Context, g Guest) (string, error) {
 	list, err := moduleList(g.Program)
 	if err != nil {
@@ -93,8 +91,7 @@ func (b Builder) Build(ctx context.Context, g Guest) (string, error) {
 	})
 }
 
-// kernel returns the directory of the unpacked and indexed kernel package, and
-// what tells it from others.
+// kernel returns the directory of the unpacked and indexed kernel package, and its fingerprint.
 func (b Builder) kernel(ctx context.Context) (dir, fingerprint string, err error) {
 	meta, err := debian.Describe(ctx, kernelPackage)
 	if err != nil {
@@ -119,7 +116,7 @@ func (b Builder) kernel(ctx context.Context) (dir, fingerprint string, err error
 	return dir, p.SHA256, err
 }
 
-// loader returns the path of systemd-boot, and what tells it from others.
+// loader returns the path of systemd-boot, and its fingerprint.
 func (b Builder) loader(ctx context.Context) (path, fingerprint string, err error) {
 	p, err := debian.Describe(ctx, loaderPackage)
 	if err != nil {
@@ -147,7 +144,7 @@ func build(ctx context.Context, g Guest, list, kernel, loader, dir string) error
 		return err
 	}
 	if err := writeInitramfs(initrd, staging); err != nil {
-		_ = initrd.Close() // the first error tells more
+		_ = initrd.Close() // the first error is more useful
 		return err
 	}
 	if err := initrd.Close(); err != nil {
@@ -162,9 +159,8 @@ func build(ctx context.Context, g Guest, list, kernel, loader, dir string) error
 	return writeDisk(ctx, dir, loader, filepath.Join(dir, diskFile))
 }
 
-// populate adds the program's files, the directories that the first process
-// mounts on, and the names by which the kernel calls the program: as its first
-// process, and to load a module.
+// populate adds the program's files, the directories on which the first process mounts, and the
+// names by which the kernel calls the program: as its first process, and to load a module.
 func populate(root string, g Guest) error {
 	for _, directory := range []string{"dev", "etc/vnf", "mnt", "proc", "run", "sbin", "sys", "tmp", "var/lib"} {
 		if err := os.MkdirAll(filepath.Join(root, directory), 0o755); err != nil {
@@ -185,8 +181,8 @@ func populate(root string, g Guest) error {
 	return nil
 }
 
-// ImageFiles are the files of the guest's container image, from the directory
-// that Build returned: for KubeVirt's kernel boot, and as a container disk.
+// ImageFiles returns the files of the guest's container image, from the directory that Build
+// returned: for KubeVirt's kernel boot, and as a container disk.
 func (g Guest) ImageFiles(dir string) []image.File {
 	files := []image.File{
 		{Source: filepath.Join(dir, kernelFile), Destination: "/boot/" + kernelFile},

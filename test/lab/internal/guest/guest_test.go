@@ -70,7 +70,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// populated is a root with a program in it, made at some time.
+// populated returns a root with a program in it, made at a given time.
 func populated(t *testing.T, program string, made time.Time) string {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), program)
@@ -166,8 +166,8 @@ func contents(t *testing.T, archive io.Reader) map[string]string {
 	}
 }
 
-// TestCards: a card of each family, whole and as a virtual function, has its
-// driver in the guest that was made, by the alias that the kernel gives the card.
+// TestCards checks that a card of each family, whole and as a virtual function, has its driver in
+// the guest, by the alias that the kernel gives the card.
 func TestCards(t *testing.T) {
 	dir := os.Getenv("VNFBENCH_GUEST")
 	if dir == "" {
@@ -218,7 +218,7 @@ func TestPopulateNeedsTheProgram(t *testing.T) {
 	}
 }
 
-// TestDisk: made at another time, a disk of the same files is the same.
+// TestDisk checks that a disk of the same files is the same at another time.
 func TestDisk(t *testing.T) {
 	for _, tool := range []string{"mformat", "mmd", "mcopy", "syslinux"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -12,11 +12,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// writeInitramfs writes a directory as the kernel's initial file system, zstd
-// over cpio. Entries are sorted, belong to root and are dated at the epoch, so
-// that equal trees give equal files.
+// writeInitramfs writes a directory as the kernel's initial file system, zstd over cpio. Entries
+// are sorted, have the owner root and the date of the epoch, so that equal trees give equal files.
 func writeInitramfs(w io.Writer, root string) error {
-	// One thread: what several make of it may differ from time to time.
+	// One thread: the output of several may differ from time to time.
 	compressed, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
 	if err != nil {
 		return err
@@ -71,7 +70,7 @@ func writeEntry(archive *cpio.Writer, path, name string, inode int64) error {
 		if data, err = os.ReadFile(path); err != nil {
 			return err
 		}
-		// The umask of who made it does not count.
+		// The umask of the tree's creator does not matter.
 		header.Mode, header.Size = cpio.TypeReg|cpio.FileMode(info.Mode().Perm()&0o755|0o444), int64(len(data))
 	default:
 		return fmt.Errorf("%s is neither a file, a directory nor a link", info.Mode())

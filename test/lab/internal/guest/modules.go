@@ -19,8 +19,8 @@ import (
 //go:embed modules/*.txt
 var moduleLists embed.FS
 
-// moduleList is what every guest needs of the kernel, and what the one of a
-// program needs beside it.
+// moduleList returns the modules that every guest needs, and those that the program's guest needs
+// additionally.
 func moduleList(program string) (string, error) {
 	list := ""
 	for _, name := range []string{"machine", program} {
@@ -33,7 +33,7 @@ func moduleList(program string) (string, error) {
 	return list, nil
 }
 
-// wanted are the names in the list.
+// wanted returns the names in the list.
 func wanted(list string) (names []string) {
 	for line := range strings.Lines(list) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -43,19 +43,18 @@ func wanted(list string) (names []string) {
 	return names
 }
 
-// tree is what depmod says about a kernel's modules.
+// tree is depmod's description of a kernel's modules.
 type tree struct {
 	// dependencies lead from a module's file to those it needs, all of them;
 	// files are relative to the modules' directory.
 	dependencies map[string][]string
-	// files are by the module's name in the kernel's writing.
+	// files are by the module's name in the kernel's spelling.
 	files map[string]string
-	// builtin are the names of what the kernel brings without a file.
+	// builtin are the names of modules that are part of the kernel, without a file.
 	builtin map[string]bool
 }
 
-// nameOf is a module's name: the kernel writes underscores, files may have
-// hyphens.
+// nameOf returns a module's name: the kernel writes underscores, files may have hyphens.
 func nameOf(file string) string {
 	name, _, _ := strings.Cut(path.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")
@@ -86,7 +85,7 @@ func readTree(dependencies, builtin io.Reader) (tree, error) {
 	return t, nil
 }
 
-// closure is the files of the named modules and of all that they need, sorted.
+// closure returns the files of the named modules and of all that they need, sorted.
 func (t tree) closure(names []string) ([]string, error) {
 	files := map[string]bool{}
 	for _, name := range names {
@@ -106,7 +105,7 @@ func (t tree) closure(names []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(files)), nil
 }
 
-// kernelVersion is the only directory of lib/modules in a kernel package.
+// kernelVersion returns the only directory of lib/modules in a kernel package.
 func kernelVersion(kernel string) (string, error) {
 	entries, err := os.ReadDir(filepath.Join(kernel, "lib/modules"))
 	if err != nil {
@@ -118,8 +117,8 @@ func kernelVersion(kernel string) (string, error) {
 	return entries[0].Name(), nil
 }
 
-// addModules fills staging with the list's modules of an unpacked kernel and what
-// depmod says about these alone, and returns the kernel's version.
+// addModules fills staging with the list's modules of an unpacked kernel and with depmod's
+// description of only these, and returns the kernel's version.
 func addModules(ctx context.Context, list, kernel, staging string) (string, error) {
 	version, err := kernelVersion(kernel)
 	if err != nil {
@@ -164,7 +163,7 @@ func depmod(ctx context.Context, root, version string) error {
 	return command.Command{Args: []string{"depmod", "-b", root, version}}.Run(ctx)
 }
 
-// keepOnly removes what nothing in the guest reads.
+// keepOnly removes files that nothing in the guest reads.
 func keepOnly(dir string, names ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// content is what a layer holds, by the path in the image without a leading
-// slash.
+// content is what a layer contains, by the path in the image without a leading slash.
 type content map[string]entry
 
 type entry struct {
@@ -26,8 +25,7 @@ type entry struct {
 	capabilities uint32
 }
 
-// collect gathers a spec's root directory, files and links, later ones over
-// earlier ones.
+// collect gathers a spec's root directory, files and links. Later ones replace earlier ones.
 func collect(spec Spec) (content, error) {
 	c := content{}
 	if spec.Root != "" {
@@ -58,7 +56,7 @@ func clean(p string) string { return path.Clean("/" + p)[1:] }
 
 // addTree adds a file, or a directory with all that is below it.
 func (c content) addTree(source, destination string) error {
-	source, err := filepath.EvalSymlinks(source) // what is named itself is meant
+	source, err := filepath.EvalSymlinks(source) // a named link is followed
 	if err != nil {
 		return err
 	}
@@ -96,7 +94,7 @@ func (c content) addFile(source, destination string, d fs.DirEntry) error {
 	return nil
 }
 
-// put adds an entry, and the directories above it where there are none.
+// put adds an entry, and the directories above it if they are missing.
 func (c content) put(destination string, e entry) {
 	c[destination] = e
 	for dir := path.Dir(destination); dir != "."; dir = path.Dir(dir) {
@@ -156,9 +154,9 @@ func encodeCapabilities(set uint32) string {
 	return string(append(data, make([]byte, 12)...)) // inheritable, and the high halves
 }
 
-// unixMode keeps what matters of a mode and drops what depends on the umask
-// of whoever made the file: the write bits of group and others, but for
-// directories that are open to all, such as /tmp.
+// unixMode keeps the relevant part of a mode and removes what depends on the umask of the file's
+// creator: the write bits of group and others, except for directories that are open to all, such as
+// /tmp.
 func unixMode(mode fs.FileMode) int64 {
 	bits := int64(mode.Perm())
 	if mode&fs.ModeSetuid != 0 {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// WriteFiles writes files as they are in an image, a tar archive: what differs
-// in it would differ in the image.
+// WriteFiles writes files as they are in an image, a tar archive: any difference in it is a
+// difference in the image.
 func WriteFiles(w io.Writer, files []File) error {
 	c, err := collect(Spec{Files: files})
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Description is what an archive says of its image.
+// Description is what an archive contains about its image.
 type Description struct {
 	Tag, Architecture, User string
-	// Digest is the manifest's, by which a registry knows the image too.
+	// Digest is the manifest's, by which a registry also identifies the image.
 	Digest v1.Hash
 	// Bytes is what a registry stores: configuration and layers.
 	Bytes int64
 }
 
-// largestDocument bounds what is read of an archive: manifests and
-// configurations have some kilobytes.
+// largestDocument limits what is read of an archive: manifests and configurations have some
+// kilobytes.
 const largestDocument = 1 << 20
 
-// Describe reads what an OCI archive of one image says of it.
+// Describe reads the description in an OCI archive of one image.
 func Describe(path string) (Description, error) {
 	d, err := describe(path)
 	if err != nil {

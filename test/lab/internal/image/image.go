@@ -1,8 +1,8 @@
-// Package image builds container images without a container engine. A root
-// directory and files go in; an OCI archive that containerd imports comes out.
+// Package image builds container images without a container engine. A root directory and files go
+// in; an OCI archive that containerd imports comes out.
 //
-// Equal input gives an equal archive: entries are sorted, owned by root, dated
-// at the epoch. The layer is not compressed, unless it is asked for.
+// Equal input gives an equal archive: entries are sorted, owned by root, dated at the epoch. The
+// layer is not compressed, unless the caller asks for it.
 package image
 
 import (
@@ -22,27 +22,25 @@ import (
 type Spec struct {
 	// Tag is the image's name, such as "localhost/x:dev".
 	Tag string
-	// Aliases are names that it has as well.
+	// Aliases are additional names.
 	Aliases []string
-	// Root is a directory whose content becomes the image's; may be empty.
+	// Root is a directory whose content becomes the image's. It may be empty.
 	Root string
 	// Files are put over Root.
 	Files []File
-	// Links are symbolic links, put over Root: the link's path, then what it
-	// leads to.
+	// Links are symbolic links, put over Root: the link's path, then its target.
 	Links map[string]string
-	// Capabilities maps a file's path in the image to the set, a bit mask, of
-	// capabilities that it gives to whoever runs it.
+	// Capabilities maps a file's path in the image to the set, a bit mask, of capabilities that a
+	// process gets when it runs the file.
 	Capabilities map[string]uint32
 	// Entrypoint, User, WorkingDir and Env are the container's defaults.
 	Entrypoint []string
 	User       string
 	WorkingDir string
 	Env        []string
-	// Labels are what the image says of itself, by the OCI's names, such as
-	// "org.opencontainers.image.version".
+	// Labels describe the image, by the OCI's names, such as "org.opencontainers.image.version".
 	Labels map[string]string
-	// Compress makes the layer smaller, for an archive that travels.
+	// Compress makes the layer smaller, for an archive that is transferred.
 	Compress bool
 	// Architecture is the image's, in Go's words.
 	Architecture string
@@ -118,7 +116,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	if err := write(f); err != nil {
-		_ = f.Close() // the first error tells more
+		_ = f.Close() // the first error is more useful
 		return err
 	}
 	return f.Close()

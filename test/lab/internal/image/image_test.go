@@ -21,8 +21,7 @@ import (
 	"vnfbench.io/test/lab/internal/image"
 )
 
-// source makes a tree with what distinguishes file systems: modes, links,
-// times.
+// source makes a tree with the properties that differ between file systems: modes, links, times.
 func source(t *testing.T, made time.Time) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -304,7 +303,8 @@ func TestCapabilitiesNeedAFile(t *testing.T) {
 	}
 }
 
-// A compressed layer is smaller, holds the same, and is named by both digests.
+// TestCompress checks that a compressed layer is smaller, has the same content, and is named by
+// both digests.
 func TestCompress(t *testing.T) {
 	spec := specOf(source(t, time.Unix(1, 0)))
 	plain, _ := build(t, spec)

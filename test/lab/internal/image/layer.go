@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// layer is a tar file as a layer. An archive that goes to a containerd on the
-// same machine is not compressed: that would only cost time.
+// layer is a tar file as a layer. An archive for a containerd on the same machine is not
+// compressed: that would only cost time.
 type layer struct {
 	path, stored string
 	// diffID is the tar file's digest; digest and size are those of what is stored.
@@ -54,8 +54,7 @@ func hash(path string) (v1.Hash, int64, error) {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(h.Sum(nil))}, size, nil
 }
 
-// zip writes a file compressed, without a name or time, so that equal files
-// give equal bytes.
+// zip writes a file compressed, without a name or time, so that equal files give equal bytes.
 func zip(w io.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {

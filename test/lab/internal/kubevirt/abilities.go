@@ -14,16 +14,15 @@ import (
 
 // Abilities are what this machine's kernel offers virtual machines.
 type Abilities struct {
-	// KVM tells whether guests run on the processor itself; QEMU emulates one
-	// otherwise.
+	// KVM says whether guests run on the processor itself; QEMU emulates one otherwise.
 	KVM bool
-	// WhyNot tells why there is no KVM.
+	// WhyNot says why there is no KVM.
 	WhyNot string
-	// Dummy tells whether there are links of the kind "dummy".
+	// Dummy says whether there are links of the kind "dummy".
 	Dummy bool
 }
 
-// Examine tries what the kernel can do, and leaves nothing behind.
+// Examine tests what the kernel can do, and leaves nothing on the machine.
 func Examine() Abilities {
 	a := Abilities{KVM: true, Dummy: hasDummyLinks()}
 	if err := tryKVM("/proc/cpuinfo", "/dev/kvm"); err != nil {
@@ -32,7 +31,7 @@ func Examine() Abilities {
 	return a
 }
 
-// String tells a person what follows.
+// String describes the consequences to a person.
 func (a Abilities) String() string {
 	text := "guests run on KVM"
 	if !a.KVM {
@@ -44,11 +43,11 @@ func (a Abilities) String() string {
 	return text
 }
 
-// hasDummyLinks makes one in a network namespace that is thrown away.
+// hasDummyLinks makes one in a temporary network namespace.
 func hasDummyLinks() bool {
 	result := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never given back: the namespace ends with the thread
+		runtime.LockOSThread() // never unlocked: the namespace ends with the thread
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			result <- err
 			return
@@ -64,9 +63,9 @@ func hasDummyLinks() bool {
 // and AMD's.
 var virtualization = []string{"vmx", "svm"}
 
-// tryKVM looks for what a stock guest needs. That /dev/kvm opens, and even runs
-// simple guests, does not do: a kernel that is a guest itself can offer a KVM
-// without the processor's help, which boots only kernels made for it.
+// tryKVM looks for what a stock guest needs. It is not enough that /dev/kvm opens, or even runs
+// simple guests: a kernel that is a guest itself can offer a KVM without the processor's help,
+// which boots only kernels made for it.
 func tryKVM(cpuInfo, device string) error {
 	data, err := os.ReadFile(cpuInfo)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"vnfbench.io/test/lab/internal/rootfs"
 )
 
-// Tree is the Debian tree of virt-handler and virt-launcher: libvirt and QEMU,
-// and what both programs call.
+// Tree is the Debian tree of virt-handler and virt-launcher: libvirt and QEMU, and what both
+// programs call.
 var Tree = rootfs.Tree{
 	Kind: "kubevirt-rootfs",
 	Packages: []string{
@@ -30,8 +30,8 @@ var Tree = rootfs.Tree{
 		"ncat", "nftables", "ovmf", "procps", "qemu-system-x86", "qemu-utils", "seabios", "swtpm",
 		"swtpm-tools", "util-linux", "xorriso",
 	},
-	// Drivers that virtqemud, which libvirtd stands for, does not have: they
-	// would look after the node's own networks and disks.
+	// Drivers that virtqemud, which libvirtd replaces here, does not have: they would manage the
+	// node's own networks and disks.
 	Remove: drivers("interface", "network", "nodedev", "nwfilter", "storage"),
 }
 
@@ -43,10 +43,10 @@ func drivers(names ...string) []string {
 	return patterns
 }
 
-// recipe changes with the way in which images are packed.
+// recipe changes when the way of packing images changes.
 const recipe = "1"
 
-// launcherFiles are what Debian's libvirt needs to pass for KubeVirt's.
+// launcherFiles are what Debian's libvirt needs to replace KubeVirt's.
 //
 //go:embed launcher
 var launcherFiles embed.FS
@@ -74,9 +74,10 @@ type ingredients struct {
 	Compiled
 }
 
-// fingerprint is of all that the images are made from, wherever the cache is.
+// fingerprint hashes everything that the images are made from, independent of the place of the
+// cache.
 func (i ingredients) fingerprint(kvm bool) (string, error) {
-	// A cache entry's name tells its content.
+	// A cache entry's name identifies its content.
 	parts := []string{recipe, filepath.Base(i.tree), filepath.Base(i.Binaries), strconv.FormatBool(kvm)}
 	for _, name := range slices.Sorted(maps.Keys(launcherPlaces)) {
 		data, err := launcherFiles.ReadFile("launcher/" + name)
@@ -88,10 +89,9 @@ func (i ingredients) fingerprint(kvm bool) (string, error) {
 	return cache.Fingerprint(parts...), nil
 }
 
-// pack makes two images. One serves virt-operator, virt-api and
-// virt-controller, static programs that are not root; the other virt-handler
-// and virt-launcher, whose trees would be nearly equal. Each has all the names
-// that it serves under.
+// pack makes two images. One is for virt-operator, virt-api and virt-controller, static programs
+// that do not run as root; the other for virt-handler and virt-launcher, whose trees would be
+// nearly equal. Each image has the names of all its programs.
 func (i ingredients) pack(ctx context.Context, dir, tag string, kvm bool) error {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
@@ -114,8 +114,7 @@ func (i ingredients) pack(ctx context.Context, dir, tag string, kvm bool) error 
 	return nil
 }
 
-// controlUser is who KubeVirt's controllers run as: their pods only say that
-// it is not root.
+// controlUser is the user of KubeVirt's controllers: their pods only say that it is not root.
 const controlUser = "1001"
 
 func (i ingredients) control(root, tag string) (image.Spec, error) {
@@ -141,7 +140,7 @@ func (i ingredients) node(ctx context.Context, work, tag string, kvm bool) (imag
 		Tag:          imageName("virt-launcher", tag),
 		Aliases:      []string{imageName("virt-handler", tag)},
 		Root:         i.tree,
-		Links:        map[string]string{"/var/run": "../run"}, // followed from outside of the tree too
+		Links:        map[string]string{"/var/run": "../run"}, // also followed from outside of the tree
 		Capabilities: map[string]uint32{"/usr/bin/virt-launcher-monitor": 1 << unix.CAP_NET_BIND_SERVICE},
 		Architecture: runtime.GOARCH,
 	}
@@ -163,7 +162,7 @@ func (i ingredients) node(ctx context.Context, work, tag string, kvm bool) (imag
 	return spec, nil
 }
 
-// programs are binaries, in /usr/bin of an image.
+// programs returns binaries, in /usr/bin of an image.
 func (i ingredients) programs(names ...string) []image.File {
 	var files []image.File
 	for _, name := range names {
@@ -190,8 +189,8 @@ func (i ingredients) nodeFiles(dir string, kvm bool) error {
 		files[place] = string(data)
 	}
 	if !kvm {
-		// The machine may have a /dev/kvm that cannot run a guest: what guests
-		// can have is then what QEMU emulates.
+		// The machine may have a /dev/kvm that cannot run a guest: guests then have what QEMU
+		// emulates.
 		labeller := moduleFiles[labellerFile]
 		var err error
 		if files[labeller], err = replaceOnce(files[labeller], "    VIRTTYPE=kvm\n", "    VIRTTYPE=qemu\n"); err != nil {
@@ -218,11 +217,11 @@ func (i ingredients) nodeFiles(dir string, kvm bool) error {
 			return err
 		}
 	}
-	return openDir(filepath.Join(dir, "home/qemu")) // 107's: an image's files are root's
+	return openDir(filepath.Join(dir, "home/qemu")) // for 107: an image's files have the owner root
 }
 
-// users are who virt-launcher's guests run as, in KubeVirt's numbers, and whom
-// Debian's libvirt looks up.
+// users are the users of virt-launcher's guests, in KubeVirt's numbers, and those that Debian's
+// libvirt looks up.
 var users = map[string][]string{
 	"etc/passwd": {
 		"qemu:x:107:107:qemu:/home/qemu:/bin/bash",
@@ -242,8 +241,8 @@ func addUsers(text string, lines []string) string {
 	return text
 }
 
-// containerDisk compiles the program that shows an image's disk to
-// virt-launcher. It runs in images that hold nothing else, so it is static.
+// containerDisk compiles the program that shows an image's disk to virt-launcher. It runs in images
+// that contain nothing else, so it is static.
 func (i ingredients) containerDisk(ctx context.Context, out string) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err

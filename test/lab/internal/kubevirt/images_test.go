@@ -16,8 +16,7 @@ func TestAddUsersKeepsThoseThatAreThere(t *testing.T) {
 	}
 }
 
-// modest makes the parts of a tree and of KubeVirt's module that files are
-// made from.
+// modest makes the parts of a tree and of KubeVirt's module from which files are made.
 func modest(t *testing.T) ingredients {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,8 +72,8 @@ func TestNodeFilesAreWhatLibvirtWants(t *testing.T) {
 	}
 }
 
-// TestLabellerOfAnotherVersionIsRefused: it would label the node with what a
-// KVM that runs no guest offers.
+// TestLabellerOfAnotherVersionIsRefused checks that an unknown version is refused: it would label
+// the node with what a KVM that runs no guest offers.
 func TestLabellerOfAnotherVersionIsRefused(t *testing.T) {
 	i := modest(t)
 	if err := writeTree(i.Source, map[string]string{"cmd/virt-launcher/" + labellerFile: "VIRT=kvm\n"}); err != nil {
@@ -97,8 +96,8 @@ func TestMadeNamesItsImages(t *testing.T) {
 	}
 }
 
-// TestFingerprint: the images' tag changes with their content, and not with
-// the cache's place.
+// TestFingerprint checks that the images' tag changes with their content, and not with the cache's
+// place.
 func TestFingerprint(t *testing.T) {
 	of := func(dir, tree, binaries string, kvm bool) string {
 		t.Helper()

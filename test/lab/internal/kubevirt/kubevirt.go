@@ -30,7 +30,7 @@ type Maker struct {
 	Abilities Abilities
 }
 
-// Made is what was made.
+// Made describes what was made.
 type Made struct {
 	// Dir holds the archives and the operator's manifest.
 	Dir string
@@ -53,8 +53,7 @@ func (m Made) Operator() (string, error) {
 	return string(data), nil
 }
 
-// Images maps the value of the label kubevirt.io of each of KubeVirt's pods to
-// the pod's image.
+// Images maps the value of the label kubevirt.io of each of KubeVirt's pods to the pod's image.
 func (m Made) Images() map[string]string {
 	images := map[string]string{}
 	for _, name := range []string{"virt-operator", "virt-api", "virt-controller", "virt-handler"} {
@@ -65,7 +64,7 @@ func (m Made) Images() map[string]string {
 
 func imageName(name, tag string) string { return registry + "/" + name + ":" + tag }
 
-// operatorFile is the operator's manifest beside the archives.
+// operatorFile is the operator's manifest in the directory of the archives.
 const operatorFile = "operator.yaml"
 
 // Compiled are the directories of KubeVirt's module and of its binaries.
@@ -89,8 +88,7 @@ func (m Maker) Compile(ctx context.Context) (Compiled, error) {
 	return Compiled{Source: source, Binaries: binaries}, err
 }
 
-// Pack makes the archives and the manifest that names them, of a tree and of
-// what was compiled.
+// Pack makes the archives and the manifest that names them, from a tree and the compiled programs.
 func (m Maker) Pack(ctx context.Context, tree string, compiled Compiled) (Made, error) {
 	from := ingredients{tree: tree, Compiled: compiled}
 	fingerprint, err := from.fingerprint(m.Abilities.KVM)
@@ -119,7 +117,7 @@ func (m Maker) Pack(ctx context.Context, tree string, compiled Compiled) (Made, 
 	return Made{Dir: dir, Tag: tag}, err
 }
 
-// version is KubeVirt's.
+// version returns KubeVirt's version.
 func (m Maker) version() (string, error) {
 	versions, err := build.Versions(filepath.Join(m.Builder.SourceDir, build.KubeVirt.Dir, "go.mod"))
 	if err != nil {

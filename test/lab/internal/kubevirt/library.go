@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// libc is the C library's place in a Debian tree, by Debian's name of the
-// architecture.
+// libc is the C library's path in a Debian tree, by Debian's name of the architecture.
 const libc = "usr/lib/*-linux-gnu/libc.so.6"
 
-// checkLibrary tells whether a program that was linked with this machine's C
-// library starts with the one of a tree, which may be older: a guest's start
-// would fail else, long after.
+// checkLibrary checks whether a program that was linked with this machine's C library starts with
+// the one of a tree, which may be older. Otherwise, the error would only appear much later, at a
+// guest's start.
 func checkLibrary(program, tree string) error {
 	matches, err := filepath.Glob(filepath.Join(tree, libc))
 	if err != nil || len(matches) != 1 {

@@ -32,7 +32,7 @@ func TestCheckLibrary(t *testing.T) {
 		static  = "/sbin/ldconfig"
 	)
 	own := treeWith(t, "/"+libc)
-	// It has the format, and next to none of the versions.
+	// It has the format, and almost none of the versions.
 	poor := treeWith(t, "/usr/lib/*-linux-gnu/libanl.so.1")
 	for name, test := range map[string]struct{ program, tree, complaint string }{
 		"the same library":      {dynamic, own, ""},

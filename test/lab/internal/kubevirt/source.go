@@ -15,11 +15,10 @@ type edit struct{ file, before, after string }
 
 // withoutDummy are the edits for a kernel without links of the kind "dummy".
 //
-// For an interface with bridge binding virt-handler renames the pod's interface
-// and puts another under its old name, so that the pod's address has a place.
-// That one carries no frame, and is a dummy link. A bridge without ports does
-// as well, and the kernel has those, since the binding itself needs one. The
-// second edit lets virt-handler take the bridge for what it asked for.
+// For an interface with bridge binding virt-handler renames the pod's interface and creates another
+// under its old name, so that the pod's address has a place. The new one carries no frame, and is a
+// dummy link. A bridge without ports works too, and the kernel has those, since the binding itself
+// needs one. The second edit makes virt-handler accept the bridge as the link that it asked for.
 var withoutDummy = []edit{
 	{
 		file:   "pkg/network/driver/nmstate/spec.go",
@@ -71,8 +70,8 @@ func (e edit) apply(dir string) error {
 	return os.WriteFile(path, []byte(edited), 0o644)
 }
 
-// replaceOnce replaces what a text holds exactly once: a text that is not what
-// it was taken for is an error, never left as it is.
+// replaceOnce replaces a text that must occur exactly once: anything else is an error, and is never
+// left unchanged.
 func replaceOnce(text, before, after string) (string, error) {
 	if n := strings.Count(text, before); n != 1 {
 		return "", fmt.Errorf("%q is in it %d times, not once: this version needs another edit", before, n)

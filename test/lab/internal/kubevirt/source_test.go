@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// spec is what the edits look for in KubeVirt's file, and what is like it.
+// spec contains what the edits look for in KubeVirt's file, and similar text.
 const spec = `
 			if linkType := normalizeLinkTypeName(link); iface.TypeName != "" && linkType != iface.TypeName {
 				return fmt.Errorf("type collision")
@@ -47,8 +47,8 @@ func TestEditsTakeADummyLinkOut(t *testing.T) {
 	}
 }
 
-// TestEditsFailLoudly checks that a file of another version is refused: a
-// KubeVirt that still wants dummy links would fail at a guest's start only.
+// TestEditsFailLoudly checks that a file of another version is refused: a KubeVirt that still wants
+// dummy links would fail only at a guest's start.
 func TestEditsFailLoudly(t *testing.T) {
 	for name, text := range map[string]string{
 		"another text":   strings.ReplaceAll(spec, "vishnetlink.Dummy{}", "netlink.Dummy{}"),

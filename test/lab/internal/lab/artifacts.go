@@ -32,8 +32,8 @@ func (l Lab) Assets(ctx context.Context) (string, error) {
 	return l.builder().Build(ctx, build.Kube)
 }
 
-// make makes whatever is not in the cache. The compiler takes the processors
-// and the Debian tree mostly the network and the disk, so they go together.
+// make makes whatever is not in the cache. The compiler uses the processors and the Debian tree
+// mostly the network and the disk, so they run together.
 func (l Lab) make(ctx context.Context) (artifacts, error) {
 	var a artifacts
 	var pause, coreDNS, kubeVirtTree string
@@ -97,7 +97,7 @@ func (l Lab) images(ctx context.Context, pause, coreDNS, rootfs string) (string,
 	})
 }
 
-// binaryImage holds a single program.
+// binaryImage describes an image with a single program.
 func binaryImage(tag, dir, name string) image.Spec {
 	return image.Spec{
 		Tag:          tag,
@@ -107,7 +107,7 @@ func binaryImage(tag, dir, name string) image.Spec {
 	}
 }
 
-// busyboxImage holds Debian's static busybox under all of its names, for tests
+// busyboxImage describes an image with Debian's static busybox under all of its names, for tests
 // that want a shell. It fills root, an empty directory.
 func busyboxImage(ctx context.Context, tree, root string) (image.Spec, error) {
 	binary := filepath.Join(tree, "bin/busybox")

@@ -12,8 +12,8 @@ import (
 	"vnfbench.io/test/lab/internal/cgroup"
 )
 
-// Down ends the lab and removes all that it left on this machine but the
-// cache, which goes too when purge is set.
+// Down ends the lab and removes everything that it left on this machine except the cache. With
+// purge it removes the cache too.
 func (l Lab) Down(ctx context.Context, purge bool) error {
 	if err := l.remove(ctx); err != nil {
 		return err
@@ -67,13 +67,13 @@ func (l Lab) purge() error {
 			return fmt.Errorf("removing the cache: %w", err)
 		}
 	}
-	_ = os.Remove(l.CacheDir) // unless others keep something there
+	_ = os.Remove(l.CacheDir) // unless other files are there
 	l.Log.Printf("the cache is empty")
 	return nil
 }
 
-// isCacheEntry tells the lab's own entries, locks and half-made entries from
-// what others keep beside them.
+// isCacheEntry distinguishes the lab's own entries, locks and half-made entries from other files in
+// the directory.
 func isCacheEntry(name string) bool {
 	kind := strings.TrimPrefix(name, ".")
 	for _, known := range []string{"kube", "cni", "coredns", "pause", "rootfs", "images", "kubevirt"} {

@@ -41,15 +41,15 @@ func (k kubectl) get(ctx context.Context, into any, args ...string) error {
 	return nil
 }
 
-// waitTimeout is longer than anything in a healthy lab takes.
+// waitTimeout is longer than any step in a healthy lab takes.
 const waitTimeout = 6 * time.Minute
 
-// poll asks again and again until there is no error.
+// poll repeats ask until there is no error.
 func poll(ctx context.Context, interval time.Duration, ask func(context.Context) error) error {
 	return pollFor(ctx, waitTimeout, interval, ask)
 }
 
-// pollFor is poll with a patience of its own.
+// pollFor polls with a separate timeout.
 func pollFor(ctx context.Context, patience, interval time.Duration, ask func(context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	for {

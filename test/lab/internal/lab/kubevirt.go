@@ -17,11 +17,11 @@ func (l Lab) kubeVirt() kubevirt.Maker {
 	return kubevirt.Maker{Builder: l.builder(), Cache: l.cache(), Log: l.Log, Abilities: kubevirt.Examine()}
 }
 
-// kubeVirtPatience is longer than KubeVirt takes to install itself on a busy
-// machine: two minutes on an idle one.
+// kubeVirtPatience is longer than KubeVirt's installation takes on a busy machine. It takes two
+// minutes on an idle one.
 const kubeVirtPatience = 12 * time.Minute
 
-// kubeVirtSteps deploy KubeVirt in a cluster that runs.
+// kubeVirtSteps returns the steps that deploy KubeVirt in a running cluster.
 func (l Lab) kubeVirtSteps(r record, made kubevirt.Made) []step {
 	abilities := kubevirt.Examine()
 	l.Log.Printf("%s", abilities)
@@ -50,8 +50,8 @@ func (l Lab) applyKubeVirt(ctx context.Context, r record, made kubevirt.Made, ab
 	if err != nil {
 		return err
 	}
-	// Its kind is served a moment later, and while virt-operator starts anew
-	// nothing admits changes.
+	// Its kind is served a moment later, and while virt-operator starts again nothing admits
+	// changes.
 	return pollFor(ctx, kubeVirtPatience, pollInterval, func(ctx context.Context) error {
 		return l.kubectl(r).apply(ctx, object)
 	})
@@ -70,7 +70,7 @@ func renderKubeVirt(abilities kubevirt.Abilities) (string, error) {
 	return out.String(), nil
 }
 
-// The parts of objects that tell how far KubeVirt is.
+// The parts of objects that show how far KubeVirt is.
 type (
 	kubeVirtObject struct {
 		Status struct {
@@ -84,9 +84,8 @@ type (
 	}
 )
 
-// waitForKubeVirt waits until virt-operator says that all is deployed, each
-// component runs of the wanted image since the node's start, and the node
-// takes guests.
+// waitForKubeVirt waits until virt-operator reports that all is deployed, each component runs with
+// the wanted image since the node's start, and the node accepts guests.
 func (l Lab) waitForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
 	lastTold := time.Now()
 	return pollFor(ctx, kubeVirtPatience, 5*pollInterval, func(ctx context.Context) error {
@@ -99,10 +98,10 @@ func (l Lab) waitForKubeVirt(ctx context.Context, r record, made kubevirt.Made) 
 	})
 }
 
-// tellInterval is between lines that tell what is waited for.
+// tellInterval is the time between lines that show what the lab waits for.
 const tellInterval = 20 * time.Second
 
-// askForKubeVirt tells what of KubeVirt is not there yet.
+// askForKubeVirt returns an error that names what of KubeVirt is still missing.
 func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
 	var object kubeVirtObject
 	if err := l.getKubeVirt(ctx, r, &object); err != nil {
@@ -149,8 +148,8 @@ func (o kubeVirtObject) deployed() error {
 	return nil
 }
 
-// takesGuests tells whether virt-handler has made the node known as one that
-// runs guests, and given its devices to the kubelet.
+// takesGuests checks that virt-handler has marked the node as one that runs guests, and has
+// registered its devices with the kubelet.
 func (n schedulableNode) takesGuests() error {
 	if n.Metadata.Labels["kubevirt.io/schedulable"] != "true" {
 		return errors.New("virt-handler does not say that the node takes guests")
@@ -161,7 +160,7 @@ func (n schedulableNode) takesGuests() error {
 	return nil
 }
 
-// with are the pods of a component that are made of an image.
+// with returns the pods of a component that use an image.
 func (p podList) with(component, image string) podList {
 	var found podList
 	for _, item := range p.Items {

@@ -56,8 +56,8 @@ func checkComplaint(t *testing.T, err error, complaint string) {
 	}
 }
 
-// TestOldPodsAreNotReady: a component whose image changed is ready when a pod
-// of the new image is.
+// TestOldPodsAreNotReady checks that a component whose image changed is ready when a pod with the
+// new image is.
 func TestOldPodsAreNotReady(t *testing.T) {
 	const pods = `{"items":[
 {"metadata":{"labels":{"kubevirt.io":"virt-api"}},"spec":{"containers":[{"image":"localhost/a:1"}]},

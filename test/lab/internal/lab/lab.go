@@ -1,5 +1,5 @@
-// Package lab is the lab as this machine sees it. Settings go in; a node that
-// is started, loaded, asked or stopped comes out.
+// Package lab is the lab as this machine sees it. Settings go in; a node that is started, loaded,
+// examined or stopped comes out.
 package lab
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Settings say where a lab lives and what differs between labs.
 type Settings struct {
-	// StateDir holds all that belongs to this lab.
+	// StateDir contains all files of this lab.
 	StateDir string
 	// CacheDir holds what labs share: binaries, images, the node's tree.
 	CacheDir string
@@ -52,13 +52,13 @@ func (l Lab) path(elements ...string) string {
 	return filepath.Join(append([]string{l.StateDir}, elements...)...)
 }
 
-// KubeconfigPath is the place of the administrator's kubeconfig.
+// KubeconfigPath returns the path of the administrator's kubeconfig.
 func (l Lab) KubeconfigPath() string { return l.path("kubeconfig") }
 
-// LogDir is the place of the node's and its daemons' logs.
+// LogDir returns the directory of the node's and its daemons' logs.
 func (l Lab) LogDir() string { return l.path("log") }
 
-// group names the node's control groups. It differs between labs.
+// group returns the name of the node's control groups. It differs between labs.
 func (l Lab) group() string { return "vnfbench-lab-" + cache.Fingerprint(l.StateDir)[:8] }
 
 func (l Lab) cache() cache.Cache {
@@ -94,14 +94,14 @@ func (l Lab) lock(ctx context.Context) (*lockfile.Lock, error) {
 	})
 }
 
-// record is what is known of the node, kept in the state directory.
+// record is what is known about the node, kept in the state directory.
 type record struct {
 	enter.Node
 	// BootID is the machine's boot in which the node's data was written.
 	BootID string `json:"bootID"`
 	// Port is the API server's on this machine.
 	Port int `json:"port"`
-	// Fingerprint is of all that the node was started with.
+	// Fingerprint hashes everything that the node was started with.
 	Fingerprint string `json:"fingerprint"`
 	// KubeDir is where the node's binaries are on this machine.
 	KubeDir string `json:"kubeDir"`
@@ -127,8 +127,7 @@ func (l Lab) save(r record) error {
 	return l.writeJSON("record.json", r)
 }
 
-// writeJSON replaces a file of the state directory at once, so that none is
-// ever half written.
+// writeJSON replaces a file of the state directory atomically, so that no file is half written.
 func (l Lab) writeJSON(name string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -40,8 +40,8 @@ func (a artifacts) archives() []string {
 	return files
 }
 
-// loaded is what was imported under a tag: the archive's hash, and the digest
-// that containerd gave the image.
+// loaded is what was imported under a tag: the archive's hash, and the digest that containerd gave
+// the image.
 type loaded struct {
 	Archive string `json:"archive"`
 	Digest  string `json:"digest"`
@@ -114,8 +114,8 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// importArchive imports an archive and waits until the kubelet can see its
-// images: containerd's Kubernetes part learns of them a moment later.
+// importArchive imports an archive and waits until the kubelet can see its images: containerd's
+// Kubernetes part gets them a moment later.
 func importArchive(ctx context.Context, r record, archive string, tags []string) (map[string]nodeImage, error) {
 	file, err := os.Open(archive)
 	if err != nil {

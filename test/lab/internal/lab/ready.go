@@ -18,7 +18,7 @@ func (l Lab) waitForAPI(ctx context.Context, r record) error {
 	})
 }
 
-// The parts of Kubernetes objects that tell whether they are ready.
+// The parts of Kubernetes objects that show whether they are ready.
 type (
 	condition struct {
 		Type, Status      string
@@ -49,8 +49,8 @@ type (
 	}
 )
 
-// ready tells whether the kubelet reported a ready node since a time. What it
-// reported before it crashed stays in the cluster.
+// ready reports whether the kubelet reported a ready node since a time. What it reported before it
+// crashed stays in the cluster.
 func (n nodeObject) ready(since time.Time) bool {
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" && c.Status == "True" && !c.LastHeartbeatTime.Before(since) {
@@ -73,7 +73,7 @@ func (l Lab) waitForNode(ctx context.Context, r record) error {
 	})
 }
 
-// ready tells whether a container that was started since a time is ready.
+// ready reports whether a container that was started since a time is ready.
 func (p podList) ready(since time.Time) bool {
 	for _, item := range p.Items {
 		for _, c := range item.Status.ContainerStatuses {

@@ -26,7 +26,7 @@ import (
 	"vnfbench.io/test/lab/internal/pki"
 )
 
-// fingerprint is of all that a node is started with.
+// fingerprint hashes everything that a node is started with.
 func (l Lab) fingerprint(made artifacts) (string, error) {
 	parts := []string{made.kube, made.cni, made.rootfs, strconv.Itoa(l.Port)}
 	files, err := l.node().Files()
@@ -42,8 +42,8 @@ func (l Lab) fingerprint(made artifacts) (string, error) {
 	return cache.Fingerprint(parts...), nil
 }
 
-// clear removes what a node that crashed, or that is to be replaced, left
-// behind. Data that a machine's sudden end may have spoilt goes too.
+// clear removes what a node left that crashed or is to be replaced. It also removes data that a
+// sudden end of the machine may have damaged.
 func (l Lab) clear(ctx context.Context, before record) error {
 	if err := before.Kill(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (l Lab) clear(ctx context.Context, before record) error {
 			return fmt.Errorf("dropping the cluster's state: %w", err)
 		}
 	}
-	// It does not fit another CPU manager policy, and all pods start anew.
+	// It does not fit another CPU manager policy, and all pods start again.
 	err = os.Remove(l.path("data/var/lib/kubelet/cpu_manager_state"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -108,7 +108,7 @@ func (l Lab) start(made artifacts, fingerprint string) (record, error) {
 
 var errPortTaken = errors.New("another program listens there: choose a port with --port or VNFBENCH_LAB_PORT")
 
-// listen takes the API server's port on this machine.
+// listen opens the API server's port on this machine.
 func listen(port int) (*os.File, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	listener, err := net.Listen("tcp", address)

@@ -24,13 +24,13 @@ type Status struct {
 	Age  time.Duration
 	Port int
 	Pods int
-	// KubeVirt is its phase; empty when it is not there.
+	// KubeVirt is its phase; empty if it is not deployed.
 	KubeVirt string
 	Kubeconfig,
 	StateDir string
 }
 
-// Status looks at the lab without changing it.
+// Status examines the lab without changing it.
 func (l Lab) Status(ctx context.Context) (Status, error) {
 	s := Status{StateDir: l.StateDir, Kubeconfig: l.KubeconfigPath()}
 	r, err := l.load()
@@ -50,7 +50,7 @@ func (l Lab) Status(ctx context.Context) (Status, error) {
 	}
 	s.Pods = len(pods.Items)
 	var object kubeVirtObject
-	if err := l.getKubeVirt(ctx, r, &object, "--request-timeout=5s"); err == nil { // else it is not there
+	if err := l.getKubeVirt(ctx, r, &object, "--request-timeout=5s"); err == nil { // otherwise it is not deployed
 		s.KubeVirt = object.Status.Phase
 	}
 	return s, nil
@@ -78,8 +78,8 @@ func (s Status) Print(w io.Writer) error {
 	return table.Flush()
 }
 
-// since is when the node was started, to the second below. Kubernetes tells
-// times in whole seconds.
+// since returns when the node was started, rounded down to a second. Kubernetes writes times in
+// whole seconds.
 func (r record) since() time.Time {
 	return r.started().Truncate(time.Second)
 }
@@ -95,12 +95,12 @@ func (r record) started() time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	// USER_HZ, the unit of /proc/PID/stat, is 100 wherever Go runs.
+	// USER_HZ, the unit of /proc/PID/stat, is 100 on every platform of Go.
 	age := time.Duration(up*float64(time.Second)) - time.Duration(r.StartTicks)*10*time.Millisecond
 	return time.Now().Add(-age)
 }
 
-// Shell runs a program in the node; without arguments, a shell.
+// Shell runs a program in the node, or a shell without arguments.
 func (l Lab) Shell(args []string, streams enter.Streams) error {
 	r, err := l.Running()
 	if err != nil {
@@ -113,7 +113,7 @@ func (l Lab) Shell(args []string, streams enter.Streams) error {
 	return r.Run(env, streams, args...)
 }
 
-// KubectlArgs is the command line of the lab's kubectl for its cluster.
+// KubectlArgs returns the command line of the lab's kubectl for its cluster.
 func (l Lab) KubectlArgs(args []string) ([]string, error) {
 	r, err := l.Running()
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"vnfbench.io/test/lab/manifests"
 )
 
-// step is one of what lab up does, in order.
+// step is one of the steps of lab up, in order.
 type step struct {
 	name string
 	work func(context.Context) error
 }
 
-// Up brings the lab up: whatever is missing is made, whatever runs stays.
+// Up starts the lab: it makes whatever is missing and keeps whatever runs.
 func (l Lab) Up(ctx context.Context) error {
 	if err := l.Log.Step("checking this machine", func() error { return l.examine(ctx) }); err != nil {
 		return err
@@ -25,7 +25,7 @@ func (l Lab) Up(ctx context.Context) error {
 		return err
 	}
 	defer lock.Unlock()
-	made, err := l.make(ctx) // its parts tell how long they take
+	made, err := l.make(ctx) // its parts report how long they take
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (l Lab) examine(ctx context.Context) error {
 	return doctor.Worst(findings)
 }
 
-// ensureNode leaves a running node alone when it is made of the same things,
-// and starts or restarts it otherwise.
+// ensureNode leaves a running node alone if it is made of the same things, and starts or restarts
+// it otherwise.
 func (l Lab) ensureNode(ctx context.Context, made artifacts) (record, error) {
 	before, err := l.load()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 // Lock is a held lock.
 type Lock struct{ file *os.File }
 
-// Acquire takes the lock on the file at path, which it creates when needed,
-// with its directory: either may be removed by the lock's holder.
-// When another program holds it, Acquire calls waiting once and waits.
+// Acquire locks the file at path. It creates the file and its directory when needed: the lock's
+// holder may remove either. When another program holds the lock, Acquire calls waiting once and
+// waits.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	for {
 		lock, err := acquire(ctx, path, waiting)
@@ -56,7 +56,7 @@ func acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	}
 }
 
-// current tells whether the locked file is still the one at path.
+// current reports whether the locked file is still the one at path.
 func (l *Lock) current(path string) bool {
 	mine, err := l.file.Stat()
 	if err != nil {
@@ -66,5 +66,5 @@ func (l *Lock) current(path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (l *Lock) Unlock() { _ = l.file.Close() }

@@ -12,7 +12,7 @@ import (
 
 const awaitInterval = 50 * time.Millisecond
 
-// await waits until what is at an address answers, or until ctx is done.
+// await waits until the server at an address answers, or until ctx is done.
 func await(ctx context.Context, address string) error {
 	if address == "" {
 		return nil
@@ -29,8 +29,8 @@ func await(ctx context.Context, address string) error {
 	return nil
 }
 
-// probeClient asks a server of this very node whose authority it need not
-// know: nothing of the answer but its code is used.
+// probeClient sends requests to a server of this node, whose authority it need not know: it uses
+// only the code of the answer.
 var probeClient = &http.Client{
 	Timeout:   2 * time.Second,
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},

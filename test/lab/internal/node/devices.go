@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// devices are the machine's that the node gets too, where they exist, with
-// their permissions.
+// devices are the machine's devices that the node gets too, if they exist, with their permissions.
 var devices = map[string]uint32{
 	"full":         0o666,
 	"fuse":         0o666,

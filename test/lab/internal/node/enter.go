@@ -12,8 +12,7 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 )
 
-// Enter is the first stage. It only returns an error: the second stage
-// replaces it.
+// Enter runs the first stage. It only returns an error: the second stage replaces it.
 func Enter(specPath string) error {
 	// The control group namespace is the calling thread's alone until the
 	// program is replaced.
@@ -22,7 +21,7 @@ func Enter(specPath string) error {
 	return errors.Join(err, report(err.Error()))
 }
 
-// enter comes back with why it could not, and else not at all.
+// enter returns only if it fails.
 func enter(specPath string) error {
 	spec, err := readSpec(specPath)
 	if err != nil {
@@ -42,13 +41,12 @@ func enter(specPath string) error {
 		unix.Exec(executablePlace, []string{"lab", "node", "supervise"}, env))
 }
 
-// pivot makes root the root of the mount namespace and lets go of the
-// machine's file tree.
+// pivot makes root the root of the mount namespace and detaches the machine's file tree.
 func pivot(root string) error {
 	if err := os.Chdir(root); err != nil {
 		return err
 	}
-	// Both arguments the same: the old root lies on top of the new one.
+	// Both arguments the same: the old root is mounted over the new one.
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("changing the root: %w", err)
 	}

@@ -11,9 +11,9 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 )
 
-// forward carries every connection to the inherited socket, which listens in
-// the machine's network namespace, to the API server in the node's. The socket
-// closes with the process, so no port stays taken.
+// forward connects every connection to the inherited socket, which listens in the machine's network
+// namespace, to the API server in the node's. The socket closes with the process, so no port stays
+// in use.
 func forward(socket *os.File) error {
 	listener, err := net.FileListener(socket)
 	if err != nil {
@@ -50,8 +50,8 @@ func carry(client *net.TCPConn) {
 	both.Wait()
 }
 
-// copyHalf carries one direction and passes its end on.
+// copyHalf copies one direction and forwards its end.
 func copyHalf(to, from *net.TCPConn) {
-	_, _ = io.Copy(to, from) // either end may go away at any time
+	_, _ = io.Copy(to, from) // either end may close at any time
 	_ = to.CloseWrite()
 }

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 )
 
-// setUpNetwork gives the node's network namespace a loopback, an interface
-// with the node's address that leads nowhere, and the pods' bridge.
+// setUpNetwork gives the node's network namespace a loopback, an isolated interface with the node's
+// address, and the pods' bridge.
 func setUpNetwork() error {
 	if err := up("lo"); err != nil {
 		return err
@@ -30,8 +30,8 @@ func setUpNetwork() error {
 			return fmt.Errorf("setting up the node's network: %w", err)
 		}
 	}
-	// ... and the pods' bridge alone goes through netfilter, which service
-	// addresses need between pods of one node.
+	// ... and only the pods' bridge uses netfilter, which service addresses need between pods of
+	// one node.
 	return addPodBridge()
 }
 

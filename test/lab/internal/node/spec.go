@@ -72,8 +72,8 @@ func readSpec(path string) (Spec, error) {
 	return spec, nil
 }
 
-// report tells the program that started the node how that went. It fails when
-// that program is gone: then nothing has recorded the node, which must end.
+// report sends the program that started the node the result. It fails if that program is gone: then
+// nothing has recorded the node, which must end.
 func report(message string) error {
 	pipe := os.NewFile(ReportFD, "report")
 	defer pipe.Close()

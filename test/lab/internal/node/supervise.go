@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 )
 
-// Supervise is the second stage: it runs until it is told to end.
+// Supervise runs the second stage until a signal ends it.
 func Supervise() error {
 	for _, fd := range []int{ListenerFD, ReportFD} {
 		unix.CloseOnExec(fd) // the daemons have no use for them
@@ -65,7 +65,7 @@ func newSupervisor(logDir string) *supervisor {
 // restartDelay is between a daemon's end and its next start.
 const restartDelay = time.Second
 
-// keep runs a daemon, again and again, until ctx is done; then it ends it.
+// keep runs a daemon, again and again, until ctx is done, and then ends it.
 func (s *supervisor) keep(ctx context.Context, d config.Daemon) {
 	for {
 		if err := await(ctx, d.Needs); err != nil {
@@ -90,7 +90,7 @@ func (s *supervisor) keep(ctx context.Context, d config.Daemon) {
 // without waiting for it.
 const stopTimeout = 5 * time.Second
 
-// watch waits for a daemon's end, or for the node's, which it passes on.
+// watch waits for a daemon's end, or for the node's, which it forwards.
 func (s *supervisor) watch(ctx context.Context, d config.Daemon, process *os.Process, exit <-chan syscall.WaitStatus) (nodeEnded bool) {
 	select {
 	case status := <-exit:
@@ -135,7 +135,7 @@ func (s *supervisor) start(d config.Daemon) (*os.Process, <-chan syscall.WaitSta
 	return process, exit, nil
 }
 
-// find searches the node's path.
+// find searches for a program in the node's path.
 func find(name string) (string, error) {
 	for _, dir := range filepath.SplitList(config.Path()) {
 		candidate := filepath.Join(dir, name)
@@ -155,7 +155,7 @@ func (s *supervisor) reap() {
 		}
 		select {
 		case <-signals:
-		case <-time.After(time.Minute): // in case that a signal was lost
+		case <-time.After(time.Minute): // in case a signal was lost
 		}
 	}
 }

@@ -69,7 +69,7 @@ func makeScratch(dir string) error {
 	return nil
 }
 
-// overlay puts a writable layer, kept in dir, over what is at lower.
+// overlay mounts a writable layer, kept in dir, over the content of lower.
 func overlay(lower, dir, target string) mount {
 	upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
 	return mount{"overlay", target, "overlay", 0, "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work}
@@ -93,7 +93,7 @@ func mounts(spec Spec, specPath string) []mount {
 		{specPath, specPlace, "", bind, ""},
 		overlay(spec.CNIDir, filepath.Join(spec.ScratchDir, "cni"), config.CNIBinaryDir),
 	}
-	// Off the overlay: containerd and pods stack overlays of their own.
+	// Outside the overlay: containerd and pods stack overlays themselves.
 	for _, dir := range []string{"/var/lib/etcd", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni", "/var/log/pods"} {
 		list = append(list, mount{filepath.Join(spec.DataDir, dir), dir, "", bind, ""})
 	}

@@ -14,15 +14,15 @@ import (
 type Cluster struct {
 	// NodeName is the node's name in the cluster.
 	NodeName string
-	// ServerNames are the names and addresses of the API server, beside the
-	// ones that every cluster's has.
+	// ServerNames are the names and addresses of the API server, in addition to those in every
+	// cluster.
 	ServerNames []string
 	// ServerURL is the API server's address inside the node.
 	ServerURL string
 }
 
-// Ensure writes the certificates, keys and kubeconfigs to dir, unless they are
-// there. A directory that exists is whole.
+// Ensure writes the certificates, keys and kubeconfigs to dir, unless they exist. A directory that
+// exists is complete.
 func Ensure(dir string, c Cluster) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -69,7 +69,7 @@ func (c Cluster) write(dir string) error {
 // clients are the identities that get a kubeconfig.
 var clients = []string{"admin", "controller-manager", "kube-proxy", "kubelet", "multus", "scheduler"}
 
-// requests are the certificates that the cluster's authority signs.
+// requests returns the certificates that the cluster's authority signs.
 func (c Cluster) requests() map[string]request {
 	serverNames := []string{
 		"127.0.0.1", "localhost", c.NodeName, "kubernetes", "kubernetes.default",

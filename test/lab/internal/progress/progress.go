@@ -1,5 +1,5 @@
-// Package progress tells a person what a long command is doing. Steps go in;
-// lines with elapsed times come out, and a sign of life every 15 seconds.
+// Package progress shows a person what a long command is doing. Steps go in; lines with elapsed
+// times come out, at least every 15 seconds.
 package progress
 
 import (
@@ -35,8 +35,8 @@ func (l *Log) Step(name string, work func() error) error {
 	return l.Watch(name, func() string { return "" }, work)
 }
 
-// Watch is Step with a detail, such as what is being compiled, that is asked
-// for at every sign of life.
+// Watch does what Step does, and adds a detail, such as what is being compiled, to every line during
+// the step.
 func (l *Log) Watch(name string, detail func() string, work func() error) error {
 	began := time.Now()
 	done := make(chan struct{})

@@ -1,6 +1,5 @@
-// Package rootfs makes file trees from Debian packages: the node's, and those
-// of images. A description goes in; a directory in the cache that holds the
-// tree comes out.
+// Package rootfs makes file trees from Debian packages: the node's, and those of images. A
+// description goes in; a directory in the cache with the tree comes out.
 package rootfs
 
 import (
@@ -19,24 +18,22 @@ import (
 	"vnfbench.io/test/lab/internal/progress"
 )
 
-// Suite is the Debian release that trees are made of. It is fixed, so that
-// every machine tests with the same containerd and runc.
+// Suite is the Debian release that trees are made of. It is fixed, so that every machine tests with
+// the same containerd and runc.
 const Suite = "bookworm"
 
 // Tree describes a tree.
 type Tree struct {
 	// Kind names the tree in the cache.
 	Kind string
-	// Packages are beside Debian's minimal base.
+	// Packages are added to Debian's minimal base.
 	Packages []string
-	// Remove are files that are not wanted, as patterns below the tree's root;
-	// each must match something.
+	// Remove are unwanted files, as patterns below the tree's root; each must match something.
 	Remove []string
 }
 
-// Node is the node's tree: the container runtime, what the kubelet and
-// kube-proxy call, what a person in "lab shell" wants, and the busybox of the
-// test image.
+// Node is the node's tree: the container runtime, what the kubelet and kube-proxy call, what a
+// person in "lab shell" wants, and the busybox of the test image.
 var Node = Tree{Kind: "rootfs", Packages: []string{
 	"busybox-static", "conntrack", "containerd", "ethtool", "iproute2",
 	"iptables", "iputils-ping", "kmod", "nftables", "procps", "runc", "tcpdump",
@@ -62,7 +59,7 @@ func (b Builder) Build(ctx context.Context, t Tree) (string, error) {
 	})
 }
 
-// remove removes what is not wanted of a tree.
+// remove removes the unwanted files of a tree.
 func remove(dir string, patterns []string) error {
 	for _, pattern := range patterns {
 		matches, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -113,9 +110,9 @@ func findMirror(ctx context.Context) (string, error) {
 	return chooseMirror(strings.NewReader(targets), Suite)
 }
 
-// chooseMirror picks a mirror from lines of a release's name, a component and
-// an address: the one that serves the release, else any that serves a whole
-// release, since a mirror carries several.
+// chooseMirror picks a mirror from lines of a release's name, a component and an address: the one
+// that serves the release, or otherwise any that serves a whole release, since a mirror carries
+// several.
 func chooseMirror(targets io.Reader, suite string) (string, error) {
 	var others []string
 	lines := bufio.NewScanner(targets)
@@ -138,7 +135,7 @@ func chooseMirror(targets io.Reader, suite string) (string, error) {
 	return others[0], nil
 }
 
-// lastLine returns a function that tells what debootstrap logged last.
+// lastLine returns a function that returns debootstrap's last log line.
 func lastLine(dir string) func() string {
 	return func() string {
 		data, err := os.ReadFile(filepath.Join(dir, "debootstrap", "debootstrap.log"))
@@ -150,8 +147,8 @@ func lastLine(dir string) func() string {
 	}
 }
 
-// shorten keeps a file's name of wget's "URL:... [size] -> file", and other
-// lines as they are.
+// shorten keeps only a file's name of wget's "URL:... [size] -> file", and returns other lines
+// unchanged.
 func shorten(line string) string {
 	if i := strings.Index(line, "] -> "); i >= 0 {
 		line = line[:i]

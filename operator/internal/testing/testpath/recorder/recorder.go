@@ -1,7 +1,6 @@
-// Package recorder notes when each frame of a generator left it: from the
-// frames themselves, at the device's port that they are sent to. What goes in
-// is an interface, what comes out are the errors of the gaps between
-// departures. It serves benchmarks and tests; the driver does without.
+// Package recorder notes when each frame left a generator: from the frames themselves, at the
+// device's port that receives them. An interface goes in; the errors of the gaps between departures
+// come out. Benchmarks and tests use it; the driver does not.
 package recorder
 
 import (
@@ -35,7 +34,7 @@ type Recorder struct {
 	mapped     []byte
 }
 
-// Attach puts a recorder on an interface of the calling thread's namespace.
+// Attach attaches a recorder to an interface of the calling thread's namespace.
 func Attach(interfaceIndex int) (_ *Recorder, err error) {
 	r := &Recorder{}
 	defer func() {
@@ -63,7 +62,7 @@ func Attach(interfaceIndex int) (_ *Recorder, err error) {
 	return r, nil
 }
 
-// Close takes the program off the interface.
+// Close removes the program from the interface.
 func (r *Recorder) Close() error {
 	var err error
 	if r.link != nil {
@@ -81,15 +80,15 @@ func (r *Recorder) Close() error {
 
 func (r *Recorder) recording() *recording { return (*recording)(unsafe.Pointer(&r.mapped[0])) }
 
-// Clear forgets what was recorded. Nothing may be under way.
+// Clear discards what was recorded. No frame may be in transit.
 func (r *Recorder) Clear() { r.recording().seen = 0 }
 
 // Pacing is how far the gaps between departures were from the intended one.
 type Pacing struct {
-	// Stamped is by the departure times that the frames carry, Arrived by the
-	// times at which they came to the device's port.
+	// Stamped is by the departure times in the frames, Arrived by the times at which they reached
+	// the device's port.
 	Stamped, Arrived Errors
-	// Missed frames were too many to be recorded.
+	// Missed counts the frames that did not fit into the recording.
 	Missed uint64
 }
 
@@ -99,7 +98,7 @@ type Errors struct {
 	P50Nanoseconds, P99Nanoseconds, MaxNanoseconds uint64
 }
 
-// Pacing sums the recording up.
+// Pacing summarizes the recording.
 func (r *Recorder) Pacing(framesPerSecond uint64) Pacing {
 	seen := r.recording().seen
 	kept := min(seen, capacity)
@@ -119,8 +118,7 @@ func gapErrors(records []record, framesPerSecond uint64, at func(record) uint64)
 	return GapErrors(times, framesPerSecond)
 }
 
-// GapErrors are those of any departures, in nanoseconds of one clock and in
-// the order of time.
+// GapErrors returns those of any departures, in nanoseconds of one clock and in the order of time.
 func GapErrors(times []uint64, framesPerSecond uint64) Errors {
 	if len(times) < 2 {
 		return Errors{}
