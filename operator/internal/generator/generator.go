@@ -1,10 +1,9 @@
-// Package generator says what a traffic generator is to everything that decides
-// about a run before anything runs: its name, its limits, what it refuses, its
-// settings and its pod. The other half of a generator, a measure.Opener, is linked
-// into the measurer alone.
+// Package generator describes a traffic generator to everything that decides about a run
+// before the run starts: its name, its limits, what it refuses, its settings and its pod.
+// Only the measurer links the other half of a generator, a measure.Opener.
 //
-// A generator's folder has a package planning that makes one Generator of this, and
-// package registry lists them. What is decided here is written into the plan.
+// Each generator's folder has a package planning, which makes one Generator, and package
+// registry lists them. The plan holds everything that is decided here.
 package generator
 
 import (
@@ -21,56 +20,56 @@ type Generator struct {
 	// Name is the API's: a Testbed's spec.generator.driver.
 	Name   v1alpha1.GeneratorDriver
 	Limits Limits
-	// OwnImage is nil where the operator's own image of the measurer has all that
-	// the generator needs.
+	// OwnImage is nil if the operator's own image of the measurer has all that the
+	// generator needs.
 	OwnImage *OwnImage
-	// DefaultMemory of the traffic pod, where a testbed names none.
+	// DefaultMemory is the traffic pod's if a testbed names none.
 	DefaultMemory string
-	// Check returns what of a testbed's settings forbids every run and cannot be
-	// known at admission; nil where nothing does. A nil Check refuses nothing.
+	// Check returns what in a testbed's settings forbids every run and cannot be known at
+	// admission, or nil. A nil Check refuses nothing.
 	Check func(testbed *v1alpha1.Testbed) *measure.Failure
-	// Pod returns what the traffic pod has for the generator.
+	// Pod returns what the traffic pod needs for the generator.
 	Pod func(testbed *v1alpha1.Testbed) Pod
-	// Settings returns what the measurer's driver reads, as a value that JSON can
-	// write, or why a testbed with these traffic ports, west and east, cannot have it.
+	// Settings returns what the measurer's driver reads, as a value that JSON can encode,
+	// or why a testbed with these traffic ports, west and east, cannot have it.
 	Settings func(testbed *v1alpha1.Testbed, ports [2]Port) (any, error)
 }
 
-// Field is where a testbed has the settings of a generator: by rule in
+// Field returns the path of a generator's settings in a testbed: by rule in
 // spec.generator, at its name in lower case.
 func (g *Generator) Field() string { return "spec.generator." + strings.ToLower(string(g.Name)) }
 
-// Limits are what a generator can be asked for.
+// Limits are what a run can ask of a generator.
 type Limits struct {
-	// MaxFrameBytes is the largest frame that it sends, check sequence included and
+	// MaxFrameBytes is the largest frame that it sends, with the check sequence and
 	// without a tag.
 	MaxFrameBytes int
-	// Fragments says that it sends packets in fragments, and TaggedFragments that it
-	// does so on a path with VLAN tags too.
+	// Fragments says that it sends packets in fragments, and TaggedFragments that it also
+	// does so on a path with VLAN tags.
 	Fragments, TaggedFragments bool
-	// RandomTuples says that of flows in random order a frame takes all fields of
-	// one flow. Otherwise each field takes a random value of its own.
+	// RandomTuples says that with flows in random order a frame takes all fields of one
+	// flow. Otherwise each field takes a separate random value.
 	RandomTuples bool
 	// DelayVariation says that it measures the delay variation from frame to frame
-	// (IPDV), and not just its mean.
+	// (IPDV), and not only its mean.
 	DelayVariation bool
-	// Stateful is nil where it has no TCP of its own. TCP is then made between
-	// machines at the chain's ends, and connections cannot be measured.
+	// Stateful is nil if the generator has no TCP. Machines at the chain's ends then make
+	// the TCP connections, and runs cannot measure connections.
 	Stateful *StatefulLimits
 }
 
-// StatefulLimits are what a generator's own TCP can be asked for.
+// StatefulLimits are what a run can ask of a generator's own TCP.
 type StatefulLimits struct {
-	// Tagged says that it has VLAN tags, TargetRate that it can be held to a rate.
+	// Tagged says that it has VLAN tags, TargetRate that it can keep to a rate.
 	Tagged, TargetRate bool
 	// CongestionControls are the algorithms that it has, by the kernel's names.
 	CongestionControls []string
 }
 
-// OwnImage is that of a generator that the operator's own image of the measurer
-// does not have.
+// OwnImage is that of a generator that is not in the operator's own image of the
+// measurer.
 type OwnImage struct {
-	// Guide is the page that says how to build one, Rebuild the command that does.
+	// Guide is the page that says how to build the image, Rebuild the command that does.
 	Guide, Rebuild string
 }
 
@@ -82,7 +81,7 @@ type Port struct {
 	ResourceName string
 }
 
-// Pod is what the traffic pod has beside the measurer's own needs.
+// Pod is what the traffic pod has in addition to the measurer's needs.
 type Pod struct {
 	// Capabilities are all that the container has.
 	Capabilities []corev1.Capability `json:"capabilities"`
@@ -95,23 +94,23 @@ type Pod struct {
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
 }
 
-// Directory is an empty one of bounded size.
+// Directory is an empty directory of bounded size.
 type Directory struct {
 	Name     string `json:"name"`
 	Path     string `json:"path"`
 	MaxBytes int64  `json:"maxBytes"`
 }
 
-// Hugepages are what a pod has of memory in large pages.
+// Hugepages is the memory in large pages that a pod has.
 type Hugepages struct {
 	PageSize v1alpha1.HugepageSize `json:"pageSize"`
 	Bytes    int64                 `json:"bytes"`
 }
 
-// Resource is the name by which a pod asks for them.
+// Resource returns the name by which a pod requests them.
 func (h *Hugepages) Resource() corev1.ResourceName { return HugepagesResource(h.PageSize) }
 
-// HugepagesResource is the name of a node's resource of one page size.
+// HugepagesResource returns the name of a node's resource of one page size.
 func HugepagesResource(size v1alpha1.HugepageSize) corev1.ResourceName {
 	return corev1.ResourceName(corev1.ResourceHugePagesPrefix + string(size))
 }

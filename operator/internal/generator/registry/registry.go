@@ -1,5 +1,5 @@
-// Package registry lists the traffic generators that testbeds may name. A new one
-// is a line here, and one in cmd/measurer, where its driver is opened.
+// Package registry lists the traffic generators that testbeds may name. A new one is a
+// line here, and one in cmd/measurer, which opens its driver.
 package registry
 
 import (
@@ -14,11 +14,11 @@ var generators = []*generator.Generator{
 	trex.Generator,
 }
 
-// All are the generators, the API's default first.
+// All returns the generators, the API's default first.
 func All() []*generator.Generator { return generators }
 
-// Of is the generator with a name, the API's default where the name is empty; nil
-// where there is none.
+// Of returns the generator with a name, the API's default if the name is empty, or nil if
+// there is none.
 func Of(name v1alpha1.GeneratorDriver) *generator.Generator {
 	for _, g := range generators {
 		if g.Name == name || name == "" {
@@ -28,7 +28,7 @@ func Of(name v1alpha1.GeneratorDriver) *generator.Generator {
 	return nil
 }
 
-// Offering are the names of those whose limits fit.
+// Offering names the generators whose limits fit.
 func Offering(fits func(generator.Limits) bool) []v1alpha1.GeneratorDriver {
 	var names []v1alpha1.GeneratorDriver
 	for _, g := range generators {

@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/generator/registry"
 )
 
-// TestAdmissionAndRegistryAgree: what a testbed may name is what there is, and the
+// TestAdmissionAndRegistryAgree: a testbed may name the generators that exist, and the
 // settings of each are where its Field says.
 func TestAdmissionAndRegistryAgree(t *testing.T) {
 	text, err := os.ReadFile("../../../../config/crd/bases/vnfbench.io_testbeds.yaml")
@@ -50,8 +50,7 @@ func TestAdmissionAndRegistryAgree(t *testing.T) {
 	}
 }
 
-// TestGeneratorsAreComplete: what is not said about a generator is found here, and
-// not in a run.
+// TestGeneratorsAreComplete finds here, and not in a run, what a generator leaves out.
 func TestGeneratorsAreComplete(t *testing.T) {
 	for _, g := range registry.All() {
 		if registry.Of(g.Name) != g {

@@ -13,11 +13,11 @@ type FlowWord struct {
 	Field measure.FlowField
 	// First is the stream's own value.
 	First uint16
-	// Offset is where it is in a frame without a VLAN tag.
+	// Offset is the word's place in a frame without a VLAN tag.
 	Offset int
 }
 
-// FlowWords are the last words of both addresses, and the ports.
+// FlowWords returns the last words of both addresses, and the ports.
 func FlowWords(s measure.Stream) [4]FlowWord {
 	source, destination := s.SourceAddress.Unmap().AsSlice(), s.DestinationAddress.Unmap().AsSlice()
 	last := func(address []byte) uint16 { return binary.BigEndian.Uint16(address[len(address)-2:]) }
@@ -30,8 +30,8 @@ func FlowWords(s measure.Stream) [4]FlowWord {
 	}
 }
 
-// checkFlows wants every field to count up within its word: neither an address
-// leaves its network nor a port its range.
+// checkFlows verifies that every field counts up within its word, so that no address
+// leaves its network and no port its range.
 func checkFlows(s measure.Stream) error {
 	if err := s.Flows.Check(); err != nil {
 		return fmt.Errorf("stream %s: %w", s.Direction, err)

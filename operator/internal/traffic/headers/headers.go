@@ -1,6 +1,6 @@
-// Package headers writes the headers of a stream's frames, as every driver
-// sends them: a measure.Stream and a buffer go in, Ethernet II, IPv4 or IPv6 and
-// UDP come out. A frame here is without its check sequence, as all software sees it.
+// Package headers writes the headers of a stream's frames, the same for every driver. It
+// takes a measure.Stream and a buffer, and writes Ethernet II, IPv4 or IPv6, and UDP. A
+// frame here is without its check sequence, as all software sees it.
 package headers
 
 import (
@@ -28,7 +28,7 @@ const (
 	smallestFrameBytes = 64
 )
 
-// Check says why no frame can be made of a stream.
+// Check returns why no frame can be made of a stream.
 func Check(s measure.Stream) error {
 	for _, mac := range []string{s.SourceMAC, s.DestinationMAC} {
 		if parsed, err := net.ParseMAC(mac); err != nil || len(parsed) != 6 {
@@ -50,10 +50,10 @@ func Check(s measure.Stream) error {
 	return nil
 }
 
-// IsIPv4 says which IP a stream is of.
+// IsIPv4 reports whether a stream is IPv4.
 func IsIPv4(s measure.Stream) bool { return s.SourceAddress.Unmap().Is4() }
 
-// Bytes are those of a stream's headers in front of the payload, without a VLAN tag.
+// Bytes returns the size of a stream's headers before the payload, without a VLAN tag.
 func Bytes(s measure.Stream) int {
 	if IsIPv4(s) {
 		return EthernetBytes + IPv4Bytes + UDPBytes
@@ -61,8 +61,8 @@ func Bytes(s measure.Stream) int {
 	return EthernetBytes + IPv6Bytes + UDPBytes
 }
 
-// MinimumFrameBytes is the least frame, check sequence included, with so many
-// bytes of payload.
+// MinimumFrameBytes returns the size of the smallest frame with this payload, check
+// sequence included.
 func MinimumFrameBytes(s measure.Stream, payloadBytes int) int {
 	return max(smallestFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
 }
@@ -80,7 +80,7 @@ func PutEthernet(frame []byte, s measure.Stream) {
 	binary.BigEndian.PutUint16(frame[12:], etherType)
 }
 
-// PutIPv4 writes the IPv4 header but for its checksum, and returns the packet.
+// PutIPv4 writes the IPv4 header except its checksum, and returns the packet.
 func PutIPv4(frame []byte, s measure.Stream) []byte {
 	ip := frame[EthernetBytes:]
 	ip[0] = 0x45
@@ -109,8 +109,8 @@ func PutIPv6(frame []byte, s measure.Stream, nextHeader byte) []byte {
 	return ip
 }
 
-// PseudoSum is the sum of the pseudo-header of RFC 8200 section 8.1 for so many
-// bytes of UDP, to go on from with Sum.
+// PseudoSum returns the sum of the pseudo-header of RFC 8200 section 8.1 for this many
+// bytes of UDP, as a start for Sum.
 func PseudoSum(ip []byte, udpBytes int) uint64 {
 	// It ends in length and protocol.
 	pseudo := make([]byte, 8)
@@ -119,15 +119,15 @@ func PseudoSum(ip []byte, udpBytes int) uint64 {
 	return Sum(Sum(0, ip[8:IPv6Bytes]), pseudo)
 }
 
-// PutUDP writes the UDP header but for its checksum; the datagram goes to the end of udp.
+// PutUDP writes the UDP header except its checksum; the datagram fills udp to its end.
 func PutUDP(udp []byte, s measure.Stream) {
 	binary.BigEndian.PutUint16(udp[0:], s.SourcePort)
 	binary.BigEndian.PutUint16(udp[2:], s.DestinationPort)
 	binary.BigEndian.PutUint16(udp[4:], uint16(len(udp)))
 }
 
-// Put writes all headers of a frame, the IPv4 header's checksum too, and returns
-// the UDP datagram, whose checksum is 0: none (RFC 768).
+// Put writes all headers of a frame, with the IPv4 header's checksum, and returns the UDP
+// datagram, whose checksum is 0: none (RFC 768).
 func Put(frame []byte, s measure.Stream) (udp []byte) {
 	PutEthernet(frame, s)
 	if IsIPv4(s) {
@@ -141,9 +141,8 @@ func Put(frame []byte, s measure.Stream) (udp []byte) {
 	return udp
 }
 
-// Sum adds up 16-bit words as they lie in memory: the one's complement sum comes
-// out right in either byte order when its result is stored the same way (RFC
-// 1071 section 2B).
+// Sum adds up 16-bit words in the byte order of memory: the one's complement sum is right
+// in either byte order if its result is stored the same way (RFC 1071 section 2B).
 func Sum(sum uint64, b []byte) uint64 {
 	for ; len(b) >= 2; b = b[2:] {
 		sum += uint64(binary.NativeEndian.Uint16(b))
@@ -154,7 +153,7 @@ func Sum(sum uint64, b []byte) uint64 {
 	return sum
 }
 
-// Fold is the one's complement sum of what Sum added up.
+// Fold returns the one's complement sum of what Sum added up.
 func Fold(sum uint64) uint16 {
 	for sum>>16 != 0 {
 		sum = sum&0xffff + sum>>16

@@ -25,7 +25,7 @@ func streamIPv6() measure.Stream {
 	return s
 }
 
-// reference is the one's complement sum by RFC 1071's own program: big-endian
+// reference computes the one's complement sum as RFC 1071's own program does: big-endian
 // words, one after the other.
 func reference(parts ...[]byte) uint16 {
 	sum := uint32(0)
@@ -45,7 +45,7 @@ func TestPutIPv4(t *testing.T) {
 		"4500002e" + "00000000" + "4011" + "0000" + "c6120002" + "c6130002" +
 		"c000" + "0007" + "001a" + "0000"
 	got := bytes.Clone(frame[:Bytes(streamIPv4())])
-	copy(got[24:], []byte{0, 0}) // the checksum, which is looked at below
+	copy(got[24:], []byte{0, 0}) // the checksum, which the test checks below
 	if hex.EncodeToString(got) != want {
 		t.Errorf("got  %x\nwant %s", got, want)
 	}

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// EtherTypeVLAN is that of an 802.1Q tag.
+	// EtherTypeVLAN is the EtherType of an 802.1Q tag.
 	EtherTypeVLAN = 0x8100
-	// TagOffset is where a tag stands: behind both Ethernet addresses.
+	// TagOffset is the offset of a tag, after both Ethernet addresses.
 	TagOffset = 12
 	// MaximumVLAN is the highest number of a tag; 4095 is reserved (IEEE 802.1Q).
 	MaximumVLAN = 4094
 )
 
-// CheckVLANs wants every port's tag to have a number that there is.
+// CheckVLANs verifies that every port's tag has a valid number.
 func CheckVLANs(path measure.Path) error {
 	for _, p := range path.Ports {
 		if p.VLAN < 0 || p.VLAN > MaximumVLAN {
@@ -27,7 +27,7 @@ func CheckVLANs(path measure.Path) error {
 	return nil
 }
 
-// InVLAN is a frame with a tag of priority 0.
+// InVLAN returns a frame with a tag of priority 0.
 func InVLAN(frame []byte, number int) []byte {
 	tag := binary.BigEndian.AppendUint16(nil, EtherTypeVLAN)
 	tag = binary.BigEndian.AppendUint16(tag, uint16(number))

@@ -18,12 +18,12 @@ import (
 const (
 	// firstPort is the forward direction's, the reverse one has the next.
 	firstPort = 5201
-	// attempts are made where something of an earlier test is still in the way.
+	// attempts is the number of tries while something of an earlier test is in the way.
 	attempts   = 3
 	retryPause = time.Second
-	// cleanUpPatience bounds what is done after a test that failed.
+	// cleanUpPatience bounds the cleanup after a test that failed.
 	cleanUpPatience = 5 * time.Second
-	// probeSeconds is the test that shows that there is a way through the chain.
+	// probeSeconds is the length of the test that shows that the chain passes traffic.
 	probeSeconds = 1
 )
 
@@ -42,19 +42,19 @@ type Driver struct {
 	facts []measure.TCPEnd
 	west  *peer
 	east  *peer
-	// sent is called when a test's connections have ended; nil: no call.
+	// sent is called when a test's connections have ended; nil means no call.
 	sent   func()
 	closed bool
 }
 
-// way is who sends to whom.
+// way is a direction's sender and receiver.
 type way struct {
 	sender, receiver *peer
 	port             uint16
 }
 
-// Open sets both ports up and makes a short test in each direction, so that a
-// chain without a way through is found before anything counts.
+// Open sets both ports up and makes a short test in each direction, so that it finds a
+// chain that passes no traffic before anything counts.
 func Open(ctx context.Context, config Config, directions []measure.Direction) (*Driver, error) {
 	client := config.HTTP
 	if client == nil {
@@ -75,7 +75,7 @@ func Open(ctx context.Context, config Config, directions []measure.Direction) (*
 		DurationNanoseconds: probeSeconds * time.Second.Nanoseconds(), TCP: &measure.TCPTrial{Streams: 1, Directions: directions},
 	}
 	if _, err := d.Measure(ctx, probe); err != nil {
-		// Nothing has come through yet, so this is no chain that failed.
+		// Nothing has come through yet, so this is not a chain that failed.
 		var failure *measure.Failure
 		if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonChainFailed {
 			err = &measure.Failure{Reason: v1alpha1.ReasonNoPathThroughChain, Err: failure.Err, Remedy: failure.Remedy}
@@ -104,7 +104,7 @@ func (d *Driver) Description() measure.Description {
 // NotifySent implements measure.Notifier. A test that failed does not call.
 func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
-// Close takes the ports down again.
+// Close removes the ports' setup.
 func (d *Driver) Close() error {
 	d.closed = true
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
@@ -173,7 +173,7 @@ func (d *Driver) test(ctx context.Context, trial measure.Trial) (_ measure.Outco
 	for i, direction := range tcp.Directions {
 		group.Go(func() {
 			if found[i], failed[i] = d.ends[direction].make(ctx, direction, trial); failed[i] != nil {
-				cancel() // one direction alone is not what was asked for
+				cancel() // the trial asks for both directions
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func (d *Driver) test(ctx context.Context, trial measure.Trial) (_ measure.Outco
 	}, nil
 }
 
-// make is one direction's test.
+// make runs one direction's test.
 func (w way) make(ctx context.Context, direction measure.Direction, trial measure.Trial) (measure.TCPDirectionOutcome, error) {
 	tcp := trial.TCP
 	client, err := w.sender.send(ctx, endpoint.Client{
@@ -206,7 +206,7 @@ func (w way) make(ctx context.Context, direction measure.Direction, trial measur
 		return measure.TCPDirectionOutcome{}, err
 	}
 	if _, err := read(client); err != nil {
-		// The server would wait on for a client that has given up.
+		// The server would wait for a client that has given up.
 		return measure.TCPDirectionOutcome{}, fmt.Errorf("iperf3 at the %s end: %w", w.sender.name, err)
 	}
 	server, err := w.receiver.collect(ctx, w.port)
@@ -220,8 +220,8 @@ func (w way) make(ctx context.Context, direction measure.Direction, trial measur
 	return outcome, nil
 }
 
-// cleanUp ends the servers of a test that failed; the clients end by themselves
-// when nobody waits for them any more. What cannot be reached bounds itself.
+// cleanUp ends the servers of a test that failed; the clients end by themselves when no
+// request waits for them. What cannot be reached ends at its own time limit.
 func (d *Driver) cleanUp(directions []measure.Direction) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
 	defer cancel()
@@ -232,7 +232,7 @@ func (d *Driver) cleanUp(directions []measure.Direction) {
 	}
 }
 
-// first prefers what is no consequence of the other direction's failure.
+// first prefers an error that the other direction's failure did not cause.
 func first(list []error) error {
 	var cancelled error
 	for _, err := range list {
@@ -247,7 +247,7 @@ func first(list []error) error {
 	return cancelled
 }
 
-// seconds of the whole test.
+// seconds returns the whole test's duration.
 func seconds(trial measure.Trial) int {
 	return int((trial.Duration() + time.Duration(trial.TCP.OmitNanoseconds)).Seconds())
 }

@@ -21,7 +21,7 @@ import (
 type fakes struct {
 	mu       sync.Mutex
 	requests []string
-	// answer may answer a request in the place of the fakes: the n-th one of its kind.
+	// answer may answer a request instead of the fakes: the n-th one of its kind.
 	answer func(request string, n int) (code int, text string)
 	client []byte
 	server []byte
@@ -52,7 +52,7 @@ func (f *fakes) handler(end string) http.Handler {
 	})
 }
 
-// count is how often a request was made; the caller holds the lock.
+// count returns how often a request was made; the caller holds the lock.
 func (f *fakes) count(request string) int {
 	n := 0
 	for _, made := range f.requests {
@@ -120,8 +120,8 @@ func TestWhoSendsToWhom(t *testing.T) {
 	}
 }
 
-// What is left of an earlier test is waited for, but not for ever.
-// Who looks at the chain is told between the test and its settling.
+// TestNotifySent checks that the notification comes after the test and before its
+// settling.
 func TestNotifySent(t *testing.T) {
 	f := &fakes{}
 	driver, err := Open(t.Context(), f.config(t), []measure.Direction{measure.Forward})
@@ -145,6 +145,7 @@ func TestNotifySent(t *testing.T) {
 	}
 }
 
+// TestBusy waits for an earlier test, but not permanently.
 func TestBusy(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy   int
@@ -205,8 +206,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// In the middle of a run the same words mean that the chain has failed, and the
-// server that waits on is ended.
+// Later in a run the same words mean that the chain has failed, and the driver ends the
+// server that still waits.
 func TestChainFailsLater(t *testing.T) {
 	f := &fakes{}
 	driver, err := Open(t.Context(), f.config(t), []measure.Direction{measure.Forward})

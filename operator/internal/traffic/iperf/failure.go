@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// isBusy says that an earlier test is still in the way, which time heals.
+// isBusy reports whether an earlier test is still in the way, which ends by itself.
 func isBusy(err error) bool {
 	var no *refusal
 	if errors.As(err, &no) {
@@ -20,7 +20,7 @@ func isBusy(err error) bool {
 	return errors.As(err, &said) && strings.Contains(string(said), "busy")
 }
 
-// refused are iperf3's words about a setting, with the field that makes it.
+// refused are iperf3's words about a setting, with the field that sets it.
 var refused = []struct {
 	words []string
 	field string
@@ -30,8 +30,8 @@ var refused = []struct {
 	{[]string{"socket buffer size", "set socket buffer", "buffer size too"}, "windowBytes"},
 }
 
-// explain gives an error the reason that belongs to it. iperf3 has no codes in
-// its output, so its sentences are all there is to tell them apart.
+// explain gives an error its reason. iperf3 has no codes in its output, so only its
+// sentences distinguish the errors.
 func explain(err error, trial measure.TCPTrial) error {
 	if measure.ReasonOf(err) != "" {
 		return err

@@ -28,8 +28,8 @@ import (
 	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
-// The test's own program is the agent when this variable names its end: an agent
-// needs a process whose every thread is in its network namespace.
+// The test's own program is the agent when this variable names its end: an agent needs a
+// process whose every thread is in its network namespace.
 const endVariable = "VNFBENCH_TEST_END"
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func serve(end string) error {
 
 var prefix = netip.MustParsePrefix
 
-// configOf is an end of a chain of one router: addresses of both families behind
+// configOf configures an end of a chain of one router: addresses of both families beyond
 // segment 0 or 1.
 func configOf(end string) endpoint.Config {
 	if end == measure.EndWest {
@@ -100,8 +100,8 @@ func newPath(t *testing.T) *path {
 	startAgent(t, p.west, measure.EndWest)
 	startAgent(t, p.east, measure.EndEast)
 	p.config = Config{
-		// The two agents have the same address, each in its own namespace: the
-		// port tells the dialler which one is meant.
+		// The two agents have the same address, each in a separate namespace: the port
+		// shows the dialer which one to use.
 		Endpoints: measure.Endpoints{West: netip.MustParseAddrPort("192.0.2.1:1"), East: netip.MustParseAddrPort("192.0.2.1:2")},
 		West:      netip.MustParseAddr("198.18.255.254"), East: netip.MustParseAddr("198.19.255.254"),
 		HTTP: &http.Client{Transport: &http.Transport{DialContext: p.dial, DisableKeepAlives: true}},
@@ -199,7 +199,7 @@ func (p *path) open(t *testing.T) *Driver {
 	return driver
 }
 
-// TestContract makes every trial by iperf3 itself, through a router.
+// TestContract makes every trial with iperf3, through a router.
 func TestContract(t *testing.T) {
 	p := newPath(t)
 	contract.Run(t, func(t *testing.T) measure.Driver {
@@ -233,11 +233,11 @@ func TestThroughARouter(t *testing.T) {
 		if d.Direction != bothWays[i] {
 			t.Errorf("direction %d is %s", i, d.Direction)
 		}
-		// Far below what any machine carries, so the target is what is sent.
+		// This is far below what any machine carries, so iperf3 sends the target.
 		if rate := d.GoodputBitsPerSecond(); rate < 4_000_000 || rate > 12_000_000 {
 			t.Errorf("%s: goodput is %d bits/s, 8000000 were the target", d.Direction, rate)
 		}
-		// The time stamps' option takes 12 bytes of each segment.
+		// The timestamp option takes 12 bytes of each segment.
 		if d.MaximumSegmentBytes != 988 && d.MaximumSegmentBytes != 1000 || d.CongestionControl != "reno" {
 			t.Errorf("%s: segments of %d bytes with %q, want 1000 with reno", d.Direction, d.MaximumSegmentBytes, d.CongestionControl)
 		}
@@ -274,7 +274,7 @@ func TestNoWayThrough(t *testing.T) {
 	if measure.ReasonOf(err) != v1alpha1.ReasonNoPathThroughChain {
 		t.Fatalf("got %v, want %s", err, v1alpha1.ReasonNoPathThroughChain)
 	}
-	// Nothing of the attempt is in the way of the next.
+	// Nothing of this attempt is in the way of the next.
 	p.router.Must(t, func() error { return forwarding("1") })
 	p.open(t)
 }
@@ -292,7 +292,7 @@ func TestRefusedSetting(t *testing.T) {
 	}
 }
 
-// A measurer that is told to stop leaves nothing running.
+// A measurer that receives a stop leaves nothing running.
 func TestStopped(t *testing.T) {
 	driver := newPath(t).open(t)
 	stopped := errors.New("stopped")

@@ -1,6 +1,6 @@
-// Package iperf makes TCP connections through the chain: a measure.Driver whose
-// generator are two machines with iperf3 at the ends of the measured path. It
-// asks their agents over the pod network, and reads what iperf3 says.
+// Package iperf makes TCP connections through the chain: a measure.Driver whose generator
+// is two machines with iperf3 at the ends of the measured path. It asks their agents over
+// the pod network, and reads iperf3's output.
 package iperf
 
 import (
@@ -12,12 +12,12 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// output is what this package reads of iperf3's JSON. Times are in seconds,
+// output is the part of iperf3's JSON that this package reads. Times are in seconds,
 // round trip times in microseconds.
 type output struct {
 	Start struct {
 		Version string `json:"version"`
-		// MSS is there where it was asked for, MSSDefault where not.
+		// MSS is present if the test asked for it, MSSDefault if not.
 		MSS        int `json:"tcp_mss"`
 		MSSDefault int `json:"tcp_mss_default"`
 	} `json:"start"`
@@ -45,7 +45,7 @@ type output struct {
 		} `json:"cpu_utilization_percent"`
 		CongestionControl string `json:"sender_tcp_congestion"`
 	} `json:"end"`
-	// Error is there where the test failed, also with figures of a part of it.
+	// Error is present if the test failed, also with figures of a part of it.
 	Error string `json:"error"`
 }
 
@@ -71,9 +71,9 @@ func read(text []byte) (*output, error) {
 	return out, nil
 }
 
-// Parse makes one direction's figures of what the sending client and the
-// receiving server say. What one of them does not say is an error: figures of a
-// test that was cut short are none.
+// Parse makes one direction's figures from the output of the sending client and the
+// receiving server. A missing value is an error: a test that was cut short has no
+// figures.
 func Parse(direction measure.Direction, client, server []byte) (measure.TCPDirectionOutcome, error) {
 	d := measure.TCPDirectionOutcome{Direction: direction}
 	sender, err := read(client)
@@ -108,7 +108,7 @@ func intervals(sender *output) []measure.TCPInterval {
 	var list []measure.TCPInterval
 	for _, interval := range sender.Intervals {
 		sum := interval.Sum
-		// A remainder of the last millisecond is no interval.
+		// A remainder of the last millisecond is not an interval.
 		if sum.Omitted || sum.Seconds < 0.01 {
 			continue
 		}
@@ -120,8 +120,8 @@ func intervals(sender *output) []measure.TCPInterval {
 	return list[:min(len(list), measure.MaximumTCPIntervals)]
 }
 
-// readRoundTrips takes the extremes over all connections and the mean of their
-// means. A connection without a sample has zeros, and is in none of them.
+// readRoundTrips takes the extremes over all connections and the mean of their means. It
+// ignores connections without a sample, which have zeros.
 func readRoundTrips(d *measure.TCPDirectionOutcome, sender *output) {
 	sum, n := 0.0, 0
 	for _, stream := range sender.End.Streams {

@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// recorded is what iperf3 3.12 said, over loopback.
+// recorded returns the output of iperf3 3.12 over loopback.
 func recorded(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	if got.GoodputBitsPerSecond() != 3_521_843_213 {
 		t.Errorf("goodput is %d bits/s, iperf3 itself says 3521843213", got.GoodputBitsPerSecond())
 	}
-	// The omitted second is no interval.
+	// The omitted second is not an interval.
 	if len(intervals) != 2 {
 		t.Fatalf("%d intervals, want 2: %+v", len(intervals), intervals)
 	}
@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What a test that failed says is no figure, though totals may stand in it.
+// The output of a test that failed gives no figure, though it may have totals.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct{ sender, receiver, reason, says string }{
 		"interrupted sender":   {"sender-interrupted", "receiver", v1alpha1.ReasonEndpointFailed, "interrupt - the client has terminated"},

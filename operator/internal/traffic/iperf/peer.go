@@ -17,7 +17,7 @@ import (
 const (
 	// requestPatience bounds a request that starts or ends something.
 	requestPatience = 15 * time.Second
-	// answerPatience is what an answer may take after a test's lifetime.
+	// answerPatience is the time limit of an answer after a test's lifetime.
 	answerPatience = 15 * time.Second
 	// maximumAnswerBytes is more than an agent sends.
 	maximumAnswerBytes = 17 << 20
@@ -31,7 +31,7 @@ type peer struct {
 	client  *http.Client
 }
 
-// refusal is an agent's own no.
+// refusal is an agent's own refusal.
 type refusal struct {
 	end     string
 	code    int
@@ -62,8 +62,8 @@ func (a *peer) serve(ctx context.Context, port uint16, seconds int) error {
 	return err
 }
 
-// collect is asked for when the client has ended, so the server has, too, or
-// meets the silence that it does not wait for.
+// collect runs after the client has ended, so the server also has, or it ends by itself
+// when it receives nothing.
 func (a *peer) collect(ctx context.Context, port uint16) ([]byte, error) {
 	return a.ask(ctx, endpoint.Server{}.Lifetime()+answerPatience, http.MethodGet, fmt.Sprintf("/servers/%d", port), nil)
 }

@@ -9,13 +9,13 @@ import (
 const (
 	// queueFrames is how many frames wait in front of an overloaded device.
 	queueFrames = 1024
-	// mostUtilisation keeps the waiting time of a queue without end finite.
+	// mostUtilisation keeps the waiting time of an infinite queue finite.
 	mostUtilisation = 0.999
 )
 
-// delays fills in what an M/D/1 queue behind a fixed delay would show: the
-// mean wait is service * utilisation / (2 * (1 - utilisation)), its tail about
-// exponential, cut off by the queue's length.
+// delays fills in what an M/D/1 queue after a fixed delay would show: the mean wait is
+// service * utilization / (2 * (1 - utilization)). Its tail is about exponential, cut off
+// by the queue's length.
 func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 	service := 1e9 / max(capacity, 1)
 	full := service * queueFrames
@@ -41,7 +41,7 @@ func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 	out.FirstFrameNanoseconds = uint64(base)
 }
 
-// tag is the first frame due from the tagged frame's time on; it is lost like
+// tag returns the first frame due at or after the tagged frame's time; it is lost like
 // any other, and waits as long as one of those that arrived.
 func (d *Driver) tag(trial measure.Trial, out measure.DirectionOutcome, rate float64) *measure.TaggedFrame {
 	gap := 1e9 / rate
@@ -57,8 +57,8 @@ func (d *Driver) tag(trial measure.Trial, out measure.DirectionOutcome, rate flo
 	return tagged
 }
 
-// variation is the distribution of the difference of two waits that are
-// exponential and independent: exponential again, with the same mean.
+// variation returns the distribution of the difference of two waits that are exponential
+// and independent: exponential again, with the same mean.
 func variation(latency measure.Delays, samples uint64) measure.Delays {
 	if samples == 0 {
 		return measure.Delays{}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Question is one direction of one trial, put to a device.
+// Question is one direction of one trial, for a device to answer.
 type Question struct {
 	// FramesPerSecond is the offered load.
 	FramesPerSecond float64
 	Duration        time.Duration
-	// Since is the simulated time that the device has been running for.
+	// Since is how long the device has run in simulated time.
 	Since  time.Duration
 	Random *rand.Rand
 }
@@ -19,7 +19,7 @@ type Question struct {
 // Answer is what the device did with it.
 type Answer struct {
 	LossRatio float64
-	// CapacityFramesPerSecond is the rate of service behind the latency.
+	// CapacityFramesPerSecond is the service rate that the latency follows from.
 	CapacityFramesPerSecond float64
 }
 
@@ -28,7 +28,7 @@ type Device interface {
 	Answer(Question) Answer
 }
 
-// HardCap forwards everything up to its capacity and that much beyond it.
+// HardCap forwards everything up to its capacity, and only its capacity beyond that.
 type HardCap struct{ CapacityFramesPerSecond float64 }
 
 // Answer implements Device.
@@ -36,11 +36,12 @@ func (d HardCap) Answer(q Question) Answer {
 	return Answer{LossRatio: beyond(q.FramesPerSecond, d.CapacityFramesPerSecond), CapacityFramesPerSecond: d.CapacityFramesPerSecond}
 }
 
-// Limit is the highest load with at most the loss ratio.
+// Limit returns the highest load with at most the loss ratio.
 func (d HardCap) Limit(lossRatio float64) float64 { return d.CapacityFramesPerSecond / (1 - lossRatio) }
 
-// SoftKnee loses a little from the knee on, growing with the square of the
-// distance to MaxLossRatio at its capacity, and like a HardCap of what is left beyond it.
+// SoftKnee loses a little from the knee upward, which grows with the square of the
+// distance to MaxLossRatio at its capacity. Beyond that it acts like a HardCap of what is
+// left.
 type SoftKnee struct {
 	KneeFramesPerSecond     float64
 	CapacityFramesPerSecond float64
@@ -60,7 +61,7 @@ func (d SoftKnee) loss(rate float64) float64 {
 	return 1 - (1-d.MaxLossRatio*way*way)*(1-beyond(rate, d.CapacityFramesPerSecond))
 }
 
-// Limit is the highest load with at most the loss ratio.
+// Limit returns the highest load with at most the loss ratio.
 func (d SoftKnee) Limit(lossRatio float64) float64 {
 	low, high := d.KneeFramesPerSecond, d.CapacityFramesPerSecond/(1-lossRatio)
 	for range 100 {
@@ -73,8 +74,8 @@ func (d SoftKnee) Limit(lossRatio float64) float64 {
 	return low
 }
 
-// Collapse forwards everything up to its capacity, and less and less in all
-// beyond it: a kernel that spends its time on frames that it drops later.
+// Collapse forwards everything up to its capacity, and less and less in total beyond it:
+// a kernel that spends its time on frames that it drops later.
 type Collapse struct{ CapacityFramesPerSecond float64 }
 
 // Answer implements Device.
@@ -83,7 +84,7 @@ func (d Collapse) Answer(q Question) Answer {
 	return Answer{LossRatio: 1 - kept*kept*kept, CapacityFramesPerSecond: d.CapacityFramesPerSecond}
 }
 
-// Limit is the highest load with at most the loss ratio.
+// Limit returns the highest load with at most the loss ratio.
 func (d Collapse) Limit(lossRatio float64) float64 {
 	return d.CapacityFramesPerSecond / math.Cbrt(1-lossRatio)
 }
@@ -102,8 +103,8 @@ func (d TwoBands) Answer(q Question) Answer {
 	return Answer{LossRatio: loss, CapacityFramesPerSecond: d.CapacityFramesPerSecond}
 }
 
-// Inverting loses most at low loads and less and less towards its capacity:
-// a device that polls only when it is busy.
+// Inverting loses most at low loads and less and less toward its capacity: a device that
+// polls only when it is busy.
 type Inverting struct {
 	CapacityFramesPerSecond float64
 	IdleLossRatio           float64
@@ -130,7 +131,7 @@ func (d SlowingDown) Answer(q Question) Answer {
 	return HardCap{CapacityFramesPerSecond: d.CapacityFramesPerSecond * left}.Answer(q)
 }
 
-// beyond is the share of a rate that exceeds a capacity.
+// beyond returns the share of a rate that exceeds a capacity.
 func beyond(rate, capacity float64) float64 {
 	if rate <= capacity {
 		return 0

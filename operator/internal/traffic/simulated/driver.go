@@ -1,10 +1,9 @@
-// Package simulated is a traffic driver without traffic: devices that are
-// formulas, in a time that is a number. Its figures are made up by design, so
-// only tests and the search's benchmark import it; nothing that ships in an
-// image does, and nothing may.
+// Package simulated is a traffic driver without traffic: devices that are formulas, in a
+// time that is a number. Its figures are invented by design, so only tests and the
+// search's benchmark import it; nothing that ships in an image does, and nothing may.
 //
-// A Config and a seed go in; a measure.Driver that answers the same way every
-// time comes out, together with the truth that a search has to find.
+// It takes a Config and a seed, and makes a measure.Driver that answers the same way
+// every time, together with the truth that a search has to find.
 package simulated
 
 import (
@@ -18,18 +17,19 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Config is the whole test set-up.
+// Config is the whole test setup.
 type Config struct {
 	Device Device
 	// Directions are those that the driver answers for. Empty means Forward alone.
 	Directions []measure.Direction
-	// LinkFramesPerSecond is what "as fast as possible" sends. 0 means 14,880,952 (10 Gbit/s, 64 bytes).
+	// LinkFramesPerSecond is what "as fast as possible" sends. 0 means 14,880,952 (10
+	// Gbit/s, 64 bytes).
 	LinkFramesPerSecond uint64
 	// GeneratorFramesPerSecond is the most that the generator can send. 0 means the link's rate.
 	GeneratorFramesPerSecond uint64
 	// BaseNanoseconds is the delay of an idle device. 0 means 10,000.
 	BaseNanoseconds uint64
-	// Overhead is what each trial costs beside its duration and settling.
+	// Overhead is what each trial costs in addition to its duration and settling.
 	Overhead time.Duration
 	Seed     uint64
 	// ReversePercent is Reverse's share of every load; 0 means all of it.
@@ -39,7 +39,7 @@ type Config struct {
 const (
 	tenGigabitFramesPerSecond = 14_880_952
 	defaultBaseNanoseconds    = 10_000
-	// minFrameBytes is Ethernet's, maxFrameBytes what the largest jumbo frames have.
+	// minFrameBytes is Ethernet's, maxFrameBytes that of the largest jumbo frames.
 	minFrameBytes = 64
 	maxFrameBytes = 16_384
 
@@ -53,7 +53,7 @@ type Driver struct {
 	now    time.Duration
 	trials int
 	closed bool
-	// sent is called behind a trial's last frame; nil: nobody asks.
+	// sent is called after a trial's last frame; nil means no call.
 	sent func()
 }
 
@@ -62,7 +62,7 @@ var (
 	_ measure.Notifier = (*Driver)(nil)
 )
 
-// epoch is where simulated time starts.
+// epoch is the start of simulated time.
 var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // New makes a driver at simulated time zero.
@@ -82,10 +82,10 @@ func New(cfg Config) *Driver {
 	return &Driver{cfg: cfg, random: rand.New(rand.NewPCG(cfg.Seed, 0))}
 }
 
-// Elapsed is the simulated time spent in trials.
+// Elapsed returns the simulated time spent in trials.
 func (d *Driver) Elapsed() time.Duration { return d.now }
 
-// Trials is how many trials were measured.
+// Trials returns the number of measured trials.
 func (d *Driver) Trials() int { return d.trials }
 
 // Description implements measure.Driver.
@@ -128,8 +128,8 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	return out, nil
 }
 
-// check refuses what no driver of frames can measure, with the reasons that other
-// drivers have.
+// check refuses what no driver of frames can measure, with the same reasons as other
+// drivers.
 func (d *Driver) check(trial measure.Trial) error {
 	invalid := func(reason, format string, args ...any) error {
 		return &measure.Failure{Reason: reason, Remedy: "correct the trial", Err: fmt.Errorf(format, args...)}
@@ -187,7 +187,7 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) mea
 	return out
 }
 
-// unsentTolerance is the share above which the simulated generator says that it was behind.
+// unsentTolerance is the share above which the simulated generator reports unsent frames.
 const unsentTolerance = 0.001
 
 func doubts(out measure.Outcome) []measure.Doubt {

@@ -33,7 +33,7 @@ func trialOf(load uint64, duration time.Duration) measure.Trial {
 	return measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: load, DurationNanoseconds: int64(duration), SettleNanoseconds: 1e8}
 }
 
-// Whatever the device, an outcome keeps the promises of measure.Outcome.
+// An outcome of any device keeps the promises of measure.Outcome.
 func TestOutcomesAreConsistent(t *testing.T) {
 	for name, device := range devices() {
 		t.Run(name, func(t *testing.T) {
@@ -187,8 +187,8 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 }
 
-// Made-up figures must never reach a user: only tests and the benchmark of
-// searches may import this package.
+// Invented figures must never reach a user: only tests and the benchmark of searches may
+// import this package.
 func TestOnlyTestsImport(t *testing.T) {
 	allowed := map[string]string{`"vnfbench.io/operator/internal/traffic/simulated"`: filepath.Join("hack", "searchbench")}
 	root := filepath.Join("..", "..", "..")

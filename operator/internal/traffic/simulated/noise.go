@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Strength is how unquiet a device is.
+// Strength is how much a device varies.
 type Strength struct {
 	// Deviation is the relative standard deviation of the capacity from trial to trial.
 	Deviation float64
-	// StallsPerSecond and Stall are how often and for how long the device stands still.
+	// StallsPerSecond and Stall are how often and for how long the device stalls.
 	StallsPerSecond float64
 	Stall           time.Duration
 }
 
-// Three strengths of noise: a dedicated core, a shared one, and a busy neighbour.
+// Three strengths of noise: a dedicated core, a shared one, and a busy neighbor.
 var (
 	Quiet  = Strength{Deviation: 0.0005}
 	Mild   = Strength{Deviation: 0.002, StallsPerSecond: 0.02, Stall: 200 * time.Microsecond}

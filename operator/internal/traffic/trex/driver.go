@@ -1,10 +1,10 @@
-// Package trex makes and measures traffic with the stateless mode of TRex: what
-// goes in is a measure.Path, a running server and, trial by trial, a load; what
-// comes out is a measure.Outcome. It speaks to the server through package rpc
-// and touches no port itself.
+// Package trex makes and measures traffic with the stateless mode of TRex. It takes a
+// measure.Path, a running server and, trial by trial, a load, and returns a
+// measure.Outcome. It calls the server through package rpc and does not touch the ports
+// itself.
 //
-// docs/concepts/trex-driver.md explains what is measured how, and where this
-// differs from drivers that make frames themselves.
+// docs/concepts/trex-driver.md explains how it measures, and where this differs from
+// drivers that make frames themselves.
 package trex
 
 import (
@@ -20,23 +20,23 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// Server is what the driver needs of TRex's server, which another watches.
+// Server is what the driver needs of TRex's server, which the caller watches.
 type Server interface {
 	// Address is host:port of the server's API.
 	Address() string
-	// Alive says why the server is not running, nil while it is.
+	// Alive returns why the server is not running, nil while it is.
 	Alive() error
-	// Restart ends what is left of the server and starts it again; it returns
-	// when it answers.
+	// Restart ends what is left of the server and starts it again; it returns when the
+	// server answers.
 	Restart(ctx context.Context) error
 }
 
 const (
-	// defaultLatencyFramesPerSecond are few enough for the one thread that
-	// receives them in software, and 60,000 in RFC 2544's trial of 60 s.
+	// defaultLatencyFramesPerSecond is low enough for the thread that receives these
+	// frames in software, and makes 60,000 in RFC 2544's trial of 60 s.
 	defaultLatencyFramesPerSecond = 1000
 	defaultProbeTimeout           = 5 * time.Second
-	// callTimeout is far above what any call was seen to take, 20 ms.
+	// callTimeout is far above the longest call observed, 20 ms.
 	callTimeout = 5 * time.Second
 )
 
@@ -44,23 +44,22 @@ const (
 type Config struct {
 	Path     measure.Path
 	Settings planning.Settings
-	// Server runs already. The driver starts it again when it fails, and never
-	// closes it.
+	// Server already runs. The driver restarts it when it fails, and never closes it.
 	Server Server
-	// LatencyFramesPerSecond of each stream are timed, by default 1,000. They are
-	// a part of its load.
+	// LatencyFramesPerSecond is how many frames of each stream are timed, by default
+	// 1,000. They are a part of its load.
 	LatencyFramesPerSecond uint64
-	// ProbeTimeout is how long Open looks for a way through the chain, by default
-	// 5 s. It must outlast the time that a device needs to forward.
+	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
+	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
 	// Notes are sentences about the server that go into the description's fallbacks.
 	Notes []string
 
-	// probing gives every stream the whole of a load, whatever its share.
+	// probing gives every stream the full load, regardless of its share.
 	probing bool
 }
 
-// rateOf is a stream's load in a trial.
+// rateOf returns a stream's load in a trial.
 func (c Config) rateOf(s measure.Stream, trial measure.Trial) uint64 {
 	if c.probing {
 		return trial.IntendedFramesPerSecond
@@ -73,20 +72,20 @@ type Driver struct {
 	config      Config
 	client      *rpc.Client
 	session     uint32
-	streams     [2]*measure.Stream // by direction; nil: none
+	streams     [2]*measure.Stream // by direction; nil means none
 	description measure.Description
 	// ports are the server's numbers of the path's ports.
 	ports [2]int
 	info  systemInfo
-	// forced are the ports that belonged to another.
+	// forced are the ports that belonged to another client.
 	forced map[string]bool
-	// lineRateBitsPerSecond is the lower of both ports'.
+	// lineRateBitsPerSecond is the lower rate of the two ports.
 	lineRateBitsPerSecond uint64
 	largestFrameBytes     int
 	// coarse says that the server's delays are in TRex's own buckets.
 	coarse bool
 	closed bool
-	// onSent is called behind a trial's last frame; nil: nobody asks.
+	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 }
 
@@ -95,8 +94,8 @@ var (
 	_ measure.Notifier = (*Driver)(nil)
 )
 
-// Open finds the path's ports at the server, takes them over and looks for a way
-// through the chain.
+// Open finds the path's ports at the server, acquires them and looks for a way through
+// the chain.
 func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	if config.LatencyFramesPerSecond == 0 {
 		config.LatencyFramesPerSecond = defaultLatencyFramesPerSecond
@@ -159,7 +158,7 @@ func (d *Driver) checkConfig() error {
 	return nil
 }
 
-// directionIndex is 0 or 1; port i sends direction i.
+// directionIndex returns 0 or 1; port i sends direction i.
 func directionIndex(direction measure.Direction) int {
 	switch direction {
 	case measure.Forward:
@@ -170,14 +169,14 @@ func directionIndex(direction measure.Direction) int {
 	return -1
 }
 
-// Description tells how TRex drives the ports.
+// Description reports how TRex drives the ports.
 func (d *Driver) Description() measure.Description { return d.description }
 
 // NotifySent implements measure.Notifier.
 func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
 
-// Close stops what is sent and gives the ports back. It may be called twice. A
-// server that does not answer any more has nothing to give back.
+// Close stops the traffic and releases the ports. It may be called twice. A server that
+// no longer answers has nothing to release.
 func (d *Driver) Close() error {
 	d.closed = true
 	if d.client == nil {
@@ -194,7 +193,7 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// lost says that the server is not there, or does not know this client.
+// lost reports whether the server is not there, or does not know this client.
 func lost(err error) bool {
 	for _, gone := range []error{rpc.ErrConnection, rpc.ErrProtocol, rpc.ErrServerRestarted, rpc.ErrOwned, rpc.ErrNotAcquired, context.DeadlineExceeded} {
 		if errors.Is(err, gone) {
@@ -204,7 +203,7 @@ func lost(err error) bool {
 	return false
 }
 
-// serverFailure gives an error of the server's a reason.
+// serverFailure gives a server's error a reason.
 func (d *Driver) serverFailure(err error) error {
 	var failure *measure.Failure
 	switch {

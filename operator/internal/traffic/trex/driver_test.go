@@ -64,7 +64,7 @@ func doubtOf(o measure.Outcome, code string) *measure.Doubt {
 	return nil
 }
 
-// The outcome's figures are those of the server, and nothing else.
+// The outcome has the server's figures, and no others.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	sim := newSimulator(t)
@@ -77,7 +77,8 @@ func TestOutcome(t *testing.T) {
 		if direction.IntendedFrames != 4000 || direction.SentFrames != 4000 {
 			t.Errorf("%s: sent %d of %d", direction.Direction, direction.SentFrames, direction.IntendedFrames)
 		}
-		// 3,798 that are counted and 200 that are timed lose 379 and 20; the two single ones none.
+		// Of 3,798 counted and 200 timed frames, 379 and 20 are lost; of the two single
+		// ones none.
 		if direction.LostFrames() != 399 {
 			t.Errorf("%s: lost %d of %d", direction.Direction, direction.LostFrames(), direction.SentFrames)
 		}
@@ -103,13 +104,13 @@ func TestReorderedAndDuplicates(t *testing.T) {
 	sim.with(func(s *simulator) { s.duplicates, s.outOfOrder = 3, 5 })
 	d := openOn(t, sim.config(measure.Forward))
 	o := run1(t, d, trialOf(128, 1000, 100*time.Millisecond))
-	// Three of those that are timed and of the first frame, which came once: one.
+	// Three of the timed frames, and one of the first frame, of which there is only one.
 	if got := o.Directions[0]; got.DuplicateFrames != 4 || got.ReorderedFrames != 10 || got.ReceivedFrames != 100 || got.LostFrames() != 0 || got.Latency.Samples > got.ReceivedFrames {
 		t.Errorf("%+v", got)
 	}
 }
 
-// Each trap is a doubt; those that make the device look bad forbid the trial.
+// Each anomaly is a doubt; those that make the device look bad forbid the trial.
 func TestDoubts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(s *simulator)
@@ -198,7 +199,7 @@ func TestRefusedFramesAreNotSent(t *testing.T) {
 	}
 }
 
-// A small share of the load is no hindrance to the probes, and is the trial's.
+// A small share of the load does not affect the probes, but applies to the trial.
 func TestShareOfAPath(t *testing.T) {
 	t.Parallel()
 	sim := newSimulator(t)
@@ -210,7 +211,7 @@ func TestShareOfAPath(t *testing.T) {
 	}
 }
 
-// A trial that cannot be sent in time is stopped, not waited for.
+// The driver stops a trial that cannot be sent in time, and does not wait for it.
 func TestOverloadEnds(t *testing.T) {
 	t.Parallel()
 	sim := newSimulator(t)
@@ -218,7 +219,7 @@ func TestOverloadEnds(t *testing.T) {
 	sim.with(func(s *simulator) { s.stretch = 200 })
 	began := time.Now()
 	o := run1(t, d, trialOf(128, 50_000, 300*time.Millisecond))
-	// To its end it would take a minute.
+	// The complete trial would take a minute.
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -330,7 +331,7 @@ func TestAnOwnedPortIsTakenAndNamed(t *testing.T) {
 	}) {
 		t.Errorf("%q", d.Description().Fallbacks)
 	}
-	// Taken from this driver between two trials, or within one, it is taken back.
+	// A port taken from this driver between two trials, or within one, is taken back.
 	sim.script.Take(0, "mallory")
 	if o := run1(t, d, trialOf(64, 1000, 50*time.Millisecond)); o.Directions[0].ReceivedFrames != 50 {
 		t.Errorf("%+v", o.Directions)
@@ -351,12 +352,12 @@ func TestCoarseServer(t *testing.T) {
 	}
 }
 
-// What goes wrong within a trial is made good once, or has a name.
+// The driver repairs a fault within a trial once, or names it.
 func TestFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
 		fault  replay.Fault
-		// dead servers answer nobody any more.
+		// dead servers answer no requests.
 		restarts int
 	}{
 		"dies at the start":             {"start_traffic", replay.Die(), 1},
@@ -402,7 +403,7 @@ func TestNonsenseHasAName(t *testing.T) {
 			if err != nil {
 				wantFailure(t, err, v1alpha1.ReasonTRexServerFailed)
 			}
-			// The next one is not touched by it.
+			// The fault does not affect the next trial.
 			if o := run1(t, d, trialOf(64, 2000, 50*time.Millisecond)); o.Directions[0].ReceivedFrames != 100 {
 				t.Errorf("%+v", o.Directions)
 			}
@@ -422,8 +423,8 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 	wantFailure(t, err, v1alpha1.ReasonTRexServerFailed)
 }
 
-// A server that was started again by somebody else has other counters: the
-// trial is made again on them.
+// A server that another client restarted has other counters: the driver repeats the trial
+// on them.
 func TestRestartedWithinATrial(t *testing.T) {
 	t.Parallel()
 	sim := newSimulator(t)

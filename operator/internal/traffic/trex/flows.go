@@ -8,12 +8,12 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// program is what a stream's flows ask of each packet.
+// program is what a stream's flows change in each packet.
 type program struct {
 	instructions []any
 	seed         uint32
-	// evens says that the instructions leave the sum of all words as it is in the
-	// packet, so that its UDP checksum stays right.
+	// evens says that the instructions leave the sum of all words as it is in the packet,
+	// so that its UDP checksum stays right.
 	evens bool
 }
 
@@ -26,8 +26,8 @@ const (
 	firstOfPair = 1
 )
 
-// flowsAlike is the largest number of flows that TRex makes by measure.Flows'
-// own rule, all fields counting up at once: that of the field with the fewest values.
+// flowsAlike returns the largest number of flows that TRex makes by measure.Flows' own
+// rule, with all fields counting up at once: that of the field with the fewest values.
 func flowsAlike(f measure.Flows) int {
 	least := measure.MaximumFlows
 	for _, field := range f.Fields {
@@ -38,7 +38,7 @@ func flowsAlike(f measure.Flows) int {
 	return least
 }
 
-// checkFlows says which flows TRex cannot send.
+// checkFlows returns why TRex cannot send flows.
 func checkFlows(s measure.Stream) error {
 	if f := s.Flows; f != nil && f.Random && f.Count > flowsAlike(*f) {
 		return fmt.Errorf("stream %s: %d random flows, and a field of theirs has %d values", s.Direction, f.Count, flowsAlike(*f))
@@ -46,9 +46,9 @@ func checkFlows(s measure.Stream) error {
 	return nil
 }
 
-// programOf makes the flows of a stream. shift is how far a VLAN tag moves the
-// headers, number tells streams of one direction apart, and payload is where
-// words may be written that even out the UDP checksum, 0 where none may.
+// programOf makes the flows of a stream. shift is how far a VLAN tag moves the headers,
+// number distinguishes streams of one direction, and payload is where words may be
+// written that even out the UDP checksum, 0 if none may.
 func programOf(s measure.Stream, shift, number, payload int) program {
 	f := s.Flows
 	if f == nil || f.Count < 2 || len(f.Fields) == 0 {
@@ -76,8 +76,8 @@ func programOf(s measure.Stream, shift, number, payload int) program {
 	return p
 }
 
-// countingProgram makes flow n of packet n. In the payload it counts down as
-// many words as it counts up in the headers.
+// countingProgram makes flow n of packet n. In the payload it counts down as many words
+// as it counts up in the headers.
 func countingProgram(f measure.Flows, varied []headers.FlowWord, payload int) program {
 	last := uint64(f.Count - 1)
 	p := program{instructions: []any{variable(flowName, "inc", 2, 0, last)}}
@@ -94,12 +94,12 @@ func countingProgram(f measure.Flows, varied []headers.FlowWord, payload int) pr
 	return p
 }
 
-// randomProgram draws the flow of each packet. A variable of four bytes reaches
-// every flow: one of two has 32,768 values.
+// randomProgram draws the flow of each packet. A variable of four bytes reaches every
+// flow: one of two bytes has 32,768 values.
 func randomProgram(f measure.Flows, varied []headers.FlowWord, number int) program {
 	p := program{
 		instructions: []any{variable(flowName, "random", 4, 0, uint64(f.Count-1))},
-		// 0 would take the time.
+		// 0 would use the time.
 		seed: max(1, uint32(f.Seed)^uint32(f.Seed>>32)+uint32(number)),
 	}
 	for _, word := range varied {
@@ -108,9 +108,9 @@ func randomProgram(f measure.Flows, varied []headers.FlowWord, number int) progr
 	return p
 }
 
-// pairedProgram makes more flows than a field has values, by TRex's pairs: when
-// the field with the fewest values comes round, another goes on by one, and
-// after Count packets it all begins again. The rest goes with the first.
+// pairedProgram makes more flows than a field has values, with TRex's pairs: when the
+// field with the fewest values wraps, another increases by one, and after Count packets
+// everything starts again. The other fields change with the first.
 func pairedProgram(f measure.Flows, varied []headers.FlowWord) program {
 	values := func(word headers.FlowWord) int { return f.Values(word.Field) }
 	slices.SortStableFunc(varied, func(a, b headers.FlowWord) int { return values(a) - values(b) })

@@ -16,8 +16,8 @@ func inIPv6(s measure.Stream) measure.Stream {
 	return s
 }
 
-// machine runs a stream's program as TRex's does (trex_stl_stream_vm.h, v3.08),
-// on one of so many cores.
+// machine runs a stream's program as TRex does (trex_stl_stream_vm.h, v3.08), on one of
+// this many cores.
 type machine struct {
 	packet       []byte
 	instructions []any
@@ -39,7 +39,7 @@ func (m *machine) fastrand() uint64 {
 	return uint64(m.random>>16) & 0x7fff
 }
 
-// next is the packet after the program's next run.
+// next returns the packet after the program's next run.
 func (m *machine) next() []byte {
 	for _, one := range m.instructions {
 		switch i := one.(type) {
@@ -83,7 +83,7 @@ func (m *machine) run(i flowVariable) {
 	}
 }
 
-// runTuple is for one core.
+// runTuple runs for one core.
 func (m *machine) runTuple(i tupleVariable) {
 	ip, port := i.Name+".ip", i.Name+".port"
 	m.flow++
@@ -99,7 +99,7 @@ func (m *machine) runTuple(i tupleVariable) {
 	}
 }
 
-// words are what tells flows apart.
+// words returns the words that distinguish flows.
 func words(s measure.Stream, frame []byte, shift int) (found [4]uint16) {
 	for n, word := range headers.FlowWords(s) {
 		found[n] = binary.BigEndian.Uint16(frame[word.Offset+shift:])
@@ -107,7 +107,7 @@ func words(s measure.Stream, frame []byte, shift int) (found [4]uint16) {
 	return found
 }
 
-// wantedWords are those of flow n by measure.Flows.
+// wantedWords returns those of flow n by measure.Flows.
 func wantedWords(s measure.Stream, n int) (want [4]uint16) {
 	for i, word := range headers.FlowWords(s) {
 		want[i] = word.First + uint16(n%s.Flows.Values(word.Field))
@@ -123,7 +123,7 @@ func loadStream(t *testing.T, s measure.Stream, bytes, vlan int, purpose purpose
 	return streamOf(s, part{purpose: purpose, frameBytes: bytes, frames: 10, framesPerSecond: 10, group: 1}, 0, vlan)
 }
 
-// checksumsAreRight wants the IPv4 header's, and UDP's where there is one.
+// checksumsAreRight checks the IPv4 header's checksum, and UDP's if there is one.
 func checksumsAreRight(s measure.Stream, frame []byte, shift int) string {
 	ip := frame[headers.EthernetBytes+shift:]
 	if headers.IsIPv4(s) {
@@ -191,8 +191,8 @@ func TestCountingFlows(t *testing.T) {
 	}
 }
 
-// Of more flows than a field has values there are as many as were asked for, and
-// each field has its values and no others.
+// With more flows than a field has values there are as many as requested, and each field
+// has its values and no others.
 func TestPairedFlows(t *testing.T) {
 	for name, fields := range map[string][]measure.FlowField{
 		"addresses":           {measure.FlowSourceAddress, measure.FlowDestinationAddress},
@@ -237,8 +237,8 @@ func TestPairedFlows(t *testing.T) {
 	}
 }
 
-// Random flows are those of measure.Flows, each about as often, the same in
-// every trial, and others with another seed.
+// Random flows are those of measure.Flows, each about equally often, the same in every
+// trial, and others with another seed.
 func TestRandomFlows(t *testing.T) {
 	fields := []measure.FlowField{measure.FlowSourceAddress, measure.FlowDestinationPort}
 	for _, count := range []int{2, 100, 1000, 32_766} {
@@ -277,8 +277,8 @@ func TestRandomFlows(t *testing.T) {
 	}
 }
 
-// What TRex times ends in its own bytes: nothing is written there, and over IPv6
-// there is no checksum that they would make wrong.
+// A timed frame ends in TRex's own bytes: nothing is written there, and over IPv6 there
+// is no checksum that they would make wrong.
 func TestTimedFrames(t *testing.T) {
 	for _, ipv6 := range []bool{false, true} {
 		s := streamTo(measure.Forward)

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// span is so many delays between two bounds, in microseconds, both of them in it.
+// span is a number of delays between two bounds, in microseconds, which it includes.
 type span struct {
 	least, most uint64
 	samples     uint64
@@ -20,17 +20,16 @@ type span struct {
 // distribution is a set of delays as spans in rising order.
 type distribution struct {
 	spans []span
-	// exact says that no span is wider than 0.1 % of its value: they are of an
+	// exact says that no span is wider than 0.1 % of its value: the spans come from an
 	// HdrHistogram.
 	exact bool
 }
 
-// bucketMinimum is the least delay that TRex's own histogram counts; what is
-// below goes by the name "0", and is known as what is missing of the rest.
+// bucketMinimum is the lowest delay that TRex's own histogram counts. Lower delays are in
+// the bucket "0", and their number is what the others leave of the total.
 const bucketMinimum = 10
 
-// distributionOf reads what TRex knows of the delays of so many packets that
-// arrived.
+// distributionOf reads TRex's delays of the packets that arrived.
 func distributionOf(t timing, received uint64) (distribution, error) {
 	if t.Latency.HDR != "" {
 		histogram, err := hdrhistogram.Decode([]byte(t.Latency.HDR))
@@ -52,7 +51,7 @@ func distributionOf(t timing, received uint64) (distribution, error) {
 		if err != nil {
 			return distribution{}, fmt.Errorf("a bucket %q in a histogram", name)
 		}
-		// The server keeps the bucket 0 as the most that it ever had.
+		// The server keeps in bucket 0 the maximum that it ever had.
 		if least < bucketMinimum || samples == 0 {
 			continue
 		}
@@ -66,7 +65,7 @@ func distributionOf(t timing, received uint64) (distribution, error) {
 	return d.within(t.Latency.Minimum, t.Latency.Maximum), nil
 }
 
-// decade is the largest power of ten that is not above a value: a bucket's width.
+// decade returns the largest power of ten that is not above a value: a bucket's width.
 func decade(value uint64) uint64 {
 	width := uint64(1)
 	for width*10 <= value {
@@ -75,9 +74,9 @@ func decade(value uint64) uint64 {
 	return width
 }
 
-// within narrows the first and the last span by the least and the largest delay
-// that the server names. It leaves the first frames out of both, and may not have
-// them yet, so they count only where they fall into those spans.
+// within narrows the first and the last span by the minimum and the maximum that the
+// server reports. The server leaves the first frames out of both, and may not have them
+// yet, so they count only if they are in those spans.
 func (d distribution) within(least, most uint64) distribution {
 	if len(d.spans) == 0 {
 		return d
@@ -91,7 +90,7 @@ func (d distribution) within(least, most uint64) distribution {
 	return d
 }
 
-// merge puts distributions together.
+// merge combines distributions.
 func merge(all []distribution) distribution {
 	out := distribution{exact: true}
 	sums := map[[2]uint64]uint64{}
@@ -120,8 +119,8 @@ func (d distribution) samples() (n uint64) {
 	return n
 }
 
-// only is the delay of a single packet, by the upper end of where it may be, 0
-// without one.
+// only returns the delay of a single packet, by the upper end of its span, or 0 without
+// one.
 func (d distribution) only() uint64 {
 	if len(d.spans) == 0 {
 		return 0
@@ -129,9 +128,9 @@ func (d distribution) only() uint64 {
 	return nanoseconds(d.spans[len(d.spans)-1].most, d.exact)
 }
 
-// nanoseconds are those of a delay in whole microseconds, rounded down: below one
-// it is 1 ns, since 0 stands for a frame that did not arrive. A bucket's upper
-// end is the last nanosecond in it.
+// nanoseconds converts a delay in whole microseconds, rounded down. A delay below one is
+// 1 ns, since 0 represents a frame that did not arrive. A bucket's upper end is the last
+// nanosecond in it.
 func nanoseconds(microseconds uint64, exact bool) uint64 {
 	if !exact {
 		return microseconds*1000 + 999
@@ -139,8 +138,8 @@ func nanoseconds(microseconds uint64, exact bool) uint64 {
 	return max(1, microseconds*1000)
 }
 
-// delays sums a distribution up. Percentiles are by nearest rank, and the upper
-// end of the span that they are in.
+// delays summarizes a distribution. Percentiles are by nearest rank, and the upper end of
+// their span.
 func (d distribution) delays() measure.Delays {
 	total := d.samples()
 	if total == 0 {
@@ -172,7 +171,7 @@ func (d distribution) delays() measure.Delays {
 	}
 }
 
-// rank is ceil(samples * tenThousandths / 10000).
+// rank returns ceil(samples * tenThousandths / 10000).
 func rank(samples, tenThousandths uint64) uint64 {
 	return (samples*tenThousandths + 9999) / 10000
 }

@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// busyLimit is how busy a core is, in percent, that has no time left.
+// busyLimit is the load, in percent, of a core that has no time left.
 const busyLimit = 99
 
 // outcome reads the result of a trial that has ended.
@@ -28,7 +28,7 @@ func (d *Driver) outcome(trial measure.Trial, r run, seen reading) (measure.Outc
 	return outcome, nil
 }
 
-// direction sums up the groups of one direction.
+// direction adds up the groups of one direction.
 func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, error) {
 	out := measure.DirectionOutcome{
 		Direction: d.streams[s.direction].Direction, LoadPercent: s.share, IntendedFrames: s.intended,
@@ -43,8 +43,8 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 		counted[p.group] = true
 		g, t := seen.pgids.groups[p.group], seen.pgids.timings[p.group]
 		sent, arrived := g.Sent.at(from), g.Received.at(to)
-		// TRex knows duplicates of what it times; of the rest, what came beyond what
-		// was sent.
+		// TRex knows duplicates of timed frames; of the others, those beyond the sent
+		// ones.
 		distinct := min(arrived-min(arrived, t.Errors.Duplicates), sent)
 		out.SentFrames += sent
 		out.ReceivedFrames += distinct
@@ -67,17 +67,17 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 				out.TaggedFrame = &measure.TaggedFrame{DueNanoseconds: int64(p.after), DelayNanoseconds: delays.only()}
 			}
 		case timed:
-			// One mean for each size; the worst of them is the direction's.
+			// There is one mean for each size; the worst is the direction's.
 			if arrived > 1 {
 				out.JitterNanoseconds = max(out.JitterNanoseconds, nanoseconds(t.Latency.Jitter, true))
 			}
 		}
 	}
-	// A refused frame was counted before the port refused it. What arrived was sent
-	// in any case.
+	// A refused frame was counted before the port refused it. What arrived was sent in
+	// any case.
 	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.ports[s.direction].OutErrors), out.ReceivedFrames)
 	out.Latency = merge(all).delays()
-	// The delay of a duplicate is among them.
+	// The delays include that of a duplicate.
 	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
 	return out, nil
 }
@@ -89,7 +89,7 @@ func (d *doubter) add(code string, invalid bool, format string, args ...any) {
 	*d = append(*d, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
 }
 
-// doubts are what TRex's figures say against its own trial.
+// doubts returns what TRex's figures say against its own trial.
 func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measure.Outcome) []measure.Doubt {
 	var all doubter
 	for i, direction := range outcome.Directions {
@@ -106,18 +106,18 @@ func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measur
 	if r.moving {
 		all.add(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
 	}
-	if trial.IntendedFramesPerSecond > 0 { // otherwise it is the nature of it
+	if trial.IntendedFramesPerSecond > 0 { // otherwise this is expected
 		doubtPacing(&all, trial, r, seen)
 	}
 	return all
 }
 
-// doubtDirection is about what a direction's ports dropped or did not send.
+// doubtDirection covers what a direction's ports dropped or did not send.
 func (d *Driver) doubtDirection(all *doubter, direction measure.DirectionOutcome, r run, s schedule, seen reading) {
 	from, to := s.direction, 1-s.direction
 	out, in := d.config.Path.Ports[from].Interface, d.config.Path.Ports[to].Interface
 	lost := direction.LostFrames()
-	// Without loss it cannot have been this trial's frames.
+	// Without loss these cannot have been this trial's frames.
 	if n := seen.ports[to].InErrors; n > 0 {
 		all.add(measure.DoubtReceiveDrops, lost > 0,
 			"%s: %s dropped %d frames on their way in (ierrors), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
@@ -135,7 +135,7 @@ func (d *Driver) doubtDirection(all *doubter, direction measure.DirectionOutcome
 	}
 }
 
-// doubtPacing is about a load that was sent late.
+// doubtPacing covers a load that was sent late.
 func doubtPacing(all *doubter, trial measure.Trial, r run, seen reading) {
 	if n := seen.global.QueueFull; n > 0 {
 		all.add(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
@@ -149,8 +149,8 @@ func doubtPacing(all *doubter, trial measure.Trial, r run, seen reading) {
 	}
 }
 
-// doubtMarks notices a device that takes away the mark by which TRex counts
-// frames, while those arrive that it tells by their content.
+// doubtMarks notices a device that removes the mark by which TRex counts frames, while
+// the frames that TRex identifies by their content arrive.
 func (d *Driver) doubtMarks(all *doubter, direction measure.DirectionOutcome, s schedule, seen reading) {
 	var counted, arrivedCounted, arrivedTimed uint64
 	seenLoad := false

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// One probe is a few frames in every direction. They may be lost where a
-// device is still learning, so probes go on until the time is up.
+// One probe is a few frames in every direction. A device that is still learning may lose
+// them, so probes continue until the time is up.
 const (
 	probeFrames     = 10
 	probeRate       = 1000
@@ -40,7 +40,7 @@ func (d *Driver) findPath(ctx context.Context) error {
 			}
 		}
 		if len(missing) == 0 {
-			d.describe() // with what the probes showed
+			d.describe() // with the results of the probes
 			return nil
 		}
 		if time.Now().After(deadline) {

@@ -16,11 +16,11 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// defaultProfile is the one that a port always has. "*" means all of them, and
-// removes nothing.
+// defaultProfile is the one that a port always has. "*" means all of them, and removes
+// nothing.
 const defaultProfile = "_"
 
-// systemInfo is the answer to get_system_info, as far as it is used.
+// systemInfo is the used part of the answer to get_system_info.
 type systemInfo struct {
 	Cores int `json:"dp_core_count"`
 	Ports []struct {
@@ -31,11 +31,11 @@ type systemInfo struct {
 	} `json:"ports"`
 }
 
-// portStatus is the answer to get_port_status, as far as it is used.
+// portStatus is the used part of the answer to get_port_status.
 type portStatus struct {
 	State string `json:"state"`
 	Attr  struct {
-		// GigabitsPerSecond is 0 where the port does not know its speed.
+		// GigabitsPerSecond is 0 if the port does not know its speed.
 		GigabitsPerSecond float64 `json:"speed"`
 		Link              struct {
 			Up bool `json:"up"`
@@ -43,16 +43,16 @@ type portStatus struct {
 	} `json:"attr"`
 }
 
-// sending says that a port's job has not ended.
+// sending reports whether a port's job has not ended.
 func (s portStatus) sending() bool { return s.State == "TX" || s.State == "PAUSE" }
 
-// defaultLineRate is taken for a port that does not know its speed.
+// defaultLineRate applies to a port that does not know its speed.
 const defaultLineRate = 10_000_000_000
 
-// connect makes a connection, finds the ports and takes them over.
+// connect makes a connection, finds the ports and acquires them.
 func (d *Driver) connect(ctx context.Context) error {
 	if d.client != nil {
-		// It belongs to a server that is gone.
+		// It belongs to a server that has ended.
 		_ = d.client.Close()
 		d.client = nil
 	}
@@ -86,9 +86,8 @@ func (d *Driver) connect(ctx context.Context) error {
 	return nil
 }
 
-// findPorts finds each end's port by the address that its stream is sent from;
-// an end that sends nothing has the port that is left. They may be the other way
-// round than in the path.
+// findPorts finds each end's port by the source address of its stream; an end that sends
+// nothing has the other port. The order may differ from that of the path.
 func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (ports [2]int, err error) {
 	missing := func(remedy, format string, args ...any) error {
 		return &measure.Failure{Reason: v1alpha1.ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
@@ -100,7 +99,7 @@ func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (
 	if len(info.Ports) != 2 {
 		return ports, missing("configure two ports", "TRex has %d ports with the addresses %s", len(info.Ports), strings.Join(seen, ", "))
 	}
-	found := [2]int{-1, -1} // places in info.Ports
+	found := [2]int{-1, -1} // indexes in info.Ports
 	for end, s := range streams {
 		if s == nil {
 			continue
@@ -126,7 +125,7 @@ func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (
 	return [2]int{info.Ports[found[0]].Index, info.Ports[found[1]].Index}, nil
 }
 
-// acquire takes both ports, by force where another holds one.
+// acquire acquires both ports, by force if another client holds one.
 func (d *Driver) acquire(ctx context.Context) error {
 	for end, port := range d.ports {
 		err := d.client.Acquire(ctx, port, false)
@@ -141,8 +140,8 @@ func (d *Driver) acquire(ctx context.Context) error {
 	return nil
 }
 
-// clear ends what the ports send, and takes all streams off them. Both are
-// still there after a client that went away.
+// clear stops what the ports send, and removes all streams. Both can remain after an
+// earlier client.
 func (d *Driver) clear(ctx context.Context) error {
 	var requests []*rpc.Request
 	for _, method := range []string{"stop_traffic", "remove_all_streams"} {
@@ -170,7 +169,7 @@ func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error)
 	return statuses, err
 }
 
-// checkLinks wants both links up: with one down, TRex sends all the same.
+// checkLinks verifies that both links are up: with one down, TRex still sends.
 func (d *Driver) checkLinks(statuses [2]portStatus) error {
 	for end, s := range statuses {
 		if !s.Attr.Link.Up {
@@ -197,9 +196,8 @@ func lineRate(statuses [2]portStatus) uint64 {
 	return rate
 }
 
-// largest is the largest frame, check sequence included. Packet sockets send
-// what the interface's MTU lets; what a DPDK port carries is known to the server
-// alone.
+// largest returns the size of the largest frame, check sequence included. Packet sockets
+// send what the interface's MTU allows; only the server knows what a DPDK port carries.
 func (d *Driver) largest() int {
 	most := maximumFrameBytes
 	for end, port := range d.config.Path.Ports {
@@ -218,8 +216,8 @@ func (d *Driver) largest() int {
 	return most
 }
 
-// describe says how TRex drives the ports, and what is to be known beside every
-// figure.
+// describe describes how TRex drives the ports, and what a reader needs to know with
+// every figure.
 func (d *Driver) describe() {
 	note := func(format string, args ...any) {
 		d.description.Fallbacks = append(d.description.Fallbacks, fmt.Sprintf(format, args...))
@@ -264,10 +262,10 @@ func (d *Driver) describe() {
 	}
 }
 
-// How frames are taken in.
+// How the ports receive frames.
 const (
-	// hardwareReceive lets the card pick out what is timed.
+	// hardwareReceive lets the card select what is timed.
 	hardwareReceive = "Hardware"
-	// softwareReceive hands every frame to a thread.
+	// softwareReceive passes every frame to a thread.
 	softwareReceive = "Software"
 )

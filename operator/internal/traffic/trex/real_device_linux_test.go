@@ -14,8 +14,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// A device in user space sees the frames as they are on the wire, and drops every
-// tenth: what TRex sent and what is missing is known exactly.
+// A device in user space sees the frames as they are on the wire, and drops every tenth:
+// the test knows exactly what TRex sent and what is missing.
 func TestRealServerFrames(t *testing.T) {
 	p := realPath(t, testpath.Wired)
 	r := startReal(t, p, p.IPv4())
@@ -110,7 +110,7 @@ func TestRealServerFrames(t *testing.T) {
 	}
 }
 
-// Copies and frames out of order are told where TRex times frames.
+// The driver sees copies and reordered frames among timed frames.
 func TestRealServerDisorder(t *testing.T) {
 	p := realPath(t, testpath.Wired)
 	path := p.IPv4(measure.Forward)
@@ -124,7 +124,7 @@ func TestRealServerDisorder(t *testing.T) {
 		defer mutex.Unlock()
 		seen++
 		switch {
-		// The first frame of a trial is of a stream of its own.
+		// The first frame of a trial is in a separate stream.
 		case !on || seen < 5 || frame[0]&1 == 1:
 			send(frame)
 		case held == nil && seen%31 == 0:
@@ -171,8 +171,7 @@ func TestRealServerDisorder(t *testing.T) {
 	}
 }
 
-// A device that changes the IPv4 identification is not taken for one that loses
-// everything.
+// A device that changes the IPv4 identification does not seem to lose everything.
 func TestRealServerMarks(t *testing.T) {
 	p := realPath(t, testpath.Wired)
 	r := startReal(t, p, p.IPv4())

@@ -25,8 +25,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/server"
 )
 
-// realServer is TRex itself, in the network namespace of a path's generator,
-// where the environment variable TREX names its program.
+// realServer is a real TRex, in the network namespace of a path's generator, if the
+// environment variable TREX names its program.
 type realServer struct {
 	*server.Server
 	path *testpath.Path
@@ -70,7 +70,7 @@ func (r *realServer) Restart(ctx context.Context) error {
 	return testpath.Do(r.path.Generator, func() error { return r.Server.Restart(ctx) })
 }
 
-// namespaced is a driver whose connections are made in a path's namespace.
+// namespaced is a driver whose connections start in a path's namespace.
 type namespaced struct {
 	*Driver
 	path *testpath.Path
@@ -135,7 +135,7 @@ func TestRealServerContract(t *testing.T) {
 	}
 }
 
-// Through a forwarding kernel, all that was sent arrives and is timed in part.
+// Through a forwarding kernel, everything that was sent arrives and a part is timed.
 func TestRealServerTrials(t *testing.T) {
 	p := realPath(t, routed)
 	r := startReal(t, p, p.IPv4())
@@ -209,7 +209,7 @@ func (c coarseServer) Alive() error { return c.process.Process.Signal(syscall.Si
 
 func (c coarseServer) Restart(context.Context) error { return errNoStart }
 
-// startCoarse takes the arguments of a server that is whole.
+// startCoarse takes the arguments of a complete server.
 func startCoarse(t *testing.T, p *testpath.Path) coarseServer {
 	t.Helper()
 	whole := startReal(t, p, p.IPv4())
@@ -231,14 +231,14 @@ func startCoarse(t *testing.T, p *testpath.Path) coarseServer {
 	}
 	arguments[at+1] = file
 	folder := filepath.Dir(os.Getenv("TREX"))
-	// It ends by itself where the test cannot see to it.
+	// It ends by itself if the test cannot end it.
 	c := coarseServer{exec.Command("timeout", append([]string{"--kill-after=5", "60", os.Getenv("TREX")}, arguments...)...)}
 	c.process.Dir, c.process.Env = folder, append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(folder, "so", "x86_64"), "RUNTIME_DIRECTORY="+t.TempDir())
 	if err := testpath.Do(p.Generator, c.process.Start); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.process.Process.Signal(syscall.SIGTERM) // which is handed on
+		_ = c.process.Process.Signal(syscall.SIGTERM) // timeout forwards it
 		_ = c.process.Wait()
 	})
 	for range 100 {
@@ -258,7 +258,7 @@ func startCoarse(t *testing.T, p *testpath.Path) coarseServer {
 	return c
 }
 
-// A server without HdrHistograms has the same delays, more coarsely, and says so.
+// A server without HdrHistograms has the same delays, more coarsely, and reports it.
 func TestRealServerCoarse(t *testing.T) {
 	p := realPath(t, routed)
 	r := startCoarse(t, p)
@@ -292,7 +292,7 @@ func TestRealServerCoarse(t *testing.T) {
 	}
 }
 
-// Tags are put on and a path that takes them off and puts them on carries them.
+// TRex adds tags, and a path that removes and adds them carries them.
 func TestRealServerVLAN(t *testing.T) {
 	p := realPath(t, func() (*testpath.Path, error) { return testpath.Switched(100) })
 	path := p.IPv4()
@@ -316,7 +316,7 @@ func TestRealServerVLAN(t *testing.T) {
 	}
 }
 
-// As fast as possible, and far more than that: both end in time.
+// The maximum rate, and a load far above it: both end in time.
 func TestRealServerOverload(t *testing.T) {
 	p := realPath(t, routed)
 	r := startReal(t, p, p.IPv4())
@@ -343,7 +343,7 @@ func TestRealServerOverload(t *testing.T) {
 	}
 }
 
-// A server that is killed in a trial is started again, and the trial made again.
+// After a server is killed in a trial, the driver restarts it and repeats the trial.
 func TestRealServerKilled(t *testing.T) {
 	p := realPath(t, routed)
 	r := startReal(t, p, p.IPv4())

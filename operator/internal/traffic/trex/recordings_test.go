@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/testing/replay"
 )
 
-// answers are those to one method in a recording, read into T.
+// answers returns those to one method in a recording, read into T.
 func answers[T any](t *testing.T, recording, method string) []T {
 	t.Helper()
 	var all []T
@@ -35,7 +35,7 @@ func answers[T any](t *testing.T, recording, method string) []T {
 	return all
 }
 
-// lastWith is the last answer that has a group.
+// lastWith returns the last answer that has a group.
 func lastWith(t *testing.T, recording string, group int) pgidStatistics {
 	t.Helper()
 	for _, s := range slices.Backward(answers[pgidStatistics](t, recording, "get_pgid_stats")) {
@@ -47,8 +47,8 @@ func lastWith(t *testing.T, recording string, group int) pgidStatistics {
 	return pgidStatistics{}
 }
 
-// A path that loses a known part: what is missing is tp - rp, of which TRex's own
-// count of drops misses the tail.
+// A path that loses a known part: what is missing is tp - rp. TRex's own count of drops
+// misses the tail.
 func TestRecordedLoss(t *testing.T) {
 	seen := lastWith(t, "05-loss", 10)
 	d := &Driver{ports: [2]int{0, 1}}
@@ -73,9 +73,9 @@ func TestRecordedLoss(t *testing.T) {
 	}
 }
 
-// In every answer of a server with --hdrh, its two histograms agree: each bucket
-// of the coarse one holds as many delays as the fine one has in its bounds, and
-// what is below 10 us is what is missing of the packets received.
+// In every answer of a server with --hdrh, its two histograms agree: each bucket of the
+// coarse one holds as many delays as the fine one has in its bounds, and the number below
+// 10 us is what is missing of the packets received.
 func TestRecordedHistogramsAgree(t *testing.T) {
 	compared := 0
 	for _, recording := range []string{"03-udp64-both-hdrh", "04-imix-vm-ipv6"} {
@@ -140,7 +140,7 @@ func compareDistributions(t *testing.T, recording string, fine, coarse distribut
 		"p50": {f.P50Nanoseconds, c.P50Nanoseconds}, "p90": {f.P90Nanoseconds, c.P90Nanoseconds}, "p99": {f.P99Nanoseconds, c.P99Nanoseconds},
 		"p999": {f.P999Nanoseconds, c.P999Nanoseconds}, "p9999": {f.P9999Nanoseconds, c.P9999Nanoseconds}, "max": {f.MaxNanoseconds, c.MaxNanoseconds},
 	} {
-		// Above 2,047 us, a HdrHistogram rounds up by up to 0.1 %.
+		// Above 2,047 us, an HdrHistogram rounds up by up to 0.1 %.
 		if pair[1]+pair[0]/1000 < pair[0] || pair[1] > 2*pair[0]+10_000 {
 			t.Errorf("%s: %s is %d ns, by buckets %d", recording, name, pair[0], pair[1])
 		}
@@ -150,8 +150,8 @@ func compareDistributions(t *testing.T, recording string, fine, coarse distribut
 	}
 }
 
-// The figures of one answer, worked out beside this code with the reference
-// implementation of HdrHistogram that TRex's own client has.
+// The figures of one answer, calculated separately with the reference implementation of
+// HdrHistogram in TRex's own client.
 func TestRecordedPercentiles(t *testing.T) {
 	s := lastWith(t, "03-udp64-both-hdrh", 10)
 	d, err := distributionOf(s.timings[10], s.groups[10].Received.at(1))
@@ -168,7 +168,7 @@ func TestRecordedPercentiles(t *testing.T) {
 	}
 }
 
-// The bucket "0" is what is missing, whatever the server says it to be.
+// The bucket "0" is what is missing, regardless of the server's value.
 func TestBucketZeroIsDerived(t *testing.T) {
 	var timing timing
 	if err := json.Unmarshal([]byte(`{"lat": {"total_min": 3, "total_max": 25, "histogram": {"0": 999, "10": 4, "20": 1}}}`), &timing); err != nil {
@@ -182,14 +182,14 @@ func TestBucketZeroIsDerived(t *testing.T) {
 	if !slices.Equal(d.spans, want) {
 		t.Errorf("%v, want %v", d.spans, want)
 	}
-	// A total_min that is not there yet narrows nothing.
+	// A total_min that is not present yet narrows nothing.
 	timing.Latency.Minimum = 1<<32 - 1
 	if d, _ = distributionOf(timing, 15); d.spans[0].least != 0 {
 		t.Errorf("%v", d.spans)
 	}
 }
 
-// After the last event of a job, the counters were final at the first look.
+// After the last event of a job, the counters were final at the first reading.
 func TestRecordedSettling(t *testing.T) {
 	all := answers[pgidStatistics](t, "12-settling", "get_pgid_stats")
 	byVersion := map[uint64][]pgidStatistics{}
@@ -206,7 +206,7 @@ func TestRecordedSettling(t *testing.T) {
 			}
 		}
 	}
-	// Each run's counters begin at 0: the same figures, give or take one packet.
+	// Each run's counters begin at 0: the figures are equal within one packet.
 	for version, run := range byVersion {
 		if sent := run[0].groups[1].Sent.at(0); sent < 20_000 || sent > 20_001 {
 			t.Errorf("run %d: %d packets", version, sent)
@@ -214,7 +214,7 @@ func TestRecordedSettling(t *testing.T) {
 	}
 }
 
-// Counters of other streams under the same number are no continuation.
+// Counters of other streams under the same number are not a continuation.
 func TestRecordedVersions(t *testing.T) {
 	all := answers[pgidStatistics](t, "12-settling", "get_pgid_stats")
 	before, after := reading{pgids: all[0]}, reading{pgids: all[len(all)-1]}
@@ -226,7 +226,7 @@ func TestRecordedVersions(t *testing.T) {
 	}
 }
 
-// An overload shows in nothing but in how busy the cores were.
+// Only the load of the cores shows an overload.
 func TestRecordedOverload(t *testing.T) {
 	busiest := 0.0
 	for _, g := range answers[globalStatistics](t, "06-overload", "get_global_stats") {
@@ -271,8 +271,8 @@ func TestRecordedPorts(t *testing.T) {
 	}
 }
 
-// What is sent to add_stream has no field that no recorded client sent, all that
-// the server wants, and values of the same kinds.
+// The driver sends to add_stream no field that no recorded client sent, all that the
+// server requires, and values of the same kinds.
 func TestStreamsAreAsRecorded(t *testing.T) {
 	known := map[string]map[string]bool{}
 	for _, recording := range []string{"03-udp64-both-hdrh", "04-imix-vm-ipv6", "12-settling"} {
@@ -319,8 +319,8 @@ func TestStreamsAreAsRecorded(t *testing.T) {
 	}
 }
 
-// written are fields that no recording has: they are those of parse_vm_instr_... in
-// trex_stl_rpc_cmds.cpp of v3.08, from which they were taken.
+// written are fields that no recording has: they are taken from parse_vm_instr_... in
+// trex_stl_rpc_cmds.cpp of v3.08.
 var written = map[string]bool{
 	".random_seed":                     true,
 	".vm.instructions[].pkt_cast_size": true,
@@ -336,7 +336,7 @@ var written = map[string]bool{
 	".flow_stats.ieee_1588":            true,
 }
 
-// kinds notes the kind of every field of a JSON value under its path.
+// kinds records the kind of every field of a JSON value under its path.
 func kinds(t *testing.T, path string, text json.RawMessage, into map[string]map[string]bool) {
 	t.Helper()
 	var value any

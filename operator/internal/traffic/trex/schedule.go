@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// What a part of a stream's frames is for.
+// purpose is what a part of a stream's frames is for.
 type purpose int
 
 const (
@@ -20,8 +20,8 @@ const (
 	load purpose = iota
 	// timed frames are counted and timed.
 	timed
-	// first is the frame with which a trial begins, and tagged the one that was
-	// asked for: timed by themselves.
+	// first is the frame with which a trial begins, and tagged the requested one: each is
+	// timed separately.
 	first
 	tagged
 )
@@ -30,39 +30,39 @@ const (
 type part struct {
 	purpose    purpose
 	frameBytes int
-	// frames in all; 0 sends until it is stopped.
+	// frames in total; 0 sends until stopped.
 	frames          uint64
 	framesPerSecond float64
 	// after is when its first frame is due.
 	after time.Duration
 	// group is the number by which TRex counts it (its pg_id).
 	group int
-	// due of a tagged frame; after may have a part of a gap more.
+	// stream is the part as TRex's add_stream takes it.
 	stream stream
 }
 
 // schedule is what one direction sends in a trial.
 type schedule struct {
 	direction int
-	// intended frames; 0 is as many as go.
+	// intended frames; 0 means as many as possible.
 	intended uint64
 	share    int
 	parts    []part
 }
 
 const (
-	// signatureBytes are what TRex writes into the end of a packet that it times.
+	// signatureBytes is what TRex writes into the end of a packet that it times.
 	signatureBytes = 16
-	// maximumFrameBytes is TRex's own limit, 9,238 bytes without check sequence.
+	// maximumFrameBytes is TRex's own limit, 9,238 bytes without the check sequence.
 	maximumFrameBytes = 9238 + measure.FrameCheckSequenceBytes
-	// burstLimit is the most packets of one burst.
+	// burstLimit is the largest size of a burst in packets.
 	burstLimit = math.MaxUint32
-	// groupsEach are reserved for a direction: one for what is counted, one for
+	// groupsEach is the number of groups for a direction: one for counted frames, one for
 	// each size that is timed, and those of the first and the tagged frame.
 	groupsEach = 16
 )
 
-// groupOf is the number of a group, which is never 0.
+// groupOf returns the number of a group, which is never 0.
 func groupOf(direction, n int) int { return 1 + direction*groupsEach + n }
 
 const (
@@ -72,8 +72,8 @@ const (
 	timedGroup  = 3 // and those that follow, up to measure.MaximumMixFrames of them
 )
 
-// sizes are a trial's frame sizes, how many of each are in a round, and the
-// round's order.
+// sizes returns a trial's frame sizes, how many of each are in a round, and the round's
+// order.
 func sizes(trial measure.Trial) (frames []measure.MixFrame, sequence []int) {
 	if trial.Mix == nil {
 		return []measure.MixFrame{{FrameBytes: trial.FrameBytes, Weight: 1}}, []int{0}
@@ -81,9 +81,9 @@ func sizes(trial measure.Trial) (frames []measure.MixFrame, sequence []int) {
 	return trial.Mix.Frames, trial.Mix.Sequence()
 }
 
-// schedule shares a direction's frames out among TRex's streams. Their sum is
-// the intended load exactly, so are the sizes of a mix, and every stream is
-// evenly spread over the whole time.
+// schedule divides a direction's frames among TRex's streams. Their sum is exactly the
+// intended load, the sizes of a mix are exact too, and every stream is evenly spread over
+// the whole time.
 func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, lineRate uint64) schedule {
 	out := schedule{direction: direction}
 	framesPerSecond := float64(lineRate)
@@ -97,7 +97,7 @@ func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, l
 		framesPerSecond: framesPerSecond, frames: frames, sequence: sequence,
 		timedFrames: uint64(float64(c.LatencyFramesPerSecond)*trial.Duration().Seconds() + 0.5),
 	}
-	// The two directions take turns instead of being due at once.
+	// The two directions alternate instead of being due at once.
 	p.offset = 0.5 * float64(direction) / framesPerSecond
 	if out.intended > 0 {
 		out.parts = p.bursts(out.intended, trial)
@@ -112,21 +112,21 @@ func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, l
 	return out
 }
 
-// parting is what a direction's frames are shared out by.
+// parting is what the division of a direction's frames depends on.
 type parting struct {
 	framesPerSecond float64
 	frames          []measure.MixFrame
 	sequence        []int
 	timedFrames     uint64
-	// offset of the whole direction, in seconds.
+	// offset applies to the whole direction, in seconds.
 	offset float64
 }
 
-// bursts are the parts of a load: each has its number of frames.
+// bursts returns the parts of a load: each has its number of frames.
 func (p parting) bursts(intended uint64, trial measure.Trial) []part {
 	counts := p.counts(intended)
 	var parts []part
-	// One that is timed by itself is one less of the others of its size.
+	// A frame that is timed separately reduces the others of its size by one.
 	single := func(purpose purpose, group int, at uint64) {
 		size := p.sequence[at%uint64(len(p.sequence))]
 		if at >= intended || counts[size] == 0 {
@@ -151,12 +151,12 @@ func (p parting) bursts(intended uint64, trial measure.Trial) []part {
 		if of == 0 {
 			continue
 		}
-		// Every size has its share of what is timed, and at least one.
+		// Every size has its share of the timed frames, and at least one.
 		count := min(of, max(1, mulDiv(p.timedFrames, of, max(rest, 1))))
 		position := p.position(size, len(parts) > 0)
 		parts = append(parts, p.burst(timed, timedGroup+size, frames.FrameBytes, count, intended, position))
 		if of > count {
-			// Half a gap beside the timed ones, where both begin.
+			// Half a gap from the timed ones, if both begin there.
 			parts = append(parts, p.burst(load, loadGroup, frames.FrameBytes, of-count, intended, position+0.5))
 		}
 	}
@@ -171,7 +171,7 @@ func (p parting) burst(purpose purpose, group, frameBytes int, frames, of uint64
 	}
 }
 
-// endless are the parts of "as fast as possible".
+// endless returns the parts of "as fast as possible".
 func (p parting) endless(timedPerSecond float64, trial measure.Trial) []part {
 	var parts []part
 	round := float64(len(p.sequence))
@@ -192,13 +192,14 @@ func (p parting) endless(timedPerSecond float64, trial measure.Trial) []part {
 	return parts
 }
 
-// tag is the number of the first frame that is due at the tagged frame's time or after it.
+// tag returns the number of the first frame that is due at the tagged frame's time or
+// after it.
 func (p parting) tag(trial measure.Trial) uint64 {
 	at := (float64(trial.TaggedFrameNanoseconds)/1e9 - p.offset) * p.framesPerSecond
 	return uint64(max(0, math.Ceil(at-1e-6)))
 }
 
-// counts are how many of each size are among the first frames of the rounds.
+// counts returns how many of each size are among the first frames of the rounds.
 func (p parting) counts(frames uint64) []uint64 {
 	rounds, rest := frames/uint64(len(p.sequence)), frames%uint64(len(p.sequence))
 	counts := make([]uint64, len(p.frames))
@@ -211,8 +212,8 @@ func (p parting) counts(frames uint64) []uint64 {
 	return counts
 }
 
-// position is where a size first stands in the round, behind the frame that is
-// sent by itself.
+// position returns the first place of a size in the round, after the frame that is sent
+// separately.
 func (p parting) position(size int, behind bool) float64 {
 	for n, other := range p.sequence {
 		if other == size {
@@ -229,7 +230,7 @@ func (p parting) seconds(at float64) time.Duration {
 	return time.Duration((at + p.offset) * 1e9)
 }
 
-// mulDiv is a*b/c rounded to the nearest; c is not below b.
+// mulDiv returns a*b/c rounded to the nearest integer; c is not below b.
 func mulDiv(a, b, c uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	low, carry := bits.Add64(low, c/2, 0)
@@ -237,7 +238,7 @@ func mulDiv(a, b, c uint64) uint64 {
 	return quotient
 }
 
-// intendedFrames is load times duration, rounded.
+// intendedFrames returns load times duration, rounded.
 func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
 	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
 	low, carry := bits.Add64(low, 5e8, 0)
@@ -248,7 +249,7 @@ func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
 	return frames
 }
 
-// streamOf is a part as TRex's add_stream takes it.
+// streamOf makes a part's parameters for TRex's add_stream.
 func streamOf(s measure.Stream, p part, number, vlan int) stream {
 	frame := make([]byte, p.frameBytes-measure.FrameCheckSequenceBytes)
 	udp := headers.Put(frame, s)
@@ -256,8 +257,8 @@ func streamOf(s measure.Stream, p part, number, vlan int) stream {
 	if vlan != 0 {
 		shift = measure.VLANTagBytes
 	}
-	// TRex writes into the end of what it times behind the program, so over IPv6
-	// no checksum can be right there.
+	// TRex writes into the end of timed packets after the program runs, so over IPv6 no
+	// checksum can be right there.
 	evened := !headers.IsIPv4(s) && p.purpose == load
 	if evened {
 		payload = headers.Bytes(s) + shift
@@ -290,7 +291,7 @@ func streamOf(s measure.Stream, p part, number, vlan int) stream {
 	return out
 }
 
-// putChecksum is that of UDP over IPv6 of the first packet: in those that follow,
+// putChecksum writes the first packet's checksum of UDP over IPv6: in those that follow,
 // what the program counts up in the headers it counts down in the payload.
 func putChecksum(frame, udp []byte, s measure.Stream) {
 	if f := s.Flows; f != nil && f.Count > 1 {
@@ -300,12 +301,12 @@ func putChecksum(frame, udp []byte, s measure.Stream) {
 	}
 	sum := ^headers.Fold(headers.Sum(headers.PseudoSum(frame[headers.EthernetBytes:], len(udp)), udp))
 	if sum == 0 {
-		sum = 0xffff // 0 would say that there is none (RFC 768)
+		sum = 0xffff // 0 would mean that there is none (RFC 768)
 	}
 	binary.NativeEndian.PutUint16(udp[6:], sum)
 }
 
-// checkTrial says why a trial cannot be run.
+// checkTrial returns why a trial cannot run.
 func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
 	invalid := func(reason, remedy, format string, args ...any) error {
 		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}

@@ -13,8 +13,8 @@ func simpleIMIX() *measure.Mix {
 	return &measure.Mix{Frames: []measure.MixFrame{{FrameBytes: 64, Weight: 7}, {FrameBytes: 594, Weight: 4}, {FrameBytes: 1518, Weight: 1}}}
 }
 
-// The parts of a load are the load: no frame more and none less, in all and of
-// each size, all of it sent within the trial's time.
+// The parts of a load add up to the load: exactly the same frames, in total and of each
+// size, all sent within the trial's time.
 func TestPartsAreTheLoad(t *testing.T) {
 	const line = 14_880_952
 	for _, rate := range []uint64{1, 2, 3, 7, 10, 333, 999, 1000, 1001, 2500, 20_000, 1_000_003, 14_880_952} {
@@ -68,7 +68,7 @@ func checkParts(t *testing.T, name string, s schedule, trial measure.Trial, inte
 		if len(p.stream.Packet.Binary) != p.frameBytes-4 {
 			t.Errorf("%s: a packet of %d bytes for a frame of %d", name, len(p.stream.Packet.Binary), p.frameBytes)
 		}
-		// The last frame is due no later than a round behind the end.
+		// The last frame is due at most one round after the end.
 		last := p.after.Seconds() + float64(p.frames-1)/p.framesPerSecond
 		if most := trial.Duration().Seconds() + float64(len(sequence)+2)/float64(trial.IntendedFramesPerSecond); last > most {
 			t.Errorf("%s: the last of %d frames is due at %v s", name, p.frames, last)
@@ -84,7 +84,7 @@ func checkParts(t *testing.T, name string, s schedule, trial measure.Trial, inte
 	}
 	want := map[int]uint64{}
 	for n := range intended {
-		if n >= 5_000 { // whole rounds beyond are equal
+		if n >= 5_000 { // whole rounds after this are equal
 			break
 		}
 		want[frames[sequence[n%uint64(len(sequence))]].FrameBytes]++
@@ -115,15 +115,15 @@ func TestShareOfTheLoad(t *testing.T) {
 	if got.intended != 2500 || got.share != 25 {
 		t.Errorf("%d frames, share %d", got.intended, got.share)
 	}
-	// As fast as possible knows no shares.
+	// At the maximum rate there are no shares.
 	got = Config{LatencyFramesPerSecond: 1000}.schedule(0, s, trialOf(64, 0, time.Second), 14_880_952)
 	if got.intended != 0 || got.share != 0 {
 		t.Errorf("%d frames, share %d", got.intended, got.share)
 	}
 }
 
-// As fast as possible sends the sizes of a mix in their proportion, up to the
-// line rate and no faster.
+// At the maximum rate, the sizes of a mix keep their proportion, up to the line rate and
+// no faster.
 func TestEndlessParts(t *testing.T) {
 	trial := trialOf(0, 0, time.Second)
 	trial.Mix = simpleIMIX()
@@ -146,7 +146,7 @@ func TestEndlessParts(t *testing.T) {
 	}
 }
 
-// No two groups of a server are one.
+// No two groups of a server are the same.
 func TestGroupsAreDistinct(t *testing.T) {
 	seen := map[int]string{}
 	trial := trialOf(0, 50_000, time.Second)

@@ -19,29 +19,29 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// simulator is a TRex of two ports behind the API, in real time: what one port
-// sends the other receives. It keeps TRex's manners as they were recorded: an
-// unsorted list of ports, counters per group that begin at 0 with new streams,
-// no streams while it sends, refusals in its own words.
+// simulator simulates the API of a TRex with two ports, in real time: what one port sends
+// the other receives. It behaves as the recordings of TRex do: an unsorted list of ports,
+// counters per group that begin at 0 with new streams, no streams while it sends,
+// refusals in its own words.
 type simulator struct {
 	*replay.Server
 	script *replay.Script
 
 	mutex sync.Mutex
 	macs  [2]string // by port number
-	// stretch is how many times longer than asked for everything takes.
+	// stretch is how many times longer than requested everything takes.
 	stretch float64
 	// coarse servers have no HdrHistogram.
 	coarse bool
 	// linkDown is the number of a port whose link is down, or -1.
 	linkDown int
-	// every n-th packet of a group is lost; 0: none.
+	// every n-th packet of a group is lost; 0 means none.
 	loseEvery uint64
 	// unmarked packets lose what they are counted by.
 	unmarked bool
-	// stuck goes on sending after a stop.
+	// stuck continues to send after a stop.
 	stuck bool
-	// extra is what happens at the ports in each job.
+	// extra happens at the ports in each job.
 	extra        func(s *simulator)
 	inErrors     [2]uint64
 	outErrors    [2]uint64
@@ -87,7 +87,7 @@ func newSimulator(t *testing.T) *simulator {
 	return s
 }
 
-// Alive and Restart make a Server of it.
+// Alive and Restart make it a Server.
 func (s *simulator) Alive() error { return nil }
 
 func (s *simulator) Restart(context.Context) error {
@@ -219,7 +219,7 @@ func (s *simulator) stop(c replay.Call) replay.Answer {
 	return replay.Result(map[string]any{})
 }
 
-// sent is how many packets of a stream have left.
+// sent returns how many packets of a stream have left.
 func (s *simulator) sent(p *simulatedPort, one simulatedStream) uint64 {
 	if p.started.IsZero() {
 		return 0
@@ -239,7 +239,7 @@ func (s *simulator) sent(p *simulatedPort, one simulatedStream) uint64 {
 	return n
 }
 
-// delayMicroseconds of the n-th packet of a group: 20 to 29.
+// delayMicroseconds returns the delay of the n-th packet of a group: 20 to 29.
 func delayMicroseconds(n uint64) int64 { return 20 + int64(n%10) }
 
 func (s *simulator) pgidStats(c replay.Call) replay.Answer {
@@ -318,7 +318,7 @@ func (s *simulator) globalStats(replay.Call) replay.Answer {
 	return replay.Result(map[string]any{"m_total_queue_full": s.queueFull, "m_cpu_util": 1.0, "m_cpu_util_raw": s.cpu})
 }
 
-// with changes the simulator while nobody asks it.
+// with changes the simulator while no request runs.
 func (s *simulator) with(change func(s *simulator)) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -11,12 +11,12 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// counts are by the server's port numbers, as text.
+// counts are keyed by the server's port numbers, as text.
 type counts map[string]uint64
 
 func (c counts) at(port int) uint64 { return c[strconv.Itoa(port)] }
 
-// less is what was added since before. A counter that went back was set back.
+// less returns what was added since before. A counter that decreased was reset.
 func (c counts) less(before counts) (counts, bool) {
 	out, whole := counts{}, true
 	for port, n := range c {
@@ -38,13 +38,13 @@ type group struct {
 // timing is what TRex knows of the packets that it timed by one pg_id.
 type timing struct {
 	Latency struct {
-		// All in microseconds; Minimum and Maximum are brought up to date twice a second.
+		// All in microseconds; the server updates Minimum and Maximum twice a second.
 		Minimum uint64 `json:"total_min"`
 		Maximum uint64 `json:"total_max"`
 		Jitter  uint64 `json:"jit"`
 		// Histogram has counts by each bucket's lower end.
 		Histogram map[string]uint64 `json:"histogram"`
-		// HDR is a compressed HdrHistogram V2 in base64, where the server has --hdrh.
+		// HDR is a compressed HdrHistogram V2 in base64, if the server has --hdrh.
 		HDR string `json:"hdrh"`
 	} `json:"lat"`
 	Errors struct {
@@ -57,15 +57,15 @@ type timing struct {
 type pgidStatistics struct {
 	groups  map[int]group
 	timings map[int]timing
-	// versions change when a group is made anew, with counters of 0.
+	// versions change when the server makes a group again, with counters of 0.
 	versions map[int]uint64
-	// unknown packets came that belong to no group, by port; strays were timed and
-	// are of an earlier trial or unreadable.
+	// unknown are packets of no group, by port; strays were timed and are from an earlier
+	// trial or unreadable.
 	unknown counts
 	strays  uint64
 }
 
-// UnmarshalJSON reads maps in which "g" stands beside the groups' numbers.
+// UnmarshalJSON reads maps which have "g" next to the groups' numbers.
 func (s *pgidStatistics) UnmarshalJSON(text []byte) error {
 	var raw struct {
 		FlowStats map[string]json.RawMessage `json:"flow_stats"`
@@ -130,24 +130,24 @@ func numbered[T any](name string, text json.RawMessage, into map[int]T) error {
 	return nil
 }
 
-// same says that nothing was sent or received between two answers.
+// same reports whether nothing was sent or received between two answers.
 func (s pgidStatistics) same(other pgidStatistics) bool {
 	return maps.EqualFunc(s.groups, other.groups, func(a, b group) bool {
 		return maps.Equal(a.Sent, b.Sent) && maps.Equal(a.Received, b.Received)
 	})
 }
 
-// portStatistics are the answer to get_port_stats.
+// portStatistics is the answer to get_port_stats.
 type portStatistics struct {
 	OutErrors uint64 `json:"oerrors"`
 	InErrors  uint64 `json:"ierrors"`
 }
 
-// globalStatistics are the answer to get_global_stats.
+// globalStatistics is the answer to get_global_stats.
 type globalStatistics struct {
 	QueueFull uint64 `json:"m_total_queue_full"`
 	QueueDrop uint64 `json:"m_total_queue_drop"`
-	// CPUPercent is that of the last second; m_cpu_util takes half a minute to follow.
+	// CPUPercent is that of the last second; m_cpu_util lags by half a minute.
 	CPUPercent float64 `json:"m_cpu_util_raw"`
 }
 
@@ -173,15 +173,15 @@ func (d *Driver) read(ctx context.Context, groups []int) (reading, error) {
 	return r, err
 }
 
-// readGroups is the part of read that is asked for again and again.
+// readGroups does the part of read that is repeated.
 func (d *Driver) readGroups(ctx context.Context, groups []int) (pgidStatistics, error) {
 	var s pgidStatistics
 	err := d.client.Call(ctx, "get_pgid_stats", map[string]any{"pgids": groups}, &s)
 	return s, err
 }
 
-// fresh wants what is timed to begin at 0: counters can be taken off each other,
-// the delays of an earlier trial cannot.
+// fresh verifies that what is timed begins at 0: counters can be subtracted, the delays
+// of an earlier trial cannot.
 func (r reading) fresh(schedules []schedule) error {
 	for _, s := range schedules {
 		for _, p := range s.parts {
@@ -199,8 +199,8 @@ func (r reading) fresh(schedules []schedule) error {
 	return nil
 }
 
-// since is what happened after before. It fails where the server began to count
-// anew in between.
+// since returns what happened after before. It fails if the server reset its counters in
+// between.
 func (r reading) since(before reading) (reading, error) {
 	out := r
 	out.pgids.groups = map[int]group{}

@@ -1,14 +1,13 @@
 package trex
 
-// The parameters of TRex's method add_stream, as far as they are used here.
-// Their names are TRex's own.
+// The parameters of TRex's method add_stream that the driver uses, by TRex's own names.
 
 type stream struct {
 	Enabled     bool `json:"enabled"`
 	SelfStart   bool `json:"self_start"`
 	Flags       int  `json:"flags"`
 	ActionCount int  `json:"action_count"`
-	// RandomSeed is that of the machine's random variables; 0 takes the time.
+	// RandomSeed is that of the machine's random variables; 0 uses the time.
 	RandomSeed uint32 `json:"random_seed"`
 	// ISG is the time before the first packet, in microseconds.
 	ISG          float64   `json:"isg"`
@@ -20,8 +19,8 @@ type stream struct {
 }
 
 const (
-	// ownMACs leaves both Ethernet addresses as they are in the packet: bit 0 is
-	// the source's, bits 1 and 2 are the destination's.
+	// ownMACs leaves both Ethernet addresses as they are in the packet: bit 0 is for the
+	// source, bits 1 and 2 for the destination.
 	ownMACs = 1 | 1<<1
 	// noStream ends a chain of streams.
 	noStream = -1
@@ -40,7 +39,7 @@ const (
 
 type mode struct {
 	Type string `json:"type"`
-	// TotalPackets are those of a single burst.
+	// TotalPackets is the size of a single burst.
 	TotalPackets uint64 `json:"total_pkts,omitempty"`
 	Rate         rate   `json:"rate"`
 }
@@ -60,14 +59,14 @@ type flowStats struct {
 
 // Rules of flow statistics.
 const (
-	// countRule counts packets, which are told by their IPv4 identification or
+	// countRule counts packets, which TRex identifies by their IPv4 identification or
 	// IPv6 flow label.
 	countRule = "stats"
 	// timeRule counts and times them, by a signature in the last 16 bytes.
 	timeRule = "latency"
 )
 
-// vm is the program that changes every packet before it is sent.
+// vm is the program that changes every packet before it leaves.
 type vm struct {
 	Instructions []any `json:"instructions"`
 }

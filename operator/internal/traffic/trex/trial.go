@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	// slowPoll is between two looks for events while a trial's end is far; the
-	// server drops events that nobody fetches for 10 s.
+	// slowPoll is the time between two polls for events while a trial's end is far; the
+	// server drops events that are not fetched for 10 s.
 	slowPoll = 500 * time.Millisecond
 	// quickPoll is the same near the end: the resolution of the trial's length.
 	quickPoll = 2 * time.Millisecond
-	// near is how long before its end a trial is looked at often.
+	// near is how long before its end a trial is polled often.
 	near = 20 * time.Millisecond
-	// tolerance is how much later than due the end of a trial may be noticed
-	// without being taken for late.
+	// tolerance is how much later than due the driver may notice the end of a trial
+	// without a doubt that it was late.
 	tolerance = 10 * time.Millisecond
-	// stopPatience is how long the server may take to end what it sends.
+	// stopPatience is how long the server may take to stop sending.
 	stopPatience = 5 * time.Second
-	// mostReadings are made for counters that do not stand still.
+	// mostReadings bounds the readings of counters that still change.
 	mostReadings = 10
-	// mostRepeats is how often a trial is made again after the server failed in it.
+	// mostRepeats is how often a trial is repeated after the server failed in it.
 	mostRepeats = 2
 )
 
 var (
-	// errCountersReset: a trial's counters are not those that it began with.
+	// errCountersReset means that a trial's counters are not those that it began with.
 	errCountersReset = errors.New("the counters of TRex were set back in a trial")
-	// errStuck: the server answers, and does not end what it sends.
+	// errStuck means that the server answers, but does not stop sending.
 	errStuck = errors.New("TRex goes on sending after it was told to stop")
 )
 
-// overtime is how much longer than its duration a trial may send before it is
-// stopped: TRex makes up for no stall, it sends everything later.
+// overtime returns how long after its duration a trial may send before it is stopped:
+// TRex does not catch up after a stall, it sends everything later.
 func overtime(trial measure.Trial) time.Duration {
 	return max(trial.Duration()/20, 50*time.Millisecond)
 }
 
-// Measure runs one trial. One in which the server failed is made again.
+// Measure runs one trial, and repeats it if the server failed in it.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return measure.Outcome{}, err
@@ -86,13 +86,12 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 }
 
-// repairable says that another attempt may succeed.
+// repairable reports whether another attempt may succeed.
 func repairable(err error) bool {
 	return rpc.Interrupted(err) || errors.Is(err, errCountersReset) || errors.Is(err, errStuck)
 }
 
-// repair starts the server again where it is dead or does not answer any more,
-// and takes over what it has.
+// repair restarts the server if it is dead or no longer answers, and acquires its ports.
 func (d *Driver) repair(ctx context.Context, cause error) error {
 	if d.config.Server.Alive() == nil && !errors.Is(cause, errStuck) {
 		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
@@ -112,24 +111,24 @@ func (d *Driver) abandon() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	// The next trial clears the ports too, and finds out what is wrong.
+	// The next trial clears the ports too, and finds what is wrong.
 	_ = d.clear(ctx)
 }
 
-// run is what is known of a trial's course.
+// run is what is known about a trial's course.
 type run struct {
 	schedules []schedule
 	groups    []int
 	startedAt time.Time
 	// lasted is the time until the last port had sent everything, or had stopped.
 	lasted time.Duration
-	// busyPercent is the most that the sending cores were busy in a second.
+	// busyPercent is the highest load of the sending cores in a second.
 	busyPercent float64
-	// moving says that frames still came in when the trial was over.
+	// moving says that frames still arrived when the trial was over.
 	moving bool
 }
 
-// attempt runs a trial once. sent is called behind its last frame.
+// attempt runs a trial once. It calls sent after the last frame.
 func (d *Driver) attempt(ctx context.Context, trial measure.Trial, sent func()) (measure.Outcome, error) {
 	if d.client == nil {
 		return measure.Outcome{}, fmt.Errorf("%w: none was there after it failed", rpc.ErrConnection)
@@ -172,7 +171,7 @@ func (d *Driver) attempt(ctx context.Context, trial measure.Trial, sent func()) 
 	return d.outcome(trial, r, seen)
 }
 
-// lineRate is the most frames per second of a trial that the ports can carry.
+// lineRate returns the maximum frames per second of a trial that the ports can carry.
 func (d *Driver) lineRate(trial measure.Trial) uint64 {
 	if trial.Mix != nil {
 		return max(1, trial.Mix.LineRateFramesPerSecond(d.lineRateBitsPerSecond))
@@ -210,7 +209,7 @@ func (d *Driver) load(ctx context.Context, r *run) error {
 
 // send starts both ports and returns when both have ended.
 func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
-	// What waits is of before.
+	// Waiting events are from before.
 	if _, err := d.client.Events(ctx); err != nil {
 		return err
 	}
@@ -234,15 +233,15 @@ func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
 		return err
 	}
 	if trial.IntendedFramesPerSecond == 0 {
-		// What was sent divided by this is a rate: rather too low than too high.
+		// Sent frames divided by this give a rate that is too low rather than too high.
 		started = r.startedAt
 	}
 	r.lasted = time.Since(started)
 	return d.watch(ctx, r)
 }
 
-// await returns when no port sends any more. Those that go on for too long, or
-// would for ever, are stopped.
+// await returns when no port sends any more. It stops ports that send for too long, or
+// would do so permanently.
 func (d *Driver) await(ctx context.Context, trial measure.Trial, started time.Time, waiting map[int]bool, r *run) error {
 	end := started.Add(trial.Duration())
 	limit := end
@@ -288,9 +287,9 @@ func (d *Driver) stop(ctx context.Context, waiting map[int]bool) error {
 	return d.client.Batch(ctx, requests)
 }
 
-// ended takes the ports whose job has ended out of those that are waited for. An
-// event may be of what was stopped before, and the server may lose one: what
-// counts is the port's state, which ask asks for in any case.
+// ended removes the ports whose job has ended from those that are waited for. An event
+// may belong to what was stopped before, and the server may lose one: what counts is the
+// port's state, which ask requests in any case.
 func (d *Driver) ended(ctx context.Context, waiting map[int]bool, ask bool) error {
 	events, err := d.client.Events(ctx)
 	if err != nil {
@@ -321,7 +320,7 @@ func (d *Driver) ended(ctx context.Context, waiting map[int]bool, ask bool) erro
 	return nil
 }
 
-// watch notes how busy the sending cores are.
+// watch records how busy the sending cores are.
 func (d *Driver) watch(ctx context.Context, r *run) error {
 	var g globalStatistics
 	if err := d.client.Call(ctx, "get_global_stats", nil, &g); err != nil {
@@ -331,8 +330,8 @@ func (d *Driver) watch(ctx context.Context, r *run) error {
 	return nil
 }
 
-// settle waits for frames that are still under way, and reads until the
-// counters stand still.
+// settle waits for frames that are still under way, and reads until the counters no
+// longer change.
 func (d *Driver) settle(ctx context.Context, trial measure.Trial, r *run) (reading, error) {
 	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return reading{}, err

@@ -9,14 +9,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Nothing is allocated while frames are under way, however many they are: the
-// least of a few trials, because the test binary has goroutines of its own.
+// Nothing is allocated while frames are under way, at any number of frames: the lowest of
+// a few trials, because the test binary has other goroutines.
 func TestNoAllocationWhileSending(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4()})
 	const (
 		window = 200 * time.Millisecond
-		enough = 20 // frames: an allocation for each would show
+		enough = 20 // frames: enough to show an allocation for each
 	)
 	for name, trial := range map[string]measure.Trial{
 		"at a set load": trialOf(64, 20_000, window), "flat out": trialOf(64, 0, window),
@@ -35,8 +35,8 @@ func TestNoAllocationWhileSending(t *testing.T) {
 	}
 }
 
-// allocationsWhileSending is Measure with a look at the heap right before the
-// times are set and right after the last frame.
+// allocationsWhileSending runs Measure and reads the heap right before the times are set
+// and right after the last frame.
 func allocationsWhileSending(t *testing.T, d *Driver, trial measure.Trial) uint64 {
 	t.Helper()
 	templates, err := d.prepare(trial)
@@ -69,8 +69,8 @@ func allocationsWhileSending(t *testing.T, d *Driver, trial measure.Trial) uint6
 	return after.Mallocs - before.Mallocs
 }
 
-// A whole trial allocates for its result, its threads and its reading of
-// counters, and no more for more frames.
+// A whole trial allocates for its result, its threads and its reading of counters, and no
+// more for more frames.
 func TestAllocationsOfATrialAreBounded(t *testing.T) {
 	const bound = 1000
 	p := buildPath(t, routedWithNAPI)

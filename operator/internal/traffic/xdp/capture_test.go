@@ -19,21 +19,20 @@ import (
 	"vnfbench.io/operator/internal/testing/testpath"
 )
 
-// What the driver's figures may be beyond those of a capture that brackets the
-// device. Sending port and receive program are outside the bracket: two veth
-// hops, about 2 us, with their cost of being captured. Nothing may be
-// preempted there, but a hypervisor can take the CPU away. The capture reads
-// CLOCK_REALTIME, which may be slewed by 0.05 % against CLOCK_MONOTONIC; a
-// histogram's bucket is 0.05 % off.
+// How far the driver's figures may exceed those of a capture that brackets the device.
+// The sending port and the receive program are outside the bracket: two veth hops, about
+// 2 us, with the cost of their capture. Nothing may be preempted there, but a hypervisor
+// can take the CPU away. The capture reads CLOCK_REALTIME, which may be slewed by 0.05 %
+// against CLOCK_MONOTONIC; a histogram's bucket is 0.05 % off.
 const (
 	outsideBracket = 20 * time.Microsecond
 	clockShare     = 0.001
 )
 
-// TestLatencyByAnotherClock holds the driver's latencies against tcpdump's, of
-// the very same frames, by the kernel's own time stamps. A veth's native XDP
-// program takes frames before a capture sees them, so the capture is on the
-// device's ports: what comes in at one, what goes out at the other.
+// TestLatencyByAnotherClock holds the driver's latencies against tcpdump's, for the same
+// frames, by the kernel's own timestamps. A veth's native XDP program takes frames before
+// a capture sees them, so the capture is on the device's ports: what comes in at one,
+// what goes out at the other.
 func TestLatencyByAnotherClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		build  builder
@@ -61,8 +60,8 @@ func TestLatencyByAnotherClock(t *testing.T) {
 				if problem == "" {
 					return
 				}
-				// Only too large an excess is worth another look: it is what
-				// a hypervisor's stall makes of a mean.
+				// Only an excess justifies another attempt: that is what a hypervisor's
+				// stall does to a mean.
 				if attempt == 4 {
 					t.Fatal(problem)
 				}
@@ -86,7 +85,7 @@ func holdBySequence(_ uint64, at time.Time, frame []byte, send func([]byte)) {
 	send(frame)
 }
 
-// compareClocks measures one trial by both; the problem may be the machine's.
+// compareClocks measures one trial by both clocks; the machine may cause the problem.
 func compareClocks(t *testing.T, p *testpath.Path, d *Driver, trial measure.Trial) (problem string) {
 	t.Helper()
 	in := capture(t, p, testpath.DeviceWest, "in")
@@ -130,8 +129,8 @@ func compareClocks(t *testing.T, p *testpath.Path, d *Driver, trial measure.Tria
 	return problem
 }
 
-// capture starts tcpdump; stop gives the times, in nanoseconds, of one
-// trial's frames by their sequence numbers.
+// capture starts tcpdump; stop returns the times, in nanoseconds, of one trial's frames
+// by their sequence numbers.
 func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key uint32) map[uint32]uint64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), port+".pcap")

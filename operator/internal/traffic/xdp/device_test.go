@@ -28,8 +28,8 @@ func forward(t *testing.T, path func(*testpath.Path) measure.Path, each func(num
 	return open(t, p, Config{Path: path(p), TransmitPath: Direct}), f
 }
 
-// throughProgram is a trial whose frames have time to come back from a device in
-// user space, which a busy machine holds up.
+// throughProgram returns a trial whose frames have time to come back from a device in
+// user space, which a busy machine delays.
 func throughProgram(trial measure.Trial) measure.Trial {
 	trial.SettleNanoseconds = int64(500 * time.Millisecond)
 	return trial
@@ -43,8 +43,8 @@ func sequenceOf(frame []byte) uint32 {
 	return binary.NativeEndian.Uint32(frame[ethernetBytes+ipv4Bytes+udpBytes+4:])
 }
 
-// Probe frames pass the devices below too: a device counts by the frames' own
-// sequence numbers.
+// Probe frames pass the devices below too: a device counts by the frames' own sequence
+// numbers.
 
 func TestKnownLoss(t *testing.T) {
 	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
@@ -69,7 +69,7 @@ func TestKnownDuplicatesAndReordering(t *testing.T) {
 	var held []byte
 	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
 		switch n := sequenceOf(frame); {
-		case n%20 == 5: // goes out behind the next one
+		case n%20 == 5: // goes out after the next one
 			held = bytes.Clone(frame)
 			return
 		default:
@@ -113,11 +113,11 @@ func TestKnownDelay(t *testing.T) {
 	hold.Store(int64(delay))
 	var held measure.DirectionOutcome
 	added := time.Duration(math.MaxInt64)
-	// A program that is woken late adds to the device's delay, and nothing takes from
-	// it: the least of all is right when one frame of them found the machine idle.
+	// A program that wakes up late adds to the device's delay, and nothing reduces it:
+	// the minimum is right if one frame found the machine idle.
 	for attempt := 0; attempt < 10 && added > delay+delay/10; attempt++ {
 		if held = run(t, d, trial).Directions[0]; held.ReceivedFrames == 0 {
-			continue // it is far behind
+			continue // it is far too late
 		}
 		if got := time.Duration(held.Latency.MinNanoseconds); got < delay {
 			t.Errorf("the least latency is %v, less than the device's %v", got, delay)
@@ -131,8 +131,8 @@ func TestKnownDelay(t *testing.T) {
 		time.Duration(held.Latency.P50Nanoseconds)-time.Duration(base.Latency.P50Nanoseconds))
 }
 
-// TestDelayVariationAndJitter has the device write send times that make the
-// delays 1 s and 3 s by turns: next to that, a busy machine's own are nothing.
+// TestDelayVariationAndJitter has the device write send times that make the delays 1 s
+// and 3 s alternately: a busy machine's own delays are negligible in comparison.
 func TestDelayVariationAndJitter(t *testing.T) {
 	const delay, change = uint64(time.Second), uint64(2 * time.Second)
 	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
@@ -176,7 +176,7 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 			for _, old := range keep {
 				send(old)
 			}
-			send(make([]byte, 100)) // and one of somebody else
+			send(make([]byte, 100)) // and one from another sender
 		}
 		send(frame)
 	})
@@ -213,7 +213,7 @@ func TestEveryByteOfAFrame(t *testing.T) {
 					return
 				}
 				wrong = checkChecksums(frame)
-				// What the program fills in.
+				// The program fills these in.
 				clear(frame[want.payloadOffset:][:signatureBytes])
 				if want.checksumOffset > 0 {
 					clear(frame[want.checksumOffset:][:2])
@@ -221,7 +221,7 @@ func TestEveryByteOfAFrame(t *testing.T) {
 				if !bytes.Equal(frame, want.frame) {
 					wrong = "the frame differs from its template"
 				}
-				// Frames are recycled: spoil this one.
+				// Buffers are reused: spoil this one.
 				for i := range frame {
 					frame[i] = 0xa5
 				}
@@ -270,13 +270,13 @@ func TestDeviceThatTakesItsLinkDown(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Fatal(err)
 	}
-	// What the port refuses once its peer is gone was not sent.
+	// What the port refuses after its peer is gone was not sent.
 	if o.LostFrames()+o.UnsentFrames() == 0 {
 		t.Errorf("sent %d and received %d of %d frames, over a link that was down half of the time", o.SentFrames, o.ReceivedFrames, o.IntendedFrames)
 	}
 }
 
-// The generator's own port is not the device: without it nothing was measured, and
+// The generator's own port is not the device: without it, the trial measured nothing, and
 // no frame is the device's loss.
 func TestPortLostInATrial(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -347,7 +347,7 @@ func TestPolicer(t *testing.T) {
 		got := o.Directions[0]
 		droppedNow, sentNow := queueCounters(t, p, east)
 		dropped, sent = droppedNow-dropped, sentNow-sent
-		// The router has a few packets of its own.
+		// The router sends a few packets itself.
 		if off := int64(got.LostFrames() - dropped); max(off, -off) > 5 || got.ReceivedFrames > sent {
 			t.Errorf("lost %d and received %d frames; the device's own counters say %d dropped and %d sent", got.LostFrames(), got.ReceivedFrames, dropped, sent)
 		}
@@ -357,8 +357,8 @@ func TestPolicer(t *testing.T) {
 		if off <= 0.005 {
 			return
 		}
-		// The nominal figure is that of an offered load without gaps: a stall
-		// while the bucket is full costs tokens.
+		// The nominal figure is that of an offered load without gaps: a stall while the
+		// bucket is full costs tokens.
 		if latest := time.Duration(d.state.Transmitters[0].Latest); latest > 10*time.Millisecond && attempt < 4 {
 			t.Logf("a frame left %v late: measuring again", latest)
 			time.Sleep(burst * time.Second / passed)
@@ -372,7 +372,7 @@ func TestPolicer(t *testing.T) {
 	}
 }
 
-// queueCounters are the token bucket's own.
+// queueCounters returns the token bucket's.
 func queueCounters(t *testing.T, p *testpath.Path, l netlink.Link) (dropped, sent uint64) {
 	t.Helper()
 	if err := testpath.Do(p.Device, func() error {

@@ -1,7 +1,8 @@
-// Package xdp makes and measures traffic with XDP programs: what goes in is a
-// measure.Path and, trial by trial, a load; what comes out is a
-// measure.Outcome. It needs no DPDK, no hugepages and no binding of network
-// cards, only the capabilities BPF and NET_ADMIN.
+// Package xdp makes and measures traffic with XDP programs. It takes a measure.Path and,
+// trial by trial, a load, and returns a measure.Outcome. It needs no DPDK, no hugepages
+// and no binding of network cards, only the capabilities BPF and NET_ADMIN.
+//
+// docs/concepts/xdp-driver.md explains how it works and where its limits are.
 //
 // docs/concepts/xdp-driver.md explains how it works and where its limits are.
 package xdp
@@ -27,21 +28,20 @@ import (
 
 // How frames leave a port.
 const (
-	// Auto finds out with probe frames. Other choices have an Auto of theirs.
+	// Auto finds out with probe frames. Other choices have their own Auto.
 	Auto = "Auto"
 	// Direct redirects frames to the port itself: a network card that
 	// transmits XDP frames, or a veth whose peer has NAPI.
 	Direct = "Direct"
-	// InnerVeth takes a veth pair inside the pod on the way: it works on
-	// every port.
+	// InnerVeth inserts a veth pair inside the pod: it works on every port.
 	InnerVeth = "InnerVeth"
 )
 
-// How frames are taken in.
+// How the driver receives frames.
 const (
 	Native  = "Native"
 	Generic = "Generic"
-	// TrafficControl is how frames are taken in where a port has a VLAN tag.
+	// TrafficControl is how the driver receives frames if a port has a VLAN tag.
 	TrafficControl = "TrafficControl"
 )
 
@@ -50,29 +50,28 @@ const defaultProbeTimeout = 5 * time.Second
 // Config is what Open needs. Only Path has no default.
 type Config struct {
 	Path measure.Path
-	// Threads is how many cores send, 1 or 2. 0 takes 2 where there are two
-	// streams and at least three CPUs, so that one stays free for the rest.
+	// Threads is how many cores send, 1 or 2. 0 takes 2 if there are two streams and at
+	// least three CPUs, so that one stays free for the rest.
 	Threads int
 	// TransmitPath is Auto (the default), Direct or InnerVeth.
 	TransmitPath string
-	// ReceiveMode is Auto (the default), Native or Generic. A path with VLAN tags
-	// has but Auto.
+	// ReceiveMode is Auto (the default), Native or Generic. A path with VLAN tags has
+	// only Auto.
 	ReceiveMode string
 	// Scheduling is Auto (the default), Fair or RealTime.
 	Scheduling string
-	// ProbeTimeout is how long Open looks for a way through the chain, by
-	// default 5 s. It must outlast the time that a device needs to forward.
+	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
+	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
 
 	withoutTCX bool
 }
 
-// Driver is a measure.Driver. The programs' memory is its own, so one driver
-// holds one path.
+// Driver is a measure.Driver. It owns the programs' memory, so one driver holds one path.
 type Driver struct {
 	config      Config
 	ports       [2]port
-	streams     [2]*measure.Stream // by direction; nil: none
+	streams     [2]*measure.Stream // by direction; nil means none
 	description measure.Description
 
 	handle     *netlink.Handle
@@ -84,11 +83,11 @@ type Driver struct {
 	inner     [2]*innerVeth
 
 	cpus []int
-	// longest is the most bytes of a frame that live frames can carry here.
+	// longest is the maximum bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
 	held    held
-	// onSent is called behind a trial's last frame; nil: nobody asks.
+	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 	// probing is true while Open looks for a way out.
 	probing bool
@@ -99,7 +98,7 @@ var (
 	_ measure.Notifier = (*Driver)(nil)
 )
 
-// Open loads the programs, puts them on the ports and finds the way out.
+// Open loads the programs, attaches them to the ports and finds the way out.
 func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	// Everything below happens in the network namespace of this thread.
 	runtime.LockOSThread()
@@ -126,13 +125,13 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 // NotifySent implements measure.Notifier.
 func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
 
-// Description tells how the driver transmits and receives.
+// Description reports how the driver transmits and receives.
 func (d *Driver) Description() measure.Description { return d.description }
 
-// CPUs are those that the transmit threads run on.
+// CPUs returns those that the transmit threads run on.
 func (d *Driver) CPUs() []int { return slices.Clone(d.cpus) }
 
-// Close takes everything off the ports again. It may be called twice.
+// Close removes everything from the ports. It may be called twice.
 func (d *Driver) Close() error {
 	var failed []error
 	for i := range d.inner {
@@ -208,7 +207,7 @@ func (d *Driver) checkConfig() error {
 	return nil
 }
 
-// directionIndex is layout.h's FORWARD or REVERSE; port i sends direction i.
+// directionIndex returns layout.h's FORWARD or REVERSE; port i sends direction i.
 func directionIndex(direction measure.Direction) int {
 	switch direction {
 	case measure.Forward:
@@ -237,8 +236,8 @@ func (d *Driver) openPorts() (err error) {
 	return nil
 }
 
-// chooseCPUs takes, of those that the process may use, the ones with the fewest
-// interrupts of devices: each takes a few microseconds from a departure.
+// chooseCPUs takes, of those that the process may use, the ones with the fewest device
+// interrupts: each interrupt delays a departure by a few microseconds.
 func (d *Driver) chooseCPUs() error {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {

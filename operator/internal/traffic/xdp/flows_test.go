@@ -18,7 +18,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// flowOf is flows.h's flow_of.
+// flowOf mirrors flow_of in flows.h.
 func flowOf(f measure.Flows, sequence uint64) uint64 {
 	if !f.Random {
 		return sequence % uint64(f.Count)
@@ -30,7 +30,7 @@ func flowOf(f measure.Flows, sequence uint64) uint64 {
 	return mixed >> 32 * uint64(f.Count) >> 32
 }
 
-// wordsOf are the four words that tell a frame's flow, in layout.h's order.
+// wordsOf returns the four words that identify a frame's flow, in layout.h's order.
 func wordsOf(frame []byte) (words [4]uint16) {
 	at := [4]int{28, 32, 34, 36}
 	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv6 {
@@ -42,7 +42,7 @@ func wordsOf(frame []byte) (words [4]uint16) {
 	return words
 }
 
-// wordsWanted are those of a stream's frame, by the rule and not by its program.
+// wordsWanted returns those of a stream's frame, by the rule and not by its program.
 func wordsWanted(s measure.Stream, sequence uint64) (words [4]uint16) {
 	flow := flowOf(*s.Flows, sequence)
 	for i, word := range headers.FlowWords(s) {
@@ -51,7 +51,7 @@ func wordsWanted(s measure.Stream, sequence uint64) (words [4]uint16) {
 	return words
 }
 
-// stubs routes the networks that a plan's addresses are of through the device.
+// stubs routes the networks of a plan's addresses through the device.
 func stubs(t *testing.T, p *testpath.Path) {
 	t.Helper()
 	if err := testpath.Do(p.Device, func() error {
@@ -99,8 +99,8 @@ func TestFlowsThroughARouter(t *testing.T) {
 	}
 }
 
-// checkFlowsSeen captures what the router takes in and compares every frame
-// with the rule.
+// checkFlowsSeen captures what the router receives and compares every frame with the
+// rule.
 func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 	t.Helper()
 	var mutex sync.Mutex
@@ -111,7 +111,7 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		if len(frame) != bytes-measure.FrameCheckSequenceBytes {
-			return // a probe's
+			return // a probe
 		}
 		sequence := sequenceIn(frame)
 		got, want := wordsOf(frame), wordsWanted(path.Streams[0], sequence)
@@ -131,7 +131,7 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 	d := open(t, p, Config{Path: path, TransmitPath: Direct})
 	o := run(t, d, trialOf(bytes, 20_000, 100*time.Millisecond))
 	checkWhole(t, o)
-	// The capture is a program, and may be behind.
+	// The capture is a program, and may lag.
 	for end := time.Now().Add(patience); captured.Load() < o.Directions[0].SentFrames && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -157,7 +157,7 @@ func sequenceIn(frame []byte) uint64 {
 	return uint64(binary.NativeEndian.Uint32(frame[at+4:]))
 }
 
-// TestFlowsBothWays has two threads and the inner veth carry them.
+// TestFlowsBothWays uses two threads and the inner veth.
 func TestFlowsBothWays(t *testing.T) {
 	p := buildPath(t, testpath.Bridged)
 	path := p.IPv4()
@@ -185,8 +185,8 @@ func TestFlowsBeyondTheirWord(t *testing.T) {
 	}
 }
 
-// TestRandomFlowsAreSpread holds the generator to RFC 4814's even distribution:
-// no flow of a hundred is twice as often or half as often as the mean.
+// TestRandomFlowsAreSpread holds the generator to RFC 4814's even distribution: no flow
+// of a hundred occurs twice as often or half as often as the mean.
 func TestRandomFlowsAreSpread(t *testing.T) {
 	counts := make([]int, 100)
 	for n := range uint64(100_000) {

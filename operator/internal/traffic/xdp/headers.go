@@ -10,28 +10,29 @@ const (
 	ipv4Bytes     = headers.IPv4Bytes
 	ipv6Bytes     = headers.IPv6Bytes
 	udpBytes      = headers.UDPBytes
-	// signatureBytes is layout.h's struct signature.
+	// signatureBytes is the size of layout.h's struct signature.
 	signatureBytes = 16
 )
 
-// template is one stream's frame without its check sequence: all headers, a
-// zero signature and zero payload. The program writes it whole into every
-// buffer and then fills in what changes.
+// template is one stream's frame without its check sequence: all headers, a zero
+// signature and zero payload. The program writes all of it into every buffer and then
+// fills in what changes.
 type template struct {
 	frame         []byte
 	payloadOffset int
-	// checksumOffset is 0 over IPv4, where UDP may go without.
+	// checksumOffset is 0 over IPv4, where UDP needs no checksum.
 	checksumOffset int
-	// checksumBase is the sum that the UDP checksum starts from: all of its
-	// words in the CPU's byte order, the signature's left out.
+	// checksumBase is the sum that the UDP checksum starts from: all of its words in the
+	// CPU's byte order, except the signature's.
 	checksumBase uint32
-	// flowFields are the words that the program counts up, where there are many
-	// flows: then checksumBase is without them, and over IPv4 it is that of the
-	// IP header, whose checksum the program completes.
+	// flowFields are the words that the program counts up if there are many flows: then
+	// checksumBase excludes them, and over IPv4 it is that of the IP header, whose
+	// checksum the program completes.
 	flowFields [4]trafficFlowField
 }
 
-// minFrameBytes is the least size that holds the signature: 64 over IPv4, 82 over IPv6.
+// minFrameBytes returns the smallest size that holds the signature: 64 over IPv4, 82 over
+// IPv6.
 func minFrameBytes(s measure.Stream) int { return headers.MinimumFrameBytes(s, signatureBytes) }
 
 func newTemplate(s measure.Stream, frameBytes int) (template, error) {

@@ -51,7 +51,7 @@ func TestTemplateBytes(t *testing.T) {
 	}
 }
 
-// referenceSum is RFC 1071 by the letter: big-endian words.
+// referenceSum follows RFC 1071 literally: big-endian words.
 func referenceSum(parts ...[]byte) uint16 {
 	var sum uint32
 	for _, b := range parts {
@@ -66,7 +66,7 @@ func referenceSum(parts ...[]byte) uint16 {
 	return uint16(sum)
 }
 
-// checkChecksums says what is wrong with a finished frame's.
+// checkChecksums returns what is wrong with a finished frame's.
 func checkChecksums(frame []byte) string {
 	ip := frame[ethernetBytes:]
 	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv4 {

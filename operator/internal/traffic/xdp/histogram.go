@@ -19,15 +19,15 @@ const (
 	histogramLateness
 )
 
-// bucketOf is the twin of count_in in traffic.bpf.c. A value beyond the range
-// is in no bucket: buckets or more.
+// bucketOf does the same as count_in in traffic.bpf.c. A value beyond the range is in no
+// bucket: buckets or more.
 func bucketOf(value uint64) int {
 	shift := bits.Len64(value >> (bucketBits + 1))
 	return shift<<bucketBits + int(value>>shift)
 }
 
-// bucketMiddle is the value that stands for all in a bucket: at most 1/2048
-// away from each.
+// bucketMiddle returns the value that represents all in a bucket: at most 1/2048 away
+// from each.
 func bucketMiddle(bucket int) uint64 {
 	if bucket < 2<<bucketBits {
 		return uint64(bucket)
@@ -40,7 +40,7 @@ func bucketMiddle(bucket int) uint64 {
 // The percentiles of measure.Delays, in ten-thousandths.
 var percentiles = [...]uint64{5000, 9000, 9900, 9990, 9999}
 
-// delays sums up one histogram. Percentiles are by nearest rank.
+// delays summarizes one histogram. Percentiles are by nearest rank.
 func delays(histogram *[buckets]uint64, s trafficSpread) measure.Delays {
 	if s.Samples == 0 {
 		return measure.Delays{}
@@ -59,9 +59,9 @@ func delays(histogram *[buckets]uint64, s trafficSpread) measure.Delays {
 	}
 }
 
-// quantiles walks the buckets once; the wanted ten-thousandths rise. What a
-// bucket says is held within the exact minimum and maximum; what is in none
-// counts as the maximum.
+// quantiles reads the buckets once; the wanted ten-thousandths rise. It keeps what a
+// bucket shows within the exact minimum and maximum; what is in none counts as the
+// maximum.
 func quantiles(histogram *[buckets]uint64, wanted []uint64, s trafficSpread) []uint64 {
 	found := make([]uint64, 0, len(wanted))
 	var passed uint64
@@ -80,7 +80,7 @@ func quantiles(histogram *[buckets]uint64, wanted []uint64, s trafficSpread) []u
 	return found
 }
 
-// rank is ceil(samples * tenThousandths / 10000).
+// rank returns ceil(samples * tenThousandths / 10000).
 func rank(samples, tenThousandths uint64) uint64 {
 	high, low := bits.Mul64(samples, tenThousandths)
 	whole, rest := bits.Div64(high, low, 10000)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attachIngress puts a tc program where frames come in at a port. Closing takes
-// it off again. withoutTCX leaves out the newer way, for kernels before 6.6.
+// attachIngress attaches a tc program where frames come in at a port. Closing removes it.
+// withoutTCX omits the newer way, for kernels before 6.6.
 func attachIngress(h *netlink.Handle, port netlink.Link, program *ebpf.Program, withoutTCX bool) (_ io.Closer, fallback string, err error) {
 	attrs := port.Attrs()
 	if !withoutTCX {
@@ -36,7 +36,7 @@ func attachIngress(h *netlink.Handle, port netlink.Link, program *ebpf.Program, 
 type ingressFilter struct {
 	handle *netlink.Handle
 	filter *netlink.BpfFilter
-	// made is the queueing discipline, nil where it had been there before.
+	// made is the queueing discipline, nil if it was there before.
 	made *netlink.Clsact
 }
 
@@ -71,7 +71,7 @@ func newIngressFilter(h *netlink.Handle, port netlink.Link, program *ebpf.Progra
 	return added, nil
 }
 
-// Close takes both away; they may have gone with their port.
+// Close removes both; they may have gone with their port.
 func (f *ingressFilter) Close() error {
 	var err error
 	if f.made != nil {

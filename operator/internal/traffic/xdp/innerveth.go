@@ -9,17 +9,17 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// innerVeth is the way out of a port whose peer takes no XDP frames: the
-// program redirects into near; far makes ordinary packets of them (GRO gives
-// it the NAPI that this needs) and its tc program sends them out of the port.
+// innerVeth is the way out of a port whose peer takes no XDP frames: the program
+// redirects into near; far makes ordinary packets of them (GRO gives it the NAPI that
+// this needs) and its tc program sends them out of the port.
 type innerVeth struct {
 	handle  *netlink.Handle
 	near    netlink.Link
 	program io.Closer
 }
 
-// innerNames belong to the port: a later process finds what a crashed one left
-// behind, and two drivers in one namespace do not meet.
+// innerNames returns names that are derived from the port: a later process finds what a
+// crashed one left, and two drivers in one namespace do not collide.
 func innerNames(p port) (near, far string) {
 	return fmt.Sprintf("vbi%da", p.index), fmt.Sprintf("vbi%db", p.index)
 }
@@ -42,8 +42,8 @@ func removeInner(h *netlink.Handle, p port) error {
 	return nil
 }
 
-// newInnerVeth makes the pair. withoutTCX leaves out the newer way to attach a
-// tc program, for kernels before 6.6.
+// newInnerVeth makes the pair. withoutTCX omits the newer way to attach a tc program, for
+// kernels before 6.6.
 func newInnerVeth(h *netlink.Handle, p port, program *ebpf.Program, withoutTCX bool) (_ *innerVeth, fallback string, err error) {
 	if err := removeInner(h, p); err != nil {
 		return nil, "", err
@@ -68,8 +68,8 @@ func newInnerVeth(h *netlink.Handle, p port, program *ebpf.Program, withoutTCX b
 	if err != nil {
 		return nil, "", err
 	}
-	// Before the links go up: far comes up with NAPI, and near, opened after
-	// it, sees that it may be a target of redirects.
+	// Before the links go up: far comes up with NAPI, and near, opened after it, sees
+	// that it may be a target of redirects.
 	if err := enableGRO(far); err != nil {
 		return nil, "", fmt.Errorf("turning GRO on at %q: %w", far, err)
 	}
@@ -85,7 +85,7 @@ func newInnerVeth(h *netlink.Handle, p port, program *ebpf.Program, withoutTCX b
 	return inner, fallback, nil
 }
 
-// close takes the pair away.
+// close removes the pair.
 func (v *innerVeth) close() error {
 	if v == nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"vnfbench.io/operator/internal/testing/testpath"
 )
 
-// needKernel fails where the kernel tests cannot run: skipping them has to be
-// asked for.
+// needKernel fails if the kernel tests cannot run: to skip them needs an explicit
+// request.
 func needKernel(t *testing.T) {
 	t.Helper()
 	if os.Getenv("VNFBENCH_NO_KERNEL_TESTS") == "1" {
@@ -46,7 +46,7 @@ func buildPath(t *testing.T, build builder) *testpath.Path {
 	return p
 }
 
-// patience is for probes on a machine that has hardly time for them.
+// patience is the timeout of probes on a very busy machine.
 const patience = time.Minute
 
 func tryOpen(p *testpath.Path, config Config) (d *Driver, err error) {
@@ -72,7 +72,7 @@ func open(t *testing.T, p *testpath.Path, config Config) *Driver {
 	return d
 }
 
-// trialOf is a trial that leaves any test's device time to settle.
+// trialOf returns a trial that leaves any test's device time to settle.
 func trialOf(bytes int, rate uint64, duration time.Duration) measure.Trial {
 	return measure.Trial{
 		FrameBytes: bytes, IntendedFramesPerSecond: rate,
@@ -98,7 +98,7 @@ func run(t *testing.T, d *Driver, trial measure.Trial) measure.Outcome {
 	return o
 }
 
-// checkWhole wants every sent frame back once and in order.
+// checkWhole verifies that every sent frame came back once and in order.
 func checkWhole(t *testing.T, o measure.Outcome) {
 	t.Helper()
 	for _, d := range o.Directions {

@@ -35,7 +35,7 @@ func TestCancelStopsARunningTrial(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Measure: %v, want %v", err, context.DeadlineExceeded)
 			}
-			// 100 ms on a quiet machine; the trial would go on for a minute.
+			// It takes 100 ms on a quiet machine; the trial would continue for a minute.
 			if took > 10*time.Second {
 				t.Errorf("the trial ended %v after its context", took-200*time.Millisecond)
 			}
@@ -46,8 +46,8 @@ func TestCancelStopsARunningTrial(t *testing.T) {
 	}
 }
 
-// checkThreads wants no thread pinned to a CPU or in another namespace than
-// this process began in.
+// checkThreads fails if a thread is pinned to a CPU or in another namespace than this
+// process began in.
 func checkThreads(t *testing.T) {
 	t.Helper()
 	var own unix.CPUSet
@@ -145,7 +145,7 @@ func checkNoXDP(t *testing.T, p *testpath.Path) {
 func TestOpenAfterACrash(t *testing.T) {
 	p := buildPath(t, testpath.Bridged)
 	crashed := open(t, p, Config{Path: p.IPv4(), withoutTCX: true})
-	// What the kernel takes away with a process goes; the veth pairs stay.
+	// The kernel removes some things with a process; the veth pairs stay.
 	for _, l := range crashed.receivers {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestOpenAfterACrash(t *testing.T) {
 	}
 }
 
-// A container of the traffic pod has these and no others; in real time one more.
+// A container of the traffic pod has these and no others; with real time, one more.
 var (
 	podCapabilities      = []int{unix.CAP_BPF, unix.CAP_NET_ADMIN}
 	realTimeCapabilities = []int{unix.CAP_BPF, unix.CAP_NET_ADMIN, unix.CAP_SYS_NICE}
@@ -170,7 +170,7 @@ var (
 
 const (
 	inPod = "VNFBENCH_TEST_IN_POD"
-	// inRealTime is set where the process has SYS_NICE too.
+	// inRealTime is set if the process has SYS_NICE too.
 	inRealTime = "VNFBENCH_TEST_IN_REAL_TIME"
 )
 
@@ -226,7 +226,7 @@ func TestInPod(t *testing.T) {
 	capabilities, scheduling := podCapabilities, Fair
 	if os.Getenv(inRealTime) != "" {
 		capabilities = realTimeCapabilities
-		// On one CPU there is none left for the rest of the process.
+		// With one CPU there is none left for the rest of the process.
 		if runtime.NumCPU() > 1 {
 			scheduling = RealTime
 		}
@@ -241,7 +241,7 @@ func TestInPod(t *testing.T) {
 	path := (&testpath.Path{}).IPv4()
 	path.Streams[0].SourceMAC, path.Streams[0].DestinationMAC = macs[0], macs[1]
 	path.Streams[1].SourceMAC, path.Streams[1].DestinationMAC = macs[2], macs[3]
-	// Nothing answers to this tag, so only the way there is tested.
+	// Nothing answers to this tag, so this tests only the way to it.
 	_, err = Open(t.Context(), Config{Path: inVLANs(path, testVLAN, testVLAN), ProbeTimeout: time.Millisecond})
 	if measure.ReasonOf(err) != v1alpha1.ReasonNoPathThroughChain {
 		t.Errorf("with a VLAN tag: %v, want reason %q", err, v1alpha1.ReasonNoPathThroughChain)

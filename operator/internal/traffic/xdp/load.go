@@ -15,8 +15,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// load brings the programs into the kernel, without atomic operations where
-// no two CPUs can receive for one direction at once.
+// load loads the programs into the kernel, without atomic operations if no two CPUs can
+// receive for one direction at once.
 func (d *Driver) load() error {
 	several := d.config.ReceiveMode == Generic || d.config.Path.HasVLAN()
 	for _, p := range d.ports {
@@ -25,7 +25,7 @@ func (d *Driver) load() error {
 	if err := d.loadFor(several); err != nil {
 		return err
 	}
-	// Another process's frames may be about: start at a number of our own.
+	// Another process's frames may be present: start at a random number.
 	var seed [2]byte
 	_, _ = rand.Read(seed[:])
 	d.trial = binary.NativeEndian.Uint16(seed[:])
@@ -72,7 +72,7 @@ func cannotLoad(err error) error {
 	}
 }
 
-// attachReceivers puts the receive program on both ports, in one mode.
+// attachReceivers attaches the receive program to both ports, in one mode.
 func (d *Driver) attachReceivers() error {
 	if d.config.Path.HasVLAN() {
 		return d.attachVLANReceivers()
@@ -89,7 +89,7 @@ func (d *Driver) attachReceivers() error {
 		}
 		d.description.Fallbacks = append(d.description.Fallbacks,
 			fmt.Sprintf("a port's driver takes no XDP program (%v): frames are received in generic mode", err))
-		// Generic mode runs wherever a packet is taken off a CPU's backlog.
+		// Generic mode runs on any CPU that takes a packet off its backlog.
 		if err := d.loadFor(true); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (d *Driver) attachIn(mode link.XDPAttachFlags) error {
 	return nil
 }
 
-// detachReceivers takes from the ports what was put on them, the last thing first.
+// detachReceivers removes the programs from the ports, the last one first.
 func (d *Driver) detachReceivers() error {
 	var failed []error
 	for _, r := range slices.Backward(d.receivers) {
@@ -135,8 +135,8 @@ func cannotAttach(err error) error {
 	return cannotLoad(fmt.Errorf("attaching the receive program: %w", err))
 }
 
-// findLongest asks the kernel, whose limit is a page less what it keeps for
-// itself there: 3 to 4 KiB, never less than 1514 bytes.
+// findLongest asks the kernel, whose limit is a page less what it keeps for itself there:
+// 3 to 4 KiB, never less than 1514 bytes.
 func (d *Driver) findLongest() error {
 	buffer := make([]byte, len(d.state.Templates[0][0]))
 	accepts := func(bytes int) error {

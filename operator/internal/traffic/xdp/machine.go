@@ -15,10 +15,10 @@ import (
 	"vnfbench.io/operator/internal/proc"
 )
 
-// What the machine did to a trial. All readers give 0 where a figure cannot be
-// read: they only ever raise doubts.
+// What the machine did to a trial. All readers return 0 if a figure cannot be read: they
+// only raise doubts.
 
-// readSteal is how long the hypervisor held back the CPUs.
+// readSteal returns how long the hypervisor held back the CPUs.
 func readSteal(cpus []int) (sum time.Duration) {
 	for number, times := range readCPUs() {
 		if slices.Contains(cpus, number) {
@@ -28,8 +28,8 @@ func readSteal(cpus []int) (sum time.Duration) {
 	return sum
 }
 
-// readCPUs returns the time of each CPU that is online, of the whole machine and
-// not only of those that this process may use.
+// readCPUs returns the time of each CPU that is online, on the whole machine and not only
+// of those that this process may use.
 func readCPUs() map[int]proc.Times {
 	kernel, err := proc.Open("/")
 	if err != nil {
@@ -42,9 +42,9 @@ func readCPUs() map[int]proc.Times {
 	return online
 }
 
-// quietest sorts CPUs by their interrupts. Within a factor of two the last ones
-// come first, because the first are where other work goes by default; so the
-// choice is the same in every run on a node.
+// quietest sorts CPUs by their interrupts. Within a factor of two the last ones come
+// first, because other work uses the first by default; so the choice is the same in every
+// run on a node.
 func quietest(cpus []int, interrupts map[int]uint64) []int {
 	return slices.SortedFunc(slices.Values(cpus), func(a, b int) int {
 		return cmp.Or(cmp.Compare(bits.Len64(interrupts[a]), bits.Len64(interrupts[b])), cmp.Compare(b, a))
@@ -59,11 +59,11 @@ func readInterrupts() map[int]uint64 {
 	return sumInterrupts(string(text))
 }
 
-// sumInterrupts adds up the interrupts of devices, which have numbers; the
-// others are the kernel's own and follow what a CPU runs.
+// sumInterrupts adds up the interrupts of devices, which have numbers; the others are the
+// kernel's own and depend on what a CPU runs.
 func sumInterrupts(text string) map[int]uint64 {
 	head, rest, _ := strings.Cut(text, "\n")
-	columns := strings.Fields(head) // CPU0 CPU1 ...: those online
+	columns := strings.Fields(head) // CPU0 CPU1 ...: the online ones
 	sums := map[int]uint64{}
 	for line := range strings.Lines(rest) {
 		fields := strings.Fields(line)
@@ -84,11 +84,11 @@ func sumInterrupts(text string) map[int]uint64 {
 	return sums
 }
 
-// softnet is what the kernel says of taking in packets on some CPUs.
+// softnet holds the kernel's counters of receiving packets on some CPUs.
 type softnet struct {
 	// dropped packets found a CPU's backlog full.
 	dropped uint64
-	// squeezed counts how often the work was left to the next turn.
+	// squeezed counts how often the kernel left the work to the next turn.
 	squeezed uint64
 }
 
@@ -100,9 +100,9 @@ func readSoftnet(cpus []int) (s softnet) {
 	return sumSoftnet(string(text), cpus)
 }
 
-// sumSoftnet adds lines up, one for each CPU that is online, in hexadecimal:
-// the second column is dropped, the third squeezed, the 13th the CPU
-// (softnet_seq_show in the kernel's net/core/net-procfs.c, since 5.10).
+// sumSoftnet adds up lines, one for each CPU that is online, in hexadecimal: the second
+// column is dropped, the third squeezed, the 13th the CPU (softnet_seq_show in the
+// kernel's net/core/net-procfs.c, since 5.10).
 func sumSoftnet(text string, cpus []int) (s softnet) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -121,14 +121,14 @@ func sumSoftnet(text string, cpus []int) (s softnet) {
 	return s
 }
 
-// held is how often others took the CPU from a thread, and how long it waited
-// for one though it could have run.
+// held is how often others took the CPU from a thread, and how long the thread waited for
+// one though it could have run.
 type held struct {
 	times  int64
 	waited time.Duration
 }
 
-// readHeld is of the calling thread.
+// readHeld reads those of the calling thread.
 func readHeld() (h held) {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err == nil {
@@ -141,7 +141,7 @@ func readHeld() (h held) {
 	return h
 }
 
-// heldUp is the sum over the threads.
+// heldUp returns the sum over the threads.
 func heldUp(senders []*sender) (all held) {
 	for _, s := range senders {
 		all.times += s.held.times
@@ -150,9 +150,9 @@ func heldUp(senders []*sender) (all held) {
 	return all
 }
 
-// Preemptions tells how often other work took the CPU from the transmit
-// threads in the last trial, its begin and end included, and how long they
-// waited for it: a trial without shows the generator's own pacing error.
+// Preemptions returns how often other work took the CPU from the transmit threads in the
+// last trial, with its begin and end, and how long they waited for it: a trial without
+// preemptions shows the generator's own pacing error.
 func (d *Driver) Preemptions() (times int64, waited time.Duration) {
 	return d.held.times, d.held.waited
 }

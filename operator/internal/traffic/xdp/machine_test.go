@@ -66,7 +66,7 @@ func TestBusyMachineIsMarked(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4(measure.Forward), Scheduling: Fair})
 	spinner := exec.Command("taskset", "-c", strconv.Itoa(d.cpus[0]), "sh", "-c", "while :; do :; done")
-	// It must not spin for ever where the tests are killed.
+	// It must not spin permanently if the tests are killed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	spinner.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

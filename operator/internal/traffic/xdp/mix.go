@@ -2,8 +2,8 @@ package xdp
 
 import "vnfbench.io/operator/internal/measure"
 
-// framesOf are the sizes that a trial sends, the largest one among them, and
-// the order in which they follow; one size has no order.
+// framesOf returns the sizes that a trial sends, the largest one among them, and their
+// order; one size has no order.
 func framesOf(trial measure.Trial) (sizes []int, round []int) {
 	if trial.Packet != nil {
 		return trial.Packet.FragmentFrameBytes(), nil
@@ -17,7 +17,7 @@ func framesOf(trial measure.Trial) (sizes []int, round []int) {
 	return sizes, trial.Mix.Sequence()
 }
 
-// sizesOf are a trial's smallest and largest frame.
+// sizesOf returns the sizes of a trial's smallest and largest frame.
 func sizesOf(trial measure.Trial) (smallest, largest int, err error) {
 	if trial.Packet != nil {
 		if err := trial.Packet.Check(); err != nil {
@@ -37,8 +37,8 @@ func sizesOf(trial measure.Trial) (smallest, largest int, err error) {
 	return smallest, largest, nil
 }
 
-// putTemplates writes one template for each of the trial's sizes into the
-// programs' memory and returns that of the largest, which every buffer is made for.
+// putTemplates writes one template for each of the trial's sizes into the programs'
+// memory and returns that of the largest, which sets the size of every buffer.
 func (d *Driver) putTemplates(direction int, s measure.Stream, trial measure.Trial) (largest template, err error) {
 	if trial.Packet != nil {
 		return d.putFragments(direction, s, *trial.Packet), nil

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/testing/testpath"
 )
 
-// mixed is a trial of a mix of 8 sizes whose buffers shrink and grow.
+// mixed returns a trial of a mix of 8 sizes whose buffers shrink and grow.
 func mixed(rate uint64, duration time.Duration) measure.Trial {
 	trial := trialOf(0, rate, duration)
 	trial.Mix = &measure.Mix{Frames: []measure.MixFrame{
@@ -23,8 +23,8 @@ func mixed(rate uint64, duration time.Duration) measure.Trial {
 	return trial
 }
 
-// TestMixFrameByFrame compares every byte of every frame, of one flow and of
-// many, with the template of the size that the mix's sequence has there.
+// TestMixFrameByFrame compares every byte of every frame, of one flow and of many, with
+// the template of the size at that place in the mix's sequence.
 func TestMixFrameByFrame(t *testing.T) {
 	for name, path := range map[string]func(*testpath.Path) measure.Path{"IPv4": ipv4Forward, "IPv6": ipv6Forward} {
 		for _, flows := range []int{0, 3} {
@@ -68,7 +68,7 @@ func checkMixFrames(t *testing.T, path func(*testpath.Path) measure.Path, flows 
 		if wrong != "" {
 			wrong = fmt.Sprintf("frame %d: %s", n, wrong)
 		}
-		for i := range frame { // frames are recycled: spoil this one
+		for i := range frame { // buffers are reused: spoil this one
 			frame[i] = 0xa5
 		}
 	})
@@ -102,8 +102,8 @@ func checkMixFrames(t *testing.T, path func(*testpath.Path) measure.Path, flows 
 	}
 }
 
-// withoutChanges is a frame without what differs from its template: signature,
-// flow and checksums.
+// withoutChanges returns a frame without what differs from its template: signature, flow
+// and checksums.
 func withoutChanges(t template, frame []byte) []byte {
 	frame = bytes.Clone(frame)
 	clear(frame[t.payloadOffset:][:signatureBytes])
@@ -123,7 +123,7 @@ func TestMixThroughARouter(t *testing.T) {
 			p := buildPath(t, build)
 			d := open(t, p, Config{Path: p.IPv4()})
 			checkWhole(t, run(t, d, mixed(5000, 200*time.Millisecond)))
-			// In batches, as fast as it goes; then one size again.
+			// In batches, at the maximum rate; then one size again.
 			flatOut := mixed(0, 100*time.Millisecond)
 			for _, o := range run(t, d, flatOut).Directions {
 				if o.ReceivedFrames == 0 {

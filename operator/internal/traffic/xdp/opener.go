@@ -31,5 +31,5 @@ func (Opener) Open(ctx context.Context, opening measure.Opening) (measure.Driver
 	return driver, nil
 }
 
-// Close implements measure.Opener: nothing is kept.
+// Close implements measure.Opener; the opener keeps nothing.
 func (Opener) Close() error { return nil }

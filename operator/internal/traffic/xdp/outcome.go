@@ -7,10 +7,10 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// A trial in which more than this share of frames left late is doubted; so is
-// one in which the hypervisor, or others that run there, kept the transmit
-// threads off their CPUs for more than this share of its duration, or in which
-// the kernel left off taking in frames more often than this in a second.
+// The driver doubts a trial if more than this share of frames left late, if the
+// hypervisor or other processes kept the transmit threads off their CPUs for more than
+// this share of its duration, or if the kernel stopped receiving frames more often than
+// this per second.
 const (
 	lateShare       = 0.01
 	awayShare       = 0.005
@@ -85,7 +85,7 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 	return outcome
 }
 
-// taggedFrame is what became of the tagged frame, nil where none was sent.
+// taggedFrame returns what happened to the tagged frame, nil if none was sent.
 func taggedFrame(t *trafficTransmitter, r *trafficReceiver, start uint64) *measure.TaggedFrame {
 	if t.TaggedDue == 0 {
 		return nil
@@ -93,9 +93,9 @@ func taggedFrame(t *trafficTransmitter, r *trafficReceiver, start uint64) *measu
 	return &measure.TaggedFrame{DueNanoseconds: int64(t.TaggedDue - start), DelayNanoseconds: r.TaggedDelay}
 }
 
-// Lateness tells how long after their due times the frames of the last trial
-// left in one direction: the generator's own pacing error. There are no
-// samples where no load was set.
+// Lateness returns how long after their due times the frames of the last trial left in
+// one direction: the generator's own pacing error. There are no samples if no load was
+// set.
 func (d *Driver) Lateness(direction measure.Direction) measure.Delays {
 	i := directionIndex(direction)
 	if i < 0 || d.collection == nil {
@@ -113,7 +113,7 @@ func (d *Driver) Lateness(direction measure.Direction) measure.Delays {
 	return delays(histogram, s)
 }
 
-// handedOver is how many frames of a direction were given to its port.
+// handedOver returns how many frames of a direction its port got.
 func (d *Driver) handedOver(i int) uint64 {
 	if d.description.TransmitPath == InnerVeth {
 		return d.state.Transmitters[i].LeftInner
@@ -121,15 +121,15 @@ func (d *Driver) handedOver(i int) uint64 {
 	return d.state.Transmitters[i].Made
 }
 
-// sent is what was handed to the port less what the port refused. The port's
-// counter may hold frames of others: what arrived was sent in any case.
+// sent returns what the port got less what it refused. The port's counter may include
+// other frames: what arrived was sent in any case.
 func (d *Driver) sent(i int, seen watched) uint64 {
 	sent := d.handedOver(i)
 	sent -= min(sent, seen.ports[i].sendDrops)
 	return max(sent, d.state.Receivers[i].Received)
 }
 
-// doubts are what the generator has against its own trial.
+// doubts returns the generator's doubts about its own trial.
 func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []*sender, seen watched) []measure.Doubt {
 	var all []measure.Doubt
 	doubt := func(code string, invalid bool, format string, args ...any) {
@@ -140,7 +140,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []
 		i := directionIndex(direction.Direction)
 		out, in := d.ports[i].name, d.ports[1-i].name
 		if n := seen.ports[1-i].receiveDrops; n > 0 {
-			// Without loss it cannot have been this trial's frames.
+			// Without loss they cannot have been this trial's frames.
 			doubt(measure.DoubtReceiveDrops, direction.LostFrames() > 0,
 				"%s: %s dropped %d frames on their way in, %d of %d are missing", direction.Direction, in, n, direction.LostFrames(), direction.SentFrames)
 		}

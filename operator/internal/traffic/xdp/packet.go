@@ -16,18 +16,18 @@ const (
 // fragment is the template of some of a packet's fragments.
 type fragment struct {
 	frame []byte
-	// wordsAt is where the repetition of the signature begins, and stampFirst
-	// that it does so with the second half.
+	// wordsAt is where the signature's repetition starts, and stampFirst says that it
+	// starts with the second half.
 	wordsAt    int
 	stampFirst bool
-	// checksumBase is, over IPv4, the sum of the header's words but for
-	// identification, place and checksum; over IPv6, in the first fragment, that
-	// of all that the packet's UDP checksum covers but for the signatures.
+	// checksumBase is, over IPv4, the sum of the header's words except identification,
+	// offset and checksum; over IPv6, in the first fragment, that of all that the
+	// packet's UDP checksum covers except the signatures.
 	checksumBase uint32
 }
 
-// fragmentsOf are a packet's templates by layout.h's FIRST_FRAGMENT and so on;
-// those of which the packet has none are empty.
+// fragmentsOf returns a packet's templates by layout.h's FIRST_FRAGMENT and so on; those
+// that the packet does not have are empty.
 func fragmentsOf(s measure.Stream, p measure.Packet) (templates [4]fragment) {
 	last := p.FragmentCount() - 1
 	templates[0], templates[3] = newFragment(s, p, 0), newFragment(s, p, last)
@@ -37,7 +37,7 @@ func fragmentsOf(s measure.Stream, p measure.Packet) (templates [4]fragment) {
 	return templates
 }
 
-// newFragment is the fragment with number n, without what the program fills in.
+// newFragment makes the fragment with number n, without what the program fills in.
 func newFragment(s measure.Stream, p measure.Packet, n int) fragment {
 	offset := n * p.ChunkBytes()
 	data := min(p.ChunkBytes(), p.DataBytes()-offset)
@@ -49,7 +49,7 @@ func newFragment(s measure.Stream, p measure.Packet, n int) fragment {
 	headers.PutEthernet(f.frame, s)
 	ip := f.frame[ethernetBytes:]
 	if n == 0 {
-		// The signatures begin behind the UDP header.
+		// The signatures begin after the UDP header.
 		f.wordsAt, f.stampFirst = f.wordsAt+udpBytes, false
 		headers.PutUDP(ip[header:], s)
 		binary.BigEndian.PutUint16(ip[header+4:], uint16(p.DataBytes()))
@@ -75,7 +75,7 @@ func putIPv6Fragment(frame []byte, s measure.Stream, p measure.Packet) (checksum
 	return uint32(headers.Fold(headers.Sum(sum, ip[ipv6Bytes+ipv6FragmentBytes:][:udpBytes])))
 }
 
-// checkPacket says why a stream cannot carry a packet.
+// checkPacket returns why a stream cannot carry a packet.
 func checkPacket(s measure.Stream, trial measure.Trial) error {
 	p := trial.Packet
 	if err := p.Check(); err != nil {
@@ -92,8 +92,8 @@ func checkPacket(s measure.Stream, trial measure.Trial) error {
 	return nil
 }
 
-// putFragments writes a packet's templates into the programs' memory and returns
-// the largest, which every buffer is made for.
+// putFragments writes a packet's templates into the programs' memory and returns the
+// largest, which sets the size of every buffer.
 func (d *Driver) putFragments(direction int, s measure.Stream, p measure.Packet) template {
 	all := fragmentsOf(s, p)
 	for slot, f := range all {
@@ -118,10 +118,10 @@ func (d *Driver) putFragments(direction int, s measure.Stream, p measure.Packet)
 	return template{frame: all[0].frame}
 }
 
-// sentPackets are the packets of which every fragment was handed to the port
-// and none refused. Of more that were refused than packets were made, each is
-// taken for one of another packet: rather too few count as sent than that the
-// device be blamed for them. What arrived was sent in any case.
+// sentPackets returns the packets of which the port took every fragment. If it refused
+// more fragments than there are packets, each counts as one of another packet: it is
+// better to count too few as sent than to blame the device for them. What arrived was
+// sent in any case.
 func (d *Driver) sentPackets(i int, seen watched) (packets, fragments uint64) {
 	t := &d.state.Transmitters[i]
 	fragments = t.FragmentsMade

@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-// packetTrial is a trial of packets in fragments.
+// packetTrial returns a trial of packets in fragments.
 func packetTrial(payload, version, mtu int, rate uint64, duration time.Duration) measure.Trial {
 	packet := measure.Packet{PayloadBytes: payload, IPVersion: version, MTUBytes: mtu}
 	trial := trialOf(packet.FrameBytes(), rate, duration)
@@ -25,7 +25,7 @@ func packetTrial(payload, version, mtu int, rate uint64, duration time.Duration)
 	return trial
 }
 
-// checkFragments wants all of them sent, and back once.
+// checkFragments verifies that all were sent, and came back once.
 func checkFragments(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	t.Helper()
 	n := uint64(trial.Packet.FragmentCount())
@@ -37,8 +37,8 @@ func checkFragments(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	}
 }
 
-// TestPacketsThroughARouter sends the packets of the study of fragmentation
-// over a forwarding kernel, in both directions and on both ways out.
+// TestPacketsThroughARouter sends the packets of the study of fragmentation through a
+// forwarding kernel, in both directions and on both ways out.
 func TestPacketsThroughARouter(t *testing.T) {
 	for name, build := range map[string]builder{"direct": routedWithNAPI, "inner veth": testpath.Bridged} {
 		for _, version := range []int{4, 6} {
@@ -67,11 +67,11 @@ type piece struct {
 	offset   int
 	more     bool
 	data     []byte
-	header   int // bytes in front of the data
+	header   int // bytes before the data
 	sequence uint64
 }
 
-// parse reads a frame of either IP version; ok is false for what is no fragment.
+// parse reads a frame of either IP version; ok is false if it is not a fragment.
 func parse(frame []byte) (f piece, ok bool) {
 	ip := frame[ethernetBytes:]
 	if binary.BigEndian.Uint16(frame[12:]) == headers.EtherTypeIPv4 {
@@ -97,7 +97,7 @@ func parse(frame []byte) (f piece, ok bool) {
 	return f, ok
 }
 
-// cut makes a fragment of some of another one's data, header and all.
+// cut makes a fragment of a part of another one's data, with its header.
 func cut(frame []byte, f piece, from, to int) []byte {
 	out := append(slices.Clone(frame[:f.header]), f.data[from:to]...)
 	ip := out[ethernetBytes:]
@@ -122,9 +122,9 @@ func cut(frame []byte, f piece, from, to int) []byte {
 	return out
 }
 
-// TestEveryFragment puts the packets together as a device does and looks at
-// every byte: bounds, identification, both checksums, and the signature at each
-// 16 bytes of the payload.
+// TestEveryFragment puts the packets together as a device does and reads every byte:
+// bounds, identification, both checksums, and the signature at each 16 bytes of the
+// payload.
 func TestEveryFragment(t *testing.T) {
 	for version, path := range map[int]func(*testpath.Path) measure.Path{4: ipv4Forward, 6: ipv6Forward} {
 		// With the tail shortened, odd MTUs, chunks of 16 and not of 16 bytes.
@@ -178,7 +178,7 @@ func TestEveryFragment(t *testing.T) {
 	}
 }
 
-// checkPacketBytes says what is wrong with a packet that was put together.
+// checkPacketBytes returns what is wrong with a packet that was put together.
 func checkPacketBytes(first, data []byte, version, payload int, sequence uint32) string {
 	if len(data) != udpBytes+payload || int(binary.BigEndian.Uint16(data[4:])) != len(data) {
 		return fmt.Sprintf("%d bytes of data, the UDP header says %d, want %d", len(data), binary.BigEndian.Uint16(data[4:]), udpBytes+payload)
@@ -204,8 +204,8 @@ func checkPacketBytes(first, data []byte, version, payload int, sequence uint32)
 	return ""
 }
 
-// packetDevice measures packets of 4096 bytes, which are three fragments, over a
-// device that does as each says with every fragment.
+// packetDevice measures packets of 4096 bytes, which are three fragments, through a
+// device that calls each for every fragment.
 func packetDevice(t *testing.T, version int, each func(f piece, frame []byte, send func([]byte))) (measure.Outcome, *Driver) {
 	t.Helper()
 	path := ipv4Forward
@@ -231,8 +231,7 @@ func hasDoubt(o measure.Outcome, code string) *measure.Doubt {
 	return nil
 }
 
-// A packet of which one fragment is missing is lost, and the others count as
-// fragments alone.
+// A packet with a missing fragment is lost, and its others count only as fragments.
 func TestLostFragments(t *testing.T) {
 	o, _ := packetDevice(t, 4, func(f piece, frame []byte, send func([]byte)) {
 		if f.sequence%5 != 2 || f.offset != 1480 {
@@ -247,8 +246,8 @@ func TestLostFragments(t *testing.T) {
 	}
 }
 
-// Fragments that come twice make one packet; a packet is there twice when all
-// of its fragments are.
+// Fragments that come twice make one packet; a packet counts twice when all of its
+// fragments do.
 func TestDuplicateFragments(t *testing.T) {
 	o, driver := packetDevice(t, 6, func(f piece, frame []byte, send func([]byte)) {
 		send(frame)
@@ -284,13 +283,13 @@ func TestDuplicatesDoNotHideLoss(t *testing.T) {
 	}
 }
 
-// Fragments in any order make a packet; a packet is reordered when it is whole
-// behind a later one.
+// Fragments in any order make a packet; a packet is reordered if it is complete after a
+// later one.
 func TestReorderedFragments(t *testing.T) {
 	var held [][]byte
 	o, _ := packetDevice(t, 4, func(f piece, frame []byte, send func([]byte)) {
 		held = append(held, slices.Clone(frame))
-		// Of two packets the second comes first, each from its end to its begin.
+		// Of two packets the second comes first, each from its end to its start.
 		if f.sequence%2 == 0 || f.more {
 			return
 		}
@@ -321,8 +320,8 @@ func TestDelayOfAPacket(t *testing.T) {
 	}
 }
 
-// A device that reassembles may send fragments of other sizes, or the whole
-// packet in one. Packets are counted all the same, with a doubt.
+// A device that reassembles may send fragments of other sizes, or the whole packet in
+// one. The driver still counts the packets, with a doubt.
 func TestRefragmentedPackets(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		for name, size := range map[string]int{"1000 bytes": 1000, "1008 bytes": 1008, "24 bytes": 24, "3000 bytes": 3000} {
@@ -354,9 +353,9 @@ func TestRefragmentedPackets(t *testing.T) {
 	}
 }
 
-// TestPacketsThroughConntrack has the device's kernel put every packet together,
-// track its connection, and make fragments of it again: of a stateful firewall's
-// fragments none has other bounds than were sent.
+// TestPacketsThroughConntrack has the device's kernel put every packet together, track
+// its connection, and fragment it again: fragments from a stateful firewall have the same
+// bounds as those sent.
 func TestPacketsThroughConntrack(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		p := buildPath(t, routedWithNAPI)
@@ -395,7 +394,7 @@ func TestPacketsThroughConntrack(t *testing.T) {
 	}
 }
 
-// rulePackets is what the device's counter says.
+// rulePackets returns the value of the device's counter.
 func rulePackets(t *testing.T, p *testpath.Path) (packets uint64) {
 	t.Helper()
 	if err := testpath.Do(p.Device, func() error {
@@ -412,8 +411,8 @@ func rulePackets(t *testing.T, p *testpath.Path) (packets uint64) {
 	return packets
 }
 
-// Pieces with no room for a signature belong to no packet: the loss that follows
-// is not the device's, and the trial does not count.
+// Fragments with no room for a signature belong to no packet: the loss that follows is
+// not the device's, and the trial does not count.
 func TestFragmentsTooShortToTell(t *testing.T) {
 	o, _ := packetDevice(t, 4, func(f piece, frame []byte, send func([]byte)) {
 		for from := 0; from < len(f.data); from += 8 {
@@ -425,7 +424,7 @@ func TestFragmentsTooShortToTell(t *testing.T) {
 	}
 }
 
-// What a driver cannot send it refuses, with the field's name for what is wrong.
+// The driver refuses what it cannot send, and names the field that is wrong.
 func TestPacketsRefused(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	path := p.IPv4()
@@ -451,7 +450,7 @@ func TestPacketsRefused(t *testing.T) {
 	}
 }
 
-// A trial of packets leaves nothing behind: whole frames follow, and a tagged packet.
+// A trial of packets leaves no state: whole frames follow, and a tagged packet.
 func TestPacketsAndFramesByTurns(t *testing.T) {
 	p := buildPath(t, testpath.Bridged)
 	d := open(t, p, Config{Path: p.IPv6(), ReceiveMode: Generic})
@@ -474,7 +473,7 @@ func TestPacketsAndFramesByTurns(t *testing.T) {
 	}
 }
 
-// As fast as possible, packets are whole too, from one thread and from two.
+// At the maximum rate, packets are also whole, from one thread and from two.
 func TestPacketsFlatOut(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		p := buildPath(t, testpath.Direct)

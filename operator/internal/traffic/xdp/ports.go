@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// port is one traffic port, found by its name once and by its index after that.
+// port is one traffic port. The driver finds it by its name once and then by its index.
 type port struct {
 	name  string
 	index int
@@ -36,8 +36,8 @@ func findPort(h *netlink.Handle, name string) (port, error) {
 	return port{name: name, index: attrs.Index, mtu: attrs.MTU}, nil
 }
 
-// checkUp refuses a port that is down. In a trial it would be as bad as none: what
-// is redirected there is dropped without a count, and would be the device's loss.
+// checkUp refuses a port that is down. In a trial, the kernel would drop what is
+// redirected there without a count, and it would be the device's loss.
 func checkUp(attrs *netlink.LinkAttrs, remedy string) error {
 	if attrs.Flags&net.FlagUp != 0 {
 		return nil
@@ -87,7 +87,7 @@ func readCounters(h *netlink.Handle, p port) (counters, error) {
 	return counters{
 		sent: s.TxPackets, received: s.RxPackets,
 		sendDrops: s.TxDropped, sendErrors: s.TxErrors,
-		// What a full ring of a network card lost stands under one of these names.
+		// What a network card with a full ring lost is under one of these names.
 		receiveDrops: s.RxDropped + s.RxMissedErrors + s.RxFifoErrors,
 		receiveError: s.RxErrors,
 	}, nil
@@ -109,7 +109,7 @@ const (
 	ethtoolGetChannels = 0x3c
 )
 
-// ethtool is for the requests that rtnetlink does not carry.
+// ethtool makes requests that rtnetlink does not carry.
 func ethtool(name string, request unsafe.Pointer) error {
 	fd, err := ethtoolSocket()
 	if err != nil {
@@ -119,7 +119,7 @@ func ethtool(name string, request unsafe.Pointer) error {
 	return ethtoolBy(fd, name, request)
 }
 
-// ethtoolSocket reaches the interfaces of the network namespace that it is opened in.
+// ethtoolSocket reaches the interfaces of the network namespace that opens it.
 func ethtoolSocket() (int, error) {
 	return unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 }
@@ -149,7 +149,7 @@ func hasGRO(name string) (bool, error) {
 	return request.data != 0, err
 }
 
-// oneReceiveQueue says that a port certainly has a single receive queue.
+// oneReceiveQueue reports whether a port certainly has a single receive queue.
 func oneReceiveQueue(name string) bool {
 	request := ethtoolChannels{command: ethtoolGetChannels}
 	if err := ethtool(name, unsafe.Pointer(&request)); err != nil {

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// One probe is a few frames in every direction. They may be lost where a
-// device is still learning, so probes go on until the time is up.
+// One probe is a few frames in every direction. A device that is still learning may lose
+// them, so probes continue until the time is up.
 const (
 	probeFrames     = 10
 	probeRate       = 1000
@@ -19,9 +19,8 @@ const (
 	probeFrameBytes = 128
 )
 
-// findPath finds the way out that delivers frames to the other port, with
-// whatever stands between. Both directions take the same way, so that their
-// figures compare.
+// findPath finds the way out that delivers frames to the other port, through anything
+// between them. Both directions take the same way, so that their figures are comparable.
 func (d *Driver) findPath(ctx context.Context) error {
 	ways := []string{d.config.TransmitPath}
 	if d.config.TransmitPath == Auto {
@@ -51,8 +50,8 @@ func (d *Driver) findPath(ctx context.Context) error {
 	}
 }
 
-// settleOn keeps a way that delivers. Where a device began to forward just
-// between the two probes, the direct way deserves another look.
+// settleOn keeps a way that delivers. If a device began to forward just between the two
+// probes, the direct way gets another probe.
 func (d *Driver) settleOn(ctx context.Context, way string) error {
 	if way == InnerVeth && d.config.TransmitPath == Auto {
 		delivered, err := d.probe(ctx, Direct)
@@ -84,7 +83,7 @@ func (d *Driver) dropInner() error {
 	return errors.Join(failed...)
 }
 
-// probe says whether every stream's frames arrive that way.
+// probe reports whether every stream's frames arrive that way.
 func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
 	fallback, err := d.takeWay(way)
 	if err != nil {
@@ -106,8 +105,8 @@ func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
 	return true, nil
 }
 
-// sendProbe repeats a probe in which a busy machine let nothing be sent: it
-// says nothing about the path.
+// sendProbe repeats a probe if a busy machine let nothing be sent: it says nothing about
+// the path.
 func (d *Driver) sendProbe(ctx context.Context) (outcome measure.Outcome, err error) {
 	d.probing = true
 	defer func() { d.probing = false }()
@@ -131,7 +130,7 @@ func (d *Driver) sendProbe(ctx context.Context) (outcome measure.Outcome, err er
 	}
 }
 
-// takeWay points the programs at a way out, making the inner pairs at first use.
+// takeWay points the programs at a way out. It makes the inner pairs at first use.
 func (d *Driver) takeWay(way string) (fallback string, err error) {
 	for i, p := range d.ports {
 		to := p.index
@@ -153,7 +152,7 @@ func (d *Driver) takeWay(way string) (fallback string, err error) {
 	return fallback, nil
 }
 
-// noPath tells what was tried and where the frames were last seen.
+// noPath reports what was tried and where the frames were last seen.
 func (d *Driver) noPath(before [2]counters) error {
 	text := ""
 	for i, p := range d.ports {

@@ -12,15 +12,15 @@ import (
 
 // How the kernel schedules the transmit threads.
 const (
-	// Fair shares a CPU with whatever else may run there.
+	// Fair shares a CPU with anything else that runs there.
 	Fair = "Fair"
-	// RealTime lets nothing but the kernel's own urgent work preempt a
-	// transmit thread (SCHED_FIFO). It needs the capability SYS_NICE.
+	// RealTime lets only the kernel's own urgent work preempt a transmit thread
+	// (SCHED_FIFO). It needs the capability SYS_NICE.
 	RealTime = "RealTime"
 )
 
-// realTimePriority is SCHED_FIFO's lowest: above every ordinary thread, below
-// whatever else somebody has made real-time.
+// realTimePriority is SCHED_FIFO's lowest: above every ordinary thread, below other
+// real-time threads.
 const realTimePriority = 1
 
 func (d *Driver) chooseScheduling(allowed, online int) {
@@ -41,8 +41,8 @@ func (d *Driver) chooseScheduling(allowed, online int) {
 	d.description.RealTimeLimited = wanted == RealTime && realTimeThrottled()
 }
 
-// mayBeRealTime says why not. A real-time thread never sleeps: on the last CPU
-// of this process it would keep out the threads that end the trial.
+// mayBeRealTime returns why not. A real-time thread never sleeps: on the last CPU of this
+// process it would keep out the threads that end the trial.
 func mayBeRealTime(threads, allowed int) error {
 	if threads >= allowed {
 		return fmt.Errorf("no CPU is left beside %d of %d", threads, allowed)
@@ -50,10 +50,10 @@ func mayBeRealTime(threads, allowed int) error {
 	return tryRealTime()
 }
 
-// unaskedScheduling takes RealTime only where it can harm neither the device
-// nor the figures: on CPUs that were set aside, with another one left for the
-// rest of the process, on a node whose kernel does not take a real-time thread
-// off its CPU for 50 ms of each second.
+// unaskedScheduling chooses RealTime only if it can harm neither the device nor the
+// figures: on CPUs that were set aside, with another one left for the rest of the
+// process, on a node whose kernel does not take a real-time thread off its CPU for 50 ms
+// of each second.
 func unaskedScheduling(threads, allowed, online int, throttled bool) string {
 	if threads < allowed && allowed < online && !throttled {
 		return RealTime
@@ -61,21 +61,20 @@ func unaskedScheduling(threads, allowed, online int, throttled bool) string {
 	return Fair
 }
 
-// realTimeThrottled is true where the kernel's limit on real-time threads is
-// not known to be off.
+// realTimeThrottled reports whether the kernel limits real-time threads, or may do so.
 func realTimeThrottled() bool {
 	text, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us")
 	return err != nil || strings.TrimSpace(string(text)) != "-1"
 }
 
-// tryRealTime says whether this process may have real-time threads.
+// tryRealTime returns why this process may not have real-time threads.
 func tryRealTime() error {
 	runtime.LockOSThread()
 	back, err := becomeRealTime()
 	if err == nil {
 		err = back()
 	}
-	// A thread that cannot be put back stays locked and ends with its goroutine.
+	// A thread that cannot be reset stays locked and ends with its goroutine.
 	if !errors.Is(err, errNotBack) {
 		runtime.UnlockOSThread()
 	}

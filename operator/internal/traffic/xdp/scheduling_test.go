@@ -37,7 +37,7 @@ func TestUnaskedScheduling(t *testing.T) {
 	}
 }
 
-// TestRealTime may meet a container without SYS_NICE: then the driver says so.
+// TestRealTime may run in a container without SYS_NICE: then the driver reports it.
 func TestRealTime(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4(), Scheduling: RealTime})
@@ -58,7 +58,7 @@ func TestRealTime(t *testing.T) {
 	}
 }
 
-// TestRealTimeOnTheLastCPU: who ends a trial needs a CPU too.
+// TestRealTimeOnTheLastCPU: the thread that ends a trial needs a CPU too.
 func TestRealTimeOnTheLastCPU(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	runtime.LockOSThread()
@@ -86,7 +86,8 @@ func TestRealTimeOnTheLastCPU(t *testing.T) {
 	}
 }
 
-// checkFair wants no thread left with a real-time policy: proc(5), field 41 of stat.
+// checkFair verifies that no thread is left with a real-time policy: proc(5), field 41 of
+// stat.
 func checkFair(t *testing.T) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/self/task/*/stat")
@@ -105,8 +106,8 @@ func checkFair(t *testing.T) {
 	}
 }
 
-// TestRecorder has the benchmark's recorder see every departure of a trial, in
-// due time on the average.
+// TestRecorder verifies that the benchmark's recorder sees every departure of a trial, on
+// average at its due time.
 func TestRecorder(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})

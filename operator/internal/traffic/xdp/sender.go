@@ -28,8 +28,8 @@ const (
 	testXDPLiveFrames = 1 << 1
 )
 
-// run makes one BPF_PROG_RUN. It is not (*ebpf.Program).Run, which goes on
-// after a signal: a signal is how a run is ended early.
+// run makes one BPF_PROG_RUN. It is not (*ebpf.Program).Run, which continues after a
+// signal: a signal is how a run ends early.
 func (r *progRunLive) run() error {
 	_, _, errno := unix.Syscall(unix.SYS_BPF, bpfProgRun, uintptr(unsafe.Pointer(r)), unsafe.Sizeof(*r))
 	if errno != 0 {
@@ -38,14 +38,13 @@ func (r *progRunLive) run() error {
 	return nil
 }
 
-// A run lasts for the whole trial: the kernel waits for two RCU grace periods
-// before and after each, some ten milliseconds in which nothing is sent. While
-// it lasts the kernel reschedules whenever a grace period needs it to.
-// Nothing in it counts beyond 32 bits.
+// A run lasts for the whole trial: the kernel waits for two RCU grace periods before and
+// after each, about ten milliseconds in which nothing is sent. During the run the kernel
+// reschedules whenever a grace period needs it. Nothing in it counts beyond 32 bits.
 const runRepeat = 1 << 31
 
-// interrupt ends a run early. The Go runtime has a handler for it, which does
-// nothing, and never sends it; every other signal is kept off the thread.
+// interrupt ends a run early. The Go runtime has a handler for it, which does nothing,
+// and never sends it; every other signal is blocked on the thread.
 const interrupt = unix.SIGIO
 
 // sender drives one program on one core for one trial.
@@ -69,7 +68,7 @@ type sender struct {
 	held held
 }
 
-// start sets a thread to work.
+// start starts the thread.
 func (s *sender) start() {
 	s.done = make(chan struct{})
 	go func() {
@@ -78,7 +77,7 @@ func (s *sender) start() {
 	}()
 }
 
-// work runs on a thread of its own, in the ports' namespace and on one CPU.
+// work runs on a separate thread, in the ports' namespace and on one CPU.
 func (s *sender) work() error {
 	runtime.LockOSThread()
 	restore, err := s.settle()
@@ -91,7 +90,7 @@ func (s *sender) work() error {
 	s.thread.Store(0)
 	after := readHeld()
 	s.held = held{after.times - before.times, after.waited - before.waited}
-	// A thread that cannot be put back stays locked and ends with its goroutine.
+	// A thread that cannot be reset stays locked and ends with its goroutine.
 	if failed := restore(); failed != nil {
 		return errors.Join(err, failed)
 	}
@@ -99,7 +98,7 @@ func (s *sender) work() error {
 	return err
 }
 
-// settle moves the calling thread to its place; restore takes it back.
+// settle moves the calling thread to its place; restore undoes it.
 func (s *sender) settle() (restore func() error, err error) {
 	leave, err := enterNetNS(s.netns)
 	if err != nil {
@@ -145,7 +144,7 @@ func allBut(signals ...unix.Signal) (set unix.Sigset_t) {
 	return set
 }
 
-// request is what the kernel is asked for; the frame must stay pinned.
+// request returns what the kernel is asked for; the frame must stay pinned.
 func (s *sender) request(repeat uint32) *progRunLive {
 	return &progRunLive{
 		programFD:  uint32(s.program),
@@ -182,11 +181,11 @@ func (s *sender) loop() error {
 	return nil
 }
 
-// running says that the program has begun to run.
+// running reports whether the program has begun to run.
 func (s *sender) running() bool { return atomic.LoadUint64(s.idle) > 0 }
 
-// stop ends the thread's work. The signal is repeated: the first may come
-// before the run that it has to end.
+// stop ends the thread's work. It repeats the signal: the first may come before the run
+// that it has to end.
 func (s *sender) stop() {
 	s.stopped.Store(true)
 	for {
@@ -205,8 +204,8 @@ func openNetNS() (*os.File, error) {
 	return os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
 }
 
-// enterNetNS moves the calling thread, if it is not there already: in a pod
-// all threads are, and it may not.
+// enterNetNS moves the calling thread, if it is not there already: in a pod all threads
+// are, and may not move.
 func enterNetNS(ns *os.File) (leave func() error, err error) {
 	current, err := openNetNS()
 	if err != nil {

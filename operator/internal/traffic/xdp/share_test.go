@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/testing/testpath"
 )
 
-// TestShareOfTheLoad has the reverse direction send a tenth, by one thread and
-// by two; as fast as possible there are no shares.
+// TestShareOfTheLoad has the reverse direction send a tenth, with one thread and with
+// two; at the maximum rate there are no shares.
 func TestShareOfTheLoad(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		p := buildPath(t, routedWithNAPI)

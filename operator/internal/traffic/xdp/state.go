@@ -42,8 +42,8 @@ func (s *state) unmap() error {
 	return unix.Munmap(mapped)
 }
 
-// clear makes everything but the window ready for a trial; the window's cells
-// name their trial.
+// clear prepares everything except the window for a trial; the window's cells name their
+// trial.
 func (s *state) clear() {
 	clear(s.Histograms[:])
 	for i := range s.Transmitters {
@@ -57,15 +57,15 @@ func (s *state) clear() {
 	}
 }
 
-// stop lets no further frame leave. It moves the end and not the next
-// departure, which the program writes too.
+// stop lets no further frame leave. It moves the end and not the next departure, which
+// the program writes too.
 func (s *state) stop() {
 	for i := range s.Transmitters {
 		atomic.StoreUint64(&s.Transmitters[i].EndAt, 0)
 	}
 }
 
-// ended says that no direction will send any more.
+// ended reports whether no direction will send any more.
 func (s *state) ended() bool {
 	for i := range s.Transmitters {
 		if atomic.LoadUint64(&s.Transmitters[i].Eligible) != never {
@@ -75,7 +75,7 @@ func (s *state) ended() bool {
 	return true
 }
 
-// monotonicNow is the clock of bpf_ktime_get_ns.
+// monotonicNow reads the clock of bpf_ktime_get_ns.
 func monotonicNow() uint64 {
 	var ts unix.Timespec
 	// CLOCK_MONOTONIC with a valid pointer cannot fail.

@@ -10,16 +10,16 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// taggedTrial has its tag at the frame with number 100.
+// taggedTrial tags the frame with number 100.
 func taggedTrial() measure.Trial {
 	trial := throughProgram(trialOf(128, 1000, 200*time.Millisecond))
 	trial.TaggedFrameNanoseconds = int64(100*time.Millisecond) - 1
 	return trial
 }
 
-// runTagged measures again where a very busy machine kept the trial from sending
-// all its frames: the tagged one then is another, or none. begin is called before
-// each trial.
+// runTagged measures again if a very busy machine kept the trial from sending all its
+// frames: the tagged one then is another, or none. runTagged calls begin before each
+// trial.
 func runTagged(t *testing.T, d *Driver, begin func()) measure.DirectionOutcome {
 	t.Helper()
 	for range 30 {
@@ -36,9 +36,9 @@ func runTagged(t *testing.T, d *Driver, begin func()) measure.DirectionOutcome {
 	return measure.DirectionOutcome{}
 }
 
-// TestTaggedFrameByItself has the device hold back the tagged frame's time
-// stamp by a second, and no other's: its delay must be that frame's own, and
-// exactly one frame may bear the tag.
+// TestTaggedFrameByItself has the device hold back the tagged frame's timestamp by a
+// second, and no other's: its delay must be that frame's own, and exactly one frame may
+// have the tag.
 func TestTaggedFrameByItself(t *testing.T) {
 	const held = uint64(time.Second)
 	var mutex sync.Mutex
@@ -74,7 +74,7 @@ func TestTaggedFrameByItself(t *testing.T) {
 	}
 }
 
-// A tagged frame that is lost has no delay, and is sent all the same.
+// A tagged frame that is lost has no delay, but is sent.
 func TestTaggedFrameLost(t *testing.T) {
 	d, _ := forward(t, ipv6Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
 		if binary.NativeEndian.Uint16(frame[ethernetBytes+ipv6Bytes+udpBytes:]) != 0x7663 {
@@ -90,14 +90,14 @@ func TestTaggedFrameLost(t *testing.T) {
 	}
 }
 
-// As fast as possible nothing is due: the frame that leaves next is tagged.
+// At the maximum rate nothing is due: the frame that leaves next is tagged.
 func TestTaggedFrameFlatOut(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4()})
 	trial := taggedTrial()
 	trial.IntendedFramesPerSecond = 0
 	var outcome measure.Outcome
-	for range 30 { // a very busy machine may send nothing behind the tag's time
+	for range 30 { // a very busy machine may send nothing after the tag's time
 		outcome = run(t, d, trial)
 		if !slices.ContainsFunc(outcome.Directions, func(o measure.DirectionOutcome) bool { return o.TaggedFrame == nil }) {
 			break

@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// lead is the least between the setting of a trial's times and its first frame.
+	// lead is the minimum time between the setting of a trial's times and its first
+	// frame.
 	lead = 2 * time.Millisecond
-	// leadSpread is how much later, at random, the first frame may be: gaps that
-	// divide the kernel's tick would else meet it in all trials or in none (RFC
-	// 3432 section 4.2 has periodic streams start at a random time).
+	// leadSpread is how much later, at random, the first frame may be: gaps that divide
+	// the kernel's tick would otherwise meet it in all trials or in none (RFC 3432
+	// section 4.2 has periodic streams start at a random time).
 	leadSpread = time.Millisecond
-	// startStop is what the kernel may take to begin and to end a run.
+	// startStop is how long the kernel may take to begin and to end a run.
 	startStop = 500 * time.Millisecond
-	// backlogLimit is how much of the schedule may be made up after a stall.
+	// backlogLimit is how much of the schedule may be sent late after a stall.
 	backlogLimit = 100 * time.Millisecond
-	// tolerance is how late a frame may leave without being counted as late.
+	// tolerance is how late a frame may leave and not count as late.
 	tolerance = 10 * time.Microsecond
 )
 
@@ -71,8 +72,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	return outcome, nil
 }
 
-// prepare checks the trial and writes everything that the programs need but
-// the times.
+// prepare checks the trial and writes everything that the programs need except the times.
 func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error) {
 	if err := d.checkTrial(trial); err != nil {
 		return templates, err
@@ -106,8 +106,8 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 			}
 		}
 	}
-	// One thread may serve both directions: their buffers are equal, also where
-	// the frames of one alone have a tag.
+	// One thread may serve both directions: their buffers are equal, even if only the
+	// frames of one have a tag.
 	for i := range templates {
 		if d.streams[i] != nil {
 			templates[i].frame = append(templates[i].frame, make([]byte, buffer-len(templates[i].frame))...)
@@ -173,7 +173,7 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 	return nil
 }
 
-// rateOf is a stream's load in a trial. Probes are the same for every stream.
+// rateOf returns a stream's load in a trial. Probes are the same for every stream.
 func (d *Driver) rateOf(s *measure.Stream, trial measure.Trial) uint64 {
 	if d.probing {
 		return trial.IntendedFramesPerSecond
@@ -181,7 +181,7 @@ func (d *Driver) rateOf(s *measure.Stream, trial measure.Trial) uint64 {
 	return s.ShareOf(trial.IntendedFramesPerSecond)
 }
 
-// intendedFrames is load times duration, rounded; 0 for "as fast as possible".
+// intendedFrames returns load times duration, rounded, or 0 for "as fast as possible".
 func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
 	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
 	low, carry := bits.Add64(low, 5e8, 0)
@@ -193,7 +193,7 @@ func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
 	return frames
 }
 
-// arm sets the times under the running programs: from start on, they send.
+// arm sets the times while the programs run: from start on, they send.
 func (d *Driver) arm(trial measure.Trial) (start uint64) {
 	start = monotonicNow() + uint64(lead+rand.N(leadSpread))
 	for i, s := range d.streams {
@@ -217,7 +217,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.Due += uint64(i) * t.GapNanoseconds / 2
 		}
 	}
-	// Last, because it is what sets a direction off.
+	// This is the last step, because it starts a direction.
 	for i, s := range d.streams {
 		if s != nil {
 			atomic.StoreUint64(&d.state.Transmitters[i].Eligible, d.state.Transmitters[i].Due)
@@ -226,15 +226,15 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 	return start
 }
 
-// overtime lets arrears of a stall near the end be made up after it.
+// overtime allows time to catch up after a stall near the end.
 func overtime(trial measure.Trial) time.Duration {
 	return min(max(trial.Duration()/100, 10*time.Millisecond), 2*backlogLimit)
 }
 
-// batchFor is how many times the program runs before its frames go on their
-// way together, for a thread's load. The larger, the more frames a core can
-// make (0.4 million a second one by one, 0.9 in batches of 32), and the longer
-// each waits: 40 ns for every run that finds no frame due.
+// batchFor returns how many times the program runs before its frames leave together, for
+// a thread's load. The larger, the more frames a core can make (0.4 million per second
+// one by one, 0.9 in batches of 32), and the longer each waits: 40 ns for every run that
+// finds no frame due.
 func batchFor(framesPerSecond uint64) uint32 {
 	switch {
 	case framesPerSecond == 0 || framesPerSecond > 500_000:
@@ -247,7 +247,7 @@ func batchFor(framesPerSecond uint64) uint32 {
 	return 1
 }
 
-// framesEach is how many frames leave for each that is counted.
+// framesEach returns how many frames leave for each that is counted.
 func framesEach(trial measure.Trial) uint64 {
 	if trial.Packet == nil {
 		return 1
@@ -255,7 +255,7 @@ func framesEach(trial measure.Trial) uint64 {
 	return uint64(trial.Packet.FragmentCount())
 }
 
-// senders shares the streams out among the threads.
+// senders distributes the streams among the threads.
 func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	names, both := [2]string{trafficProgTransmitForward, trafficProgTransmitReverse}, trafficProgTransmitBoth
 	if d.config.Path.HasVLAN() {
@@ -299,7 +299,7 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 	for _, s := range senders {
 		s.start()
 	}
-	// The threads go round without sending until the times are set.
+	// The threads loop without sending until the times are set.
 	for err == nil && !allRunning(senders) && !anyDone(senders) {
 		err = pause.wait(ctx, 100*time.Microsecond)
 	}
@@ -325,8 +325,8 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 	return startedAt, start, nil
 }
 
-// transmit is the time in which frames are under way. It allocates nothing, so
-// that no garbage collection of ours runs beside them.
+// transmit runs while frames are under way. It allocates nothing, so that our garbage
+// collection does not run at the same time.
 func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
 	startedAt, start = time.Now(), d.arm(trial)
 	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
@@ -346,7 +346,7 @@ func allRunning(senders []*sender) bool {
 	return true
 }
 
-// anyDone is true only where a thread failed: they work until they are stopped.
+// anyDone reports whether a thread failed: threads work until they are stopped.
 func anyDone(senders []*sender) bool {
 	for _, s := range senders {
 		select {
@@ -358,7 +358,7 @@ func anyDone(senders []*sender) bool {
 	return false
 }
 
-// pause waits again and again with one timer.
+// pause waits repeatedly with one timer.
 type pause struct{ timer *time.Timer }
 
 func newPause() *pause { return &pause{timer: time.NewTimer(0)} }

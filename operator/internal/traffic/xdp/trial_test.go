@@ -88,7 +88,7 @@ func TestRefusedFramesWereNotSent(t *testing.T) {
 	if got := d.sent(0, seen); got != 940 {
 		t.Errorf("sent %d, want 940", got)
 	}
-	// The port's counter holds others' frames too: what arrived was sent.
+	// The port's counter includes other frames: what arrived was sent.
 	seen.ports[0].sendDrops = 200
 	if got := d.sent(0, seen); got != 900 {
 		t.Errorf("sent %d, want 900", got)

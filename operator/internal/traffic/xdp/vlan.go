@@ -23,7 +23,7 @@ func checkVLANs(c Config) error {
 	return nil
 }
 
-// inVLAN is a template with a tag of priority 0.
+// inVLAN returns a template with a tag of priority 0.
 func (t template) inVLAN(number int) template {
 	t.frame = headers.InVLAN(t.frame, number)
 	t.payloadOffset += measure.VLANTagBytes
@@ -33,7 +33,7 @@ func (t template) inVLAN(number int) template {
 	return t
 }
 
-// tagBytes is what frames of a direction have beside their size.
+// tagBytes returns what frames of a direction have in addition to their size.
 func (d *Driver) tagBytes(direction int) int {
 	if d.config.Path.Ports[direction].VLAN == 0 {
 		return 0
@@ -41,10 +41,10 @@ func (d *Driver) tagBytes(direction int) int {
 	return measure.VLANTagBytes
 }
 
-// attachVLANReceivers takes frames in behind the place where the kernel has
-// taken the tag out of every frame. An XDP program would see only the tags that
-// no NIC, bridge or peer has taken out before, and count all others' frames as
-// if they had none. Both ports receive in one way, so that their delays compare.
+// attachVLANReceivers receives frames after the place where the kernel has taken the tag
+// out of every frame. An XDP program would see only the tags that no NIC, bridge or peer
+// has taken out before, and count all other frames as untagged. Both ports receive in one
+// way, so that their delays are comparable.
 func (d *Driver) attachVLANReceivers() error {
 	for _, p := range d.ports {
 		if err := d.attachVLANReceiver(p); err != nil {
@@ -89,16 +89,16 @@ func (d *Driver) attachVLANReceiver(p port) error {
 	return nil
 }
 
-// redirectTarget is a veth port that takes frames which a program redirects at
-// its peer. An XDP program there would have seen to it.
+// redirectTarget is a veth port that takes frames which a program redirects at its peer.
+// An XDP program there would have the same effect.
 type redirectTarget struct {
 	name string
-	// socket is of the port's network namespace, for a Close elsewhere; -1 where
-	// nothing is to be put back.
+	// socket is of the port's network namespace, for a Close elsewhere; -1 if there is
+	// nothing to restore.
 	socket int
 }
 
-// takeRedirects gives a veth port NAPI, by GRO. UDP is not put together by it.
+// takeRedirects gives a veth port NAPI, with GRO, which does not merge UDP.
 func takeRedirects(name string) (*redirectTarget, error) {
 	on, err := hasGRO(name)
 	if err != nil || on {

@@ -83,7 +83,7 @@ func TestVLANWaysOutAndThreads(t *testing.T) {
 				for _, size := range []int{82, 1518} {
 					o := run(t, d, trialOf(size, 3000, 50*time.Millisecond))
 					checkWhole(t, o)
-					// The tag is in no size.
+					// No size includes the tag.
 					r := d.state.Receivers[0]
 					if want := r.Received * uint64(size-measure.FrameCheckSequenceBytes); r.Bytes != want {
 						t.Errorf("%s, %d bytes: received %d bytes, want %d", family, size, r.Bytes, want)
@@ -99,7 +99,7 @@ func TestVLANWaysOutAndThreads(t *testing.T) {
 	}
 }
 
-// checkIngressFree wants the ports as they were.
+// checkIngressFree verifies that the ports are as they were.
 func checkIngressFree(t *testing.T, p *testpath.Path) {
 	t.Helper()
 	if err := testpath.Do(p.Generator, func() error {
@@ -135,7 +135,7 @@ func checkIngressFree(t *testing.T, p *testpath.Path) {
 	}
 }
 
-// TestOnlyThePortsTagCounts has a device send on with tags of its own choice.
+// TestOnlyThePortsTagCounts has a device forward frames with other tags.
 func TestOnlyThePortsTagCounts(t *testing.T) {
 	const east = 200
 	for name, c := range map[string]struct {
@@ -164,7 +164,7 @@ func TestOnlyThePortsTagCounts(t *testing.T) {
 				if c.tag != 0 {
 					other = withTag(frame, c.tag)
 				}
-				// Probes come through; of a trial's frames, every third one is changed.
+				// Probes come through; the device changes every third frame of a trial.
 				if len(frame) == probeFrameBytes-measure.FrameCheckSequenceBytes || sequenceOf(frame)%3 != 0 {
 					send(right)
 					return
@@ -190,8 +190,8 @@ func TestOnlyThePortsTagCounts(t *testing.T) {
 	}
 }
 
-// TestVLANDelayAndLoss has a device lose frames and write send times that make
-// the others' delay a second: next to that, a busy machine's own is nothing.
+// TestVLANDelayAndLoss has a device lose frames and write send times that make the
+// others' delay a second: compared to that, a busy machine's own delay is negligible.
 func TestVLANDelayAndLoss(t *testing.T) {
 	const delay = uint64(time.Second)
 	d, _ := forward(t, func(p *testpath.Path) measure.Path {
@@ -267,8 +267,8 @@ func TestTagOnTheWire(t *testing.T) {
 	}
 }
 
-// TestVLANFrames reads what the device gets, without the tag, byte by byte:
-// checksums hold, flows go round and the payload is zero behind the signature.
+// TestVLANFrames reads what the device gets, without the tag, byte by byte: checksums
+// hold, flows repeat and the payload is zero after the signature.
 func TestVLANFrames(t *testing.T) {
 	for name, path := range map[string]func(*testpath.Path) measure.Path{"IPv4": ipv4Forward, "IPv6": ipv6Forward} {
 		t.Run(name, func(t *testing.T) {

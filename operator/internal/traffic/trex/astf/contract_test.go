@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/testing/replay"
 )
 
-// simulated is the replay server with the fake's traffic: what has to do with
-// traffic is the fake's answer, and everything else is as it was recorded.
+// simulated returns the replay server with the fake's traffic: the fake answers what
+// concerns traffic, and everything else is as recorded.
 func simulated(t *testing.T) *replay.Server {
 	t.Helper()
 	f := &fake{bytesPerSecond: 125_000_000}
@@ -36,8 +36,8 @@ func simulated(t *testing.T) *replay.Server {
 	}))
 }
 
-// TestContract makes every trial over the wire, at a server that sends what the
-// profile says.
+// TestContract makes every trial over the wire, with a server that sends what the profile
+// says.
 func TestContract(t *testing.T) {
 	contract.Run(t, func(t *testing.T) measure.Driver {
 		p := &listening{simulated(t).Address(), &process{}}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Counters of each side, by the server's names. A counter that is 0 is absent in
-// an answer; one that the server's description lacks is another server's.
+// Counters of each side, by the server's names. An answer omits a counter that is 0; one
+// that the server's description lacks belongs to another server.
 const (
 	cEstablishedNow = "m_est_flows"
 	cSeconds        = "m_traffic_duration"
@@ -47,7 +47,7 @@ type description struct {
 	} `json:"data"`
 }
 
-// names are the counters' by the numbers that answers have.
+// names returns the counters' names by the numbers that answers have.
 func (d description) names() (map[string]string, error) {
 	byNumber, known := map[string]string{}, map[string]bool{}
 	for _, c := range d.Data {
@@ -67,14 +67,14 @@ func (d description) names() (map[string]string, error) {
 	return byNumber, nil
 }
 
-// counts is one look at the counters of one side: clients or servers.
+// counts is one reading of the counters of one side: clients or servers.
 type counts map[string]float64
 
-// of reads a whole number. The server counts in 64 bits, and a float64 holds
-// every number below 2^53, which no trial reaches.
+// of reads an integer. The server counts in 64 bits, and a float64 holds every integer
+// below 2^53, which no trial reaches.
 func (c counts) of(name string) int64 { return int64(c[name]) }
 
-// nanoseconds is how long traffic has been going on, by the server's clock.
+// nanoseconds returns how long traffic has run, by the server's clock.
 func (c counts) nanoseconds() int64 { return int64(c[cSeconds] * 1e9) }
 
 // look is one answer with counters, of both sides.
@@ -82,7 +82,7 @@ type look struct {
 	client, server counts
 }
 
-// reply is how counters come, by number.
+// reply has the counters by number.
 type reply struct {
 	Client map[string]json.RawMessage `json:"client"`
 	Server map[string]json.RawMessage `json:"server"`
@@ -98,7 +98,7 @@ func (r reply) named(names map[string]string) (look, error) {
 	return look{client: client, server: server}, err
 }
 
-// named reads what is wanted alone: among the rest are ratios, which may be no numbers.
+// named reads only what is wanted: among the rest are ratios, which may not be numbers.
 func named(values map[string]json.RawMessage, names map[string]string) (counts, error) {
 	out := counts{}
 	for number, text := range values {
@@ -115,8 +115,8 @@ func named(values map[string]json.RawMessage, names map[string]string) (counts, 
 	return out, nil
 }
 
-// groupReplies is the answer to get_tg_id_stats: counters of each group by its
-// number, beside the epoch, without which the server leaves them out.
+// groupReplies reads the answer to get_tg_id_stats: counters of each group by its number,
+// next to the epoch, without which the server omits them.
 func groupReplies(raw map[string]json.RawMessage, groups []int) (map[int]reply, error) {
 	out := map[int]reply{}
 	for _, group := range groups {
@@ -133,7 +133,7 @@ func groupReplies(raw map[string]json.RawMessage, groups []int) (map[int]reply, 
 	return out, nil
 }
 
-// portCounters is what get_port_stats says of losses of the generator's own.
+// portCounters is what get_port_stats says of the generator's own losses.
 type portCounters struct {
 	InputErrors  int64 `json:"ierrors"`
 	OutputErrors int64 `json:"oerrors"`

@@ -12,24 +12,25 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// Server is what the driver needs of a TRex server in stateful mode. The driver
-// starts it again when it has failed between two trials, and closes it.
+// Server is what the driver needs of a TRex server in stateful mode. The driver restarts
+// it when it has failed between two trials, and closes it.
 type Server interface {
 	// Address is where it listens, "127.0.0.1:4501".
 	Address() string
-	// Alive is why it does not run, with a reason of the API; nil while it does.
+	// Alive returns why it does not run, with a reason of the API, or nil while it does.
 	Alive() error
-	// Restart ends what is left of it and starts it again; it returns when it answers.
+	// Restart ends what is left of it and starts it again; it returns when the server
+	// answers.
 	Restart(ctx context.Context) error
 	// Close ends it.
 	Close() error
 }
 
-// Config says what the driver works with.
+// Config is what Open needs.
 type Config struct {
 	// Server runs in stateful mode on the ports of the chain's path.
 	Server Server
-	// Between says which addresses are behind the ports.
+	// Between says which addresses the ports use.
 	Between measure.Stateful
 }
 
@@ -39,40 +40,40 @@ type Driver struct {
 	// dial connects to the server.
 	dial    func(context.Context) (caller, error)
 	session *session
-	// sent is called when traffic is over; nil: no call.
+	// sent is called when traffic is over; nil means no call.
 	sent   func()
 	closed bool
 }
 
 const (
-	// startUp is what passes between the server's word that traffic goes on and the
-	// first packet: TRex shifts its threads by 0.11 s and more.
+	// startUp is the time between the server's report that traffic runs and the first
+	// packet: TRex shifts its threads by 0.11 s and more.
 	startUp = 200 * time.Millisecond
-	// rampUp is the time before what counts in trials of exchanges.
+	// rampUp is the time in trials of exchanges before counting begins.
 	rampUp = time.Second
-	// margin is for how much longer than needed exchanges are begun, so that the
-	// last look at the counters falls into the traffic.
+	// margin is for how much longer than needed new exchanges begin, so that the last
+	// reading of the counters is during the traffic.
 	margin = 500 * time.Millisecond
-	// lingering is how long connections that are still open may take to end. TRex
-	// gives up a connection that was never answered after 5 s.
+	// lingering is how long connections that are still open may take to end. TRex gives
+	// up a connection that was never answered after 5 s.
 	lingering = 6 * time.Second
-	// lookPause is between two looks at what is open.
+	// lookPause is between two readings of what is open.
 	lookPause = 100 * time.Millisecond
-	// probePerSecond exchanges are made at the opening, for probeDuration.
+	// probePerSecond is the rate of exchanges at the opening, for probeDuration.
 	probePerSecond = 10
 	probeDuration  = time.Second
 	probeBytes     = 64
 	// openPatience bounds the opening of a trial's TCP connections.
 	openPatience = 5 * time.Second
-	// mostRepairs is how often the server is looked after before one trial.
+	// mostRepairs is how often the server is repaired before one trial.
 	mostRepairs = 2
-	// cleanUpPatience bounds what is done after a trial that failed.
+	// cleanUpPatience bounds the cleanup after a trial that failed.
 	cleanUpPatience = 10 * time.Second
 )
 
-// Open connects to the server, and makes a few exchanges, so that a chain without
-// a way through is found before anything counts. The server is closed with the
-// driver, and where Open fails.
+// Open connects to the server, and makes a few exchanges, so that it finds a chain that
+// passes no traffic before anything counts. The server is closed with the driver, and if
+// Open fails.
 func Open(ctx context.Context, config Config) (*Driver, error) {
 	return open(ctx, config, func(ctx context.Context) (caller, error) {
 		client, err := rpc.Dial(ctx, config.Server.Address(), rpc.Options{API: rpc.ASTF})
@@ -118,15 +119,15 @@ func (d *Driver) Description() measure.Description {
 // NotifySent implements measure.Notifier. A trial that failed does not call.
 func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
-// Close gives the server back and ends it.
+// Close releases the server and ends it.
 func (d *Driver) Close() error {
 	d.closed = true
 	return errors.Join(d.disconnect(), d.config.Server.Close())
 }
 
-// connect takes the server over by a connection of its own.
+// connect acquires the server over a separate connection.
 func (d *Driver) connect(ctx context.Context) error {
-	// What is wrong with the one before is why there is another.
+	// A failure of the previous connection is why there is another.
 	_ = d.disconnect()
 	client, err := d.dial(ctx)
 	if err != nil {
@@ -143,11 +144,11 @@ func (d *Driver) disconnect() error {
 	return d.session.client.Close()
 }
 
-// prepare gives the server a trial's profile. One that has died, hung or been
-// started by another since the last trial is started again where it must be, and
-// taken over. That is done before there is traffic alone: a server that dies in a
-// trial leaves its connections open in the device, whose next figures would be
-// those of a device that has them.
+// prepare gives the server a trial's profile. It restarts, if necessary, and acquires a
+// server that has died, hung or been started by another client since the last trial. It
+// does so only before there is traffic: a server that dies in a trial leaves its
+// connections open in the device, and the next figures would be those of a device that
+// has them.
 func (d *Driver) prepare(ctx context.Context, p profile) error {
 	for repairs := 0; ; repairs++ {
 		dead := d.config.Server.Alive()
@@ -164,8 +165,7 @@ func (d *Driver) prepare(ctx context.Context, p profile) error {
 	}
 }
 
-// repair starts the server again where it is dead or does not answer any more,
-// and takes over what it has.
+// repair restarts the server if it is dead or no longer answers, and acquires it.
 func (d *Driver) repair(ctx context.Context) error {
 	if d.config.Server.Alive() == nil {
 		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
@@ -184,7 +184,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 		return measure.Outcome{}, errors.New("the driver is closed")
 	}
 	if tcp := trial.TCP; tcp != nil && tcp.MSSBytes == 0 {
-		// The largest that fits the path, so that the outcome can say which it was.
+		// The largest that fits the path, so that the outcome can name it.
 		sized := *tcp
 		sized.MSSBytes, trial.TCP = d.config.Between.MSSBytes, &sized
 	}
@@ -228,7 +228,7 @@ func (d *Driver) profileOf(trial measure.Trial) (profile, error) {
 	return forConnections(d.config.Between, *trial.Connections, trial.DurationNanoseconds), nil
 }
 
-// check refuses what the server cannot be asked for.
+// check refuses what the server cannot do.
 func check(trial measure.Trial) error {
 	switch {
 	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
@@ -243,7 +243,7 @@ func check(trial measure.Trial) error {
 
 func (d *Driver) ipv6() bool { return d.config.Between.Clients.First.Is6() }
 
-// tcp makes bulk transfers: the looks at the counters are borders of intervals.
+// tcp makes bulk transfers: the readings of the counters are borders of intervals.
 func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	t := trial.TCP
 	before, err := d.session.generator(ctx)
@@ -252,7 +252,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	}
 	started := time.Now()
 	omit := time.Duration(t.OmitNanoseconds)
-	// The server ends by itself where this process cannot end it any more.
+	// The server ends by itself if this process can no longer end it.
 	atMost := startUp + openPatience + omit + trial.Duration() + cleanUpPatience
 	if err := d.session.start(ctx, atMost, true, d.ipv6()); err != nil {
 		return measure.Outcome{}, err
@@ -310,7 +310,7 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 		if err != nil {
 			return err
 		}
-		// By how many the direction with the fewest lags behind.
+		// The lag of the direction with the fewest connections.
 		established := int64(t.Streams)
 		for _, at := range groups {
 			established = min(established, at.client.of(cEstablished))
@@ -331,10 +331,10 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 	}
 }
 
-// lookAlong reads the counters at the begin of what counts, at its end, and at
-// the borders of whole seconds between them, as many as the API has room for.
-// It also finds how busy the sending threads were at the end, in percent: the
-// server's own figure lags, so at the begin it is that of what was before.
+// lookAlong reads the counters when counting begins, when it ends, and at the borders of
+// whole seconds between them, as many as the API has room for. It also returns how busy
+// the sending threads were at the end, in percent: the server's own figure lags, so at
+// the start it is that of the time before.
 func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts time.Duration) (looks [][]look, cpu float64, err error) {
 	looks = make([][]look, groups)
 	begin := time.Now()
@@ -354,7 +354,7 @@ func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts 
 	return looks, now.CPU, err
 }
 
-// intervals are as many whole seconds as there are, and no more than the most.
+// intervals returns the number of whole seconds, up to the maximum.
 func intervals(counts time.Duration) int {
 	return max(1, min(int(counts.Seconds()), measure.MaximumTCPIntervals))
 }
@@ -369,7 +369,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 		return measure.Outcome{}, err
 	}
 	started := time.Now()
-	// Of held connections all are opened, however long that takes.
+	// A trial opens all held connections, however long that takes.
 	opening, whole := startUp+ramp+trial.Duration()+margin, startUp+ramp+trial.Duration()+margin+lingering
 	if held {
 		opening = 0
@@ -422,11 +422,11 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	}, nil
 }
 
-// watch looks at a trial of exchanges while it goes on.
+// watch reads the counters during a trial of exchanges.
 type watch struct {
 	session *session
 	begun   time.Time
-	// concurrent is the most connections that were established at once.
+	// concurrent is the maximum of connections at once.
 	concurrent int64
 }
 
@@ -439,7 +439,7 @@ func (w *watch) take(ctx context.Context) (look, error) {
 	return at, nil
 }
 
-// until looks again and again, and gives the look at a time after the begin.
+// until reads repeatedly, and returns the reading at a time after the start.
 func (w *watch) until(ctx context.Context, at time.Duration) (look, error) {
 	for {
 		left := at - time.Since(w.begun)
@@ -453,7 +453,7 @@ func (w *watch) until(ctx context.Context, at time.Duration) (look, error) {
 	}
 }
 
-// ended waits until every connection has ended by itself, or a time has passed.
+// ended waits until every connection has ended by itself, or until a time has passed.
 func (w *watch) ended(ctx context.Context, atMost time.Duration) error {
 	for time.Since(w.begun) < atMost {
 		state, err := w.session.state(ctx)
@@ -467,15 +467,15 @@ func (w *watch) ended(ctx context.Context, atMost time.Duration) error {
 	return nil
 }
 
-// cleanUp ends the traffic of a trial that failed. What cannot be reached ends
-// with the server.
+// cleanUp ends the traffic of a trial that failed. What it cannot reach ends with the
+// server.
 func (d *Driver) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
 	defer cancel()
 	_ = d.session.stop(ctx)
 }
 
-// explain gives an error the reason that belongs to it.
+// explain gives an error its reason.
 func explain(err error, server Server) error {
 	if measure.ReasonOf(err) != "" {
 		return err

@@ -127,7 +127,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// near allows for what falls between two looks.
+// near allows for what happens between two readings.
 func near(got, want int64) bool { return got*100 >= want*98 && got*100 <= want*102 }
 
 func TestGeneratorLosses(t *testing.T) {
@@ -232,8 +232,8 @@ func TestMeasureFails(t *testing.T) {
 	}
 }
 
-// A server that fails between two trials is started again, where a new connection
-// alone does not do; one that fails in a trial is not.
+// The driver restarts a server that fails between two trials, if a new connection is not
+// enough; it does not restart one that fails in a trial.
 func TestServerFailsBetweenTrials(t *testing.T) {
 	died := &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: errors.New("killed by signal 9")}
 	for name, test := range map[string]struct {
@@ -287,7 +287,7 @@ func always(err error) func(string, int) error {
 	return func(string, int) error { return err }
 }
 
-// untilDialled refuses every call of the connection that there is.
+// untilDialled refuses every call on the current connection.
 func untilDialled(f *fake, err error) func(string, int) error {
 	before := f.dials
 	return func(string, int) error {

@@ -14,11 +14,11 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// fake behaves as a server in stateful mode does, as far as this package sees it:
-// connections as the profile says, over a device that resets and loses some.
+// fake behaves like a server in stateful mode, as far as this package sees it:
+// connections as the profile says, through a device that resets and loses some.
 type fake struct {
 	state, epoch int
-	// acquired says that the server is ours, closed that the connection has ended.
+	// acquired says that the client has the server, closed that the connection has ended.
 	acquired, closed bool
 	text             strings.Builder
 	md5              string
@@ -31,18 +31,18 @@ type fake struct {
 	// resetPercent of connections end with a reset after they were established,
 	// lostPercent are never answered.
 	resetPercent, lostPercent int64
-	// bytesPerSecond of bulk transfers of each direction.
+	// bytesPerSecond is the rate of bulk transfers in each direction.
 	bytesPerSecond int64
-	// slow is how much less than asked for is opened, in percent.
+	// slow is how much fewer than requested are opened, in percent.
 	slow int64
-	// inputErrors grow at the east port by one each time they are read.
+	// inputErrors grow at the east port by one with each reading.
 	inputErrors int64
-	// dials counts the connections; unreachable lets none be made.
+	// dials counts the connections; unreachable refuses all.
 	dials       int
 	unreachable bool
 	// refuse gives a call an error.
 	refuse func(method string, calls int) error
-	// whyNot keeps the server from beginning.
+	// whyNot keeps the server from starting.
 	whyNot string
 	// missing is a counter that the server does not have.
 	missing string
@@ -50,7 +50,7 @@ type fake struct {
 }
 
 const (
-	// The server's clock begins when the first connection is established.
+	// The server's clock starts when the first connection is established.
 	firstAfter  = 110 * time.Millisecond
 	lastsFor    = 10 * time.Millisecond
 	givenUp     = 5 * time.Second
@@ -67,7 +67,7 @@ func (f *fake) dial(context.Context) (caller, error) {
 	return f, nil
 }
 
-// again is another server process, which knows nothing of the one before.
+// again makes another server process, which knows nothing of the one before.
 func (f *fake) again() { *f = fake{dials: f.dials, calls: f.calls, bytesPerSecond: f.bytesPerSecond} }
 
 func (f *fake) Close() error                             { f.closed = true; return nil }
@@ -116,7 +116,7 @@ func (f *fake) answer(ctx context.Context, method string, params, result any) er
 	return json.Unmarshal(text, result)
 }
 
-// knows says that a call is about traffic, which the fake answers.
+// knows reports whether a call is about traffic, which the fake answers.
 func (f *fake) knows(method string) bool {
 	return slices.Contains([]string{
 		"get_version", "get_counter_desc", "sync", "profile_clear", "profile_fragment", "start", "stop",
@@ -236,7 +236,7 @@ func (f *fake) move() {
 // stop ends what is open.
 func (f *fake) stop() { f.state = rpc.ASTFLoaded }
 
-// hold is how long connections are held.
+// hold returns how long connections are held.
 func (f *fake) hold() time.Duration {
 	for _, c := range f.profile.Programs[0].Commands {
 		if c["name"] == "delay" {
@@ -246,7 +246,7 @@ func (f *fake) hold() time.Duration {
 	return 0
 }
 
-// count is what the clients and servers of exchanges have counted by now.
+// count returns what the clients and servers of exchanges have counted by now.
 func (f *fake) count() (client, server counts) {
 	if f.begun.IsZero() || len(f.profile.Templates) == 0 {
 		return counts{}, counts{}
@@ -286,7 +286,7 @@ func (f *fake) count() (client, server counts) {
 	return client, server
 }
 
-// bulk is what the clients and servers of a group have counted by now.
+// bulk returns what the clients and servers of a group have counted by now.
 func (f *fake) bulk(group int) (client, server counts) {
 	t := f.profile.Templates[group-1]
 	passed := max(0, time.Since(f.begun)-firstAfter)
@@ -301,8 +301,8 @@ func (f *fake) bulk(group int) (client, server counts) {
 	return client, server
 }
 
-// counters are numbered, and absent where they are 0, as the server's are; among
-// the others is one that is no number.
+// counters returns numbered counters, absent if they are 0, as the server does; among the
+// others is one that is not a number.
 func (f *fake) counters(client, server counts) map[string]any {
 	number := func(c counts) map[string]any {
 		out := map[string]any{"900": nil}
@@ -316,11 +316,11 @@ func (f *fake) counters(client, server counts) map[string]any {
 	return map[string]any{"epoch": f.epoch, "client": number(client), "server": number(server)}
 }
 
-// process is a server that somebody else has started.
+// process is a server that the test has started.
 type process struct {
 	dead   error
 	closed bool
-	// restart starts it again; nil: it cannot be.
+	// restart starts it again; nil means never.
 	restart  func()
 	restarts int
 }

@@ -6,13 +6,13 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// generator is what the server says of itself at one moment.
+// generator is what the server reports about itself at one moment.
 type generator struct {
 	ports  [2]portCounters
 	global globalCounters
 }
 
-// ends has the direction's sender and receiver.
+// ends returns the direction's sender and receiver.
 func ends(direction measure.Direction, at look) (sender, receiver counts) {
 	if direction == measure.Reverse {
 		return at.server, at.client
@@ -20,14 +20,14 @@ func ends(direction measure.Direction, at look) (sender, receiver counts) {
 	return at.client, at.server
 }
 
-// tcpDirection is what one direction carried between two looks; the looks
-// between them are the intervals' borders. Payload is what TCP sent for the
-// first time, and what arrived in order.
+// tcpDirection returns what one direction carried between two readings; the readings
+// between them are the intervals' borders. Payload is what TCP sent for the first time,
+// and what arrived in order.
 func tcpDirection(direction measure.Direction, looks []look, cpuPercent float64, tcp measure.TCPTrial) measure.TCPDirectionOutcome {
 	first, last := looks[0], looks[len(looks)-1]
 	sentFirst, receivedFirst := ends(direction, first)
 	sentLast, receivedLast := ends(direction, last)
-	// 100 % is all of the sending threads; a share of one CPU is not known.
+	// 100 % is all of the sending threads; the share of one CPU is not known.
 	share := int64(cpuPercent * 10_000)
 	out := measure.TCPDirectionOutcome{
 		Direction:           direction,
@@ -53,11 +53,11 @@ func tcpDirection(direction measure.Direction, looks []look, cpuPercent float64,
 	return out
 }
 
-// connectionLooks are those of a trial of connections: at the begin and the end
-// of what counts, and after everything has ended.
+// connectionLooks are the readings of a trial of connections: when counting begins and
+// ends, and after everything has ended.
 type connectionLooks struct {
 	begin, end, over look
-	// concurrent is the most that any look saw.
+	// concurrent is the maximum of all readings.
 	concurrent int64
 }
 
@@ -87,7 +87,7 @@ func connectionsOutcome(l connectionLooks, held bool) measure.ConnectionsOutcome
 	return out
 }
 
-// doubtsOf says what the generator lost or could not do by itself.
+// doubtsOf returns what the generator itself lost or could not do.
 func doubtsOf(before, after generator, over look) []measure.Doubt {
 	var out []measure.Doubt
 	add := func(code, detail string, n int64, invalid bool) {
@@ -96,8 +96,8 @@ func doubtsOf(before, after generator, over look) []measure.Doubt {
 		}
 	}
 	for i, name := range []string{measure.EndWest, measure.EndEast} {
-		// What a port drops before TRex sees it looks like loss of the device, and
-		// makes TCP send again and slow down.
+		// What a port drops before TRex sees it looks like the device's loss, and makes
+		// TCP send again and slow down.
 		add(measure.DoubtReceiveDrops, "port "+name+" dropped %d packets before TRex took them", after.ports[i].InputErrors-before.ports[i].InputErrors, true)
 		add(measure.DoubtTransmitDrops, "port "+name+" could not send %d packets", after.ports[i].OutputErrors-before.ports[i].OutputErrors, true)
 	}

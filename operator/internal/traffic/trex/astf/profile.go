@@ -1,10 +1,9 @@
-// Package astf is the driver of TRex's stateful mode: TRex's own TCP at both of
-// its ports, clients behind the west one and servers behind the east one.
+// Package astf is the driver of TRex's stateful mode: TRex's own TCP at both of its
+// ports, with clients at the west one and servers at the east one.
 //
-// A trial of TCP connections or of exchanges goes in; what comes out is a
-// profile for the server, and from its counters an outcome in the words of
-// package measure. The profile and the reading of counters are pure; the driver
-// takes a server that somebody else has started, and ends it.
+// It takes a trial of TCP connections or of exchanges, makes a profile for the server,
+// and from the server's counters an outcome in the terms of package measure. The profile
+// and the reading of counters are pure; the driver takes a server that runs, and ends it.
 package astf
 
 import (
@@ -19,7 +18,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
-// The JSON of a profile. Names are the server's.
+// The JSON of a profile, with the server's names.
 type profile struct {
 	Buffers   []buffer       `json:"buf_list"`
 	Addresses []addressRange `json:"ip_gen_dist_list"`
@@ -30,7 +29,7 @@ type profile struct {
 	Groups    []string       `json:"tg_names"`
 }
 
-// buffer is Base, filled up to Size with Fill again and again; both are base64.
+// buffer is Base, filled up to Size with repeated Fill; both are base64.
 type buffer struct {
 	Base string `json:"base"`
 	Size int    `json:"size"`
@@ -55,7 +54,7 @@ type command map[string]any
 type template struct {
 	Client clientTemplate `json:"client_template"`
 	Server serverTemplate `json:"server_template"`
-	// Group has counters of its own, from 1.
+	// Group has separate counters, from 1.
 	Group int `json:"tg_id"`
 }
 
@@ -63,7 +62,7 @@ type clientTemplate struct {
 	Addresses addresses `json:"ip_gen"`
 	Cluster   struct{}  `json:"cluster"`
 	Port      int       `json:"port"`
-	// PerSecond flows are opened until there were Limit of them; 0 is no limit.
+	// PerSecond is the rate of new flows until there are Limit of them; 0 is no limit.
 	PerSecond float64 `json:"cps"`
 	Limit     int64   `json:"limit,omitempty"`
 	Program   int     `json:"program_index"`
@@ -97,7 +96,7 @@ type tcpTunables struct {
 	ReceiveBytes int64  `json:"rxbufsize,omitempty"`
 	SendBytes    int64  `json:"txbufsize,omitempty"`
 	Congestion   *uint8 `json:"cc_algo,omitempty"`
-	// KeepIdleSeconds is how long a connection says nothing before it is probed.
+	// KeepIdleSeconds is how long a connection is silent before it is probed.
 	KeepIdleSeconds int `json:"keepidle,omitempty"`
 }
 
@@ -109,40 +108,40 @@ type ipv6Tunables struct {
 }
 
 const (
-	// portForward and portReverse tell the directions of bulk transfers apart,
-	// portHTTP is that of exchanges.
+	// portForward and portReverse distinguish the directions of bulk transfers, portHTTP
+	// is that of exchanges.
 	portForward = 5201
 	portReverse = 5202
 	portHTTP    = 80
 
-	// bulkBytes is what is written at once, for ever: as many times as bulkWrites.
+	// bulkBytes is the size of one write, which repeats without end, bulkWrites times.
 	bulkBytes  = 1 << 16
 	bulkWrites = 1 << 40
 	// neverBytes is more than any trial carries.
 	neverBytes = 1 << 60
-	// openingPerSecond is for each connection of a bulk transfer how fast they are
-	// opened: all of them within half a second.
+	// openingPerSecond is the rate of opening for each connection of a bulk transfer: all
+	// of them open within half a second.
 	openingPerSecond = 2
 
-	// DefaultWindowBytes is both socket buffers' size where the trial names none.
-	// TRex has no automatic tuning, and its own default of 32 KiB bounds the
-	// goodput of one connection to 260 Mbit/s at a round trip of 1 ms.
+	// DefaultWindowBytes is the size of both socket buffers if the trial names none. TRex
+	// has no automatic tuning, and its own default of 32 KiB bounds the goodput of one
+	// connection to 260 Mbit/s at a round trip of 1 ms.
 	DefaultWindowBytes = 256 << 10
-	// silentSeconds keeps the servers and clients of held connections from probing
-	// each other: whether a device remembers a silent connection is the question.
+	// silentSeconds keeps the servers and clients of held connections from probing each
+	// other: the question is whether a device remembers a silent connection.
 	silentSeconds = 5000
-	// holdMargin is how much longer than asked for connections are held, so that
-	// none ends before the last look at them.
+	// holdMargin is how much longer than requested connections are held, so that none
+	// ends before the last reading.
 	holdMargin = 2_000_000_000
 
-	// sequential is how addresses are chosen: one after the other.
+	// sequential chooses addresses one after the other.
 	sequential = "seq"
 )
 
 // congestion are TRex's algorithms by the names in planning.CongestionControls.
 var congestion = map[string]uint8{"newreno": 0, "reno": 0, "cubic": 1}
 
-// congestionName is what the server uses.
+// congestionName returns the server's name.
 func congestionName(asked string) string {
 	if congestion[asked] == 1 {
 		return "cubic"
@@ -150,9 +149,9 @@ func congestionName(asked string) string {
 	return "newreno"
 }
 
-// forTCP is the profile of bulk transfers: in each direction as many connections
-// as the trial has streams, which write for ever. The clients open all of them;
-// in the reverse direction their servers write. Groups are named by direction.
+// forTCP makes the profile of bulk transfers: in each direction as many connections as
+// the trial has streams, which write without end. The clients open all of them; in the
+// reverse direction their servers write. Groups are named by direction.
 func forTCP(between measure.Stateful, tcp measure.TCPTrial) (profile, error) {
 	if tcp.TargetBitsPerSecond != 0 {
 		return profile{}, fmt.Errorf("TRex's TCP cannot be held to a rate")
@@ -170,7 +169,7 @@ func forTCP(between measure.Stateful, tcp measure.TCPTrial) (profile, error) {
 	p.Programs = []program{
 		{Commands: []command{
 			{"name": "connect"},
-			{"name": "tx_mode", "flags": 1}, // the next write need not wait for this one's last acknowledgement
+			{"name": "tx_mode", "flags": 1}, // the next write does not wait for this one's last acknowledgement
 			{"name": "set_var", "id": 0, "val": int64(bulkWrites)},
 			{"name": "tx", "buf_index": 0},
 			{"name": "jmp_nz", "id": 0, "offset": -1},
@@ -189,9 +188,9 @@ func forTCP(between measure.Stateful, tcp measure.TCPTrial) (profile, error) {
 	return p, nil
 }
 
-// forConnections is the profile of exchanges: a request, its response, and the
-// end; of connections that are held, a second exchange before the end, which
-// shows that the device still forwards them.
+// forConnections makes the profile of exchanges: a request, its response, and the end.
+// Held connections have a second exchange before the end, which shows that the device
+// still forwards them.
 func forConnections(between measure.Stateful, c measure.ConnectionsTrial, counts int64) profile {
 	request, response := httpRequest(c.RequestBytes), httpResponse(c.ResponseBytes)
 	tcp := tcpTunables{MSSBytes: between.MSSBytes}
@@ -234,7 +233,7 @@ func base(between measure.Stateful, tcp tcpTunables) profile {
 	}
 }
 
-// rangeOf has IPv4 addresses as they are, and of IPv6 ones the last 32 bits.
+// rangeOf returns IPv4 addresses unchanged, and the last 32 bits of IPv6 addresses.
 func rangeOf(side string, hosts measure.Hosts) addressRange {
 	return addressRange{
 		Side: side, Distribution: sequential, Offset: "1.0.0.0",
@@ -255,7 +254,7 @@ func octets(a netip.Addr) []int {
 	return out
 }
 
-// filler is what payloads are filled up with.
+// filler fills up payloads.
 const filler = "*"
 
 func filled(text string, size int) buffer {
@@ -266,16 +265,16 @@ func filled(text string, size int) buffer {
 	return buffer{Base: base64.StdEncoding.EncodeToString([]byte(text)), Size: size, Fill: base64.StdEncoding.EncodeToString([]byte(filler))}
 }
 
-// httpRequest is a GET whose path is as long as it must be for its size.
+// httpRequest returns a GET whose path is as long as its size requires.
 func httpRequest(size int) buffer {
 	const head, tail = "GET /", " HTTP/1.1\r\nHost: vnfbench\r\n\r\n"
 	return filled(head+strings.Repeat(filler, max(0, size-len(head)-len(tail)))+tail, size)
 }
 
-// httpResponse has a body as long as it must be for its size.
+// httpResponse returns a response whose body is as long as its size requires.
 func httpResponse(size int) buffer {
 	head := ""
-	// The length of the body stands in the head, so it may change the head's own.
+	// The head contains the length of the body, which may change the length of the head.
 	for body := size; body >= 0; body-- {
 		head = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", body)
 		if len(head)+body <= size {
@@ -285,12 +284,12 @@ func httpResponse(size int) buffer {
 	return filled(head, size)
 }
 
-// Encode is the profile as the server reads it. Equal trials give equal bytes.
+// encode returns the profile as the server reads it. Equal trials give equal bytes.
 func (p profile) encode() ([]byte, error) { return json.Marshal(p) }
 
 const (
-	// firstFragment is small: the server compares the digest that comes with it
-	// before the rest is sent.
+	// firstFragment is small: the server compares the digest in it before the client
+	// sends the rest.
 	firstFragment = 1000
 	// furtherFragment keeps a request well below the server's 999,999 bytes.
 	furtherFragment = 500_000

@@ -79,7 +79,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// Payloads have their size to the byte, and are HTTP where there is room for it.
+// Payloads have their exact size, and are HTTP if there is room for it.
 func TestPayloads(t *testing.T) {
 	text := func(b buffer) string {
 		base, err := base64.StdEncoding.DecodeString(b.Base)
@@ -123,7 +123,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// exchange is one of a recording.
+// exchange is one in a recording.
 type exchange struct {
 	Request struct {
 		Method string          `json:"method"`
@@ -134,7 +134,8 @@ type exchange struct {
 	} `json:"response"`
 }
 
-// recorded are the results of a method in the recording of a real server, in their order.
+// recorded returns the results of a method in the recording of a real server, in their
+// order.
 func recorded(t *testing.T, method string) (params, results []json.RawMessage) {
 	t.Helper()
 	file, err := os.Open("../../../../../test/fixtures/trex/11-astf.jsonl")
@@ -146,7 +147,7 @@ func recorded(t *testing.T, method string) (params, results []json.RawMessage) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e exchange
-		// Batches are arrays, and none of them is looked for.
+		// Batches are arrays, and the test needs none of them.
 		if json.Unmarshal(lines.Bytes(), &e) == nil && e.Request.Method == method {
 			params, results = append(params, e.Request.Params), append(results, e.Response.Result)
 		}
@@ -157,7 +158,7 @@ func recorded(t *testing.T, method string) (params, results []json.RawMessage) {
 	return params, results
 }
 
-// keys are the paths of an object's fields; lists count as their first element.
+// keys returns the paths of an object's fields; lists count as their first element.
 func keys(prefix string, value any) []string {
 	var out []string
 	switch v := value.(type) {
@@ -197,8 +198,8 @@ func TestProfileIsAsRecorded(t *testing.T) {
 	if err := json.Unmarshal(encoded, &ours); err != nil {
 		t.Fatal(err)
 	}
-	// The recorded profile leaves TCP's settings to the server, and has no payload
-	// that is filled up.
+	// The recorded profile leaves TCP's settings to the server, and has no payload with
+	// filling.
 	for _, extra := range []string{"c_glob_info", "s_glob_info", "buf_list"} {
 		delete(theirs, extra)
 		delete(ours, extra)
@@ -208,8 +209,8 @@ func TestProfileIsAsRecorded(t *testing.T) {
 	}
 }
 
-// The recorded counters of 3 s with 50 exchanges a second and other flows beside
-// them: 161 were begun, all of them ended as they should.
+// The recorded counters of 3 s with 50 exchanges per second, together with other flows:
+// 161 began, and all of them ended as they should.
 func TestCountersAsRecorded(t *testing.T) {
 	_, descriptions := recorded(t, "get_counter_desc")
 	var d description

@@ -32,7 +32,7 @@ type realPath struct {
 	program           string
 }
 
-// newRealPath needs a TRex server; without one the test says that it was not made.
+// newRealPath needs a TRex server; without one the test reports that it did not run.
 func newRealPath(t *testing.T) *realPath {
 	t.Helper()
 	program := os.Getenv("TREX")
@@ -106,8 +106,8 @@ func realBetween(west, east string, mss int) measure.Stateful {
 	}
 }
 
-// A real server makes bulk transfers in each direction and in both, exchanges,
-// and holds connections, over a forwarding kernel.
+// A real server makes bulk transfers in each direction and in both, exchanges, and holds
+// connections, through a forwarding kernel.
 func TestRealServer(t *testing.T) {
 	p := newRealPath(t)
 	for name, between := range map[string]measure.Stateful{
@@ -148,7 +148,7 @@ func TestRealServer(t *testing.T) {
 					if held > 0 && (o.Attempts != held || o.HeldAtEnd != held || o.Concurrent != held) {
 						t.Errorf("held: %+v", o)
 					}
-					// A busy machine makes TRex late; it makes up for that.
+					// A busy machine makes TRex late; it catches up.
 					if held == 0 && (o.EstablishedPerSecond() < 50 || o.EstablishedPerSecond() > 150 || o.Attempts < 470 || o.Attempts > 472) {
 						t.Errorf("%d a second were established of %d", o.EstablishedPerSecond(), o.Attempts)
 					}
@@ -162,7 +162,7 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// A chain without a way through is found before anything counts.
+// The driver finds a chain that passes no traffic before anything counts.
 func TestRealServerNoWay(t *testing.T) {
 	p := newRealPath(t)
 	err := p.with(t, realBetween("198.51.100.1", "203.0.113.1", 1460), func(*Driver) error { return nil })

@@ -16,8 +16,8 @@ func recordedAnswers(t *testing.T) replay.Responder {
 		"user", "session_id", "fragment", "frag_first", "frag_last", "md5", "duration", "nc", "latency_pps")
 }
 
-// asRecorded answers as the recorded server did, but for its states, which it was
-// asked for once alone: traffic goes on from start to stop.
+// asRecorded answers as the recorded server did, except for its states, which the
+// recording has only once: traffic runs from start to stop.
 func asRecorded(t *testing.T) *replay.Server {
 	t.Helper()
 	recorded := recordedAnswers(t)
@@ -35,8 +35,7 @@ func asRecorded(t *testing.T) *replay.Server {
 	}))
 }
 
-// Every request of a session is one that the recorded server knows, and its
-// answers are read.
+// The recorded server knows every request of a session, and the client reads its answers.
 func TestReplay(t *testing.T) {
 	s := asRecorded(t)
 	client, err := rpc.Dial(t.Context(), s.Address(), rpc.Options{API: rpc.ASTF})
@@ -61,7 +60,7 @@ func TestReplay(t *testing.T) {
 	must(err)
 	var at look
 	epoch := int64(0)
-	for range 4 { // the recorded client looked twice before traffic, once within it, and once behind it
+	for range 4 { // the recorded client read twice before traffic, once within it, and once after it
 		at, epoch, err = session.look(t.Context())
 		must(err)
 	}
@@ -84,7 +83,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A server that ends, or answers nonsense, is named with a reason.
+// A server that ends, or answers nonsense, is reported with a reason.
 func TestReplayFaults(t *testing.T) {
 	for name, fault := range map[string]replay.Fault{"dies": replay.Die(), "cuts": replay.Cut(), "half an answer": replay.BadJSON(), "another's answer": replay.WrongID()} {
 		for _, method := range []string{"api_sync_v2", "acquire", "profile_fragment", "start", "get_counter_values"} {
@@ -109,7 +108,7 @@ type listening struct {
 
 func (l *listening) Address() string { return l.address }
 
-// A stateless server is told from a stateful one.
+// The driver distinguishes a stateless server from a stateful one.
 func TestReplayMode(t *testing.T) {
 	s := replay.New(t, replay.NewScript(t, rpc.STL, 2))
 	p := &listening{s.Address(), &process{}}

@@ -28,7 +28,7 @@ type caller interface {
 	Close() error
 }
 
-// session is a connection to a server that is in stateful mode and owned by us.
+// session is a connection to a server in stateful mode that we have acquired.
 type session struct {
 	client caller
 	// names are the counters' by their numbers.
@@ -41,8 +41,8 @@ type onProfile struct {
 	Profile string `json:"profile_id"`
 }
 
-// begin takes the server over, whoever had it before, and leaves it without traffic
-// and profile.
+// begin acquires the server from any earlier client, and leaves it without traffic and
+// profile.
 func (s *session) begin(ctx context.Context) error {
 	client := s.client
 	var version struct {
@@ -72,8 +72,8 @@ func (s *session) begin(ctx context.Context) error {
 	return client.CallPort(ctx, rpc.AllPorts, "profile_clear", onProfile{profileID}, nil)
 }
 
-// describe asks for the counters until there are some: a server that has just
-// started has none, and says so in a sentence.
+// describe asks for the counters until there are some: a server that has just started has
+// none, and reports that.
 func (s *session) describe(ctx context.Context) (description, error) {
 	var d description
 	until := time.Now().Add(countersPatience)
@@ -89,7 +89,7 @@ func (s *session) describe(ctx context.Context) (description, error) {
 	}
 }
 
-// load sends a profile, unless the server has the same one already.
+// load sends a profile, unless the server already has the same one.
 func (s *session) load(ctx context.Context, p profile) error {
 	encoded, err := p.encode()
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *session) load(ctx context.Context, p profile) error {
 	return nil
 }
 
-// startParams are the request's; a duration of 0 never ends.
+// startParams are the request's parameters; a duration of 0 never ends.
 type startParams struct {
 	onProfile
 	Multiplier      float64 `json:"mult"`
@@ -137,9 +137,9 @@ type startParams struct {
 	DumpInterval float64 `json:"dump_interval"`
 }
 
-// start begins the profile's traffic and waits until it goes on.
+// start starts the profile's traffic and waits until it runs.
 func (s *session) start(ctx context.Context, duration time.Duration, noClose, ipv6 bool) error {
-	// What happened before is no reason for what happens now.
+	// Earlier events do not explain what happens now.
 	if _, err := s.client.Events(ctx); err != nil {
 		return err
 	}
@@ -157,10 +157,10 @@ func (s *session) start(ctx context.Context, duration time.Duration, noClose, ip
 	})
 }
 
-// errProfile says that the server did not begin.
+// errProfile means that the server did not start.
 var errProfile = errors.New("the server did not begin with the profile's traffic")
 
-// whyNot is why a start came to nothing: the server says it in an event.
+// whyNot returns why a start failed: the server reports it in an event.
 func (s *session) whyNot(ctx context.Context) error {
 	events, err := s.client.Events(ctx)
 	if err != nil {
@@ -175,19 +175,19 @@ func (s *session) whyNot(ctx context.Context) error {
 }
 
 const (
-	// buildPatience bounds the time from start to the first packet, which grows
-	// with the profile; stopPatience that in which connections are ended.
+	// buildPatience bounds the time from start to the first packet, which grows with the
+	// profile; stopPatience bounds the end of connections.
 	buildPatience = 30 * time.Second
 	stopPatience  = 30 * time.Second
 	statePause    = 20 * time.Millisecond
-	// countersPatience is what a new server may take until it counts.
+	// countersPatience is how long a new server may take until it counts.
 	countersPatience = 10 * time.Second
 )
 
-// stop ends the traffic, whatever connections are still open, and waits for it.
+// stop ends the traffic, regardless of open connections, and waits for the end.
 func (s *session) stop(ctx context.Context) error {
-	// A stop is ignored while a profile is being parsed or built, so it is asked
-	// for until nothing goes on any more.
+	// The server ignores a stop while it parses or builds a profile, so the client
+	// repeats it until nothing runs.
 	return s.await(ctx, stopPatience, func(state int) (bool, error) {
 		if state == rpc.ASTFIdle || state == rpc.ASTFLoaded {
 			return true, nil
@@ -199,7 +199,7 @@ func (s *session) stop(ctx context.Context) error {
 	})
 }
 
-// await looks at the profile's state until done.
+// await polls the profile's state until done.
 func (s *session) await(ctx context.Context, patience time.Duration, done func(state int) (bool, error)) error {
 	until := time.Now().Add(patience)
 	for {
@@ -220,7 +220,7 @@ func (s *session) await(ctx context.Context, patience time.Duration, done func(s
 	}
 }
 
-// state of the profile; one that the server does not know is idle.
+// state returns the profile's state; a profile that the server does not know is idle.
 func (s *session) state(ctx context.Context) (int, error) {
 	var answer struct {
 		Profiles map[string]int `json:"state_profile"`
@@ -269,7 +269,7 @@ func (s *session) lookAt(ctx context.Context, groups int, epoch int64) (map[int]
 	return out, nil
 }
 
-// generator reads what the server says of itself.
+// generator reads what the server reports about itself.
 func (s *session) generator(ctx context.Context) (generator, error) {
 	global, err := s.global(ctx)
 	if err != nil {

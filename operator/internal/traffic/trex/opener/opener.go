@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package opener opens the drivers of TRex for the measurer: what is to be opened
-// goes in; a driver comes out, stateless or stateful, with a server that runs.
+// Package opener opens the drivers of TRex for the measurer: it takes what to open, and
+// returns a driver, stateless or stateful, with a server that runs.
 package opener
 
 import (
@@ -31,19 +31,20 @@ type driver interface {
 	measure.Notifier
 }
 
-// Opener opens TRex path by path. There is one server at a time: it owns the ports,
-// and each path has its own. A server outlives an attempt to find a way through a
-// chain that is still starting: starting it again for each would cost seconds, and
-// the ports' links.
+// Opener opens TRex path by path. There is one server at a time: it owns the ports, and
+// each path has its own. A server outlives an attempt to find a way through a chain that
+// is still starting: a restart for each attempt would cost seconds, and take the ports'
+// links down.
 type Opener struct {
-	// config's Machine gets what the ports are, where a driver of the kernel's does not say.
+	// config's Machine receives the ports' drivers, which a driver of the kernel's does
+	// not report.
 	config measure.OpenerConfig
 	start  func(context.Context, server.Config) (runningServer, error)
 	open   func(context.Context, trex.Config) (driver, error)
 	// openStateful opens the driver of TCP connections.
 	openStateful func(context.Context, astf.Config) (driver, error)
 
-	// running serves serves; nil before the first.
+	// running has the configuration serves; nil before the first.
 	running runningServer
 	serves  server.Config
 }
@@ -78,8 +79,8 @@ func New(config measure.OpenerConfig) *Opener {
 	}
 }
 
-// Open implements measure.Opener. It starts a server, or takes the one that is
-// there, and opens a driver that closes both.
+// Open implements measure.Opener. It starts a server, or takes the one that runs, and
+// opens a driver that closes both.
 func (o *Opener) Open(ctx context.Context, opening measure.Opening) (measure.Driver, error) {
 	var settings planning.Settings
 	if err := opening.Driver.Decode(&settings); err != nil {
@@ -117,7 +118,7 @@ func (o *Opener) openTCP(ctx context.Context, settings planning.Settings, betwee
 	return o.openStateful(ctx, astf.Config{Server: lent{running}, Between: between})
 }
 
-// lent is a server that its driver closes, and that is kept nevertheless.
+// lent is a server that stays when its driver closes it.
 type lent struct{ runningServer }
 
 func (lent) Close() error { return nil }
@@ -128,7 +129,7 @@ func (o *Opener) serve(ctx context.Context, c server.Config) (runningServer, err
 		if o.running.Alive() == nil {
 			return o.running, nil
 		}
-		// The bound of restarts goes on.
+		// The bound of restarts still applies.
 		return o.running, o.running.Restart(ctx)
 	}
 	if err := o.Close(); err != nil {
@@ -169,7 +170,7 @@ func (d *servedDriver) Log() []string {
 	return d.opener.running.Log()
 }
 
-// Close gives the ports back, and then ends the server.
+// Close releases the ports, and then ends the server.
 func (d *servedDriver) Close() error {
 	return errors.Join(d.driver.Close(), d.opener.Close())
 }

@@ -121,7 +121,7 @@ func TestOneServerAtATime(t *testing.T) {
 	if err := calibration.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The chain is still starting: the server stays, and is started again where it died.
+	// The chain is still starting: the server stays, and is restarted if it died.
 	for attempt := range 2 {
 		driver, err := paths.Open(t.Context(), frames(t, pathOf("chain")))
 		if driver != nil || !errors.Is(err, noWay) {
@@ -155,7 +155,7 @@ func TestOneServerAtATime(t *testing.T) {
 	}
 }
 
-// TCP connections have a server of their own, which stays while the chain starts.
+// TCP connections have a separate server, which stays while the chain starts.
 func TestStatefulServer(t *testing.T) {
 	var d diary
 	ways := []error{errors.New("no way through"), nil}
@@ -168,7 +168,7 @@ func TestStatefulServer(t *testing.T) {
 			way := ways[0]
 			ways = ways[1:]
 			if way != nil {
-				// As the driver does where it finds no way.
+				// The driver does the same if it finds no way.
 				return nil, errors.Join(way, c.Server.Close())
 			}
 			return &fakeDriver{diary: &d, name: "tcp"}, nil
@@ -193,7 +193,7 @@ func TestStatefulServer(t *testing.T) {
 	}
 }
 
-// Another path ends the server of the one before, also where nobody closed it.
+// Another path ends the server of the one before, even if its driver was not closed.
 func TestServerOfAnotherPath(t *testing.T) {
 	var d diary
 	paths := &Opener{start: func(_ context.Context, c server.Config) (runningServer, error) {
@@ -212,8 +212,8 @@ func TestServerOfAnotherPath(t *testing.T) {
 	}
 }
 
-// TRex itself is opened as the measurer does it, port to port, where the
-// environment variable TREX names a release, or its program.
+// The test opens TRex as the measurer does it, port to port, if the environment variable
+// TREX names a release, or its program.
 func TestRealTRex(t *testing.T) {
 	directory := strings.TrimSuffix(os.Getenv("TREX"), "/_t-rex-64")
 	if directory == "" {

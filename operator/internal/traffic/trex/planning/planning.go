@@ -1,6 +1,5 @@
-// Package planning is what the operator knows about TRex: its limits, what it
-// refuses, its settings and what its pod needs. It imports nothing of the driver
-// itself.
+// Package planning is what the operator knows about TRex: its limits, what it refuses,
+// its settings and what its pod needs. It does not import the driver.
 package planning
 
 import (
@@ -19,9 +18,8 @@ import (
 const Name = v1alpha1.DriverTRex
 
 const (
-	// MaxFrameBytes is the largest frame, check sequence included, that TRex takes
-	// for a stream: MAX_PKT_SIZE of its captureFile.h. Every MTU that the API allows
-	// is less.
+	// MaxFrameBytes is the largest frame, check sequence included, that TRex takes for a
+	// stream: MAX_PKT_SIZE of its captureFile.h. Every MTU that the API allows is less.
 	MaxFrameBytes = 9*1024 + 22 + measure.FrameCheckSequenceBytes
 
 	// maxExtraConfigurationBytes bounds what a testbed adds to TRex's configuration.
@@ -31,14 +29,14 @@ const (
 )
 
 // Generator is TRex. Its streams are whole packets, each field of a frame takes a
-// random value of its own, and it keeps RFC 3550's jitter and no difference of one
-// frame and the next. Its stateful mode has a TCP of its own, which sends no VLAN
-// tags here.
+// separate random value, and it reports RFC 3550's jitter and no difference of one frame
+// and the next. Its stateful mode has a TCP implementation, which sends no VLAN tags
+// here.
 var Generator = &generator.Generator{
 	Name:     Name,
 	Limits:   generator.Limits{MaxFrameBytes: MaxFrameBytes, Stateful: &generator.StatefulLimits{CongestionControls: CongestionControls}},
 	OwnImage: &generator.OwnImage{Guide: "docs/how-to/trex.md", Rebuild: "make trex-image"},
-	// It holds the server, its packet buffers in mode AFPacket, and the measurer.
+	// For the server, its packet buffers in mode AFPacket, and the measurer.
 	DefaultMemory: "1Gi",
 	Check: func(testbed *v1alpha1.Testbed) *measure.Failure {
 		_, failure := extraConfiguration(testbed)
@@ -48,8 +46,8 @@ var Generator = &generator.Generator{
 	Settings: settings,
 }
 
-// reservedConfiguration is what the measurer alone says to TRex: which ports it
-// takes, and where it listens. A server elsewhere would be open to others.
+// reservedConfiguration is what only the measurer configures: which ports TRex takes, and
+// where it listens. A server elsewhere would be open to others.
 var reservedConfiguration = []string{"ezqm_ch_port", "interfaces", "interfaces_vdevs", "port_limit", "telnet_port", "zmq_pub_port", "zmq_rpc_port"}
 
 func usesDPDK(testbed *v1alpha1.Testbed) bool {
@@ -59,13 +57,12 @@ func usesDPDK(testbed *v1alpha1.Testbed) bool {
 
 // capabilities are those of the server and of the measurer that starts it.
 //
-// NET_RAW opens the packet sockets of mode AFPacket, and the raw queues of NICs
-// that share themselves with the kernel (mlx5). NET_ADMIN sets the ports'
-// promiscuous mode and lets the measurer close the server's control ports in the
-// pod's network namespace. IPC_LOCK keeps in place what NIC or kernel and TRex
-// share, beyond the limit of locked memory: hugepages with mode DPDK, and with
-// mode AFPacket the sockets' rings, of 16 MiB a port, which DPDK locks too
-// (MAP_LOCKED in rte_eth_af_packet.c). TRex insists on user 0.
+// NET_RAW opens the packet sockets of mode AFPacket, and the raw queues of NICs that
+// share themselves with the kernel (mlx5). NET_ADMIN sets the ports' promiscuous mode and
+// lets the measurer close the server's control ports in the pod's network namespace.
+// IPC_LOCK keeps in place what NIC or kernel and TRex share, beyond the limit of locked
+// memory: hugepages with mode DPDK, and with mode AFPacket the sockets' rings, of 16 MiB
+// a port, which DPDK locks too (MAP_LOCKED in rte_eth_af_packet.c). TRex requires user 0.
 var capabilities = []corev1.Capability{"IPC_LOCK", "NET_ADMIN", "NET_RAW"}
 
 func pod(testbed *v1alpha1.Testbed) generator.Pod {
@@ -104,7 +101,7 @@ func settings(testbed *v1alpha1.Testbed, ports [2]generator.Port) (any, error) {
 	if !usesDPDK(testbed) {
 		return s, nil
 	}
-	// Mode DPDK wants a device plugin's device at each port. Admission refuses all
+	// Mode DPDK needs a device plugin's device at each port. Admission refuses all
 	// attachments that never have one.
 	for i, port := range ports {
 		if port.ResourceName == "" {
@@ -119,8 +116,8 @@ func settings(testbed *v1alpha1.Testbed, ports [2]generator.Port) (any, error) {
 	return s, nil
 }
 
-// extraConfiguration is what the testbed adds to TRex's configuration, as YAML
-// with sorted keys; "" where it adds nothing.
+// extraConfiguration returns what the testbed adds to TRex's configuration, as YAML with
+// sorted keys, or "" if it adds nothing.
 func extraConfiguration(testbed *v1alpha1.Testbed) (string, *measure.Failure) {
 	asked := testbed.Spec.Generator.TRex
 	if asked == nil || asked.ExtraConfiguration == nil || len(asked.ExtraConfiguration.Raw) == 0 {

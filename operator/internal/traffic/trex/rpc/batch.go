@@ -19,15 +19,14 @@ type Request struct {
 	Err            error
 }
 
-// batchBytes is up to which size requests are put together. A batch may have
-// MaxRequestBytes; the server answers nobody else while it works on one.
+// batchBytes is the maximum size of requests in one batch. A batch may have
+// MaxRequestBytes; the server answers no other client while it works on one.
 const batchBytes = 500_000
 
-// Batch makes several requests in one exchange, or in as few as their sizes
-// allow, in their order. One that fails does not stop those after it; each has
-// its own error and result. What Batch gives back is the first error of all.
-// After an exchange that failed as a whole, the requests that it had and those
-// that were to follow have its error.
+// Batch makes several requests in one exchange, or in as few as their sizes allow, in
+// their order. One that fails does not stop those after it; each has its own error and
+// result. Batch returns the first error of all. After an exchange that failed as a whole,
+// its requests and the following ones have its error.
 func (c *Client) Batch(ctx context.Context, requests []*Request) error {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
@@ -44,7 +43,7 @@ func (c *Client) Batch(ctx context.Context, requests []*Request) error {
 			return first(requests)
 		}
 		for _, r := range chunk {
-			// What was answered is to be settled even where the next is not.
+			// Settle what was answered even if the next request fails.
 			_ = c.settle(ctx, r)
 		}
 		rest = rest[len(chunk):]
@@ -61,7 +60,7 @@ func first(requests []*Request) error {
 	return nil
 }
 
-// chunk is the head of requests that fits into one batch: at least one.
+// chunk returns the first requests that fit into one batch: at least one.
 func (c *Client) chunk(requests []*Request) ([]*Request, error) {
 	total := 0
 	for i, r := range requests {
@@ -73,7 +72,7 @@ func (c *Client) chunk(requests []*Request) ([]*Request, error) {
 		if err != nil {
 			return nil, fmt.Errorf("TRex method %q: %w", r.Method, err)
 		}
-		// What comes around the parameters takes less than 200 bytes.
+		// The text around the parameters takes less than 200 bytes.
 		if total += len(text) + len(r.Method) + 200; i > 0 && total > batchBytes {
 			return requests[:i], nil
 		}
@@ -81,9 +80,9 @@ func (c *Client) chunk(requests []*Request) ([]*Request, error) {
 	return requests, nil
 }
 
-// settle deals with answers that are none yet: it tries again when the server
-// asks for that, and asks for the result of work that goes on, until the
-// context ends. It gives back the request's error.
+// settle handles answers that are not final: it tries again when the server asks for
+// that, and asks for the result of work that continues, until the context ends. It
+// returns the request's error.
 func (c *Client) settle(ctx context.Context, r *Request) error {
 	ticket := ""
 	for {
@@ -127,8 +126,8 @@ func (c *Client) settle(ctx context.Context, r *Request) error {
 	}
 }
 
-// busy is the error of a wait that the context ended; said is what the server
-// answered last.
+// busy returns the error of a wait that the context ended; said is the server's last
+// answer.
 func (c *Client) busy(ctx context.Context, said, ended error) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed

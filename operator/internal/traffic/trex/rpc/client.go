@@ -1,17 +1,16 @@
-// Package rpc is a client of TRex's interactive API: JSON-RPC 2.0 over a ZeroMQ
-// REQ socket, as TRex v3.08 speaks it on TCP port 4501. What goes in is a
-// method's name and its parameters, what comes out its result or an error that
-// errors.Is tells apart.
+// Package rpc is a client of TRex's interactive API: JSON-RPC 2.0 over a ZeroMQ REQ
+// socket, as TRex v3.08 uses it on TCP port 4501. It takes a method's name and its
+// parameters, and returns its result or an error that errors.Is distinguishes.
 //
-// A Client belongs to one server process: when another one answers at the same
-// address, every call says ErrServerRestarted from then on, because counters,
-// streams and ownership are gone and numbers read from the new process would
-// look as if nothing had happened.
+// A Client belongs to one server process: when another one answers at the same address,
+// every call returns ErrServerRestarted from then on, because counters, streams and
+// ownership are gone and numbers read from the new process would look as if nothing had
+// happened.
 //
-// Each call ends with its context, at whatever step it is. A connection on which
-// a call failed is dropped, and the next call makes a new one, so no answer is
-// ever taken for that to another request. A cut request is not sent again by
-// itself: the server may have done what it asks.
+// Each call ends with its context, at any step. The client drops a connection on which a
+// call failed, and the next call makes a new one, so no answer can be mistaken for that
+// to another request. The client does not repeat a cut request: the server may have done
+// what it asks.
 package rpc
 
 import (
@@ -27,7 +26,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
-// API is one of the server's interfaces, of which it offers one in its life.
+// API is one of the server's interfaces, of which a server process offers only one.
 type API struct {
 	Name         string
 	Major, Minor int
@@ -43,13 +42,13 @@ var (
 // DefaultTimeout ends a call whose context has no deadline.
 const DefaultTimeout = 10 * time.Second
 
-// Options set a client; the zero value of every field but API is good.
+// Options set a client; the zero value of every field except API is good.
 type Options struct {
 	// API is STL or ASTF.
 	API API
-	// User names who acquires ports; empty is "vnfbench".
+	// User is the name that acquires ports; empty is "vnfbench".
 	User string
-	// SessionID is that of this client, by which the server tells it from another
+	// SessionID is that of this client, by which the server distinguishes it from another
 	// of the same user, and keeps events for it; 0 draws one.
 	SessionID uint32
 	// Timeout ends a call whose context has no deadline; 0 is DefaultTimeout.
@@ -58,11 +57,11 @@ type Options struct {
 	MaxAnswerBytes int
 }
 
-// pollInterval is between two attempts at what the server is busy with.
+// pollInterval is the time between two attempts while the server is busy.
 const pollInterval = 100 * time.Millisecond
 
-// Client speaks to one TRex server process. It may be used by several
-// goroutines; requests go one after the other.
+// Client is connected to one TRex server process. Several goroutines may use it; requests
+// run one after the other.
 type Client struct {
 	address string
 	options Options
@@ -70,7 +69,7 @@ type Client struct {
 	life context.Context
 	end  context.CancelCauseFunc
 	now  func() time.Time
-	// turn holds one token, which whoever uses what follows has taken.
+	// turn holds one token, which protects the following fields.
 	turn      chan struct{}
 	conn      *zmtp.Conn
 	apiH      string
@@ -114,35 +113,36 @@ func Dial(ctx context.Context, address string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Address is that of the server, SessionID and User those of the client.
+// Address returns that of the server, SessionID and User those of the client.
 func (c *Client) Address() string   { return c.address }
 func (c *Client) SessionID() uint32 { return c.options.SessionID }
 func (c *Client) User() string      { return c.options.User }
 
-// Call makes one request; params is nil, or a struct or map that becomes a JSON
-// object, into which the client puts what the handshake gave. result is nil, or
-// a pointer that takes the result.
+// Call makes one request; params is nil, or a struct or map that becomes a JSON object,
+// to which the client adds what the handshake gave. result is nil, or a pointer that
+// receives the result.
 //
-// A server that asks to try again is asked again, and one that goes on with its
+// Call repeats a request if the server asks for that, and waits while the server works,
+// until the context ends.
 // work is waited for, until the context ends.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.one(ctx, &Request{Method: method, Port: NoPort, Params: params, Result: result})
 }
 
-// CallPort is Call with the port's id and the handler that Acquire got. With
-// AllPorts it is Call with the handler of the whole server.
+// CallPort does the same as Call, with the port's id and the handler that Acquire got.
+// With AllPorts it sends the handler of the whole server.
 func (c *Client) CallPort(ctx context.Context, port int, method string, params, result any) error {
 	return c.one(ctx, &Request{Method: method, Port: port, Params: params, Result: result})
 }
 
-// Check says whether the server of Dial is alive: it answers, and it is the same
-// process.
+// Check returns an error unless the server of Dial is alive: it answers, and it is the
+// same process.
 func (c *Client) Check(ctx context.Context) error {
 	return c.Call(ctx, "get_global_cfg", nil, nil)
 }
 
-// Close ends the connection and every call that is under way. It releases
-// nothing, and traffic goes on.
+// Close ends the connection and every call that is under way. It releases nothing, and
+// traffic continues.
 func (c *Client) Close() error {
 	c.end(ErrClosed)
 	c.turn <- struct{}{}
@@ -165,7 +165,7 @@ func (c *Client) one(ctx context.Context, r *Request) error {
 	return c.settle(ctx, r)
 }
 
-// bound gives a call a deadline if it has none, and the client's end.
+// bound gives a call a deadline if it has none, and ends it with the client.
 func (c *Client) bound(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.life, func() { end(context.Cause(c.life)) })
@@ -183,7 +183,7 @@ func (c *Client) alone(ctx context.Context, do func() error) error {
 		select {
 		case c.turn <- struct{}{}:
 			defer func() { <-c.turn }()
-			// The context may not know yet that the client was closed.
+			// The context may not show yet that the client was closed.
 			if c.life.Err() != nil {
 				return ErrClosed
 			}
@@ -200,8 +200,8 @@ func (c *Client) alone(ctx context.Context, do func() error) error {
 	return fmt.Errorf("waiting for an earlier call: %w", ctx.Err())
 }
 
-// connect makes a connection if there is none, and wants the server at its end
-// to be the one of the connections before.
+// connect makes a connection if there is none, and verifies that the server is the one of
+// the connections before.
 func (c *Client) connect(ctx context.Context) error {
 	if c.restarted {
 		return ErrServerRestarted
@@ -251,8 +251,8 @@ func (c *Client) newCall(method string, params map[string]json.RawMessage) call 
 	return call{Version: "2.0", ID: c.lastID, Method: method, Params: params}
 }
 
-// exchange makes one exchange of one or several requests, which get results and
-// errors of their own. The error is of the exchange as a whole.
+// exchange makes one exchange of one or several requests, which get separate results and
+// errors. The returned error is that of the exchange as a whole.
 func (c *Client) exchange(ctx context.Context, requests []*Request) error {
 	return c.alone(ctx, func() error {
 		if err := c.connect(ctx); err != nil {
@@ -281,7 +281,7 @@ func (c *Client) exchange(ctx context.Context, requests []*Request) error {
 	})
 }
 
-// params are those of the request and those that the client knows.
+// params returns those of the request and those that the client adds.
 func (c *Client) params(r *Request) (map[string]json.RawMessage, error) {
 	params, err := object(r.Params)
 	if err != nil {
@@ -301,8 +301,8 @@ func (c *Client) params(r *Request) (map[string]json.RawMessage, error) {
 	return params, lethal(r.Method, params)
 }
 
-// roundTrip sends calls as one message and reads their answers. The connection
-// is gone after an error.
+// roundTrip sends calls as one message and reads their answers. After an error, the
+// connection is gone.
 func (c *Client) roundTrip(ctx context.Context, calls []call) ([]reply, error) {
 	message, err := encode(calls)
 	if err != nil {
@@ -322,7 +322,7 @@ func (c *Client) roundTrip(ctx context.Context, calls []call) ([]reply, error) {
 	return replies, nil
 }
 
-// encode is one call as it is, and several as an array, which is what a batch is.
+// encode encodes one call alone, and several as an array, which is a batch.
 func encode(calls []call) ([]byte, error) {
 	if len(calls) == 1 {
 		return json.Marshal(calls[0])
@@ -330,8 +330,8 @@ func encode(calls []call) ([]byte, error) {
 	return json.Marshal(calls)
 }
 
-// failed drops the connection and names the kind of the error. A caller who
-// cancelled the call, or closed the client, gets no word of the connection.
+// failed drops the connection and names the kind of the error. A caller who cancelled the
+// call, or closed the client, gets no error of the connection.
 func (c *Client) failed(ctx context.Context, err error) error {
 	c.drop()
 	switch {
@@ -350,7 +350,7 @@ func (c *Client) drop() {
 	}
 }
 
-// into puts the result where it belongs, or is the error.
+// into stores the result, or returns the error.
 func (r *reply) into(method string, result any) error {
 	if r.Error != nil {
 		return &Error{Method: method, Code: r.Error.Code, Message: r.Error.Message, Specific: r.Error.Specific}
@@ -364,7 +364,7 @@ func (r *reply) into(method string, result any) error {
 	return nil
 }
 
-// fetchedEvents notes a fetch of events, and says when the one before was.
+// fetchedEvents records a fetch of events, and returns the time of the one before.
 func (c *Client) fetchedEvents(now time.Time) (before time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -96,8 +96,8 @@ func TestOwnershipOfTheServer(t *testing.T) {
 	}
 }
 
-// A fault in a profile that was there before is told, and the server is owned:
-// it can be released.
+// Acquire reports a fault in a profile that was there before, but the client owns the
+// server: it can release it.
 func TestAcquireWithAFault(t *testing.T) {
 	script := replay.NewScript(t, rpc.ASTF, 2)
 	server := replay.New(t, replay.Func(func(c replay.Call) replay.Answer {
@@ -116,7 +116,7 @@ func TestAcquireWithAFault(t *testing.T) {
 	}
 }
 
-// What is known to end a server, or what it refuses for its size, is not sent.
+// The client refuses what is known to end a server, and what is too large for it.
 func TestNotSent(t *testing.T) {
 	large := map[string]string{"fragment": strings.Repeat("x", rpc.MaxRequestBytes)}
 	for name, c := range map[string]struct {
@@ -155,11 +155,11 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// The largest request that a server takes is sent, and the next is not.
+// The client sends the largest request that a server takes, but no larger one.
 func TestLargestRequest(t *testing.T) {
 	server := replay.New(t, echoing(t))
 	client := dial(t, server, rpc.Options{})
-	// The octets around x: ids have one digit here.
+	// The bytes around x: ids have one digit here.
 	around := len(`{"jsonrpc":"2.0","id":2,"method":"echo","params":{"api_h":"api00001","n":1,"x":""}}`)
 	params := map[string]any{"n": 1, "x": strings.Repeat("x", rpc.MaxRequestBytes-around)}
 	if err := client.Call(t.Context(), "echo", params, nil); err != nil {
@@ -209,8 +209,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// A batch goes out in as many messages as its size asks for, in its order, and
-// what follows a broken exchange is not sent.
+// A batch is sent in as many messages as its size needs, in its order, and nothing
+// follows a broken exchange.
 func TestLargeBatch(t *testing.T) {
 	for name, broken := range map[string]bool{"whole": false, "broken": true} {
 		t.Run(name, func(t *testing.T) {
@@ -338,7 +338,7 @@ func TestBusyServer(t *testing.T) {
 			if !errors.Is(err, rpc.ErrBusy) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "set_l3") {
 				t.Errorf("it is %v", err)
 			}
-			// Others are served while somebody waits.
+			// The server answers others while a call waits.
 			if err := echo(t.Context(), client, 1); err != nil {
 				t.Error(err)
 			}
@@ -346,10 +346,10 @@ func TestBusyServer(t *testing.T) {
 	}
 }
 
-// A result that does not fit is the caller's matter, and no reason to reconnect.
+// A result that does not fit is the caller's error, and no reason to reconnect.
 func TestResultOfAnotherType(t *testing.T) {
 	server := replay.New(t, echoing(t).On("get_global_stats", func(replay.Call) replay.Answer {
-		// What a server writes for infinity.
+		// A server writes this for infinity.
 		return replay.Result(json.RawMessage(`{"m_bw_per_core":1e+9999}`))
 	}))
 	client := dial(t, server, rpc.Options{})
@@ -397,7 +397,7 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// After 10 s an empty queue has lost nothing; one that is not may have.
+	// After 10 s an empty queue has lost nothing; another one may have.
 	now = now.Add(10 * time.Second)
 	if events, err := client.Events(t.Context()); err != nil || len(events) != 0 {
 		t.Errorf("%v, %v", events, err)
@@ -410,7 +410,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// The recording in which a server drops the end of a job, since nobody fetched.
+// In this recording a server drops the end of a job, because no client fetched it.
 func TestEventsNotFetched(t *testing.T) {
 	recording := replay.Load(t, "10-events-not-fetched")
 	server := replay.New(t, replay.InOrder(t, recording.Turns()))
@@ -437,7 +437,7 @@ func TestEventsNotFetched(t *testing.T) {
 			lost = append(lost, turn.N)
 		}
 	}
-	// n 12 lost events. n 18 did not, as the queue was empty, but nobody can know.
+	// n 12 lost events. n 18 did not, as the queue was empty, but no client can know.
 	if diff := cmp.Diff([]int{12, 18}, lost); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

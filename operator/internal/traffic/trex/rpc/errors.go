@@ -9,52 +9,50 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
-// What a caller may ask an error for with errors.Is. The context's own errors
-// are found as well where a deadline or a cancellation ended a call.
+// What a caller may test for with errors.Is. It also finds the context's own errors if a
+// deadline or a cancellation ended a call.
 var (
-	// ErrConnection: no exchange with the server was possible, or the one under
-	// way was cut or not answered in time. Whether the server did what the cut
-	// request asked is not known. The next call connects again.
+	// ErrConnection: no exchange with the server was possible, or the current one was cut
+	// or not answered in time. Whether the server did what the cut request asked is not
+	// known. The next call connects again.
 	ErrConnection = errors.New("no exchange with the TRex server")
-	// ErrProtocol: what answered is no TRex server, or not one in its right mind.
+	// ErrProtocol: what answered is not a TRex server, or a faulty one.
 	ErrProtocol = errors.New("not an answer of a TRex server")
-	// ErrServerRestarted: another server process than that of Dial answers. All
-	// that the client knew is void, and so is every further call: dial anew.
+	// ErrServerRestarted: a server process other than that of Dial answers. Everything
+	// that the client knew is invalid, and every further call fails: dial again.
 	ErrServerRestarted = errors.New("the TRex server was started again")
-	// ErrVersion: the server does not speak the version of the API that Dial
-	// asked for.
+	// ErrVersion: the server does not have the version of the API that Dial asked for.
 	ErrVersion = errors.New("the TRex server speaks another version of its API")
 	// ErrMode: the server was started for another API: STL without, ASTF with
 	// --astf.
 	ErrMode = errors.New("the TRex server runs in another mode")
-	// ErrOwned: a port belongs to another user or session, or was taken by it.
+	// ErrOwned: a port belongs to another user or session, or one of them took it.
 	ErrOwned = errors.New("the port belongs to another user or session")
 	// ErrNotAcquired: a call needs a port that was not acquired, or was released.
 	ErrNotAcquired = errors.New("the port is not acquired")
-	// ErrBusy: the server asked to try again, or was still at work, until the
-	// context ended.
+	// ErrBusy: the server asked to try again, or was still at work, until the context
+	// ended.
 	ErrBusy = errors.New("the TRex server is still busy")
-	// ErrTooLarge: a request above MaxRequestBytes; it was not sent.
+	// ErrTooLarge: a request exceeds MaxRequestBytes; it was not sent.
 	ErrTooLarge = errors.New("the request is too large")
-	// ErrLethal: a request that is known to end the server's process; it was not
-	// sent.
+	// ErrLethal: a request is known to end the server's process; it was not sent.
 	ErrLethal = errors.New("the request would end the TRex server's process")
 	// ErrClosed: the client was closed.
 	ErrClosed = errors.New("the TRex client is closed")
 )
 
-// Hangs says that nothing came back: the server is dead, or might as well be.
+// Hangs reports whether nothing came back: the server is dead or does not answer.
 func Hangs(err error) bool {
 	return errors.Is(err, ErrConnection) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrBusy)
 }
 
-// Interrupted says that a new connection, and perhaps a new server, may do what
-// failed: the server died, hung, was started again, or another took a port.
+// Interrupted reports whether a new connection, and perhaps a new server, may help: the
+// server died, hung or was restarted, or another client took a port.
 func Interrupted(err error) bool {
 	return Hangs(err) || errors.Is(err, ErrServerRestarted) || errors.Is(err, ErrOwned) || errors.Is(err, ErrNotAcquired)
 }
 
-// Codes of errors, of JSON-RPC 2.0 and TRex's own.
+// Codes of errors, from JSON-RPC 2.0 and TRex.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -72,7 +70,7 @@ type Error struct {
 	Method string
 	// Code is one of the constants Code...
 	Code int
-	// Message says what kind of error it is, one sentence per Code.
+	// Message names the kind of the error, one sentence per Code.
 	Message string
 	// Specific says what is wrong; it can be empty.
 	Specific string
@@ -82,12 +80,12 @@ func (e *Error) Error() string {
 	if e.Specific == "" {
 		return fmt.Sprintf("TRex refuses %q: %s (%d)", e.Method, e.Message, e.Code)
 	}
-	// Some sentences come in two lines.
+	// Some sentences have two lines.
 	return fmt.Sprintf("TRex refuses %q: %s (%d, %s)", e.Method, strings.Join(strings.Fields(e.Specific), " "), e.Code, e.Message)
 }
 
-// meanings tells apart what TRex answers with one and the same code, by the only
-// thing that differs: its sentences.
+// meanings distinguishes what TRex answers with the same code, by the only difference:
+// its sentences.
 var meanings = []struct {
 	words string
 	means error
@@ -103,8 +101,8 @@ var meanings = []struct {
 	{"ersion mismatch", ErrVersion},
 }
 
-// Is finds ErrServerRestarted, ErrOwned, ErrNotAcquired, ErrMode and ErrVersion
-// in what the server said.
+// Is finds ErrServerRestarted, ErrOwned, ErrNotAcquired, ErrMode and ErrVersion in the
+// server's text.
 func (e *Error) Is(target error) bool {
 	for _, known := range meanings {
 		if known.means == target && strings.Contains(e.Specific, known.words) {
@@ -114,7 +112,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// transport names the kind of an error of the connection, if it has none.
+// transport gives an error of the connection a kind, if it has none.
 func transport(err error) error {
 	switch {
 	case errors.Is(err, ErrProtocol):

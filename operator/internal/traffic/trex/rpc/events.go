@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// EventType is what an event is about.
+// EventType is the kind of an event.
 type EventType int
 
-// The events of TRex v3.08. Of a job that ends by itself come 14, 4; of one that
-// is stopped 11, 1; at the start of one 10, 0.
+// The events of TRex v3.08. A job that ends by itself sends 14, 4; one that is stopped
+// 11, 1; the start of one 10, 0.
 const (
 	PortStarted           EventType = 0  // Port
 	PortStopped           EventType = 1  // Port
@@ -32,9 +32,9 @@ const (
 	ASTFProfileState      EventType = 60 // Profile, State, Epoch, Error
 	ASTFProfileCleared    EventType = 61 // Profile, Epoch
 	ServerStopped         EventType = 100
-	// EventsLost is put last into what Events gives by this package: the last
-	// fetch is so long ago that the server may have dropped events after those
-	// that it gave. Ask the server for its state.
+	// This package adds EventsLost at the end of what Events returns if the last fetch is
+	// so long ago that the server may have dropped events after those that it sent. Ask
+	// the server for its state.
 	EventsLost EventType = -1
 )
 
@@ -49,8 +49,8 @@ const (
 	ASTFDeleting
 )
 
-// Event is something that happened at the server, to whatever user's ports.
-// Which fields an event has is said at its type; the others are zero, Port -1.
+// Event is something that happened at the server, to any user's ports. The constants of
+// EventType list the fields of each event; the others are zero, Port -1.
 type Event struct {
 	Type EventType
 	// Sequence counts a session's events; dropped ones leave no gap.
@@ -64,18 +64,17 @@ type Event struct {
 	State     int
 	Epoch     int
 	Error     string
-	// Data is all that the server said of it, for what has no field here.
+	// Data is all that the server sent, including what has no field here.
 	Data json.RawMessage
 }
 
-// eventsKept is for how long the server goes on adding to events that nobody
-// fetches.
+// eventsKept is how long the server continues to add to events that are not fetched.
 const eventsKept = 10 * time.Second
 
-// Events fetches what has happened since the last fetch, oldest first, at any
-// port and by any user. The session sees events from its first Acquire or Events
-// on. Call it at least every few seconds while something is waited for: after
-// 10 s the server drops events, and EventsLost is the last event then.
+// Events fetches what has happened since the last fetch, oldest first, at any port and by
+// any user. The session sees events from its first Acquire or Events. Call it at least
+// every few seconds while you wait for something: after 10 s the server drops events, and
+// EventsLost is the last event then.
 func (c *Client) Events(ctx context.Context) ([]Event, error) {
 	var fetched struct {
 		Data []struct {
@@ -99,7 +98,7 @@ func (c *Client) Events(ctx context.Context) ([]Event, error) {
 		event.Sequence = one.Sequence
 		events = append(events, event)
 	}
-	// Time is taken before either fetch, so that doubt falls on the side of loss.
+	// The time is that before either fetch, so that a doubtful case counts as loss.
 	if len(events) > 0 && !before.IsZero() && c.now().Sub(before) >= eventsKept {
 		events = append(events, Event{Type: EventsLost, Port: NoPort})
 	}

@@ -8,7 +8,7 @@ import (
 // SetClock gives the client another clock.
 func (c *Client) SetClock(now func() time.Time) { c.now = now }
 
-// Decode reads an answer to calls with the ids 1, 2, ... and gives the results.
+// Decode reads an answer to calls with the ids 1, 2, ... and returns the results.
 func Decode(message []byte, calls int) ([]json.RawMessage, error) {
 	var made []call
 	for i := range calls {

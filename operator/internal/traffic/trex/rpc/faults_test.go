@@ -15,14 +15,14 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// echoing is a server whose method "echo" gives back the parameter n.
+// echoing starts a server whose method "echo" returns the parameter n.
 func echoing(t *testing.T) *replay.Script {
 	return replay.NewScript(t, rpc.STL, 2).On("echo", func(c replay.Call) replay.Answer {
 		return replay.Result(c.Params["n"])
 	})
 }
 
-// echo makes a call whose answer can be no other call's.
+// echo makes a call whose answer cannot match another call.
 func echo(ctx context.Context, c *rpc.Client, n int) error {
 	var got int
 	if err := c.Call(ctx, "echo", map[string]int{"n": n}, &got); err != nil {
@@ -34,8 +34,8 @@ func echo(ctx context.Context, c *rpc.Client, n int) error {
 	return nil
 }
 
-// Whatever a server does instead of answering has a name, ends in time, and
-// does not reach into the call after it.
+// Anything that a server does instead of answering has a name, ends in time, and does not
+// affect the next call.
 func TestFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault replay.Fault
@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Errorf("the next call: %v", err)
 			}
-			// Ownership is the server's, so it outlives the connection.
+			// The server keeps the ownership, so it outlives the connection.
 			if err := client.Release(t.Context(), 0); err != nil {
 				t.Errorf("releasing: %v", err)
 			}
@@ -98,8 +98,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The second of two answers to one request is not taken for the answer to the
-// next.
+// The second of two answers to one request is not used as the answer to the next.
 func TestSecondAnswer(t *testing.T) {
 	server := replay.New(t, echoing(t))
 	client := dial(t, server, rpc.Options{})
@@ -115,7 +114,7 @@ func TestSecondAnswer(t *testing.T) {
 	}
 }
 
-// Whatever else listens at the address is not taken for a TRex server.
+// Another listener at the address is not mistaken for a TRex server.
 func TestWelcomes(t *testing.T) {
 	for name, c := range map[string]struct {
 		welcome replay.Welcome
@@ -140,7 +139,7 @@ func TestWelcomes(t *testing.T) {
 			if _, err := rpc.Dial(ctx, server.Address(), rpc.Options{API: rpc.STL}); !errors.Is(err, c.want) {
 				t.Errorf("it is %v", err)
 			}
-			// Where it is a TRex server later, the next Dial succeeds.
+			// If it is a TRex server later, the next Dial succeeds.
 			server.Greet(replay.Polite)
 			dial(t, server, rpc.Options{})
 		})
@@ -214,8 +213,8 @@ func TestVersions(t *testing.T) {
 	})
 }
 
-// A restarted server is noticed, whether or not the connection outlived it, and
-// for good.
+// The client notices a restarted server, whether or not the connection outlived it, and
+// permanently.
 func TestRestartedServer(t *testing.T) {
 	for name, restart := range map[string]func(*replay.Server, *replay.Script){
 		"with its connections": func(s *replay.Server, _ *replay.Script) { s.Restart() },
@@ -265,8 +264,8 @@ func TestReconnects(t *testing.T) {
 	}
 }
 
-// The recording in which a server is stopped and killed under its client, and
-// another process takes its place.
+// In this recording a server is stopped and killed while its client is connected, and
+// another process replaces it.
 func TestKilledServer(t *testing.T) {
 	defer within(t, soon)()
 	recording := replay.Load(t, "08-server-killed")
@@ -295,7 +294,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// A caller's own cancellation is no fault of the server.
+// A caller's own cancellation is not a fault of the server.
 func TestCancelledCall(t *testing.T) {
 	defer within(t, soon)()
 	server := replay.New(t, echoing(t))

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// FuzzDecode: whatever answers, no panic, and as many results as requests or an
-// error with a name.
+// FuzzDecode: no answer causes a panic; each gives as many results as requests or a named
+// error.
 func FuzzDecode(f *testing.F) {
 	recordings, err := filepath.Glob(filepath.Join(replay.Directory(f), "*.jsonl"))
 	if err != nil || len(recordings) == 0 {
@@ -47,7 +47,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzEvent: whatever data an event has, no panic.
+// FuzzEvent: no data of an event causes a panic.
 func FuzzEvent(f *testing.F) {
 	f.Add(5, []byte(`{"force":false,"port_id":0,"session_id":1111,"who":"alice"}`))
 	f.Add(60, []byte(`{"epoch":1,"profile_id":"_","state":5}`))

@@ -11,10 +11,10 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// soon is until when whatever fails must have failed, on a busy machine.
+// soon is the time limit of a failure, on a busy machine.
 const soon = 20 * time.Second
 
-// No client and no server leaves a goroutine behind.
+// No client and no server leaves a goroutine running.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // dial connects to a server of the test, and closes the client with it.
@@ -35,7 +35,7 @@ func dial(t *testing.T, s *replay.Server, o rpc.Options) *rpc.Client {
 	return c
 }
 
-// within fails the test where something took longer than it may.
+// within fails the test if something takes too long.
 func within(t *testing.T, limit time.Duration) func() {
 	t.Helper()
 	began := time.Now()
@@ -47,7 +47,7 @@ func within(t *testing.T, limit time.Duration) func() {
 	}
 }
 
-// shortly is a context of a call that will not be answered.
+// shortly returns a context for a call that will not be answered.
 func shortly(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// MaxRequestBytes is the most that the server takes.
+// MaxRequestBytes is the largest request that the server takes.
 const MaxRequestBytes = 999_999
 
-// call is a request as it stands on the wire.
+// call is a request in its form on the wire.
 type call struct {
 	Version string                     `json:"jsonrpc"`
 	ID      uint64                     `json:"id"`
@@ -18,8 +18,8 @@ type call struct {
 	Params  map[string]json.RawMessage `json:"params"`
 }
 
-// object is params as a JSON object. nil is an empty one; anything else that
-// does not become an object is refused, since the server wants one.
+// object returns params as a JSON object. nil becomes an empty one; it refuses anything
+// else that does not become an object, since the server requires one.
 func object(params any) (map[string]json.RawMessage, error) {
 	if params == nil {
 		return map[string]json.RawMessage{}, nil
@@ -44,8 +44,8 @@ func put(params map[string]json.RawMessage, name string, value any) {
 	params[name] = text
 }
 
-// reply is an answer as it stands on the wire. Result stays nil where there is
-// none, and is the text null where the server said null.
+// reply is an answer in its form on the wire. Result stays nil if there is none, and is
+// the text null if the server sent null.
 type reply struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -57,9 +57,9 @@ type reply struct {
 	} `json:"error"`
 }
 
-// decode reads the answer to calls: one object for one call, an array in their
-// order for several. Where the server could not read the request as a whole, all
-// calls get the same error, without an id.
+// decode reads the answer to calls: one object for one call, an array in their order for
+// several. If the server could not read the request as a whole, all calls get the same
+// error, without an id.
 func decode(message []byte, calls []call) ([]reply, error) {
 	message = bytes.TrimSpace(message)
 	if len(message) == 0 {
@@ -96,7 +96,7 @@ func decode(message []byte, calls []call) ([]reply, error) {
 	return replies, nil
 }
 
-// check wants one answer to be the one to its call.
+// check verifies that an answer is the one to its call.
 func check(r *reply, to call) error {
 	switch {
 	case r.Version != "2.0":

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Stand-ins for a port's id, which is its number in the server's configuration.
+// Special values for a port's id, which is its number in the server's configuration.
 const (
 	// NoPort is for methods that need no handler.
 	NoPort = -1
@@ -18,11 +18,10 @@ const (
 	AllPorts = -2
 )
 
-// Acquire makes the client the owner of a port, or with AllPorts of the whole
-// server in ASTF, which acquires every port too. Without force it fails with
-// ErrOwned while another session, of this user too, owns it. force takes the
-// port over, with the traffic that it may be sending, as is needed after a
-// client that did not release it.
+// Acquire makes the client the owner of a port, or with AllPorts of the whole server in
+// ASTF, which acquires every port too. Without force it fails with ErrOwned while another
+// session, also of this user, owns it. force takes the port over, with the traffic that
+// it may be sending, as is necessary after a client that did not release it.
 func (c *Client) Acquire(ctx context.Context, port int, force bool) error {
 	params := map[string]any{"user": c.options.User, "session_id": c.options.SessionID, "force": force}
 	now := c.now()
@@ -62,8 +61,8 @@ func (c *Client) Acquire(ctx context.Context, port int, force bool) error {
 	return c.keep(now, map[int]string{port: handler})
 }
 
-// keep notes what an acquire gave. Its time is when the server began to keep
-// events for the session, if it did not before.
+// keep records what an acquire gave. Its time is when the server began to keep events for
+// the session, if it did not before.
 func (c *Client) keep(now time.Time, handlers map[int]string) error {
 	for port, handler := range handlers {
 		if handler == "" {
@@ -81,8 +80,8 @@ func (c *Client) keep(now time.Time, handlers map[int]string) error {
 	return nil
 }
 
-// Release gives a port back, or with AllPorts the whole server. Traffic that it
-// sends goes on, and its streams stay.
+// Release releases a port, or with AllPorts the whole server. Its traffic continues, and
+// its streams stay.
 func (c *Client) Release(ctx context.Context, port int) error {
 	err := c.CallPort(ctx, port, "release", nil, nil)
 	if err == nil || errors.Is(err, ErrOwned) || errors.Is(err, ErrNotAcquired) {

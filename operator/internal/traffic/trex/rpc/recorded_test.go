@@ -11,8 +11,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// makeable are the turns of a recording that this client can make: with the
-// tokens that it was given, with its own session, and none that ends a server.
+// makeable returns the turns of a recording that this client can make: with the tokens
+// that it was given, with its own session, and none that ends a server.
 func makeable(turns []replay.Turn) []replay.Turn {
 	type port struct{ connection, port int }
 	apiH, handlers := "", map[port]string{}
@@ -66,8 +66,8 @@ func makeable(turns []replay.Turn) []replay.Turn {
 	return found
 }
 
-// follow makes the turns of a recording with one client per connection, and
-// wants what was recorded: each result, each error.
+// follow makes the turns of a recording with one client per connection, and expects what
+// was recorded: each result, each error.
 func follow(t *testing.T, api rpc.API, turns []replay.Turn) {
 	t.Helper()
 	server := replay.New(t, replay.InOrder(t, turns))
@@ -136,12 +136,12 @@ func turnOf(t *testing.T, c *rpc.Client, call replay.Call) (*any, error) {
 	return &result, c.Call(t.Context(), call.Method, params, &result)
 }
 
-// Every exchange of every recording that this client can make gives what a real
-// server gave.
+// Every exchange of every recording that this client can make gives the same as a real
+// server.
 func TestFollowsRecordings(t *testing.T) {
 	for name, want := range map[string]struct {
 		api   rpc.API
-		turns int // at least so many can be followed
+		turns int // the minimum number that the client can follow
 	}{
 		"01-handshake":           {rpc.STL, 15},
 		"02-acquire-release":     {rpc.STL, 25},

@@ -1,13 +1,13 @@
 //go:build linux
 
-// Package server runs TRex's own server beside the measurer: the settings of a
-// driver and a path go in, a process that answers on loopback comes out, or a
-// measure.Failure that says what the pod lacks. It writes the server's
-// configuration, looks at the pod before it starts anything, closes the server's
-// ports to everybody else, watches the process, and keeps its last words.
+// Package server runs TRex's own server next to the measurer. It takes the settings of a
+// driver and a path, and returns a process that answers on loopback, or a measure.Failure
+// that says what the pod lacks. It writes the server's configuration, checks the pod
+// before it starts anything, closes the server's ports to all others, watches the
+// process, and keeps the last lines of its output.
 //
-// Every option and key is that of TRex v3.08. docs/concepts/trex-server.md
-// explains them line by line.
+// Every option and key is that of TRex v3.08. docs/concepts/trex-server.md explains them
+// line by line.
 package server
 
 import (
@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// DefaultDirectory is where the traffic pod's image has TRex's release.
+	// DefaultDirectory has TRex's release in the traffic pod's image.
 	DefaultDirectory = "/opt/trex"
-	// DefaultStateDirectory is where configuration and DPDK's runtime files go.
-	// DPDK's own place, so one volume does for both.
+	// DefaultStateDirectory is for the configuration and DPDK's runtime files. It is
+	// DPDK's own directory, so one volume is enough for both.
 	DefaultStateDirectory = "/var/run/dpdk"
 	// DefaultNetworkStatus is the pod's annotation k8s.v1.cni.cncf.io/network-status
 	// as the downward API writes it.
 	DefaultNetworkStatus = "/etc/vnfbench/pod/network-status"
 
-	// TRex answers after about 2 s, and after 17 s where a default gateway of an
-	// extra configuration does not answer ARP. Zeroing many hugepages and a link
-	// that is negotiated again come on top.
+	// TRex answers after about 2 s, and after 17 s if a default gateway of an extra
+	// configuration does not answer ARP. Zeroing many hugepages and negotiating a link
+	// again take more time.
 	defaultStartPatience = 60 * time.Second
 	// The server waits up to 2 s for its threads (wait_for_all_cores in
 	// main_dpdk.cpp), then gives its ports back.
@@ -52,10 +52,10 @@ type Config struct {
 	Path measure.Path
 	// Stateful starts the server in its advanced stateful mode (ASTF).
 	Stateful bool
-	// Directory is where TRex's release is, by default DefaultDirectory.
+	// Directory is the directory of TRex's release, by default DefaultDirectory.
 	Directory string
-	// Program is the server's file, by default the one in Directory that this
-	// processor can run.
+	// Program is the server's file, by default the one in Directory that this processor
+	// can run.
 	Program string
 	// StateDirectory is writable, by default DefaultStateDirectory.
 	StateDirectory string
@@ -67,7 +67,7 @@ type Config struct {
 	StartPatience time.Duration
 	// ClosePatience is how long it may take to end before it is killed, by default 10 s.
 	ClosePatience time.Duration
-	// MaximumRestarts is how often Restart starts it again; 0 is 3, below 0 never.
+	// MaximumRestarts bounds the restarts; 0 is 3, below 0 allows none.
 	MaximumRestarts int
 }
 
@@ -91,10 +91,10 @@ func setDefault[T comparable](value *T, otherwise T) {
 	}
 }
 
-// configurationPath is where the server's configuration is written.
+// configurationPath returns the path of the server's configuration.
 func (c Config) configurationPath() string {
 	return filepath.Join(c.StateDirectory, configurationName)
 }
 
-// mode is for messages.
+// dpdk reports whether TRex drives the ports with DPDK.
 func (c Config) dpdk() bool { return c.Settings.Mode == planning.DPDK }

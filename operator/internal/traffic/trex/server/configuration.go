@@ -19,17 +19,17 @@ const (
 	publisherPort = 4500
 	rpcPort       = 4501
 
-	// mostCPUs and mostNodes are compiled into TRex (MAX_THREADS_SUPPORTED and
+	// mostCPUs and mostNodes are limits compiled into TRex (MAX_THREADS_SUPPORTED and
 	// MAX_SOCKETS_SUPPORTED in trex_defs.h).
 	mostCPUs  = 120
 	mostNodes = 4
-	// ownThreads are the master and the one that receives.
+	// ownThreads are the master and the receiving thread.
 	ownThreads = 2
 
-	// ringFrames of each port and direction, with AFPacket: with fewer the
-	// generator loses frames itself.
+	// ringFrames is for each port and direction, with AFPacket: with fewer the generator
+	// itself loses frames.
 	ringFrames = 4096
-	// ringFrameBytes are DPDK's own, in which smallMTU fits with an Ethernet
+	// ringFrameBytes is DPDK's own size, which has room for smallMTU with an Ethernet
 	// header, a tag and the kernel's header.
 	ringFrameBytes = 2048
 	ringBlockBytes = 65_536
@@ -39,45 +39,45 @@ const (
 	jumboFrameBytes = 9280
 	jumboBlockBytes = 593_920
 
-	// receiveDescriptors of a virtual function, for which TRex takes but 512
-	// (RX_DESC_NUM_DATA_Q_VM); what the driver does not have it reduces itself.
+	// receiveDescriptors is for a virtual function, for which TRex takes only 512
+	// (RX_DESC_NUM_DATA_Q_VM); the driver itself reduces it to what it has.
 	receiveDescriptors = 4096
 	// memoryWithoutHugepages in MiB is what TRex takes for virtual devices.
 	memoryWithoutHugepages = 1024
 
-	// packetSocketMemory in MiB is enough for TRex's pools with two ports, of the
-	// 1024 that it would take for packet sockets.
+	// packetSocketMemory in MiB is enough for TRex's pools with two ports; TRex would
+	// take 1024 for packet sockets.
 	packetSocketMemory = 512
 
 	vendorIntel = 0x8086
 )
 
-// modelsE810 are Intel E810's own numbers (ice_devids.h). TRex's filters for
-// them are not tested by its own regression (release notes of 2.99 and 3.07).
+// modelsE810 are the model numbers of Intel E810 (ice_devids.h). TRex's own regression
+// does not test its filters for them (release notes of 2.99 and 3.07).
 var modelsE810 = []uint16{0x1591, 0x1592, 0x1593, 0x1599, 0x159a, 0x159b}
 
-// fixedKeys of the configuration follow from the path, and the measurer relies on them.
+// fixedKeys of the configuration follow from the path, and the measurer depends on them.
 var fixedKeys = []string{"interfaces", "interfaces_vdevs", "port_limit", "zmq_pub_port", "zmq_rpc_port", "telnet_port", "ezqm_ch_port"}
 
-// Configuration is what the server is started with.
+// Configuration is what the server starts with.
 type Configuration struct {
 	// File is the content of trex_cfg.yaml, Arguments the command line.
 	File      []byte
 	Arguments []string
-	// LowEnd says that all threads share one CPU and sleep between looks at the
-	// ports, so that delays are more TRex's than the path's.
+	// LowEnd says that all threads share one CPU and sleep between polls of the ports, so
+	// that delays are more TRex's than the path's.
 	LowEnd bool
-	// Software says that TRex and not the NIC sorts and counts what arrives.
+	// Software says that TRex, and not the NIC, sorts and counts what arrives.
 	Software bool
-	// Threads is how many send, in all.
+	// Threads is the number of sending threads.
 	Threads int
-	// Notes are sentences about what was chosen in place of what was asked for,
-	// or bears on the figures: for measure.Description's Fallbacks.
+	// Notes are sentences about choices that differ from the request, or that affect the
+	// figures: for measure.Description's Fallbacks.
 	Notes []string
 }
 
-// Configure makes the server's configuration out of a driver's settings and
-// what the pod has. It is pure.
+// Configure makes the server's configuration from a driver's settings and what the pod
+// has. It is pure.
 func Configure(c Config, host Host) (Configuration, error) {
 	c = c.withDefaults()
 	ports, err := findPorts(c, host)
@@ -116,8 +116,8 @@ func configure(c Config, host Host, ports [2]trexPort) (Configuration, error) {
 	return made, nil
 }
 
-// interfaces are the ports by TRex's names: PCI addresses, or DPDK's virtual
-// devices for packet sockets.
+// interfaces returns the ports by TRex's names: PCI addresses, or DPDK's virtual devices
+// for packet sockets.
 func interfaces(c Config, ports [2]trexPort) []any {
 	var list []any
 	for i, port := range ports {
@@ -128,13 +128,13 @@ func interfaces(c Config, ports [2]trexPort) []any {
 		device := fmt.Sprintf("--vdev=net_af_packet%d,iface=%s,framecnt=%d,", i, port.name, ringFrames)
 		frame, block := port.ring()
 		device += fmt.Sprintf("framesz=%d,blocksz=%d,", frame, block)
-		// Without it, frames wait in the interface's queue and are counted as sent.
+		// Without it, frames wait in the interface's queue and count as sent.
 		list = append(list, device+"qdisc_bypass=1")
 	}
 	return list
 }
 
-// ring is the size of a packet socket's frames and of the blocks that hold them.
+// ring returns the size of a packet socket's frames and of the blocks that hold them.
 func (p trexPort) ring() (frameBytes, blockBytes int) {
 	if p.mtu > smallMTU {
 		return jumboFrameBytes, jumboBlockBytes
@@ -142,8 +142,8 @@ func (p trexPort) ring() (frameBytes, blockBytes int) {
 	return ringFrameBytes, ringBlockBytes
 }
 
-// portInfo gives each port its MAC and the one that it sends to. The plan knows
-// both, so nothing is resolved and nobody waits for ARP.
+// portInfo gives each port its MAC and the one that it sends to. The plan knows both, so
+// nothing is resolved and nothing waits for ARP.
 func portInfo(c Config) ([]any, error) {
 	var own, next [2]string
 	for _, stream := range c.Path.Streams {
@@ -165,7 +165,7 @@ func portInfo(c Config) ([]any, error) {
 		case own[1-port] == "":
 			return nil, failure(v1alpha1.ReasonInvalidPath, "give the path a stream with both MACs", "no stream says what the ports' MACs are")
 		default:
-			// It sends nothing, and TRex wants a destination for every port.
+			// It sends nothing, but TRex requires a destination for every port.
 			entry["dest_mac"] = own[1-port]
 		}
 		if vlan := c.Path.Ports[port].VLAN; c.Stateful && vlan != 0 {
@@ -176,8 +176,8 @@ func portInfo(c Config) ([]any, error) {
 	return list, nil
 }
 
-// countThreads says how many threads send. TRex's belong to a pair of ports and
-// send at both, so N at each port are 2 N.
+// countThreads sets how many threads send. TRex's belong to a pair of ports and send at
+// both, so N at each port are 2 N.
 func (made *Configuration) countThreads(c Config) {
 	perPort := max(1, c.Settings.CoresPerPort)
 	made.Threads = 2 * perPort
@@ -196,9 +196,9 @@ func (made *Configuration) countThreads(c Config) {
 	}
 }
 
-// placeThreads gives TRex its CPUs: the first of the pod's to the master, the
-// second to the thread that receives, and of the rest those of the ports' own
-// NUMA node to the threads that send.
+// placeThreads gives TRex its CPUs: the first of the pod's to the master, the second to
+// the receiving thread, and of the rest those of the ports' NUMA node to the sending
+// threads.
 func (made *Configuration) placeThreads(c Config, host Host, ports [2]trexPort, content map[string]any) error {
 	var usable []CPU
 	for _, cpu := range host.CPUs {
@@ -211,7 +211,7 @@ func (made *Configuration) placeThreads(c Config, host Host, ports [2]trexPort, 
 		if len(host.CPUs) == 0 {
 			return failure(v1alpha1.ReasonTooFewCores, "give the traffic pod a CPU", "the traffic pod has no CPU")
 		}
-		// The last one, as the first is where other work goes by default.
+		// The last one, because other work uses the first by default.
 		core := host.CPUs[len(host.CPUs)-1].Number
 		content["low_end"], content["low_end_core"] = true, core
 		made.LowEnd = true
@@ -265,7 +265,7 @@ func (made *Configuration) placeThreads(c Config, host Host, ports [2]trexPort, 
 	return nil
 }
 
-// setDevices sets what hangs on the kind of the devices and of the memory.
+// setDevices sets what depends on the kind of the devices and of the memory.
 func (made *Configuration) setDevices(c Config, ports [2]trexPort, content map[string]any) {
 	if !c.dpdk() {
 		made.Software = true
@@ -312,8 +312,8 @@ func (made *Configuration) note(format string, args ...any) {
 	made.Notes = append(made.Notes, fmt.Sprintf(format, args...))
 }
 
-// merge lays a user's mapping over the configuration: mappings are merged key
-// by key, anything else takes the place of what was there.
+// merge applies a user's mapping to the configuration: it merges mappings key by key, and
+// replaces anything else.
 func merge(content map[string]any, extra string) (map[string]any, error) {
 	if strings.TrimSpace(extra) == "" {
 		return content, nil

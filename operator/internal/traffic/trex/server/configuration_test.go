@@ -59,7 +59,7 @@ func config(mode string) Config {
 	return c
 }
 
-// cpus of as many nodes as there are lists.
+// cpus returns the CPUs of as many nodes as there are lists.
 func cpus(nodes ...[]int) []CPU {
 	var list []CPU
 	for node, numbers := range nodes {
@@ -70,7 +70,7 @@ func cpus(nodes ...[]int) []CPU {
 	return list
 }
 
-// linuxHost has two interfaces.
+// linuxHost returns a host with two interfaces.
 func linuxHost(count int) Host {
 	host := Host{
 		Capabilities: allCapabilities, LockedMemoryBytes: 8 << 20,
@@ -88,7 +88,7 @@ func attached(name, address string) Attachment {
 	return a
 }
 
-// dpdkHost has two virtual functions on node 0.
+// dpdkHost returns a host with two virtual functions on node 0.
 func dpdkHost() Host {
 	function := Device{Vendor: vendorIntel, Model: 0x154c, Driver: driverVFIO, VirtualFunction: true, IOMMUGroup: "81"}
 	other := function
@@ -187,7 +187,7 @@ func TestConfigurationGoldens(t *testing.T) {
 	}
 }
 
-// What the extra configuration changes is told as it is.
+// The result reports what the extra configuration changes.
 func TestExtraLowEnd(t *testing.T) {
 	for extra, want := range map[string]bool{"low_end: false": false, "low_end: true": true, "rx_desc: 1024": true} {
 		c := config(planning.AFPacket)
@@ -233,7 +233,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// normal is a content as it would be written.
+// normal returns a content as it would be written.
 func normal(t *testing.T, content map[string]any) string {
 	t.Helper()
 	written, err := yaml.Marshal(content)
@@ -243,7 +243,7 @@ func normal(t *testing.T, content map[string]any) string {
 	return string(written)
 }
 
-// What is wrong with a pod is told by its reason, and by words that name it.
+// A failure reports what is wrong with a pod by its reason, and by words that name it.
 func TestPreflight(t *testing.T) {
 	linux, dpdk := func() Host { return linuxHost(2) }, dpdkHost
 	for name, test := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// lastWords are those of TRex v3.08 and DPDK 25.07 that say why a server ended.
-// It has no exit codes to tell them apart by.
+// lastWords are the lines of TRex v3.08 and DPDK 25.07 that say why a server ended. It
+// has no exit codes that distinguish the causes.
 var lastWords = []struct{ words, reason, remedy string }{
 	{"error while loading shared libraries", v1alpha1.ReasonTRexMissing, "unpack TRex's whole release into the image, with its folder so, on a base image with glibc"},
 	{"is not recognized", v1alpha1.ReasonTRexMissing, "build the image with TRex v3.08, whose options these are"},
@@ -29,8 +29,7 @@ var lastWords = []struct{ words, reason, remedy string }{
 	{"can't bind to ZMQ socket", v1alpha1.ReasonTRexServerFailed, "see what else listens on port 4500 in the pod's network"},
 }
 
-// explain makes a failure of a server that is not as it should be, with its
-// last lines.
+// explain makes a failure of a faulty server, with its last lines.
 func explain(what string, lines []string, extra string) error {
 	f := &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Remedy: "look at the traffic pod's log"}
 	if strings.TrimSpace(extra) != "" {

@@ -19,8 +19,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
-// The test binary is also the server that it starts: under TRex's name it
-// behaves as the file behaviourFile in its working directory says.
+// The test binary is also the server that it starts: under TRex's name it acts as the
+// file behaviourFile in its working directory says.
 const (
 	behaviourFile = "behaviour"
 	// startedFile gets a line for each start: the process's number and arguments.
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fake is TRex's server, and returns its exit code.
+// fake acts as TRex's server, and returns its exit code.
 func fake() int {
 	content, err := os.ReadFile(behaviourFile)
 	if err != nil {
@@ -159,7 +159,7 @@ func serve(listener net.Listener, silent bool) {
 	}
 }
 
-// supervise starts a server in the directory that it is told, and stays.
+// supervise starts a server in the given directory, and stays.
 func supervise() int {
 	c := fakeConfig(os.Args[1])
 	if _, err := Start(context.Background(), c); err != nil {

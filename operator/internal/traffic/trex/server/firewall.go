@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// firstClosedPort to lastClosedPort are all TCP ports that any part of TRex
-	// v3.08 listens on: 4500 publisher, 4501 RPC (src/platform_cfg.h), 4507 Scapy,
-	// 4511 and 4512 the emulation (src/stx/common/trex_rx_core.cpp). The server that
-	// is started here opens the first two, on every address, and asks for no password.
+	// firstClosedPort to lastClosedPort are all TCP ports that any part of TRex v3.08
+	// listens on: 4500 publisher, 4501 RPC (src/platform_cfg.h), 4507 Scapy, 4511 and
+	// 4512 the emulation (src/stx/common/trex_rx_core.cpp). The server that this package
+	// starts opens the first two, on every address, and asks for no password.
 	firstClosedPort = 4500
 	lastClosedPort  = 4512
 
@@ -30,16 +30,16 @@ const (
 	interfaceName = 16 // IFNAMSIZ
 )
 
-// closePorts drops what comes to the server's ports by any interface but
-// loopback, in the calling thread's network namespace. What an earlier measurer
-// left there is replaced.
+// closePorts drops what comes to the server's ports through any interface except
+// loopback, in the calling thread's network namespace. It replaces what an earlier
+// measurer left there.
 func closePorts() error {
 	connection, err := nftables.New()
 	if err != nil {
 		return notClosed(err)
 	}
 	table := &nftables.Table{Name: firewallTable, Family: nftables.TableFamilyINet}
-	// A table that is not there cannot be deleted; one that is there can be added.
+	// A table that does not exist cannot be deleted; one that exists can be added.
 	connection.AddTable(table)
 	connection.DelTable(table)
 	connection.AddTable(table)
@@ -65,7 +65,7 @@ func closePorts() error {
 	return nil
 }
 
-// openPorts takes the rule away again.
+// openPorts removes the rule.
 func openPorts() error {
 	connection, err := nftables.New()
 	if err != nil {

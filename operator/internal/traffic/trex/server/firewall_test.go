@@ -19,7 +19,7 @@ import (
 	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
-// A neighbour cannot reach the server; the pod itself can.
+// A neighbor cannot reach the server; the pod itself can.
 func TestPortsAreClosed(t *testing.T) {
 	portsAreClosed(t, fakeConfig(install(t, answers)), []string{"192.0.2.1", "fd00::1"})
 }
@@ -70,7 +70,7 @@ func portsAreClosed(t *testing.T, c Config, listening []string) {
 			reach(pod, "127.0.0.1", port, true)
 		}
 	}
-	pod.Must(t, closePorts) // one that is there already
+	pod.Must(t, closePorts) // one that already exists
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func address(t *testing.T, in *netnstest.Namespace, prefix netip.Prefix) {
 	})
 }
 
-// Without the right to do so the ports stay open, and nothing is started.
+// Without the right to close them the ports stay open, and nothing is started.
 func TestPortsThatCannotBeClosed(t *testing.T) {
 	newPod(t).Must(t, func() error {
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

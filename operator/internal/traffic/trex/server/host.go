@@ -27,8 +27,8 @@ type Host struct {
 	UID int
 	// Capabilities are the effective ones, a bit for each.
 	Capabilities uint64
-	// UserNamespace says that root here is not the node's root: what the kernel
-	// lets the node's root alone do is refused even with the capability.
+	// UserNamespace says that root here is not the node's root: the kernel refuses, even
+	// with the capability, what only the node's root may do.
 	UserNamespace bool
 	// LockedMemoryBytes is RLIMIT_MEMLOCK; math.MaxUint64 is no limit.
 	LockedMemoryBytes uint64
@@ -51,13 +51,13 @@ type Host struct {
 // CPU is one that the pod may use.
 type CPU struct{ Number, Node int }
 
-// HugepageMount is a place for hugepages of one size.
+// HugepageMount is a mount of hugepages of one size.
 type HugepageMount struct {
 	Directory     string
 	PageKibibytes int64
-	// NodePages is how many pages the node has; -1 where it is not known.
+	// NodePages is how many pages the node has; -1 if unknown.
 	NodePages int64
-	// LimitBytes is what the pod may have of this size; -1 where it is not known.
+	// LimitBytes is how much of this size the pod may use; -1 if unknown.
 	LimitBytes int64
 }
 
@@ -71,13 +71,13 @@ type Interface struct {
 type Device struct {
 	// Vendor and Model are its PCI identifiers, such as 0x8086.
 	Vendor, Model uint16
-	// Driver is that of the kernel, such as "vfio-pci"; empty where it has none.
+	// Driver is the kernel's driver, such as "vfio-pci"; empty if it has none.
 	Driver string
-	// Node is its NUMA node; 0 where the machine has none.
+	// Node is its NUMA node; 0 if the machine has none.
 	Node int
 	// VirtualFunction says that it is one.
 	VirtualFunction bool
-	// IOMMUGroup is the file below /dev/vfio that stands for it; empty where there is none.
+	// IOMMUGroup is the file below /dev/vfio that represents it; empty if there is none.
 	IOMMUGroup string
 }
 
@@ -93,8 +93,8 @@ type Attachment struct {
 	} `json:"device-info"`
 }
 
-// readHost reads the pod that this process is in; the interfaces are those of
-// the calling thread's network namespace.
+// readHost reads the pod of this process; the interfaces are those of the calling
+// thread's network namespace.
 func readHost(c Config) (Host, error) {
 	host, err := readTree(os.DirFS("/"), strings.TrimPrefix(c.NetworkStatus, "/"))
 	if err != nil {
@@ -160,14 +160,14 @@ func effectiveCapabilities(status string) (uint64, error) {
 	return 0, errors.New("reading the capabilities: /proc/self/status has no CapEff")
 }
 
-// inUserNamespace is true where the map of user numbers is not the identity.
+// inUserNamespace reports whether the map of user numbers is not the identity.
 func inUserNamespace(uidMap string) bool {
 	fields := strings.Fields(uidMap)
 	return len(fields) > 0 && !slices.Equal(fields, []string{"0", "0", strconv.FormatUint(math.MaxUint32, 10)})
 }
 
-// hugepageMounts reads the mounts of hugetlbfs; one without an option pagesize
-// has the machine's default size.
+// hugepageMounts reads the mounts of hugetlbfs; one without the option pagesize has the
+// machine's default size.
 func hugepageMounts(root fs.FS) []HugepageMount {
 	var mounts []HugepageMount
 	for line := range strings.Lines(text(root, "proc/self/mounts")) {
@@ -214,7 +214,7 @@ func kibibytes(size string) int64 {
 	return number * factor
 }
 
-// cgroupSize is how the hugetlb controller names a size: "2MB", "1GB".
+// cgroupSize returns the hugetlb controller's name of a size: "2MB", "1GB".
 func cgroupSize(pageKibibytes int64) string {
 	switch {
 	case pageKibibytes >= 1<<20:
@@ -251,7 +251,7 @@ func attachments(root fs.FS, name string) ([]Attachment, error) {
 	return list, nil
 }
 
-// pciPrefix begins the environment variables of the SR-IOV device plugin.
+// pciPrefix starts the environment variables of the SR-IOV device plugin.
 const pciPrefix = "PCIDEVICE_"
 
 func pciVariables(environment []string) map[string]string {
@@ -264,7 +264,7 @@ func pciVariables(environment []string) map[string]string {
 	return found
 }
 
-// devices reads network devices alone (PCI class 02).
+// devices reads only network devices (PCI class 02).
 func devices(root fs.FS) map[string]Device {
 	const folder = "sys/bus/pci/devices"
 	found := map[string]Device{}
@@ -292,7 +292,7 @@ func identifier(root fs.FS, name string) uint16 {
 	return uint16(number)
 }
 
-// linkName is the last part of what a link leads to, or "".
+// linkName returns the last part of a link's target, or "".
 func linkName(root fs.FS, name string) string {
 	target, err := fs.ReadLink(root, name)
 	if err != nil {
@@ -301,7 +301,7 @@ func linkName(root fs.FS, name string) string {
 	return path.Base(target)
 }
 
-// cpuNodes are the NUMA nodes of the CPUs; one that is in none is on node 0.
+// cpuNodes returns the NUMA nodes of the CPUs; a CPU that is in none is on node 0.
 func cpuNodes(root fs.FS) map[int]int {
 	const folder = "sys/devices/system/node"
 	nodes := map[int]int{}
@@ -322,7 +322,7 @@ func cpuNodes(root fs.FS) map[int]int {
 	return nodes
 }
 
-// text is a small file without its ends, or "".
+// text returns a small file with spaces trimmed, or "".
 func text(root fs.FS, name string) string {
 	content, err := fs.ReadFile(root, name)
 	if err != nil {

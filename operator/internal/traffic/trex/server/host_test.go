@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree are files by their names; a text that begins with "->" is a link.
+// tree makes files by their names; a text that begins with "->" is a link.
 func tree(files map[string]string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for name, text := range files {
@@ -26,7 +26,7 @@ func tree(files map[string]string) fstest.MapFS {
 const status = `[{"name":"kindnet","interface":"eth0","ips":["10.244.0.5"],"default":true},
 {"name":"lab/west","interface":"west","mac":"02:00:00:00:00:01","device-info":{"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:02.0"}}}]`
 
-// pod is a traffic pod with one virtual function, an mlx5 device and a disk.
+// pod returns a traffic pod with one virtual function, an mlx5 device and a disk.
 func pod() map[string]string {
 	const device = "sys/bus/pci/devices/0000:3b:02.0/"
 	return map[string]string{
@@ -117,13 +117,13 @@ func TestVariables(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"PCIDEVICE_INTEL_COM_VFS": "0000:3b:02.0,0000:3b:02.1"}, got); diff != "" {
 		t.Error(diff)
 	}
-	// The device plugin leaves a dash as it is.
+	// The device plugin leaves a dash unchanged.
 	if plain("PCIDEVICE_Intel.com/my-vfs") != plain("PCIDEVICE_INTEL_COM_MY-VFS") {
 		t.Error("a resource and its variable have different names")
 	}
 }
 
-// The machine that the tests run on can be read.
+// The test can read the machine that it runs on.
 func TestReadHost(t *testing.T) {
 	host, err := readHost(Config{}.withDefaults())
 	if err != nil || len(host.CPUs) == 0 || !host.Interfaces["lo"].Up && len(host.Interfaces) == 0 {

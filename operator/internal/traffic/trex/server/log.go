@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// keptLines of the server's output, each at most maxLineBytes bytes.
+	// keptLines is how many output lines are kept, each at most maxLineBytes bytes.
 	keptLines    = 200
 	maxLineBytes = 1000
 	// tailBytes of it go into a failure's message, which the results cut at 1024
@@ -21,11 +21,11 @@ const (
 	tailBytes = 500
 )
 
-// control are the sequences that colour a terminal.
+// control matches the sequences that color a terminal.
 var control = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
-// lastLines takes a process's output, keeps its last lines and logs each. It is
-// an io.Writer for one process and safe for readers beside it.
+// lastLines takes a process's output, keeps its last lines and logs each. It is an
+// io.Writer for one process, and others may read it at the same time.
 type lastLines struct {
 	log *slog.Logger
 
@@ -79,14 +79,14 @@ func (l *lastLines) keep(raw []byte) {
 	l.lines = append(l.lines, line)
 }
 
-// all are the lines that are kept.
+// all returns the lines that are kept.
 func (l *lastLines) all() []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return append([]string(nil), l.lines...)
 }
 
-// tail is as many of the last lines as fit into a message.
+// tail returns as many of the last lines as fit into a message.
 func tail(lines []string) string {
 	first, length := len(lines), 0
 	for first > 0 && length+len(lines[first-1]) <= tailBytes {

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// The output is bounded, whatever a server writes.
+// The output is bounded, for any server.
 func TestLastLines(t *testing.T) {
 	var logged strings.Builder
 	l := &lastLines{log: slog.New(slog.NewTextHandler(&logged, nil))}
@@ -53,7 +53,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// The line that tells why is in the message, also where much was said behind it.
+// The message contains the line with the cause, even if many lines follow it.
 func TestExplain(t *testing.T) {
 	lines := []string{"EAL: Not enough memory available on socket 0! Requested: 2048MB, available: 1024MB"}
 	for range 30 {

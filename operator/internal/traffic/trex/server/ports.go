@@ -13,12 +13,12 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// trexPort is a port as the server is to find it.
+// trexPort is a port as the server needs to find it.
 type trexPort struct {
 	name string
-	// mtu is of a Linux interface; 0 with DPDK.
+	// mtu is that of a Linux interface; 0 with DPDK.
 	mtu int
-	// address and device are of a PCI device; empty with AFPacket.
+	// address and device are those of a PCI device; empty with AFPacket.
 	address string
 	device  Device
 }
@@ -26,11 +26,11 @@ type trexPort struct {
 const (
 	driverVFIO = "vfio-pci"
 	driverMLX5 = "mlx5_core"
-	// groupWithoutIOMMU begins the names of groups on a node whose IOMMU is off.
+	// groupWithoutIOMMU starts the names of groups on a node whose IOMMU is off.
 	groupWithoutIOMMU = "noiommu-"
 )
 
-// findPorts says where both ports are, west first.
+// findPorts returns where both ports are, west first.
 func findPorts(c Config, host Host) (ports [2]trexPort, err error) {
 	if c.Path.Ports[0].Interface == c.Path.Ports[1].Interface {
 		return ports, failure(v1alpha1.ReasonInvalidPath, "correct the path", "both ports are %q", c.Path.Ports[0].Interface)
@@ -54,7 +54,7 @@ func findPorts(c Config, host Host) (ports [2]trexPort, err error) {
 		return ports, failure(v1alpha1.ReasonPortMissing, "give each port a device of its own",
 			"ports %q and %q are the same device %s", west.name, east.name, west.address)
 	case west.device.Vendor != east.device.Vendor || west.device.VirtualFunction != east.device.VirtualFunction:
-		// TRex treats all ports as what the last one is (set_driver in main_dpdk.cpp).
+		// TRex treats all ports like the last one (set_driver in main_dpdk.cpp).
 		return ports, failure(v1alpha1.ReasonInvalidPath, "use two devices of one kind, both virtual functions or both whole NICs",
 			"TRex drives all ports by one driver, and port %q is a %s while port %q is a %s", west.name, west.device, east.name, east.device)
 	}
@@ -73,8 +73,8 @@ func findInterface(host Host, name string) (trexPort, error) {
 	return trexPort{name: name, mtu: found.MTU}, nil
 }
 
-// findDevice finds the PCI device behind a port: by what Multus says of the
-// interface, else by what the device plugin gave for the port's resource.
+// findDevice finds the PCI device of a port: by Multus's entry for the interface,
+// otherwise by the device plugin's entry for the port's resource.
 func findDevice(c Config, host Host, index int) (trexPort, error) {
 	name := c.Path.Ports[index].Interface
 	address := announced(host.Attachments, name)
@@ -101,8 +101,8 @@ func announced(attachments []Attachment, name string) string {
 	return ""
 }
 
-// allocated takes a port's address from the environment, which names resources
-// and not ports: two ports of one resource cannot be told apart there.
+// allocated takes a port's address from the environment, which names resources and not
+// ports: it cannot distinguish two ports of one resource.
 func allocated(c Config, host Host, index int) (string, error) {
 	const remedy = "have Multus write the pod's network status with the devices' addresses (device-info), or give the two ports resources of their own"
 	name, resource := c.Path.Ports[index].Interface, c.Settings.Resources[index]
@@ -131,8 +131,8 @@ func allocated(c Config, host Host, index int) (string, error) {
 		"resource %q is %d devices (%s), and nothing says which of them port %q is", resource, len(addresses), strings.Join(addresses, ", "), name)
 }
 
-// plain is the name of a variable without regard to how a device plugin writes
-// what stands between the words.
+// plain returns the name of a variable in upper case, with "_" for what is between its
+// words, which differs between device plugins.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -142,7 +142,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// String names the kind of a device.
+// String returns the kind of a device.
 func (d Device) String() string {
 	kind := "NIC"
 	if d.VirtualFunction {

@@ -34,9 +34,9 @@ var capabilities = []struct {
 	}},
 }
 
-// lockedBytes is the memory that is locked: with DPDK all that devices read and
-// write, with packet sockets their rings, one for each port and direction, which
-// DPDK maps with MAP_LOCKED (rte_eth_af_packet.c).
+// lockedBytes returns the memory that is locked: with DPDK all that devices read and
+// write, with packet sockets their rings, one for each port and direction, which DPDK
+// maps with MAP_LOCKED (rte_eth_af_packet.c).
 func lockedBytes(c Config, ports [2]trexPort) uint64 {
 	if c.dpdk() {
 		memory := c.Settings.HugepagesMebibytes
@@ -53,8 +53,8 @@ func lockedBytes(c Config, ports [2]trexPort) uint64 {
 	return total
 }
 
-// check says what the pod lacks, before anything is started. The ports are
-// those of findPorts.
+// check returns what the pod lacks, before anything starts. The ports are those of
+// findPorts.
 func check(c Config, host Host, ports [2]trexPort) error {
 	if host.UID != 0 {
 		return failure(v1alpha1.ReasonNotRoot, "start the traffic pod with runAsUser 0", "TRex runs as uid 0 alone, and the traffic pod has uid %d", host.UID)
@@ -88,8 +88,8 @@ func checkCapabilities(c Config, host Host, ports [2]trexPort) error {
 		"the traffic pod lacks capabilities that TRex needs: %s", strings.Join(why, "; "))
 }
 
-// checkDevice wants a device that DPDK can drive from here: one that the kernel
-// has given to VFIO, or one of mlx5, whose kernel driver stays.
+// checkDevice verifies that DPDK can drive a device from here: one that the kernel has
+// given to VFIO, or one of mlx5, whose kernel driver stays.
 func checkDevice(host Host, port trexPort) error {
 	device := port.device
 	missing := func(remedy, format string, args ...any) error {
@@ -147,8 +147,8 @@ func checkHugepages(c Config, host Host) error {
 		"TRex is to use %d MiB in hugepages: %s", wanted, strings.Join(found, "; "))
 }
 
-// checkLockedMemory matters where the capability does not lift the limit: the
-// kernel asks for IPC_LOCK of the node, and not of a pod's own users.
+// checkLockedMemory matters if the capability does not lift the limit: the kernel
+// requires IPC_LOCK in the node's user namespace, and not in a pod's own.
 func checkLockedMemory(c Config, host Host, ports [2]trexPort) error {
 	wanted := lockedBytes(c, ports)
 	if !host.UserNamespace || host.LockedMemoryBytes >= wanted {
@@ -158,7 +158,7 @@ func checkLockedMemory(c Config, host Host, ports [2]trexPort) error {
 		"TRex locks %d MiB of memory, and the pod, which has users of its own, may lock %d MiB", wanted>>20, host.LockedMemoryBytes>>20)
 }
 
-// chooseProgram is the file to start.
+// chooseProgram returns the file to start.
 func chooseProgram(c Config, cpuInfo string) string {
 	if c.Program != "" {
 		return c.Program
@@ -169,14 +169,14 @@ func chooseProgram(c Config, cpuInfo string) string {
 	return filepath.Join(c.Directory, programName)
 }
 
-// fastFlag is what a processor needs for the faster of the two builds, as
-// TRex's own script looks for it.
+// fastFlag is what a processor needs for the faster of the two builds, by the same test
+// as in TRex's own script.
 var fastFlag = map[string]string{"amd64": "avx", "arm64": "evtstrm"}
 
 var elfMachine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "ppc64le": elf.EM_PPC64}
 
-// profileSchema is what stateful profiles are checked by: without it the server
-// ends at the first one (astf_db.cpp).
+// profileSchema checks stateful profiles: without it the server ends at the first one
+// (astf_db.cpp).
 const profileSchema = "astf_schema.json"
 
 func trexMissing(format string, args ...any) error {
@@ -184,7 +184,7 @@ func trexMissing(format string, args ...any) error {
 		"the image has no TRex that can be started: %w", fmt.Errorf(format, args...))
 }
 
-// checkRelease says why the server cannot be started from what the image has.
+// checkRelease returns why the server cannot start from what the image has.
 func checkRelease(c Config, program string) error {
 	if err := checkProgram(program); err != nil || !c.Stateful {
 		return err

@@ -19,21 +19,21 @@ import (
 type process struct {
 	command *exec.Cmd
 	output  *lastLines
-	// ended is closed when it is over, and err is set before that.
+	// ended is closed after the end, and err is set before that.
 	ended chan struct{}
 	err   error
 
-	// mutex is held while the process is reaped, so that nobody signals a number
-	// that has become another's.
+	// mutex is held while the process is reaped, so that no signal goes to a number that
+	// another process has received.
 	mutex  sync.Mutex
 	reaped bool
 }
 
-// outputPatience is how long the output may stay open behind the process's end.
+// outputPatience is how long the output may stay open after the process's end.
 const outputPatience = 2 * time.Second
 
-// startProcess starts the server in a process group of its own. It has to be
-// called on a thread that lives as long as the process.
+// startProcess starts the server in a separate process group. The caller must use a
+// thread that lives as long as the process.
 func startProcess(program string, arguments []string, directory string, environment []string, output *lastLines) (*process, error) {
 	command := exec.Command(program, arguments...)
 	command.Dir, command.Env = directory, environment
@@ -48,8 +48,8 @@ func startProcess(program string, arguments []string, directory string, environm
 	return p, nil
 }
 
-// watch waits for the end. Until the process is reaped its number, and that of
-// its group, are nobody else's: only then is what it left behind killed.
+// watch waits for the end. Before the process is reaped, no other process can have its
+// number, or that of its group: so watch kills what it left before that.
 func (p *process) watch() {
 	for {
 		err := unix.Waitid(unix.P_PID, p.pid(), nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -69,7 +69,7 @@ func (p *process) watch() {
 
 func (p *process) pid() int { return p.command.Process.Pid }
 
-// signal reaches the whole group, while there is one.
+// signal signals the whole group, while there is one.
 func (p *process) signal(signal unix.Signal) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -78,7 +78,7 @@ func (p *process) signal(signal unix.Signal) {
 	}
 }
 
-// over says how the process has ended; false while it runs.
+// over returns how the process has ended; false while it runs.
 func (p *process) over() (string, bool) {
 	select {
 	case <-p.ended:
@@ -95,8 +95,8 @@ func (p *process) over() (string, bool) {
 	return "exit status 0", true
 }
 
-// stop asks the process to end, and kills it where it does not. It returns
-// whether it had to.
+// stop asks the process to end, and kills it if it does not. It reports whether it killed
+// it.
 func (p *process) stop(patience time.Duration) (killed bool) {
 	p.signal(unix.SIGINT)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

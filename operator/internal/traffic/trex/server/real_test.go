@@ -18,8 +18,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
-// realConfig is for TRex itself, where the environment variable TREX names its
-// release, or the program in it.
+// realConfig is for TRex itself, if the environment variable TREX names its release, or
+// the program in it.
 func realConfig(t *testing.T) Config {
 	t.Helper()
 	directory := os.Getenv("TREX")
@@ -77,8 +77,7 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// TRex that was killed is started again: what it has left in its folder is not
-// in the way.
+// A TRex that was killed can start again: what it left in its folder is not in the way.
 func TestRealServerKilled(t *testing.T) {
 	s, err := startIn(t, newPod(t), t.Context(), realConfig(t))
 	if err != nil {
@@ -93,12 +92,12 @@ func TestRealServerKilled(t *testing.T) {
 	}
 }
 
-// TRex listens on IPv4 alone.
+// TRex listens only on IPv4.
 func TestRealPortsAreClosed(t *testing.T) {
 	portsAreClosed(t, realConfig(t), []string{"192.0.2.1"})
 }
 
-// What TRex says itself at its end is understood.
+// explain understands what TRex itself writes at its end.
 func TestRealLastWords(t *testing.T) {
 	for name, test := range map[string]struct{ extra, reason string }{
 		"a stack that there is not": {"stack: no-such", v1alpha1.ReasonTRexServerFailed},

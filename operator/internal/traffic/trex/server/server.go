@@ -23,23 +23,22 @@ import (
 )
 
 const (
-	// statusPatience is how long Multus may take to write the pod's network
-	// status: the volume is mounted before it is there, and the kubelet looks after
-	// it about once a minute.
+	// statusPatience is how long Multus may take to write the pod's network status: the
+	// volume is mounted before that, and the kubelet updates it about once a minute.
 	statusPatience = 100 * time.Second
 
-	// probePatience bounds one question, probePause the wait until the next.
+	// probePatience bounds one probe, probePause is the wait until the next.
 	probePatience = time.Second
 	probePause    = 100 * time.Millisecond
 	// probeBytes is more than the answer to a ping has.
 	probeBytes = 4096
 )
 
-// statusPause is a variable so that tests need not wait.
+// statusPause is a variable so that tests do not wait.
 var statusPause = time.Second
 
-// Server is a TRex server that runs. Alive, Log, Address and Configuration may be
-// called beside everything else.
+// Server is a TRex server that runs. Alive, Log, Address and Configuration may run
+// concurrently with everything else.
 type Server struct {
 	config        Config
 	read          func(Config) (Host, error)
@@ -47,10 +46,10 @@ type Server struct {
 	configuration Configuration
 	ports         []measure.PortDriver
 	thread        *thread
-	// guarded says that the rule that closes the ports is there.
+	// guarded says that the rule that closes the ports exists.
 	guarded bool
 
-	// change is held by who starts and stops the process.
+	// change is held while the process is started or stopped.
 	change   sync.Mutex
 	restarts int
 	closed   bool
@@ -60,10 +59,10 @@ type Server struct {
 	process *process
 }
 
-// Start looks whether the pod has what TRex needs, closes its TCP ports to
-// others, starts it and waits until it answers. Everything happens in the network
-// namespace of the calling thread. A measure.Failure says what is missing; a
-// cancelled ctx ends the wait with its cause. Nothing is left behind an error.
+// Start checks that the pod has what TRex needs, closes its TCP ports to others, starts
+// it and waits until it answers. Everything happens in the network namespace of the
+// calling thread. A measure.Failure says what is missing; a cancelled ctx ends the wait
+// with its cause. After an error nothing is left.
 func Start(ctx context.Context, c Config) (_ *Server, err error) {
 	c = c.withDefaults()
 	s := &Server{config: c, read: readHost}
@@ -124,8 +123,8 @@ func (s *Server) prepare(ctx context.Context) error {
 	return nil
 }
 
-// look reads the pod until both ports are found, or until Multus has had its
-// time to say where they are.
+// look reads the pod until both ports are found, or until Multus has had the time to say
+// where they are.
 func (s *Server) look(ctx context.Context) (Host, [2]trexPort, error) {
 	for start := time.Now(); ; {
 		var host Host
@@ -146,7 +145,7 @@ func (s *Server) look(ctx context.Context) (Host, [2]trexPort, error) {
 	}
 }
 
-// mayBeAnnounced is true while the file is there and still empty.
+// mayBeAnnounced reports whether the file exists and is still empty.
 func (s *Server) mayBeAnnounced(host Host, err error) bool {
 	if !s.config.dpdk() || measure.ReasonOf(err) != v1alpha1.ReasonPortMissing || len(host.Attachments) > 0 {
 		return false
@@ -155,7 +154,7 @@ func (s *Server) mayBeAnnounced(host Host, err error) bool {
 	return err == nil
 }
 
-// start starts the process and waits until it answers. change is held.
+// start starts the process and waits until it answers. The caller holds change.
 func (s *Server) start(ctx context.Context) error {
 	output := &lastLines{log: s.config.Log}
 	var p *process
@@ -178,7 +177,7 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// environment is all that the server needs of it: nothing of the pod's own.
+// environment returns all that the server needs, but nothing of the pod's own.
 func (s *Server) environment() []string {
 	folder := s.config.Directory
 	libraries := []string{folder, filepath.Join(folder, "so"), filepath.Join(folder, "so", libraryFolder())}
@@ -197,7 +196,7 @@ func libraryFolder() string {
 	return runtime.GOARCH
 }
 
-// await asks until the server answers.
+// await probes the server until it answers.
 func (s *Server) await(ctx context.Context, p *process) error {
 	deadline := time.NewTimer(s.config.StartPatience)
 	defer deadline.Stop()
@@ -218,7 +217,7 @@ func (s *Server) await(ctx context.Context, p *process) error {
 	}
 }
 
-// ping is a request that every version answers, before any handshake.
+// ping makes a request that every version answers, before any handshake.
 func (s *Server) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
@@ -231,23 +230,23 @@ func (s *Server) ping(ctx context.Context) error {
 	return err
 }
 
-// ended says how a process ended that should not have.
+// ended explains how a process ended that should not have.
 func (s *Server) ended(p *process, what string) error {
 	how, _ := p.over()
 	return explain(fmt.Sprintf("%s (%s)", what, how), p.output.all(), s.config.Settings.ExtraConfiguration)
 }
 
-// Address is where the server answers.
+// Address returns where the server answers.
 func (s *Server) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(rpcPort)) }
 
-// Configuration is what the server runs with.
+// Configuration returns what the server runs with.
 func (s *Server) Configuration() Configuration { return s.configuration }
 
-// Ports say what drives the two ports, west first.
+// Ports returns what drives the two ports, west first.
 func (s *Server) Ports() []measure.PortDriver { return s.ports }
 
-// portDrivers asks the kernel about interfaces. What DPDK has taken is none any
-// more; of such a device its own driver and address are known.
+// portDrivers asks the kernel about interfaces. What DPDK has taken is no longer an
+// interface; for such a device it returns the device's driver and address.
 func portDrivers(ports [2]trexPort) []measure.PortDriver {
 	var list []measure.PortDriver
 	for _, port := range ports {
@@ -260,8 +259,8 @@ func portDrivers(ports [2]trexPort) []measure.PortDriver {
 	return list
 }
 
-// Alive says why the server is not running; nil while it is. It asks the kernel
-// and not the server, so it costs nothing and tells of a death at once.
+// Alive returns why the server is not running; nil while it is. It asks the kernel and
+// not the server, so it costs nothing and notices a death at once.
 func (s *Server) Alive() error {
 	p := s.current()
 	if p == nil {
@@ -279,7 +278,7 @@ func (s *Server) current() *process {
 	return s.process
 }
 
-// Log is the last lines of the server's output, that of its last start alone.
+// Log returns the last lines of the server's output, only since its last start.
 func (s *Server) Log() []string {
 	if p := s.current(); p != nil {
 		return p.output.all()
@@ -287,8 +286,8 @@ func (s *Server) Log() []string {
 	return nil
 }
 
-// Restart ends the server, where it still runs, and starts it again with the same
-// configuration. It fails where that was done MaximumRestarts times.
+// Restart ends the server, if it still runs, and starts it again with the same
+// configuration. It fails after MaximumRestarts restarts.
 func (s *Server) Restart(ctx context.Context) error {
 	s.change.Lock()
 	defer s.change.Unlock()
@@ -310,8 +309,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.start(ctx)
 }
 
-// Close ends the server, by SIGINT and then by SIGKILL, and takes away the rule
-// that closed its ports. It may be called twice.
+// Close ends the server, by SIGINT and then by SIGKILL, and removes the rule that closed
+// its ports. It may be called twice.
 func (s *Server) Close() error {
 	s.change.Lock()
 	defer s.change.Unlock()

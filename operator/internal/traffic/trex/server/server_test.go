@@ -25,10 +25,10 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
-// soon is more than what is awaited takes on a busy machine.
+// soon is more than any wait takes on a busy machine.
 const soon = 20 * time.Second
 
-// fakeConfig has all of a server's files in one directory.
+// fakeConfig puts all of a server's files in one directory.
 func fakeConfig(directory string) Config {
 	c := config(planning.AFPacket)
 	c.Directory, c.StateDirectory, c.StartPatience = directory, directory, soon
@@ -36,7 +36,7 @@ func fakeConfig(directory string) Config {
 	return c
 }
 
-// install makes a directory with a server that behaves.
+// install makes a directory with a fake server.
 func install(t *testing.T, behaviour string) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -55,7 +55,7 @@ func install(t *testing.T, behaviour string) string {
 	return directory
 }
 
-// newPod is a network namespace with both traffic ports.
+// newPod makes a network namespace with both traffic ports.
 func newPod(t *testing.T) *netnstest.Namespace {
 	t.Helper()
 	pod := netnstest.New(t, "pod")
@@ -91,7 +91,7 @@ func mustStart(t *testing.T, c Config) *Server {
 	return s
 }
 
-// started are the lines that a server wrote at its starts.
+// started returns the lines that a server wrote at its starts.
 func started(t *testing.T, directory string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(directory, startedFile))
@@ -110,7 +110,7 @@ func pidOf(t *testing.T, line string) int {
 	return pid
 }
 
-// runs is false where there is no process, or a dead one that nobody has reaped.
+// runs reports whether a process exists and is not a dead one that was not reaped.
 func runs(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -142,7 +142,7 @@ func TestServer(t *testing.T) {
 	if ports := s.Ports(); len(ports) != 2 || ports[1].Interface != "east" || ports[1].Driver != "veth" {
 		t.Errorf("got %+v", ports)
 	}
-	// Its colours are gone.
+	// The colors are gone.
 	if diff := cmp.Diff([]string{"Starting  TRex v3.08 please wait  ...", "port : 0"}, s.Log()); diff != "" {
 		t.Error(diff)
 	}
@@ -211,7 +211,7 @@ func TestFailedStarts(t *testing.T) {
 	}
 }
 
-// Nothing is started where something is missing.
+// Nothing starts if something is missing.
 func TestPreflightStartsNothing(t *testing.T) {
 	directory := install(t, answers)
 	for name, test := range map[string]struct {
@@ -266,7 +266,7 @@ func TestDeathIsNoticedAndHealed(t *testing.T) {
 	}
 }
 
-// A server that runs and does not answer any more is replaced as well.
+// A server that runs but no longer answers is also replaced.
 func TestRestartOfOneThatRuns(t *testing.T) {
 	directory := install(t, answers)
 	s := mustStart(t, fakeConfig(directory))
@@ -284,7 +284,7 @@ func TestCancelledStart(t *testing.T) {
 	stopped := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		// The start is under way when the process is there.
+		// The start is under way when the process exists.
 		for begun := time.Now(); time.Since(begun) < soon; time.Sleep(10 * time.Millisecond) {
 			if text, err := os.ReadFile(filepath.Join(directory, startedFile)); err == nil && strings.HasSuffix(string(text), "\n") {
 				break
@@ -300,7 +300,7 @@ func TestCancelledStart(t *testing.T) {
 	}
 }
 
-// What does not end by SIGINT ends by SIGKILL, and so does what it started.
+// What does not end by SIGINT ends by SIGKILL, with what it started.
 func TestKill(t *testing.T) {
 	for _, behaviour := range []string{ignores, hasChild} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -383,7 +383,7 @@ func TestWaitForNetworkStatus(t *testing.T) {
 	}
 }
 
-// A device that the kernel has let go of has no interface to ask.
+// A device that the kernel has released has no interface to ask.
 func TestPortDrivers(t *testing.T) {
 	got := portDrivers([2]trexPort{
 		{name: "no-such-west", address: westAddress, device: Device{Driver: driverVFIO}},

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// thread is one of the operating system's, which lives as long as the server's
-// process: the kernel sends a parent-death signal when the thread ends that
-// started the process, and not when the whole program does. It stays in the
-// network namespace of whoever made it.
+// thread is an operating system's thread, which lives as long as the server's process:
+// the kernel sends a parent-death signal when the thread that started the process ends,
+// and not when the whole program does. It stays in the network namespace of its creator.
 type thread struct{ work chan func() }
 
 func newThread() (*thread, error) {
@@ -28,7 +27,7 @@ func newThread() (*thread, error) {
 	t := &thread{work: make(chan func())}
 	ready := make(chan error)
 	go func() {
-		// Never unlocked: the thread ends with the goroutine.
+		// It is never unlocked: the thread ends with the goroutine.
 		runtime.LockOSThread()
 		err := enter(namespace)
 		ready <- err
@@ -47,8 +46,8 @@ func newThread() (*thread, error) {
 
 const ownNamespace = "/proc/thread-self/ns/net"
 
-// enter joins a network namespace where the thread is not in it already: in a
-// pod it is, and the right to join one is not there.
+// enter joins a network namespace if the thread is not already in it: in a pod it is, and
+// has no right to join one.
 func enter(namespace *os.File) error {
 	var wanted, own unix.Stat_t
 	if err := unix.Fstat(int(namespace.Fd()), &wanted); err != nil {
@@ -66,12 +65,12 @@ func enter(namespace *os.File) error {
 	return nil
 }
 
-// run calls do on the thread and waits for it.
+// run runs do on the thread and waits for it.
 func (t *thread) run(do func() error) error {
 	result := make(chan error)
 	t.work <- func() { result <- do() }
 	return <-result
 }
 
-// end lets the thread go. What was started from it is killed.
+// end ends the thread. The kernel kills what was started from it.
 func (t *thread) end() { close(t.work) }

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Conn is a connection after the handshake. It serves one step at a time and
-// may not be used by two goroutines at once, but for Close.
+// Conn is a connection after the handshake. It runs one step at a time, and two
+// goroutines may not use it at once, except for Close.
 type Conn struct {
 	stream  net.Conn
 	reader  *bufio.Reader
 	maximum int
-	// broken is after the first error.
+	// broken is set after the first error.
 	broken bool
 }
 
-// Dial connects to a REP socket at host:port and makes the handshake. A message
-// of more than maxMessageBytes is refused; 0 is DefaultMaxMessageBytes.
+// Dial connects to a REP socket at host:port and makes the handshake. It refuses messages
+// of more than maxMessageBytes; 0 is DefaultMaxMessageBytes.
 func Dial(ctx context.Context, address string, maxMessageBytes int) (*Conn, error) {
 	var dialer net.Dialer
 	stream, err := dialer.DialContext(ctx, "tcp", address)
@@ -39,7 +39,7 @@ func Dial(ctx context.Context, address string, maxMessageBytes int) (*Conn, erro
 	return handshake(ctx, stream, REQ, REP, maxMessageBytes)
 }
 
-// Accept makes the handshake of a REP socket on a stream that a listener gave.
+// Accept makes the handshake of a REP socket on a stream from a listener.
 func Accept(ctx context.Context, stream net.Conn, maxMessageBytes int) (*Conn, error) {
 	return handshake(ctx, stream, REP, REQ, maxMessageBytes)
 }
@@ -92,9 +92,9 @@ func (c *Conn) Send(ctx context.Context, body []byte) error {
 	})
 }
 
-// Receive waits for a message. After an error the connection is closed. io.EOF
-// is in the error when the peer closed the connection between two messages,
-// io.ErrUnexpectedEOF when it did so within one.
+// Receive waits for a message. After an error the connection is closed. The error
+// contains io.EOF if the peer closed the connection between two messages,
+// io.ErrUnexpectedEOF if it did so within one.
 func (c *Conn) Receive(ctx context.Context) ([]byte, error) {
 	var body []byte
 	err := c.within(ctx, "waiting for an answer", func() (err error) {
@@ -112,9 +112,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// within does one step of a connection. The end of ctx closes the stream, which
-// ends whatever read or write waits. So a step that failed, for whatever
-// reason, leaves no connection behind.
+// within makes one step of a connection. The end of ctx closes the stream, which ends any
+// read or write that waits. So no connection remains after a step that failed.
 func (c *Conn) within(ctx context.Context, what string, do func() error) error {
 	if c.broken {
 		return fmt.Errorf("%s: after an error: %w", what, net.ErrClosed)
@@ -135,7 +134,7 @@ func (c *Conn) within(ctx context.Context, what string, do func() error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// ended says why a context is over; errors.Is finds both its error and its cause.
+// ended returns why a context is over; errors.Is finds both its error and its cause.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

@@ -14,12 +14,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// soon is until when whatever was cut must have ended, on a busy machine.
+// soon limits the time until something that was cut ends, on a busy machine.
 const soon = 20 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// peer listens, and does what a test wants with each connection.
+// peer listens, and does what a test needs with each connection.
 func peer(t *testing.T, do func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -82,10 +82,10 @@ func TestExchange(t *testing.T) {
 // drain reads until the other side closes.
 func drain(stream net.Conn) { _, _ = io.Copy(io.Discard, stream) }
 
-// reached is when a step that nobody lets go on has begun, on a busy machine.
+// reached is when a blocked step has begun, on a busy machine.
 const reached = 2 * time.Second
 
-// Every step ends with its context, be it cancelled or over, and names itself.
+// Every step ends with its context, cancelled or expired, and names itself.
 func TestStepsEndWithTheirContext(t *testing.T) {
 	steps := map[string]struct {
 		sends []byte
@@ -97,7 +97,7 @@ func TestStepsEndWithTheirContext(t *testing.T) {
 		"half greeting": {greeting()[:12], true, "exchanging greetings", 1},
 		"no READY":      {greeting(), true, "exchanging socket types", 1},
 		"no answer":     {append(greeting(), ready(REP)...), true, "waiting for an answer", 1},
-		// More than the buffers of two sockets hold.
+		// This is more than the buffers of two sockets hold.
 		"nobody reads": {append(greeting(), ready(REP)...), false, "sending", 32 << 20},
 	}
 	for name, step := range steps {
@@ -141,7 +141,7 @@ func TestStepsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A context that was over before finds no connection.
+// A context that has already ended finds no connection.
 func TestDialWithAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the test says so")
@@ -152,7 +152,7 @@ func TestDialWithAnEndedContext(t *testing.T) {
 	}
 }
 
-// What comes unasked is not the answer to what is asked next.
+// An unrequested message is not the answer to the next request.
 func TestUnaskedAnswer(t *testing.T) {
 	address := peer(t, func(s net.Conn) {
 		c, err := Accept(context.Background(), s, 0)
@@ -175,7 +175,8 @@ func TestUnaskedAnswer(t *testing.T) {
 	}
 }
 
-// A server that ends between two messages is told from one that ends in one.
+// The error distinguishes a server that ends between two messages from one that ends
+// within one.
 func TestPeerEnds(t *testing.T) {
 	for name, end := range map[string]struct {
 		sent string

@@ -15,8 +15,8 @@ const (
 	flagCommand = 1 << 2
 )
 
-// AppendMessage appends the frames of a message with one body, behind the empty
-// delimiter that REQ and REP put before it.
+// AppendMessage appends the frames of a message with one body, after the empty delimiter
+// that REQ and REP put before it.
 func AppendMessage(to, body []byte) []byte {
 	to = appendFrame(to, flagMore, nil)
 	return appendFrame(to, 0, body)
@@ -32,9 +32,9 @@ func appendFrame(to []byte, flags byte, body []byte) []byte {
 	return append(to, body...)
 }
 
-// ReadMessage reads a message with one body behind the empty delimiter. A body
-// of more than limit bytes is ErrTooLarge, before it is read. io.EOF means that
-// there was not even a first octet.
+// ReadMessage reads a message with one body after the empty delimiter. A body of more
+// than limit bytes is ErrTooLarge, before it is read. io.EOF means that there was not
+// even a first octet.
 func ReadMessage(from io.Reader, limit int) ([]byte, error) {
 	flags, delimiter, err := readFrame(from, 0)
 	switch {
@@ -82,7 +82,7 @@ func readFrame(from io.Reader, limit int) (flags byte, body []byte, err error) {
 	if length > uint64(max(limit, 0)) {
 		return flags, nil, fmt.Errorf("%w: a frame of %d bytes, and at most %d are taken", ErrTooLarge, length, limit)
 	}
-	// The buffer grows with what comes, not with what is announced.
+	// The buffer grows with the data received, not with the announced size.
 	var buffer bytes.Buffer
 	if _, err := io.CopyN(&buffer, from, int64(length)); err != nil {
 		return 0, nil, unexpected(err)
@@ -90,7 +90,7 @@ func readFrame(from io.Reader, limit int) (flags byte, body []byte, err error) {
 	return flags, buffer.Bytes(), nil
 }
 
-// unexpected is err where the end of the stream cuts something.
+// unexpected turns io.EOF into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// framing is one thing that a TRex server, or a client of it, put on the wire.
+// framing is one thing that a TRex server, or a client of it, sent.
 type framing struct {
 	Name   string `json:"name"`
 	Socket string `json:"socket"`
@@ -54,7 +54,7 @@ func (f framing) octets(t testing.TB) []byte {
 	return octets
 }
 
-// What this package writes is what was on the wire, octet by octet.
+// What this package writes is what was recorded, octet by octet.
 func TestWritesWhatWasRecorded(t *testing.T) {
 	all := recorded(t)
 	for name, own := range map[string][]byte{
@@ -93,8 +93,8 @@ func TestWritesWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// Greetings and READY of libzmq and of the server are taken; those of another
-// socket are not.
+// The client accepts greetings and READY of libzmq and of the server, but not those of
+// another socket.
 func TestReadsWhatWasRecorded(t *testing.T) {
 	all := recorded(t)
 	for _, name := range []string{"greeting-client-minimal", "greeting-client-libzmq", "greeting-server-rep", "greeting-server-pub"} {
@@ -122,7 +122,7 @@ func TestReadsWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// Whatever is cut is io.ErrUnexpectedEOF, but for nothing at all.
+// Anything that is cut is io.ErrUnexpectedEOF, except an empty stream.
 func TestCutMessage(t *testing.T) {
 	wire := AppendMessage(nil, bytes.Repeat([]byte("x"), 300))
 	for length := range wire {
@@ -183,8 +183,8 @@ func TestRefusedReady(t *testing.T) {
 	}
 }
 
-// FuzzReadMessage: whatever comes, no panic, no more memory than the limit, and
-// what is taken is what AppendMessage writes.
+// FuzzReadMessage: no input causes a panic or takes more memory than the limit, and what
+// is accepted is what AppendMessage writes.
 func FuzzReadMessage(f *testing.F) {
 	for _, one := range recorded(f) {
 		f.Add(one.octets(f))
@@ -206,7 +206,7 @@ func FuzzReadMessage(f *testing.F) {
 	})
 }
 
-// FuzzHandshake: whatever greets, no panic; and only a REP socket is taken.
+// FuzzHandshake: no greeting causes a panic, and only a REP socket is accepted.
 func FuzzHandshake(f *testing.F) {
 	all := recorded(f)
 	for _, hello := range []string{"greeting-server-rep", "greeting-client-libzmq", "greeting-server-pub"} {

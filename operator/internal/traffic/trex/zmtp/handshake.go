@@ -13,8 +13,8 @@ const (
 	maxCommandBytes = 4096
 )
 
-// greeting is the first thing that either side sends: a signature, the version,
-// the mechanism's name in 20 octets, and zeros.
+// greeting returns the first thing that either side sends: a signature, the version, the
+// mechanism's name in 20 octets, and zeros.
 func greeting() []byte {
 	sent := make([]byte, greetingBytes)
 	sent[0], sent[9] = 0xff, 0x7f
@@ -25,8 +25,7 @@ func greeting() []byte {
 
 func readGreeting(from io.Reader) error {
 	var got [greetingBytes]byte
-	// The signature and version first: a peer of another kind may never send 64
-	// octets.
+	// The signature and version first: a peer of another kind may never send 64 octets.
 	if _, err := io.ReadFull(from, got[:11]); err != nil {
 		return err
 	}
@@ -45,7 +44,7 @@ func readGreeting(from io.Reader) error {
 	return nil
 }
 
-// ready is the command by which a side tells its socket type.
+// ready returns the command by which a side announces its socket type.
 func ready(socket string) []byte {
 	body := append([]byte{5}, "READY"...)
 	body = append(append(body, byte(len("Socket-Type"))), "Socket-Type"...)
@@ -53,7 +52,7 @@ func ready(socket string) []byte {
 	return appendFrame(nil, flagCommand, append(body, socket...))
 }
 
-// readReady reads the peer's READY and wants its socket type to be wanted.
+// readReady reads the peer's READY and verifies its socket type.
 func readReady(from io.Reader, wanted string) error {
 	flags, body, err := readFrame(from, maxCommandBytes)
 	if err != nil {
@@ -92,7 +91,7 @@ func readReady(from io.Reader, wanted string) error {
 	return nil
 }
 
-// cut8 cuts off a string behind its length in one octet.
+// cut8 cuts off a string that follows its length in one octet.
 func cut8(from []byte) (head, rest []byte, ok bool) {
 	if len(from) < 1 || len(from)-1 < int(from[0]) {
 		return nil, nil, false
@@ -100,7 +99,7 @@ func cut8(from []byte) (head, rest []byte, ok bool) {
 	return from[1 : 1+int(from[0])], from[1+int(from[0]):], true
 }
 
-// cut32 cuts off a value behind its length in four octets.
+// cut32 cuts off a value that follows its length in four octets.
 func cut32(from []byte) (head, rest []byte, ok bool) {
 	if len(from) < 4 {
 		return nil, nil, false

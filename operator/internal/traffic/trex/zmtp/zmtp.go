@@ -1,17 +1,17 @@
-// Package zmtp exchanges messages with a ZeroMQ socket over TCP: the client's
-// side of REQ and REP as ZMTP 3.0 describes them (https://rfc.zeromq.org/spec/23/),
-// mechanism NULL, and the server's side of the same for tests. What goes in is a
-// context and the bytes of a request, what comes out the bytes of its answer.
+// Package zmtp exchanges messages with a ZeroMQ socket over TCP: the client's side of REQ
+// and REP as ZMTP 3.0 describes them (https://rfc.zeromq.org/spec/23/), mechanism NULL,
+// and the server's side of the same for tests. It takes a context and the bytes of a
+// request, and returns the bytes of its answer.
 //
-// It is not a ZeroMQ library: a connection has no queue, no goroutine and no
-// life of its own. Every step ends with its context, and a connection on which
-// a step failed is closed, so that the answer to a request that was given up
-// can never be taken for the answer to the next one.
+// It is not a ZeroMQ library: a connection has no queue, no goroutine and no independent
+// life. Every step ends with its context, and a connection on which a step failed is
+// closed, so that the answer to an abandoned request can never be mistaken for the answer
+// to the next one.
 package zmtp
 
 import "errors"
 
-// Socket types of the peers that may talk to each other here.
+// Socket types of the peers that may connect to each other here.
 const (
 	REQ = "REQ"
 	REP = "REP"
@@ -21,11 +21,11 @@ const (
 const DefaultMaxMessageBytes = 64 << 20
 
 var (
-	// ErrProtocol is of every error that says that the peer does not keep to
-	// ZMTP 3.0.
+	// ErrProtocol is in every error that means that the peer does not conform to ZMTP
+	// 3.0.
 	ErrProtocol = errors.New("not ZMTP 3.0 as expected")
-	// ErrTooLarge is of an error about a message above the limit. It is an
-	// ErrProtocol as well.
+	// ErrTooLarge is in an error about a message above the limit. Such an error is also
+	// an ErrProtocol.
 	ErrTooLarge error = tooLarge{}
 )
 

@@ -1,5 +1,5 @@
 // Package planning is what the operator knows about the XDP driver: its limits, its
-// settings and what its pod needs. It imports nothing of the driver itself.
+// settings and what its pod needs. It does not import the driver.
 package planning
 
 import (
@@ -13,10 +13,10 @@ import (
 // Name is the driver's.
 const Name = v1alpha1.DriverXDP
 
-// MaxFrameBytes is the largest frame, check sequence included, that the driver
-// sends. The kernel puts a live frame into one page of 4096 bytes, with two
-// descriptions of its buffer (112), headroom (256) and the room for skb_shared_info
-// (320). The driver still asks its own kernel, where these sizes may differ.
+// MaxFrameBytes is the largest frame, check sequence included, that the driver sends. The
+// kernel puts a live frame into one page of 4096 bytes, with two descriptions of its
+// buffer (112), headroom (256) and the room for skb_shared_info (320). The driver still
+// asks its own kernel, where these sizes may differ.
 const MaxFrameBytes = 4096 - 112 - 256 - 320 + measure.FrameCheckSequenceBytes
 
 // Generator is the XDP driver.
@@ -43,17 +43,17 @@ type Settings struct {
 func settings(testbed *v1alpha1.Testbed) Settings {
 	asked := testbed.Spec.Generator.XDP
 	s := Settings{Threads: int(asked.Threads), TransmitPath: string(asked.TransmitPath)}
-	// The default leaves no trace in the instructions, nor in their digest.
+	// Instructions with the default omit the field, and so does their digest.
 	if asked.Scheduling != v1alpha1.SchedulingAuto {
 		s.Scheduling = string(asked.Scheduling)
 	}
 	return s
 }
 
-// capabilities are what the driver needs. BPF loads its programs. NET_ADMIN
-// attaches them to the ports, runs them with live frames and makes the inner veth
-// pair, all in the pod's own network namespace. SYS_NICE, where the testbed asks
-// for it, makes the threads that send real-time threads.
+// capabilities returns what the driver needs. BPF loads its programs. NET_ADMIN attaches
+// them to the ports, runs them with live frames and makes the inner veth pair, all in the
+// pod's own network namespace. SYS_NICE, if the testbed asks for it, makes the threads
+// that send real-time threads.
 func capabilities(testbed *v1alpha1.Testbed) []corev1.Capability {
 	names := []corev1.Capability{"BPF", "NET_ADMIN"}
 	if testbed.Spec.Generator.XDP.Scheduling == v1alpha1.SchedulingRealTime {
