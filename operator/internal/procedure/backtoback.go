@@ -21,11 +21,14 @@ const (
 	steadyBurst = 99
 )
 
+// stageBackToBack is a burst.
+const stageBackToBack measure.Stage = "BackToBack"
+
 // backToBackOf measures RFC 9004's back-to-back frames: the longest burst at the maximum rate
 // without loss, by a binary search with loss verification, several times.
 type backToBackOf struct{ timed }
 
-var backToBackMeasurement = backToBackOf{timed{base{name: measure.StageBackToBack, noun: "back-to-back frames"}}}
+var backToBackMeasurement = backToBackOf{timed{base{name: stageBackToBack, noun: "back-to-back frames"}}}
 
 func (backToBackOf) check(instr measure.Instructions) error {
 	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstMilliseconds < 1 || instr.Throughput == nil) {
