@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -55,19 +54,10 @@ func (backToBackOf) expected(w *replay, ph phase) time.Duration {
 
 // evidence returns false, as bursts are too short for the kernel's counters.
 func (backToBackOf) evidence() bool                       { return false }
-func (backToBackOf) recordBytes(measure.Instructions) int { return burstBytes }
+func (backToBackOf) recordBytes(measure.Instructions) int { return countsBytes }
 
-// compact leaves the delays out. Only counts of a burst are figures; without its delays a record
-// is a third as large, and a benchmark of hundreds of bursts fits into the results.
-func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
-	outcome.Directions = slices.Clone(outcome.Directions)
-	for i := range outcome.Directions {
-		d := &outcome.Directions[i]
-		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
-		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
-	}
-	return outcome
-}
+// compact leaves the delays out, so that a benchmark of hundreds of bursts fits into the results.
+func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome { return countsOnly(outcome) }
 
 func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
