@@ -16,7 +16,7 @@ type Column struct {
 	// Head is the column's head without the unit.
 	Head   string
 	Metric v1alpha1.Metric
-	// Samples shows how many samples the figures have, in place of their values.
+	// Samples shows how many samples the figures have instead of their values.
 	Samples bool
 }
 
@@ -44,6 +44,14 @@ var ofSizes = []Metric{
 	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
 	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
 	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
+	{v1alpha1.MetricRecovery, Milliseconds, Lower, OfSize, "recovery time, at most", Judged | Shown},
+	{"RecoveryLowerBoundMilliseconds", Milliseconds, Lower, OfSize, "recovery time, at least", Shown},
+	{"RecoveryResolutionMilliseconds", Milliseconds, Neither, OfSize, "resolution of the recovery time", 0},
+	{"RecoveryOverloadFramesPerSecond", FramesPerSecond, Neither, OfSize, "load of the overload", Shown},
+	{"RecoveryOverloadLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss of the overload", Shown},
+	{"RecoveryReducedFramesPerSecond", FramesPerSecond, Neither, OfSize, "load after the overload", 0},
+	{"RecoveryTrials", Number, Neither, OfSize, "trials after the overload", 0},
+	{"RecoveryLossyTrials", Number, Lower, OfSize, "trials after the overload with loss", 0},
 }
 
 // sizeMeasurement is a measurement whose figures belong to a size alone.
@@ -70,6 +78,16 @@ var sizeMeasurements = []sizeMeasurement{
 		{Head: "Stdev", Metric: "ReceiveRateStandardDeviationFramesPerSecond"},
 		{Head: "Trials", Metric: v1alpha1.MetricReceiveRate, Samples: true}, {Head: "Loss", Metric: "ReceiveRateLossPartsPerMillion"},
 	}, Notes: []string{"The loss is that of the worst trial. Without an intended load, the generator sent as fast as it could."}}, add: (*walk).receiveRate},
+	{table: Table{Title: "Recovery after an overload (RFC 2544 section 26.5, in trials)", Columns: []Column{
+		{Head: "Overload", Metric: "RecoveryOverloadFramesPerSecond"}, {Head: "Its loss", Metric: "RecoveryOverloadLossPartsPerMillion"},
+		{Head: "Reduced", Metric: "RecoveryReducedFramesPerSecond"}, {Head: "At least", Metric: "RecoveryLowerBoundMilliseconds"},
+		{Head: "At most", Metric: v1alpha1.MetricRecovery}, {Head: "Resolution", Metric: "RecoveryResolutionMilliseconds"},
+		{Head: "Trials", Metric: "RecoveryTrials"}, {Head: "With loss", Metric: "RecoveryLossyTrials"},
+	}, Notes: []string{
+		"The last lost frame was sent between the two times after the overload. Without an upper one, the warnings have the reason.",
+	}, Deviations: []string{
+		"recovery: the time is bounded by short trials with pauses between them, in which the device rests; RFC 2544 section 26.5 reduces the load without a pause, times the last lost frame, and repeats that",
+	}}, add: (*walk).recovery},
 }
 
 // Tables returns the tables of the report, in their order.
@@ -153,4 +171,20 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 		p.add(v1alpha1.MetricReceiveRate, t.ForwardingFramesPerSecond)
 		p.add("ReceiveRateLossPartsPerMillion", t.LossPartsPerMillion)
 	}
+}
+
+func (w *walk) recovery(key Key, frame v1alpha1.FrameResult) {
+	r := frame.Recovery
+	if r == nil {
+		return
+	}
+	p := w.at(key)
+	p.addKnown(v1alpha1.MetricRecovery, r.UpperBoundMilliseconds)
+	p.addKnown("RecoveryLowerBoundMilliseconds", r.LowerBoundMilliseconds)
+	p.addKnown("RecoveryResolutionMilliseconds", r.ResolutionMilliseconds)
+	p.add("RecoveryOverloadFramesPerSecond", r.OverloadFramesPerSecond)
+	p.add("RecoveryOverloadLossPartsPerMillion", r.OverloadLossPartsPerMillion)
+	p.add("RecoveryReducedFramesPerSecond", r.ReducedFramesPerSecond)
+	p.add("RecoveryTrials", int64(r.Trials))
+	p.add("RecoveryLossyTrials", int64(r.LossyTrials))
 }

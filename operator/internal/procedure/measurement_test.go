@@ -19,6 +19,7 @@ func everything() measure.Instructions {
 	instr.FrameLossRate = frameLossRate(0).FrameLossRate
 	instr.BackToBack = backToBack().BackToBack
 	instr.ReceiveRate = receiveRate().ReceiveRate
+	instr.Recovery = recovery().Recovery
 	instr.Soak = soakOf(time.Minute, 10*time.Second).Soak
 	return instr
 }
@@ -90,7 +91,7 @@ func TestOrderOfMeasurements(t *testing.T) {
 	}
 	want := []measure.Stage{
 		measure.StageWarmUp, measure.StageThroughput, measure.StageLatency, stageFixedLoad, stageFrameLossRate,
-		stageBackToBack, stageReceiveRate, stageSoak,
+		stageBackToBack, stageReceiveRate, stageOverload, stageRecovery, stageSoak,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
