@@ -14,7 +14,10 @@ TOP = Path(__file__).resolve().parents[2]
 CLEAN = [
     "CONTRIBUTING.md",
     "README.md",
+    "charts",
+    "config",
     "docs",
+    "operator/api",
     "operator/internal/baseline",
     "operator/internal/clock",
     "operator/internal/excerpt",
@@ -26,7 +29,7 @@ CLEAN = [
     "operator/internal/statistics",
     "operator/internal/traffic/headers",
     "operator/internal/traffic/simulated",
-    "terraform/README.md",
+    "terraform",
     "test/fixtures/trex/README.md",
     "test/lab/README.md",
 ]
