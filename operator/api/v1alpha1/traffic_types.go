@@ -111,7 +111,7 @@ type Traffic struct {
 	// +kubebuilder:validation:Maximum=100
 	ReversePercent int32 `json:"reversePercent,omitempty"`
 
-	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544 section 9),
+	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 1242 section 3.5),
 	// each measured separately in this order. 64 to 9018 and at most the testbed's MTU + 18.
 	// With an empty list only the fields below apply. Default 64, 512, 1518.
 	// +optional
