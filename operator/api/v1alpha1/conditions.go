@@ -84,8 +84,9 @@ const (
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
 	// ReasonRealtimeNotOffered: a virtual machine asks for platform.realtime, and the testbed does not offer it.
 	ReasonRealtimeNotOffered = "RealtimeNotOffered"
-	// ReasonAttachmentsDoNotJoin: two ports that a link joins are attached in ways that cannot meet.
-	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
+	// ReasonIncompatibleAttachments: the two ports of a link have attachments that cannot be
+	// joined.
+	ReasonIncompatibleAttachments = "IncompatibleAttachments"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
 	ReasonResourceMissing = "ResourceMissing"
 	// ReasonImageMissing: the testbed's driver is TRex, and neither the testbed nor the operator names an image with it.
@@ -97,15 +98,15 @@ const (
 	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
-	// ReasonFramesAlike: two of a run's sizes have one name, or a mix cannot be sent.
-	ReasonFramesAlike = "FramesAlike"
+	// ReasonDuplicateFrameSize: two of a run's sizes have one name, or a mix cannot be sent.
+	ReasonDuplicateFrameSize = "DuplicateFrameSize"
 	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, makes too
 	// many fragments, or would leave by a port with a VLAN tag.
 	ReasonPacketNotFragmented = "PacketNotFragmented"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
-	// ReasonLoadsContradict: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
-	ReasonLoadsContradict = "LoadsContradict"
+	// ReasonInvalidLoadRange: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
+	ReasonInvalidLoadRange = "InvalidLoadRange"
 	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.
 	ReasonNetworkAttachmentMissing = "NetworkAttachmentMissing"
 	// ReasonInsufficientCPU: no node has the CPU that the run's pods request.
@@ -131,16 +132,18 @@ const (
 	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
 	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's virtual machines ask for.
 	ReasonInsufficientHugepages = "InsufficientHugepages"
-	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
-	ReasonMachineRefused = "MachineRefused"
+	// ReasonVirtualMachineRejected: KubeVirt's admission rejects a virtual machine of the
+	// run.
+	ReasonVirtualMachineRejected = "VirtualMachineRejected"
 	// ReasonInvalidPlaceholder: user data or network data of a function Custom has an unknown
 	// placeholder.
 	ReasonInvalidPlaceholder = "InvalidPlaceholder"
-	// ReasonMachineNotStarted: KubeVirt did not start a virtual machine within
+	// ReasonVirtualMachineNotStarted: KubeVirt did not start a virtual machine within
 	// startupSeconds, or gave up.
-	ReasonMachineNotStarted = "MachineNotStarted"
-	// ReasonMachineDiffers: a virtual machine is not as it was asked for, and its platform.onDifference is Fail.
-	ReasonMachineDiffers = "MachineDiffers"
+	ReasonVirtualMachineNotStarted = "VirtualMachineNotStarted"
+	// ReasonVirtualMachineMismatch: a virtual machine differs from what was requested, and
+	// its platform.onDifference is Fail.
+	ReasonVirtualMachineMismatch = "VirtualMachineMismatch"
 	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's programs.
 	ReasonCannotLoadBPF = "CannotLoadBPF"
 	// ReasonPortMissing: a traffic port does not exist in the traffic pod.
@@ -194,8 +197,9 @@ const (
 	ReasonResultsTooLarge = "ResultsTooLarge"
 	// ReasonResultsNotStored: the measurer could not write a trial to the API server.
 	ReasonResultsNotStored = "ResultsNotStored"
-	// ReasonResultRefused: the API server refuses the status with the figures; the trials are kept.
-	ReasonResultRefused = "ResultRefused"
+	// ReasonResultRejected: the API server rejects the status with the figures; the trials
+	// are kept.
+	ReasonResultRejected = "ResultRejected"
 	// ReasonResultsLost: the results' ConfigMap was deleted, or changed by someone else.
 	ReasonResultsLost = "ResultsLost"
 	// ReasonVersionMismatch: operator and measurer are of different versions, because the operator was replaced during the run or an image was not built again.
@@ -206,8 +210,9 @@ const (
 	// ReasonMeasurerRestarted: a new measurer continues after the last trial of the one
 	// before. Only an event has it.
 	ReasonMeasurerRestarted = "MeasurerRestarted"
-	// ReasonBridgesLeft: a deleted testbed's bridges could not be removed from a node; an event alone.
-	ReasonBridgesLeft = "BridgesLeft"
+	// ReasonBridgeCleanupIncomplete: a deleted testbed's bridges could not be removed from a
+	// node. Only an event has it.
+	ReasonBridgeCleanupIncomplete = "BridgeCleanupIncomplete"
 
 	// ReasonReady: the testbed can take runs.
 	ReasonReady = "Ready"
@@ -273,8 +278,9 @@ const (
 	WarningRefragmented = "Refragmented"
 	// WarningTaggedFramesMissing: tagged frames were lost or not sent, so their mean is that of fewer streams.
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
-	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.
-	WarningMachineDiffers = "MachineDiffers"
+	// WarningVirtualMachineMismatch: KubeVirt reports another virtual machine than was
+	// requested.
+	WarningVirtualMachineMismatch = "VirtualMachineMismatch"
 	// WarningNeighborLoadNotReached: a neighbor took or sent less than 90 % of its load.
 	WarningNeighborLoadNotReached = "NeighborLoadNotReached"
 	// WarningNeighborStopped: in trials that count a neighbor had no load, or did not report

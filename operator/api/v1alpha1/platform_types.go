@@ -118,7 +118,7 @@ type Platform struct {
 	Boot Boot `json:"boot,omitempty"`
 
 	// onDifference says what happens when KubeVirt reports another machine than was requested
-	// (vCPUs, memory, queues, MAC addresses): Warn adds the warning MachineDiffers to the
+	// (vCPUs, memory, queues, MAC addresses): Warn adds the warning VirtualMachineMismatch to the
 	// figures, Fail ends the run with that reason before it measures. Default Warn.
 	// +optional
 	// +kubebuilder:default=Warn
