@@ -78,11 +78,14 @@ const (
 	ReasonTestbedNotReady = "TestbedNotReady"
 	// ReasonNoMatchingNode: no schedulable node matches the testbed's selectors.
 	ReasonNoMatchingNode = "NoMatchingNode"
-	// ReasonNodesNotReady: nodes match the testbed's selectors, and each is cordoned or not ready at the moment.
+	// ReasonNodesNotReady: every node that matches the testbed's selectors is cordoned or not
+	// ready.
 	ReasonNodesNotReady = "NodesNotReady"
-	// ReasonAttachmentNotOffered: a function asks for an attachment that the testbed does not list.
+	// ReasonAttachmentNotOffered: a function requests an attachment that the testbed does not
+	// list.
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
-	// ReasonRealtimeNotOffered: a virtual machine asks for platform.realtime, and the testbed does not offer it.
+	// ReasonRealtimeNotOffered: a virtual machine requests platform.realtime, and the testbed
+	// does not offer it.
 	ReasonRealtimeNotOffered = "RealtimeNotOffered"
 	// ReasonIncompatibleAttachments: the two ports of a link have attachments that cannot be
 	// joined.
@@ -94,7 +97,8 @@ const (
 	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex sets
 	// what it may not set, or is too long.
 	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
-	// ReasonNotOfferedByDriver: the run asks for traffic or a measurement that the testbed's driver does not make.
+	// ReasonNotOfferedByDriver: the run requests traffic or a measurement that the testbed's
+	// driver does not support.
 	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
@@ -130,7 +134,8 @@ const (
 	ReasonChainFailed = "ChainFailed"
 	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
 	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
-	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's virtual machines ask for.
+	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's
+	// virtual machines request.
 	ReasonInsufficientHugepages = "InsufficientHugepages"
 	// ReasonVirtualMachineRejected: KubeVirt's admission rejects a virtual machine of the
 	// run.
@@ -144,7 +149,8 @@ const (
 	// ReasonVirtualMachineMismatch: a virtual machine differs from what was requested, and
 	// its platform.onDifference is Fail.
 	ReasonVirtualMachineMismatch = "VirtualMachineMismatch"
-	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's programs.
+	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's
+	// BPF programs.
 	ReasonCannotLoadBPF = "CannotLoadBPF"
 	// ReasonPortMissing: a traffic port does not exist in the traffic pod.
 	ReasonPortMissing = "PortMissing"
@@ -154,7 +160,7 @@ const (
 	ReasonPortBusy = "PortBusy"
 	// ReasonInvalidPath: the ports or streams of the plan cannot be used as they are.
 	ReasonInvalidPath = "InvalidPath"
-	// ReasonInvalidTrial: the driver cannot make the trial that it was asked for.
+	// ReasonInvalidTrial: the driver cannot make the requested trial.
 	ReasonInvalidTrial = "InvalidTrial"
 	// ReasonFrameTooSmall: headers and signature do not fit into the frame size.
 	ReasonFrameTooSmall = "FrameTooSmall"
@@ -174,7 +180,8 @@ const (
 	ReasonTCPSettingRefused = "TCPSettingRefused"
 	// ReasonTRexMissing: the traffic pod's image has no TRex server, or one that its node cannot run.
 	ReasonTRexMissing = "TRexMissing"
-	// ReasonTRexServerFailed: the TRex server did not start, ended, or does not answer, and starting it again did not help.
+	// ReasonTRexServerFailed: the TRex server did not start, ended, or does not answer, and a
+	// restart did not help.
 	ReasonTRexServerFailed = "TRexServerFailed"
 	// ReasonNotRoot: the traffic pod does not run as uid 0, which its driver needs.
 	ReasonNotRoot = "NotRoot"
@@ -189,7 +196,8 @@ const (
 	ReasonDeviceUnusable = "DeviceUnusable"
 	// ReasonLockedMemoryLimit: the traffic pod may lock less memory than its devices need.
 	ReasonLockedMemoryLimit = "LockedMemoryLimit"
-	// ReasonControlPortsOpen: the TCP ports of the TRex server, which ask for no password, could not be closed to other pods.
+	// ReasonControlPortsOpen: the TCP ports of the TRex server, which need no password, could
+	// not be closed to other pods.
 	ReasonControlPortsOpen = "ControlPortsOpen"
 	// ReasonMeasurerFailed: the measurer crashed more often than the operator restarts it.
 	ReasonMeasurerFailed = "MeasurerFailed"
@@ -202,7 +210,8 @@ const (
 	ReasonResultRejected = "ResultRejected"
 	// ReasonResultsLost: the results' ConfigMap was deleted, or changed by someone else.
 	ReasonResultsLost = "ResultsLost"
-	// ReasonVersionMismatch: operator and measurer are of different versions, because the operator was replaced during the run or an image was not built again.
+	// ReasonVersionMismatch: operator and measurer have different versions, because the
+	// operator was replaced during the run or an image was not built again.
 	ReasonVersionMismatch = "VersionMismatch"
 	// ReasonDeadlineExceeded: the measurer took longer than deadlineSeconds.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
@@ -234,9 +243,9 @@ const (
 	// WarningLossInversion: a load above the upper bound of a goal met the goal, so one
 	// figure does not describe the device.
 	WarningLossInversion = "LossInversion"
-	// WarningInvalidTrials: trials had to be repeated because the generator doubted itself.
+	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
-	// WarningTransmitFallback: a port did not support the better way of transmitting.
+	// WarningTransmitFallback: a port does not support the better way of transmitting.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
@@ -270,7 +279,7 @@ const (
 	WarningEvidenceMissing = "EvidenceMissing"
 	// WarningSharedCores: the chain may use every CPU that the generator may use.
 	WarningSharedCores = "SharedCores"
-	// WarningLoadNotReached: a latency load could not be sent in full.
+	// WarningLoadNotReached: the generator did not reach an intended load.
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
 	WarningLoadNotDerived = "LoadNotDerived"
@@ -291,7 +300,8 @@ const (
 	// WarningRulesNotWalked: a stateful firewall has rules, and only the first packet of each
 	// flow is checked against them.
 	WarningRulesNotWalked = "RulesNotWalked"
-	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
+	// WarningBackToBackNotNeeded: the device does not limit the throughput, so there is no
+	// burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.
 	WarningEndpointCeiling = "EndpointCeiling"

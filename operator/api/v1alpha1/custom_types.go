@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// CloudInit is how a guest is given its user data.
+// CloudInit is the kind of disk on which a guest gets its user data.
 // +kubebuilder:validation:Enum=NoCloud;ConfigDrive
 type CloudInit string
 

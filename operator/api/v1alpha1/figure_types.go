@@ -43,10 +43,10 @@ type FigureKey struct {
 // +kubebuilder:validation:MaxLength=64
 type Metric string
 
-// The metrics that criteria can name. Those of throughput belong to a goal,
-// BackToBackFrames and ReceiveRateFramesPerSecond to the size alone, those of TCP
-// to a number of connections, those of connections to one of their loads, all
-// others to a load, where the worse direction counts.
+// The metrics that criteria can name. The Throughput metrics belong to a goal, BackToBackFrames and
+// ReceiveRateFramesPerSecond only to the size, the TCP metrics to a number of connections, the
+// Connections metrics to one of their loads, and all others to a load, where the worse direction
+// counts.
 const (
 	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
 	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"

@@ -99,8 +99,8 @@ type Firewall struct {
 	// +kubebuilder:default=Routed
 	Forwarding FirewallForwarding `json:"forwarding,omitempty"`
 
-	// rules is the number of rules next to the one that the traffic matches. None of them
-	// matches the traffic. Default 0; with mode None it must be 0.
+	// rules is the number of rules in addition to the one that the traffic matches. None of
+	// them matches the traffic. Default 0; with mode None it must be 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0

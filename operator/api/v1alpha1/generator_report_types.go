@@ -60,8 +60,8 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:Minimum=1
 	CPUs int32 `json:"cpus,omitempty"`
 
-	// isolatedCPUs is how many of them the kernel's scheduler leaves alone.
-	// Absent: none, or not known.
+	// isolatedCPUs is how many of them are isolated from the kernel's scheduler. Absent:
+	// none, or not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	IsolatedCPUs int32 `json:"isolatedCPUs,omitempty"`

@@ -476,7 +476,7 @@ type Testbed struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec says what the testbed is made of. Default: everything by default.
+	// spec says what the testbed consists of. Default: every default.
 	// +optional
 	// +kubebuilder:default={}
 	Spec TestbedSpec `json:"spec,omitzero"`
