@@ -16,11 +16,10 @@ import (
 
 const compareHelp = `Set the results of BenchmarkRuns side by side, a column for each run.
 
-The first run is what the others are set beside: behind each of their figures
-stands its change from the first run's. What else is not the same (testbed,
-nodes, traffic, measurements) is said above the table, and so is an emulated
-processor. The exit code says whether the comparison could be written, not how
-it came out.`
+The other runs are compared with the first: each of their figures is followed by
+its change from the first run's. Notes above the table say what else differs
+(testbed, nodes, traffic, measurements) and whether a processor is emulated. The
+exit code says whether the comparison could be written, not how it came out.`
 
 // comparing is what the user asks for.
 type comparing struct {

@@ -19,9 +19,9 @@ import (
 
 const reportHelp = `Write the result of a BenchmarkRun.
 
-A run that goes on is reported too, and marked as partial. The exit code says
-whether the report could be written, not how the run came out: for that, use
-"watch" or the JUnit format.`
+The report of a run that is still active is marked as partial. The exit code
+says whether the report could be written, not how the run came out: for that,
+use "watch" or the JUnit format.`
 
 // reporting is what the user asks for.
 type reporting struct {

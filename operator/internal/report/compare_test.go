@@ -104,7 +104,7 @@ func TestComparisonGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+				t.Errorf("%s (-want +got; -update writes it again):\n%s", path, diff)
 			}
 		})
 	}
@@ -219,8 +219,8 @@ func TestComparisonNotes(t *testing.T) {
 	}
 }
 
-// TestBeside: the table shows a change if it has a meaning, a great one as a factor.
-func TestBeside(t *testing.T) {
+// TestWithChange: the table shows a change if it has a meaning, a great one as a factor.
+func TestWithChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first, value *int64
 		floors       []bool
@@ -233,11 +233,11 @@ func TestBeside(t *testing.T) {
 		"less":             {new(int64(200)), new(int64(150)), nil, "150 (-25.0 %)"},
 		"many times":       {new(int64(2)), new(int64(90)), nil, "90 (×45)"},
 		"a floor":          {new(int64(200)), new(int64(150)), []bool{false, true}, "≥ 150"},
-		"beside a floor":   {new(int64(200)), new(int64(150)), []bool{true, false}, "150"},
+		"next to a floor":  {new(int64(200)), new(int64(150)), []bool{true, false}, "150"},
 		"no floor at last": {new(int64(200)), new(int64(150)), []bool{false, false}, "150 (-25.0 %)"},
 	} {
 		f := ComparedFigure{Values: []*int64{tc.first, tc.value}, Floors: tc.floors}
-		if got := f.beside(1, count[int64], unicodeLetters); got != tc.want {
+		if got := f.withChange(1, count[int64], unicodeLetters); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}

@@ -63,8 +63,8 @@ func conditions(run *v1alpha1.BenchmarkRun, status metav1.ConditionStatus, reaso
 // running returns the same run while its second frame size is measured.
 func running(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
-	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run goes on", v1alpha1.ConditionSucceeded)
-	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are going on", v1alpha1.ConditionMeasured)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run is active", v1alpha1.ConditionSucceeded)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are running", v1alpha1.ConditionMeasured)
 	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonPending, "nothing is measured yet", v1alpha1.ConditionAccepted)
 	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)
 	run.Status.CompletionTime = nil

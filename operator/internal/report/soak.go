@@ -46,5 +46,5 @@ func soakDeviations(spec *v1alpha1.Soak) []string {
 	if spec == nil {
 		return nil
 	}
-	return []string{"soak: each interval is a trial of its own, with the wait after a trial between two of them"}
+	return []string{"soak: each interval is a separate trial, with the wait after a trial between two of them"}
 }

@@ -64,7 +64,7 @@ func flowsInWords(t v1alpha1.Traffic) string {
 	if t.FlowOrder == v1alpha1.FlowsRandom {
 		order = fmt.Sprintf("in random order from seed %d", t.FlowSeed)
 	}
-	return fmt.Sprintf("%d of each direction, told apart by %s, %s", t.Flows, strings.Join(fields, " and "), order)
+	return fmt.Sprintf("%d of each direction, distinguished by %s, %s", t.Flows, strings.Join(fields, " and "), order)
 }
 
 // asymmetric reports whether the reverse direction carries a share of the load.
