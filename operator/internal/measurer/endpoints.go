@@ -41,7 +41,7 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 // frames; each trial names what makes the connections.
 func (m *Measurer) openedConnections(ctx context.Context, path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
-	if err := m.meet(ctx); err != nil {
+	if err := m.startEvidence(ctx); err != nil {
 		return err
 	}
 	m.Log.Info("opened", "path", path, "driver", driver.Description().Driver)

@@ -126,7 +126,7 @@ func TestTCPAlone(t *testing.T) {
 }
 
 // After the frames: the generator's ports are released first.
-func TestTCPBehindFrames(t *testing.T) {
+func TestTCPAfterFrames(t *testing.T) {
 	l, e := newLab(), &ends{}
 	e.open = func(int) error {
 		if l.closed != 2 {
@@ -167,7 +167,7 @@ func TestTCPRestart(t *testing.T) {
 }
 
 // The measurer asks an end that is not reachable yet again, for a bounded time.
-func TestTCPPatience(t *testing.T) {
+func TestTCPTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unreachable := &measure.Failure{Reason: v1alpha1.ReasonEndpointFailed, Err: errors.New("no answer")}
 		l, e := newLab(), &ends{open: func(n int) error {

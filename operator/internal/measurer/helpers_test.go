@@ -43,7 +43,7 @@ func instructions() measure.Instructions {
 	}
 }
 
-// lab is what successive measurers meet: the paths and the results.
+// lab is what successive measurers use: the paths and the results.
 type lab struct {
 	server *configmaptest.Server
 	device simulated.Device
