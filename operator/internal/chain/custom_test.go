@@ -47,8 +47,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestUserDataStandsInTheSecretAlone: no other object of the run has any of it.
-func TestUserDataStandsInTheSecretAlone(t *testing.T) {
+// TestUserDataIsInTheSecretAlone: no other object of the run has any of it.
+func TestUserDataIsInTheSecretAlone(t *testing.T) {
 	for _, secret := range []string{"vyos_config_commands", "198.18.0.2/24\n"} {
 		if text := render(t, objectsOf(mustMake(t, plantest.CustomMachines()))); bytes.Contains(text, []byte(secret)) {
 			t.Errorf("%q is in an object that is no secret", secret)

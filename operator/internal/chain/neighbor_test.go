@@ -111,6 +111,6 @@ func TestNeighborPolicies(t *testing.T) {
 		t.Errorf("closed %v, let in %v", found, let)
 	}
 	if len(policiesOf(mustMake(t, plantest.Input(1))))+1 != len(policiesOf(p)) {
-		t.Error("a run without neighbours has their policy too")
+		t.Error("a run without neighbors has their policy too")
 	}
 }

@@ -136,8 +136,8 @@ func TestDPDKNetworks(t *testing.T) {
 	}
 }
 
-// TestNobodyReachesTheTrafficPod: TRex's server does not authenticate clients.
-func TestNobodyReachesTheTrafficPod(t *testing.T) {
+// TestNoPodReachesTheTrafficPod: TRex's server does not authenticate clients.
+func TestNoPodReachesTheTrafficPod(t *testing.T) {
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
 		p := mustMake(t, in)
 		found := false

@@ -37,7 +37,7 @@ func TestCheckSize(t *testing.T) {
 		instructions.Sizes = append(instructions.Sizes, measure.FrameSize(frameBytes))
 	}
 	if err := checkSize(instructions); measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge {
-		t.Errorf("seven curves of 50 points beside it: %v", err)
+		t.Errorf("seven curves of 50 points with it: %v", err)
 	}
 }
 

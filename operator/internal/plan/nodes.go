@@ -68,7 +68,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		memory.functions += neighbor.Resources.MemoryBytes
 	}
 	if len(p.Neighbors) > 0 {
-		others += " and the neighbours"
+		others += " and the neighbors"
 		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
 	}
 	needs := append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)

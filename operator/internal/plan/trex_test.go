@@ -123,7 +123,7 @@ func TestTRexIsRefused(t *testing.T) {
 		},
 		"many flows in random order": {
 			plantest.TRexAFPacket(), randomFlows(32_767, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
-			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.traffic.flows", "32767 flows in random order", "SourceAddress tells 32766 apart"}, "flowOrder Sequential",
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.traffic.flows", "32767 flows in random order", "SourceAddress distinguishes 32766"}, "flowOrder Sequential",
 		},
 		"a verdict on IPDV": {
 			plantest.TRexAFPacket(), func(in *plan.Input) {
@@ -193,7 +193,7 @@ func randomFlows(count int32, fields ...v1alpha1.FlowField) func(*plan.Input) {
 // What TRex does make is not refused.
 func TestTRexIsOffered(t *testing.T) {
 	for name, change := range map[string]func(*plan.Input){
-		"random flows that one field tells apart": randomFlows(32_766, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
+		"random flows that one field distinguishes": randomFlows(32_766, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
 		"a million flows in sequence": func(in *plan.Input) {
 			randomFlows(1_000_000, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort)(in)
 			in.Run.Spec.Experiment.Traffic.FlowOrder = v1alpha1.FlowsSequential
