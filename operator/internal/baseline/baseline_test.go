@@ -129,7 +129,7 @@ func TestConnections(t *testing.T) {
 	then := runOf(0, 0, 0)
 	then.Status.Results, then.Status.Connections = nil, of(1000, 0)
 	run := nowOf(5, append(rates[:len(rates):len(rates)], v1alpha1.MetricConnectionsFailed)...)
-	if trouble := Trouble(run, then); trouble != "" {
+	if trouble := WhyIncomparable(run, then); trouble != "" {
 		t.Fatal(trouble)
 	}
 	for _, test := range []struct {
@@ -206,7 +206,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, then := nowOf(5, rates...), runOf(1000, 0, 0)
 			test.change(run, then)
-			got := Trouble(run, then)
+			got := WhyIncomparable(run, then)
 			if (got == "") != (test.want == nil) {
 				t.Fatalf("got %q", got)
 			}
@@ -217,7 +217,7 @@ func TestTrouble(t *testing.T) {
 			}
 		})
 	}
-	if got := Trouble(nowOf(5, rates...), nil); !strings.Contains(got, "no such BenchmarkRun") {
+	if got := WhyIncomparable(nowOf(5, rates...), nil); !strings.Contains(got, "no such BenchmarkRun") {
 		t.Errorf("of no run: %q", got)
 	}
 }

@@ -51,7 +51,7 @@ func TestDiagnoseStart(t *testing.T) {
 	}
 }
 
-func TestImagePatienceEndsWithTheBound(t *testing.T) {
+func TestImageTimeoutEndsWithTheBound(t *testing.T) {
 	p := pod("p", waiting("ImagePullBackOff", ""))
 	if got := diagnoseStart(&p, 5*time.Second, v1alpha1.ReasonPodStuck); !got.deadline.Equal(epoch.Add(5 * time.Second)) {
 		t.Errorf("gives up at %s, want the pod's own bound", got.deadline)
@@ -110,7 +110,7 @@ func TestDiagnoseMeasurer(t *testing.T) {
 	}
 }
 
-func TestEventsTellWhatThePodDoesNot(t *testing.T) {
+func TestEventsSayWhatThePodDoesNot(t *testing.T) {
 	at := func(second int, kind, reason, message string) corev1.Event {
 		return corev1.Event{Type: kind, Reason: reason, Message: message, LastTimestamp: metav1.NewTime(epoch.Add(time.Duration(second) * time.Second))}
 	}

@@ -169,7 +169,7 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: gatewayConfig(vnf.ImplementationUserspace)},
 	}
 	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || functionWarnings(s.plan, reports) != nil {
-		t.Errorf("before anybody was asked: %+v", reports)
+		t.Errorf("before any function was asked: %+v", reports)
 	}
 	gateway := &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
 	s.records.device = &measure.DeviceState{Functions: []measure.FunctionState{

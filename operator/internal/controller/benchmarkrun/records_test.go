@@ -36,7 +36,7 @@ func TestDecodeRecords(t *testing.T) {
 		measure.KeyDone:     `{}`, measure.KeyChain: measure.ChainReady,
 		"trial-000001.json": `{"index":1,"stage":"Throughput"}`,
 		"trial-000000.json": `{"index":0,"stage":"WarmUp"}`,
-		"somebody's":        "note",
+		"foreign":           "note",
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -293,4 +293,4 @@ func boundedWarnings(warnings []v1alpha1.Warning) []v1alpha1.Warning {
 	return kept
 }
 
-func first[T any](list []T, most int) []T { return list[:min(len(list), most)] }
+func first[T any](list []T, maximum int) []T { return list[:min(len(list), maximum)] }

@@ -139,7 +139,7 @@ func TestGitOpsHealth(t *testing.T) {
 	gitopstest.CompareArgoCD(t, "BenchmarkRun", recorded)
 }
 
-func TestVerdictStandsForEver(t *testing.T) {
+func TestVerdictIsFinal(t *testing.T) {
 	s := newScope(launched, withRecords(open))
 	s.run.Status = summarize(s, decide(s))
 	verdict := s.run.Status.DeepCopy()

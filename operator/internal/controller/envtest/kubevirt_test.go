@@ -255,7 +255,7 @@ func TestVirtualMachines(t *testing.T) {
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/InvalidPlaceholder")
 			l.expectNothingLeft(run)
 		},
-		"a neighbour that boots for ever": func(l *lab) {
+		"a neighbor that boots without end": func(l *lab) {
 			l.node.set(func(n *node) { n.machine = machineUnready })
 			run := l.run("run", noisyMachine)
 			machine := l.theMachine()
@@ -264,7 +264,7 @@ func TestVirtualMachines(t *testing.T) {
 			l.pendsThenFails(run, "the agent says no", v1alpha1.ReasonNeighborNotStarted)
 			l.expectNothingLeft(run)
 		},
-		"a neighbour, deleted": func(l *lab) {
+		"a neighbor, deleted": func(l *lab) {
 			l.node.set(func(n *node) { n.silent[pathChain] = true })
 			run := l.run("run", noisyMachine)
 			l.expect(run, v1alpha1.ConditionChainReady, "True/ChainReady")

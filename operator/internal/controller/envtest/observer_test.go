@@ -59,7 +59,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: testTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(vnf.Status{Version: vnf.StatusVersion, FunctionStatus: vnf.FunctionStatus{State: vnf.State{
 			Firewall:          &vnf.FirewallState{Implementation: "nf_tables", Rules: 26, LoadMilliseconds: 3},
 			EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
@@ -70,7 +70,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentFunction, readyAt("127.0.0.11")))
 	l.testbed()
-	run := l.run("told", func(run *v1alpha1.BenchmarkRun) {
+	run := l.run("observed", func(run *v1alpha1.BenchmarkRun) {
 		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway},
 			{Name: "east", Function: v1alpha1.FunctionEncryptionGateway, EncryptionGateway: &v1alpha1.EncryptionGateway{Implementation: v1alpha1.EncryptionUserspace}},

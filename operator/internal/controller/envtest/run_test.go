@@ -64,7 +64,7 @@ func TestRunHasABaseline(t *testing.T) {
 	l.Expect(run.Status.Acceptance).NotTo(BeEmpty())
 	l.Expect(run.Status.Acceptance[0].Criterion).To(Equal(v1alpha1.BaselineCriterion))
 
-	refused := l.run("without", against("nobody", 5))
+	refused := l.run("without", against("absent", 5))
 	l.expect(refused, v1alpha1.ConditionSucceeded, "False/BaselineUnusable")
 	l.expect(refused, v1alpha1.ConditionAdmitted, "False/Released")
 	l.Expect(refused.Status.Plan).To(BeNil())
@@ -155,7 +155,7 @@ func TestChainFailsDuringTheMeasurement(t *testing.T) {
 }
 
 // What the kubelet only reports in events is in the run's message.
-func TestKubeletsWarningIsTold(t *testing.T) {
+func TestKubeletsWarningIsShown(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentFunction, pending))
 	l.testbed()

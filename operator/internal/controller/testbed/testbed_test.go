@@ -132,7 +132,7 @@ func TestAdmit(t *testing.T) {
 		active string
 		queued int32
 	}{
-		"nobody":                          {newScope(), "", 0},
+		"no run":                          {newScope(), "", 0},
 		"the first":                       {newScope(run("b", 2), run("a", 1), run("c", 3)), "a", 2},
 		"the holder keeps it":             {newScope(active("b"), run("b", 2, admitted), run("a", 1)), "b", 1},
 		"not begun yet":                   {newScope(active("b"), run("b", 2), run("a", 1)), "b", 1},
@@ -150,7 +150,7 @@ func TestAdmit(t *testing.T) {
 		"of two namespaces":               {newScope(run("b", 1, of("bench")), run("a", 2)), "b", 1},
 		"a namespace is not allowed":      {newScope(allows("lab"), run("b", 1, of("bench")), run("a", 2)), "a", 0},
 		"the holder's no longer is":       {newScope(allows("lab"), active("b"), run("b", 1, of("bench"), admitted), run("a", 2)), "b", 1},
-		"a selector nobody can read":      {newScope(unreadable, run("a", 2)), "", 0},
+		"a selector that cannot be read":  {newScope(unreadable, run("a", 2)), "", 0},
 		"no node ever":                    {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "c", 0},
 		"no node now":                     {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }, run("c", 3)), "", 1},
 	}
