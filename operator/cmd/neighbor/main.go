@@ -33,7 +33,7 @@ func newCommand() *cobra.Command {
 	var listen, program, scratch string
 	command := &cobra.Command{
 		Use:           "neighbor",
-		Short:         "A load beside a measured chain, until SIGTERM",
+		Short:         "Load the node next to a measured chain, until SIGTERM",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

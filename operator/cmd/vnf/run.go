@@ -29,7 +29,7 @@ func newRunCommand() *cobra.Command {
 	var config, keys, listen string
 	command := &cobra.Command{
 		Use:   "run",
-		Short: "Apply the configuration, then tell readiness and status until SIGTERM or until the function forwards no more",
+		Short: "Apply the configuration, then serve readiness and status until SIGTERM or until the function forwards no more",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// The kernel's state stays: it ends with the pod's network namespace, and a restarted
