@@ -193,7 +193,7 @@ func TestLinksResolve(t *testing.T) {
 	checked := 0
 	for page, text := range all {
 		if page == filepath.Join("docs", "reference", "api.md") {
-			continue // generated, with anchors of its own
+			continue // generated, with its own anchors
 		}
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
 			if scheme.MatchString(match[1]) {

@@ -19,8 +19,8 @@ const (
 	silence = 20 * time.Second
 	// slack is what a test may take in addition to its stated time.
 	slack = silence + 10*time.Second
-	// maximumSeconds is the API's longest test with the omitted time.
-	maximumSeconds = 3600 + 60
+	// maxSeconds is the API's longest test with the omitted time.
+	maxSeconds = 3600 + 60
 )
 
 // Server asks an agent for an iperf3 server that takes one test and ends.
@@ -56,8 +56,8 @@ func (s Server) Check(c *Config) error {
 		return fmt.Errorf("address: %q is none of this machine's", s.Address)
 	case s.Port < 1024:
 		return fmt.Errorf("port: %d is below 1024", s.Port)
-	case s.Seconds < 1 || s.Seconds > maximumSeconds:
-		return fmt.Errorf("seconds: %d is not between 1 and %d", s.Seconds, maximumSeconds)
+	case s.Seconds < 1 || s.Seconds > maxSeconds:
+		return fmt.Errorf("seconds: %d is not between 1 and %d", s.Seconds, maxSeconds)
 	}
 	return nil
 }
@@ -70,12 +70,12 @@ func (r Client) Check(c *Config) error {
 	case !c.owns(r.Address):
 		return fmt.Errorf("address: %q is none of this machine's", r.Address)
 	case !c.leadsTo(r.Server) || r.Server.Is4() != r.Address.Is4():
-		return fmt.Errorf("server: %q is not behind the chain as seen from %q", r.Server, r.Address)
+		return fmt.Errorf("server: %q is not on the other side of the chain from %q", r.Server, r.Address)
 	case r.Port < 1024:
 		return fmt.Errorf("port: %d is below 1024", r.Port)
 	case r.Streams < 1 || r.Streams > MaximumStreams:
 		return fmt.Errorf("streams: %d is not between 1 and %d", r.Streams, MaximumStreams)
-	case r.DurationSeconds < 1 || r.OmitSeconds < 0 || r.DurationSeconds+r.OmitSeconds > maximumSeconds:
+	case r.DurationSeconds < 1 || r.OmitSeconds < 0 || r.DurationSeconds+r.OmitSeconds > maxSeconds:
 		return fmt.Errorf("durationSeconds, omitSeconds: %d and %d are too long or too short", r.DurationSeconds, r.OmitSeconds)
 	case r.MSSBytes < 0 || r.WindowBytes < 0 || r.TargetBitsPerSecond < 0:
 		return errors.New("mssBytes, windowBytes, targetBitsPerSecond: one is negative")

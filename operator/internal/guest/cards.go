@@ -30,8 +30,8 @@ type Card struct {
 }
 
 const (
-	// cardPatience is the timeout for drivers that make their interfaces in the background.
-	cardPatience = 10 * time.Second
+	// cardTimeout is the timeout for drivers that make their interfaces in the background.
+	cardTimeout  = 10 * time.Second
 	cardInterval = 50 * time.Millisecond
 )
 
@@ -69,14 +69,14 @@ func (c Cards) Port(mac string) (Card, bool) {
 func (c Cards) Serve(ctx context.Context, port int, handler http.Handler, log *slog.Logger) {
 	chosen, ok := management(c.cards, c.macs)
 	if !ok {
-		log.Warn("no management interface: every network card is a port of the configuration, so nobody can ask this guest")
+		log.Warn("no management interface: every network card is a port of the configuration, so this guest cannot be asked")
 		return
 	}
 	go serve(ctx, chosen, port, handler, log)
 }
 
 func awaitCards(ctx context.Context, macs []string) ([]Card, error) {
-	deadline := time.Now().Add(cardPatience)
+	deadline := time.Now().Add(cardTimeout)
 	for {
 		found, err := cards()
 		if err != nil || len(found) > 0 && len(missing(found, macs)) == 0 || time.Now().After(deadline) {

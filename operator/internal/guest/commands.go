@@ -94,7 +94,7 @@ func (p Program) guestCommand() *cobra.Command {
 			return PowerOff()
 		},
 	}
-	command.Flags().StringVar(&failed, failedFlag, "", "why the process before this one ended; tell that and do nothing else")
+	command.Flags().StringVar(&failed, failedFlag, "", "why the process before this one ended; report that and do nothing else")
 	return command
 }
 

@@ -93,10 +93,10 @@ func TestSupervise(t *testing.T) {
 	if _, err := supervise("function", []string{"/nowhere"}, signals); err == nil {
 		t.Error("no error for a program that is not there")
 	}
-	told := make(chan os.Signal, 1)
-	told <- syscall.SIGTERM
-	if why, err := supervise("function", []string{"/bin/sh", "-c", "exit 0"}, told); why != "" || err != nil {
-		t.Errorf("told to end: %q, %v", why, err)
+	terminated := make(chan os.Signal, 1)
+	terminated <- syscall.SIGTERM
+	if why, err := supervise("function", []string{"/bin/sh", "-c", "exit 0"}, terminated); why != "" || err != nil {
+		t.Errorf("after SIGTERM: %q, %v", why, err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestPowerButton(t *testing.T) {
 		"pushed":          {event(kindKey, keyPower, 1), true},
 		"let go":          {event(kindKey, keyPower, 0), false},
 		"another key":     {event(kindKey, 30, 1), false},
-		"synchronisation": {event(0, 0, 0), false},
+		"synchronization": {event(0, 0, 0), false},
 	} {
 		if got := isPowerButton(tc.event); got != tc.want {
 			t.Errorf("%s: %t", name, got)

@@ -44,8 +44,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// patience is longer than the awaited events take on a busy machine.
-const patience = 30 * time.Second
+// testTimeout is longer than the awaited events take on a busy machine.
+const testTimeout = 30 * time.Second
 
 // newAgent serves an agent with the real stress-ng, or another program instead.
 func newAgent(t *testing.T, program string) (*Client, string) {
@@ -81,7 +81,7 @@ func TestStress(t *testing.T) {
 			}
 			// On a busy machine a second may be too short for any work.
 			var during Status
-			for end := time.Now().Add(patience); ; {
+			for end := time.Now().Add(testTimeout); ; {
 				time.Sleep(time.Second)
 				during, err = client.Status(t.Context(), address)
 				if err != nil || !during.Running || during.ElapsedNanoseconds <= before.ElapsedNanoseconds {
@@ -123,7 +123,7 @@ func TestStressFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	var status Status
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var err error
 		if status, err = client.Status(t.Context(), address); err != nil {
 			t.Fatal(err)
@@ -188,9 +188,9 @@ func TestInGuest(t *testing.T) {
 			t.Errorf("started: %v, want %q", err, refusal)
 		}
 	}
-	requireState(errNotConfigured.Error(), `neighbour "n" is not ready: `+errNotConfigured.Error())
+	requireState(errNotConfigured.Error(), `neighbor "n" is not ready: `+errNotConfigured.Error())
 	agent.Ready(errors.New("no disk"))
-	requireState("", `neighbour "n" has nothing to write to: no disk`)
+	requireState("", `neighbor "n" has nothing to write to: no disk`)
 	agent.Ready(nil)
 	requireState("", "starting /absent")
 	agent.Fail(errors.New("a card is missing"))
@@ -225,7 +225,7 @@ func TestAccount(t *testing.T) {
 func TestFrames(t *testing.T) {
 	for directions, ways := range map[string]float64{"Both": 2, "Forward": 1} {
 		t.Run(directions, func(t *testing.T) {
-			ns := netnstest.New(t, "neighbour")
+			ns := netnstest.New(t, "neighbor")
 			netnstest.Cable(t, netnstest.End{Namespace: ns, Interface: "west", MAC: "02:00:00:00:00:01"},
 				netnstest.End{Namespace: ns, Interface: "east", MAC: "02:00:00:00:00:02"})
 			ns.Must(t, func() error {
@@ -235,7 +235,7 @@ func TestFrames(t *testing.T) {
 					return err
 				}
 				begun, wanted := time.Now(), uint64(100*ways)
-				for sent := uint64(0); sent < wanted && f.running() && time.Since(begun) < patience; sent, _ = f.frames() {
+				for sent := uint64(0); sent < wanted && f.running() && time.Since(begun) < testTimeout; sent, _ = f.frames() {
 					time.Sleep(time.Second)
 				}
 				if !f.running() {
@@ -251,7 +251,7 @@ func TestFrames(t *testing.T) {
 				}
 				time.Sleep(50 * time.Millisecond)
 				if later, _ := f.frames(); later != sent {
-					t.Errorf("it went on: %d, then %d", sent, later)
+					t.Errorf("it continued: %d, then %d", sent, later)
 				}
 				return nil
 			})
@@ -260,7 +260,7 @@ func TestFrames(t *testing.T) {
 }
 
 func TestFramesRefused(t *testing.T) {
-	ns := netnstest.New(t, "neighbour")
+	ns := netnstest.New(t, "neighbor")
 	netnstest.Cable(t, netnstest.End{Namespace: ns, Interface: "west", MAC: "02:00:00:00:00:01"},
 		netnstest.End{Namespace: ns, Interface: "east", MAC: "02:00:00:00:00:02"})
 	good := measure.NeighborLoad{Name: "n", Kind: "Network", FramesPerSecond: 10, FrameBytes: 512, Directions: "Both"}

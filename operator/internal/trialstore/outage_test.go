@@ -51,7 +51,7 @@ func TestOutage(t *testing.T) {
 	}{
 		"a minute away":           {lasts: time.Minute, before: errRefused},
 		"nearly too long":         {lasts: 4*time.Minute + 45*time.Second, before: errRefused},
-		"for ever":                {lasts: time.Hour, before: errRefused, reason: v1alpha1.ReasonResultsNotStored},
+		"permanent":               {lasts: time.Hour, before: errRefused, reason: v1alpha1.ReasonResultsNotStored},
 		"rights come late":        {lasts: 10 * time.Second, before: forbidden},
 		"answers lost on the way": {lasts: 20 * time.Second, after: errRefused},
 		"bad request":             {lasts: time.Hour, before: apierrors.NewBadRequest("no"), reason: v1alpha1.ReasonResultsNotStored},
@@ -116,7 +116,7 @@ func TestStopWhileStoring(t *testing.T) {
 }
 
 // An API server that does not answer keeps no process beyond the pod's grace.
-func TestStopWhileNobodyAnswers(t *testing.T) {
+func TestStopWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")

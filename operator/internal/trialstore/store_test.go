@@ -193,7 +193,7 @@ func TestConflictWhileClaiming(t *testing.T) {
 func TestResultsLost(t *testing.T) {
 	for name, harm := range map[string]func(*configmaptest.Server){
 		"deleted":   (*configmaptest.Server).Delete,
-		"made anew": func(s *configmaptest.Server) { s.Edit(func(c *corev1.ConfigMap) { c.UID = "another" }) },
+		"recreated": func(s *configmaptest.Server) { s.Edit(func(c *corev1.ConfigMap) { c.UID = "another" }) },
 		"trial removed": func(s *configmaptest.Server) {
 			s.Edit(func(c *corev1.ConfigMap) { delete(c.Data, "trial-000000.json") })
 		},

@@ -178,7 +178,7 @@ func (g *Gateway) validateAddresses(c *Config, port *Port) error {
 		known = known || neighbor.Address == g.Peer && neighbor.Port == g.Port
 	}
 	if !g.Peer.Is4() || !known {
-		return fmt.Errorf("peer: %q is no IPv4 neighbour on port %q", g.Peer, g.Port)
+		return fmt.Errorf("peer: %q is no IPv4 neighbor on port %q", g.Peer, g.Port)
 	}
 	for field, networks := range map[string][]netip.Prefix{"localNetworks": g.LocalNetworks, "remoteNetworks": g.RemoteNetworks} {
 		if len(networks) == 0 {
@@ -207,7 +207,7 @@ func (g *Gateway) validateProtocol() error {
 		if g.SPIOut < 256 || g.SPIIn < 256 || g.SPIOut == g.SPIIn {
 			return fmt.Errorf("spiOut: %d and spiIn: %d must differ and be at least 256", g.SPIOut, g.SPIIn)
 		}
-	} else if g.ListenPort < 1 || g.ListenPort > maximumPort {
+	} else if g.ListenPort < 1 || g.ListenPort > maxPort {
 		return fmt.Errorf("listenPort: %d is no UDP port", g.ListenPort)
 	}
 	for field, name := range files {

@@ -51,7 +51,7 @@ var commonParts = []part{
 	{"refuses what cannot be a trial", suite.invalid},
 	{"ends on a cancelled context", suite.cancelled},
 	{"closes twice", suite.closes},
-	{"tells when all is sent", suite.notifies},
+	{"reports when all is sent", suite.notifies},
 }
 
 // Run checks that a driver keeps its contract. open is called once for each part, on a path that

@@ -215,7 +215,7 @@ func TestThroughARouter(t *testing.T) {
 	p := newPath(t)
 	for _, end := range []*netnstest.Namespace{p.west, p.east} {
 		if isUp(t, end) {
-			t.Error("the port is up before anybody has asked for it")
+			t.Error("the port is up before any request for it")
 		}
 	}
 	driver := p.open(t)

@@ -86,9 +86,9 @@ func Parse(direction measure.Direction, client, server []byte) (measure.TCPDirec
 	}
 	switch {
 	case sender.End.Sent == nil || sender.End.Sent.Seconds <= 0:
-		return d, errors.New("the sender told no total")
+		return d, errors.New("the sender reported no total")
 	case receiver.End.Received == nil || receiver.End.Received.Seconds <= 0:
-		return d, errors.New("the receiver told no total")
+		return d, errors.New("the receiver reported no total")
 	}
 	d.SentBytes, d.SentNanoseconds = int64(sender.End.Sent.Bytes), nanoseconds(sender.End.Sent.Seconds)
 	d.ReceivedBytes, d.ReceivedNanoseconds = int64(receiver.End.Received.Bytes), nanoseconds(receiver.End.Received.Seconds)

@@ -321,7 +321,7 @@ func TestFirewallCheck(t *testing.T) {
 			c, function := newFirewall(t, func(f *vnf.Firewall) { f.Backend, f.Rules = backend, 10 })
 			c.namespaces[0].Must(t, func() error { return exec.Command(command[0], command[1:]...).Run() })
 			err := c.namespaces[0].Run(function.Check)
-			if err == nil || !strings.Contains(err.Error(), "the firewall's rules were changed by somebody else") {
+			if err == nil || !strings.Contains(err.Error(), "the firewall's rules were changed by another process") {
 				t.Errorf("got %v", err)
 			}
 			// A restarted container restores them.
