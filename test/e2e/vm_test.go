@@ -235,7 +235,7 @@ func listMachines(t *testing.T, ns string) []unstructured.Unstructured {
 
 func noMachines(t *testing.T, ns string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(stepTimeout)
 	for {
 		left := listMachines(t, ns)
 		if len(left) == 0 {

@@ -50,7 +50,7 @@ func TestNoProvisioners(t *testing.T) {
 		}
 		for _, word := range []string{"provisioner \"", "local-exec", "remote-exec", "count ="} {
 			if strings.Contains(string(content), word) {
-				t.Errorf("%s has %q: no provisioners, and for_each with stable keys in place of count", path, word)
+				t.Errorf("%s has %q: no provisioners, and for_each with stable keys instead of count", path, word)
 			}
 		}
 		return nil
@@ -85,7 +85,7 @@ type output struct {
 }
 
 // states are what the runs of a file of tests leave, in their order. Terraform
-// writes the outputs beside a state's other parts, OpenTofu among its values.
+// writes the outputs with a state's other parts, OpenTofu among its values.
 func states(t *testing.T, folder, file string) []state {
 	t.Helper()
 	var found []state
@@ -107,7 +107,7 @@ func states(t *testing.T, folder, file string) []state {
 		found = append(found, one)
 	}
 	if len(found) == 0 {
-		t.Fatalf("%s of %s tells of no state", file, folder)
+		t.Fatalf("%s of %s names no state", file, folder)
 	}
 	return found
 }
@@ -159,7 +159,7 @@ func TestOthersKeepTheirIDs(t *testing.T) {
 }
 
 // TestOtherNodesStay: a machine that leaves the map is all that a plan removes,
-// and nothing is changed or made anew: no other machine, and nothing in the
+// and nothing is changed or made again: no other machine, and nothing in the
 // cluster.
 func TestOtherNodesStay(t *testing.T) {
 	for _, root := range roots {

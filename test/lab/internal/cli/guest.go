@@ -19,7 +19,7 @@ func (a *app) guest() *cobra.Command {
 	var program, out, dir string
 	c := &cobra.Command{
 		Use:   "guest --tag TAG --out FILE [--init PROGRAM] [--dir DIR] SOURCE:DESTINATION...",
-		Short: "Build the image of a guest from the files of a function's or a neighbour's image, and print its digest",
+		Short: "Build the image of a guest from the files of a function's or a neighbor's image, and print its digest",
 		Example: `  lab guest --tag localhost/vnf-guest:dev --out vnf-guest.tar \
     bin/vnf:/usr/local/bin/vnf`,
 		RunE: func(c *cobra.Command, args []string) error {
