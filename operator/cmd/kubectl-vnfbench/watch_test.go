@@ -245,7 +245,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestLogIsCalm(t *testing.T) {
+func TestLogSkipsSmallChanges(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	l := &log{out: &out, now: func() time.Time { return now }}

@@ -203,7 +203,7 @@ func TestLostPort(t *testing.T) {
 		t.Errorf("ended with %v, want exit code 1", err)
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if last := lines[len(lines)-1]; !strings.Contains(last, "forwards no more") || !strings.Contains(last, `port "east": interface "net2" is down`) {
+	if last := lines[len(lines)-1]; !strings.Contains(last, "no longer forwards") || !strings.Contains(last, `port "east": interface "net2" is down`) {
 		t.Errorf("the last line is %q", last)
 	}
 	router = p.start(t, &lockedBuffer{}, "run", "--config", p.config)

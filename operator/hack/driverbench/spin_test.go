@@ -40,8 +40,8 @@ func TestSpinEnds(t *testing.T) {
 	}
 }
 
-// TestLeastGap wants 7/8 of a gap, 15/16 of a short one, and less with more arrears.
-func TestLeastGap(t *testing.T) {
+// TestMinGap wants 7/8 of a gap, 15/16 of a short one, and less with more arrears.
+func TestMinGap(t *testing.T) {
 	for _, c := range []struct{ gap, arrears, want uint64 }{
 		{1_000_000, 0, 875_000}, {16_000, 0, 15_000}, {10_000, 0, 9_375},
 		{1_000_000, 5_000_000, 466_666}, {16_000, 5_000_000, 7_741},

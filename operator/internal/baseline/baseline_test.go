@@ -129,8 +129,8 @@ func TestConnections(t *testing.T) {
 	then := runOf(0, 0, 0)
 	then.Status.Results, then.Status.Connections = nil, of(1000, 0)
 	run := nowOf(5, append(rates[:len(rates):len(rates)], v1alpha1.MetricConnectionsFailed)...)
-	if trouble := WhyIncomparable(run, then); trouble != "" {
-		t.Fatal(trouble)
+	if reason := WhyIncomparable(run, then); reason != "" {
+		t.Fatal(reason)
 	}
 	for _, test := range []struct {
 		perSecond, failed int64
@@ -173,7 +173,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-func TestTrouble(t *testing.T) {
+func TestWhyIncomparable(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(run, then *v1alpha1.BenchmarkRun)
 		want   []string

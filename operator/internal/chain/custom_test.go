@@ -90,8 +90,8 @@ func TestCustomProbes(t *testing.T) {
 	}
 }
 
-// TestCustomHasTheMachinesRest: what applies to every machine applies to the user's.
-func TestCustomHasTheMachinesRest(t *testing.T) {
+// TestCustomHasTheOtherMachineSettings: what applies to every machine applies to the user's.
+func TestCustomHasTheOtherMachineSettings(t *testing.T) {
 	for _, function := range functionsOf(mustMake(t, plantest.CustomMachines())) {
 		spec := function.Machine.Spec
 		if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || !spec.Domain.Devices.DisableHotplug ||

@@ -53,7 +53,7 @@ type Problem struct {
 func (s Server) Check(c *Config) error {
 	switch {
 	case !c.owns(s.Address):
-		return fmt.Errorf("address: %q is none of this machine's", s.Address)
+		return fmt.Errorf("address: %q is not an address of this machine", s.Address)
 	case s.Port < 1024:
 		return fmt.Errorf("port: %d is below 1024", s.Port)
 	case s.Seconds < 1 || s.Seconds > maxSeconds:
@@ -68,7 +68,7 @@ var algorithm = regexp.MustCompile(`^[a-z0-9_]{1,15}$`)
 func (r Client) Check(c *Config) error {
 	switch {
 	case !c.owns(r.Address):
-		return fmt.Errorf("address: %q is none of this machine's", r.Address)
+		return fmt.Errorf("address: %q is not an address of this machine", r.Address)
 	case !c.leadsTo(r.Server) || r.Server.Is4() != r.Address.Is4():
 		return fmt.Errorf("server: %q is not on the other side of the chain from %q", r.Server, r.Address)
 	case r.Port < 1024:
@@ -80,7 +80,7 @@ func (r Client) Check(c *Config) error {
 	case r.MSSBytes < 0 || r.WindowBytes < 0 || r.TargetBitsPerSecond < 0:
 		return errors.New("mssBytes, windowBytes, targetBitsPerSecond: one is negative")
 	case r.CongestionControl != "" && !algorithm.MatchString(r.CongestionControl):
-		return fmt.Errorf("congestionControl: %q is no algorithm's name", r.CongestionControl)
+		return fmt.Errorf("congestionControl: %q is not the name of an algorithm", r.CongestionControl)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (s Server) Arguments() []string {
 	}
 }
 
-// Lifetime returns the time after which an agent ends a server or a client by force.
+// Lifetime returns the time after which an agent kills a server or a client.
 func (s Server) Lifetime() time.Duration { return time.Duration(s.Seconds)*time.Second + slack }
 
 // Arguments returns iperf3's arguments.
@@ -120,7 +120,7 @@ func (r Client) Arguments() []string {
 	return list
 }
 
-// Lifetime returns the time after which an agent ends the client by force.
+// Lifetime returns the time after which an agent kills the client.
 func (r Client) Lifetime() time.Duration {
 	return time.Duration(r.DurationSeconds+r.OmitSeconds)*time.Second + slack
 }

@@ -35,7 +35,7 @@ const (
 	maxAnswerBytes = 256 << 10
 	// maxNotes and maxNoteBytes limit what a record holds about missing answers.
 	maxNotes, maxNoteBytes = 4, 160
-	// maxMisses in a row, and a pod is not asked any more: to wait for a pod that cannot be
+	// maxMisses in a row, and a pod is no longer asked: to wait for a pod that cannot be
 	// reached would cost seconds of every trial.
 	maxMisses = 6
 	// maxCounters of a function are kept; this is a limit of the API.
@@ -222,7 +222,7 @@ func (c *Collector) askOthers(ctx context.Context, reading *Reading, failures []
 // ask asks one of the sources that are counted in misses.
 func (c *Collector) ask(ctx context.Context, place int, who, address, path string, read func([]byte) error) error {
 	if c.misses[place] >= maxMisses {
-		return fmt.Errorf("%s is not asked any more: it did not answer %d times in a row", who, maxMisses)
+		return fmt.Errorf("%s is no longer asked: it did not answer %d times in a row", who, maxMisses)
 	}
 	if err := c.get(ctx, address, path, read); err != nil {
 		c.misses[place]++

@@ -307,7 +307,7 @@ func TestGivesUp(t *testing.T) {
 			t.Errorf("%+v", look)
 		}
 	}
-	if asked != maxMisses || !strings.Contains(c.After(t.Context(), 0).problems[0], "not asked any more") {
+	if asked != maxMisses || !strings.Contains(c.After(t.Context(), 0).problems[0], "no longer asked") {
 		t.Errorf("asked %d times, want %d", asked, maxMisses)
 	}
 }
@@ -372,7 +372,7 @@ func TestDeviceFunctions(t *testing.T) {
 	}
 }
 
-func TestFit(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	whole := &measure.Evidence{
 		ElapsedMilliseconds: 1000, CPUs: 4, Node: &measure.CPUTime{SoftirqMilliseconds: 900},
 		Functions: []measure.FunctionEvidence{{

@@ -55,7 +55,7 @@ func (p Program) Commands() []*cobra.Command {
 func (p Program) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Be the first process of a guest",
+		Short: "Run as the first process of a guest",
 		// The kernel passes on the arguments that it does not know.
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {

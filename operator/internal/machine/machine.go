@@ -66,7 +66,7 @@ func ParseList(text string) ([]int, error) {
 			last, err = strconv.Atoi(high)
 		}
 		if err != nil || first < 0 || last < first || last >= maxCPUs {
-			return nil, fmt.Errorf("reading the list of CPUs %q: %q is no CPU or range", text, part)
+			return nil, fmt.Errorf("reading the list of CPUs %q: %q is not a CPU or a range", text, part)
 		}
 		for cpu := first; cpu <= last; cpu++ {
 			out = append(out, cpu)

@@ -21,7 +21,7 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 	if at == nil || !at.West.IsValid() || !at.East.IsValid() {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonEndpointFailed,
-			Err:    errors.New("the chain is ready, and the results do not say where the ends of the TCP connections are"),
+			Err:    errors.New("the chain is ready, but the results do not say where the ends of the TCP connections are"),
 			Remedy: "use an operator and a measurer of the same version",
 		}
 	}

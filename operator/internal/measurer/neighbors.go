@@ -63,7 +63,7 @@ func (m *Measurer) addressOf(name string) (string, error) {
 	sources := m.store.Sources().Neighbors
 	i := slices.IndexFunc(sources, func(s measure.NeighborSource) bool { return s.Name == name })
 	if i < 0 {
-		return "", errors.New("the chain is ready, and the results do not say where it is")
+		return "", errors.New("the chain is ready, but the results do not say where it is")
 	}
 	return sources[i].Address, nil
 }
@@ -158,7 +158,7 @@ func (m *Measurer) stopNeighbors(ctx context.Context) {
 			status, err = m.neighbors.Stop(ctx, address)
 		}
 		if err != nil {
-			status.Problem = fmt.Sprintf("it gave no account: %v", err)
+			status.Problem = fmt.Sprintf("it did not report: %v", err)
 		}
 		state.Stressors, state.Problem = status.Stressors, shorten(status.Problem)
 		m.Log.Info("neighbor stopped", "neighbor", load.Name, "stressors", state.Stressors, "problem", state.Problem)

@@ -58,13 +58,13 @@ type frames struct {
 // startFrames sends between two interfaces that a bridge joins.
 func startFrames(load measure.NeighborLoad, west, east string) (_ *frames, err error) {
 	if load.FramesPerSecond < 1 || load.FramesPerSecond > maxFramesPerSend || load.FrameBytes < minFrameBytes || load.FrameBytes > maxFrameBytes {
-		return nil, fmt.Errorf("neighbor %q: %d frames/s of %d bytes is no load", load.Name, load.FramesPerSecond, load.FrameBytes)
+		return nil, fmt.Errorf("neighbor %q: %d frames/s of %d bytes is not a load", load.Name, load.FramesPerSecond, load.FrameBytes)
 	}
 	ways := map[string][][2]string{
 		"Both": {{west, east}, {east, west}}, "Forward": {{west, east}}, "Reverse": {{east, west}},
 	}[load.Directions]
 	if ways == nil {
-		return nil, fmt.Errorf("neighbor %q: directions %q is none of Both, Forward and Reverse", load.Name, load.Directions)
+		return nil, fmt.Errorf("neighbor %q: directions %q is not Both, Forward or Reverse", load.Name, load.Directions)
 	}
 	f := &frames{west: west, east: east, halt: make(chan struct{})}
 	defer func() {

@@ -269,10 +269,10 @@ func TestFramesRefused(t *testing.T) {
 		east   string
 		want   string
 	}{
-		"no rate":    {func(l *measure.NeighborLoad) { l.FramesPerSecond = 0 }, "east", "is no load"},
-		"too small":  {func(l *measure.NeighborLoad) { l.FrameBytes = 63 }, "east", "is no load"},
+		"no rate":    {func(l *measure.NeighborLoad) { l.FramesPerSecond = 0 }, "east", "is not a load"},
+		"too small":  {func(l *measure.NeighborLoad) { l.FrameBytes = 63 }, "east", "is not a load"},
 		"too large":  {func(l *measure.NeighborLoad) { l.FrameBytes = 1519 }, "east", "exceed its MTU of 1500"},
-		"no way":     {func(l *measure.NeighborLoad) { l.Directions = "Up" }, "east", "is none of"},
+		"no way":     {func(l *measure.NeighborLoad) { l.Directions = "Up" }, "east", "is not Both"},
 		"no port":    {func(*measure.NeighborLoad) {}, "north", `port "north"`},
 		"port is up": {func(*measure.NeighborLoad) {}, "east", ""},
 	} {

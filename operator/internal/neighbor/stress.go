@@ -128,7 +128,7 @@ func (s *stress) stop() ([]measure.Stressor, error) {
 func readAccount(path string) ([]measure.Stressor, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the account of stress-ng: %w", err)
+		return nil, fmt.Errorf("reading the report of stress-ng: %w", err)
 	}
 	// It ends its document with "...", after which nothing follows.
 	text, _, _ = bytes.Cut(text, []byte("\n..."))
@@ -140,14 +140,14 @@ func readAccount(path string) ([]measure.Stressor, error) {
 		} `json:"metrics"`
 	}
 	if err := yaml.Unmarshal(text, &account); err != nil {
-		return nil, fmt.Errorf("reading the account of stress-ng: %w", err)
+		return nil, fmt.Errorf("reading the report of stress-ng: %w", err)
 	}
 	var out []measure.Stressor
 	for _, m := range account.Metrics {
 		out = append(out, measure.Stressor{Name: m.Stressor, Operations: int64(m.Operations), OperationsPerSecond: int64(m.OperationsPerSecond)})
 	}
 	if len(out) == 0 {
-		return nil, errors.New("the account of stress-ng has no stressor")
+		return nil, errors.New("the report of stress-ng has no stressor")
 	}
 	return out, nil
 }

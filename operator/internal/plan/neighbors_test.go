@@ -177,7 +177,7 @@ func TestNeighborsAreInTheDigest(t *testing.T) {
 	}
 }
 
-func TestNeighborsTakePlace(t *testing.T) {
+func TestNeighborsNeedResources(t *testing.T) {
 	in := neighborInput()
 	in.Nodes[0].Status.Allocatable["memory"] = resource.MustParse("1Gi")
 	_, err := plan.Make(in)

@@ -75,7 +75,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	needs = append(needs, cpu, memory)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return nil, nil, fail(lacking.reason, lacking.remedy,
-			"the traffic pod%s requests %d%s of %s and %s %d%s in all, but %s",
+			"the traffic pod%s requests %d%s of %s and %s %d%s in total, but %s",
 			endsToo(p), lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
 	}
 	chosen, _ := found.first(needs...)

@@ -50,7 +50,7 @@ func TestPacketsOnJumboPorts(t *testing.T) {
 }
 
 // A frame beyond the driver's largest is refused with the limit, though its ports carry it.
-func TestJumboFramesBeyondTheDriver(t *testing.T) {
+func TestJumboFramesTooLargeForTheDriver(t *testing.T) {
 	in := plantest.Input(1)
 	in.Testbed.Spec.Ports.MTUBytes = 9000
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{3412}

@@ -54,7 +54,7 @@ func TestTCPThroughABridge(t *testing.T) {
 	}
 }
 
-func TestTCPThatCannotBe(t *testing.T) {
+func TestImpossibleTCP(t *testing.T) {
 	in := plantest.Input(1)
 	measureTCP(&in)
 	bridging(&in.Run.Spec.Experiment.Chain[0])

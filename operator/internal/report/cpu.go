@@ -83,7 +83,7 @@ func nodeCPUSection(doc Document) section {
 		}
 	})
 	if len(s.rows) > 0 {
-		s.notes = []string{"Forwarding by a pod is in softirq. Where the generator is on the same node, so is its part."}
+		s.notes = []string{"Forwarding by a pod counts as softirq. Where the generator is on the same node, its softirq time is included."}
 	}
 	return s
 }

@@ -82,7 +82,7 @@ func terminal(err error) error {
 func notStored(err error) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonResultsNotStored, Err: err,
-		Remedy: "see that the API server answers and that the measurer's role allows patch on its results",
+		Remedy: "check that the API server answers and that the measurer's role allows patch on its results",
 	}
 }
 

@@ -229,7 +229,7 @@ func (f *Firewall) validate(*Config) error {
 	}
 	if f.MatchBy == MatchByPort {
 		if f.TrafficPorts.First == 0 || f.TrafficPorts.Last < f.TrafficPorts.First {
-			return fmt.Errorf("trafficPorts: %d to %d is no range of ports, and matchBy Port needs one", f.TrafficPorts.First, f.TrafficPorts.Last)
+			return fmt.Errorf("trafficPorts: %d to %d is not a range of ports, and matchBy Port needs one", f.TrafficPorts.First, f.TrafficPorts.Last)
 		}
 		if f.TrafficPorts.First == 1 && f.TrafficPorts.Last == maxPort && f.Rules > 0 {
 			return errors.New("trafficPorts: the traffic takes every port, so no rule can look at another")

@@ -195,7 +195,7 @@ func (p Port) validateOnLink(address netip.Addr) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is on no network of port %q", address, p.Name)
+	return fmt.Errorf("%q is not on a network of port %q", address, p.Name)
 }
 
 // validateNetwork keeps everything inside the ranges reserved for benchmarks,
@@ -217,7 +217,7 @@ func validateInterface(name string) error {
 		return fmt.Errorf("%q is longer than %d characters", name, maxInterfaceBytes)
 	}
 	if name == "." || name == ".." || strings.ContainsAny(name, "/: \t\n\v\f\r\x00") {
-		return fmt.Errorf("%q is no name for an interface", name)
+		return fmt.Errorf("%q is not a name for an interface", name)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func validateMAC(text string) error {
 		return fmt.Errorf("%q is a group address", text)
 	}
 	if mac.String() == "00:00:00:00:00:00" {
-		return fmt.Errorf("%q is the address of no port", text)
+		return fmt.Errorf("%q is not the address of a port", text)
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func TestDecideNamesWhatIsMissing(t *testing.T) {
 	}{
 		"testbed":    {newScope(noTestbed), `the cluster has no Testbed "bench": create it, or apply the run again with another spec.experiment.testbedRef`},
 		"no default": {newScope(noTestbed, namesNone), `the run names no Testbed, and none is the cluster's default: annotate one with vnfbench.io/is-default-testbed=true, or apply the run again with spec.experiment.testbedRef`},
-		"namespace":  {newScope(refused), `Testbed "bench" takes no runs of namespace "lab": have it allowed in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef`},
+		"namespace":  {newScope(refused), `Testbed "bench" does not take runs of namespace "lab": allow it in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef`},
 		"one before": {newScope(func(s *scope) { s.before = 1 }), `1 run before it on Testbed "bench"`},
 		"two before": {newScope(func(s *scope) { s.before = 2 }), `2 runs before it on Testbed "bench"`},
 	}

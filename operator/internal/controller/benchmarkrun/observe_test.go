@@ -18,7 +18,7 @@ import (
 
 // A run that is suspended, deleted or over does not release its testbed while the API
 // server has a Job or pods of it that the cache does not show yet.
-func TestTestbedIsNotGivenBackOnTheCachesWord(t *testing.T) {
+func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -173,8 +173,8 @@ func TestVirtualMachines(t *testing.T) {
 
 		l.Expect(installKubeVirt()).To(Succeed())
 		l.node.set(kubeVirt)
-		unlabelled := l.run("unlabelled", inMachine())
-		l.expect(unlabelled, v1alpha1.ConditionSucceeded, "False/NoMatchingNode")
+		unlabeled := l.run("unlabeled", inMachine())
+		l.expect(unlabeled, v1alpha1.ConditionSucceeded, "False/NoMatchingNode")
 		l.Expect(labelNode()).To(Succeed())
 		l.measured()
 	})
@@ -207,7 +207,7 @@ func TestVirtualMachines(t *testing.T) {
 				n.starts["function"] = unschedulable
 			})
 			run := l.run("run", inMachine())
-			l.pendsThenFails(run, "finds no node", v1alpha1.ReasonUnschedulable)
+			l.pendsThenFails(run, "cannot be scheduled", v1alpha1.ReasonUnschedulable)
 			l.expectNothingLeft(run)
 		},
 		"no image": func(l *lab) {

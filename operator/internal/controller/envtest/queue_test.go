@@ -124,7 +124,7 @@ func TestTestbedDeletion(t *testing.T) {
 	l.Expect(conditionText(late.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
 }
 
-func TestUnusedTestbedGoesAtOnce(t *testing.T) {
+func TestUnusedTestbedIsDeletedAtOnce(t *testing.T) {
 	l := newLab(t, nil)
 	testbed := l.testbed()
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("True/Ready"))

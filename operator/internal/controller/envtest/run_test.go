@@ -97,8 +97,8 @@ func TestRunFails(t *testing.T) {
 		"measurer is killed":            {node: starts(chain.ComponentMeasurer, ends(137, "OOMKilled", "")), reason: v1alpha1.ReasonMeasurerFailed, message: "OOMKilled"},
 		"measurer's image is missing":   {node: starts(chain.ComponentMeasurer, waits("ErrImageNeverPull", "absent")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/measurer:1"},
 		"function's image is missing":   {node: starts(chain.ComponentFunction, waits("InvalidImageName", "bad")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/vnf:1"},
-		"measurer finds no node":        {node: starts(chain.ComponentMeasurer, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
-		"function finds no node":        {node: starts(chain.ComponentFunction, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
+		"measurer cannot be scheduled":  {node: starts(chain.ComponentMeasurer, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
+		"function cannot be scheduled":  {node: starts(chain.ComponentFunction, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
 		"function does not start":       {node: starts(chain.ComponentFunction, pending), reason: v1alpha1.ReasonPodStuck, message: "does not start", inTime: true},
 		"function is never ready":       {node: starts(chain.ComponentFunction, unready), reason: v1alpha1.ReasonChainNotReady, message: "port west is down", inTime: true},
 	}

@@ -17,7 +17,7 @@ import (
 // maxOutputBytes is far more than iperf3 writes about 128 connections.
 const maxOutputBytes = 16 << 20
 
-// process is a running program, which is ended by force when its lifetime is over.
+// process is a running program, which is killed when its lifetime is over.
 type process struct {
 	cancel context.CancelFunc
 	// ended closes when the program is gone; output and err are set then.
@@ -48,7 +48,7 @@ func start(program string, lifetime time.Duration, arguments ...string) (*proces
 		case len(p.output) > 0:
 			// iperf3 reports its errors in its output, with any exit code.
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			p.err = fmt.Errorf("%s did not end within %s and was ended by force", program, lifetime)
+			p.err = fmt.Errorf("%s did not end within %s and was killed", program, lifetime)
 		default:
 			p.err = fmt.Errorf("%s reported nothing: %w: %s", program, errors.Join(err, stdout.err), strings.TrimSpace(stderr.String()))
 		}

@@ -31,7 +31,7 @@ func TestProcess(t *testing.T) {
 		"output of one that fails": {[]string{"-c", "echo '{}'; exit 1"}, "{}\n", ""},
 		"nothing said":             {[]string{"-c", "echo broken >&2; exit 1"}, "", "exit status 1: broken"},
 		"too long":                 {[]string{"-c", "sleep 30"}, "", "did not end within 300ms"},
-		"deaf":                     {[]string{"-c", "exec sleep 30"}, "", "ended by force"},
+		"deaf":                     {[]string{"-c", "exec sleep 30"}, "", "was killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lifetime := time.Minute

@@ -91,7 +91,7 @@ func follow(ctx context.Context, function *kernel.Function, reporter *agent.Agen
 	select {
 	case <-ctx.Done():
 	case err := <-reporter.Lost():
-		reporter.Fail(fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
+		reporter.Fail(fmt.Errorf("the function was ready and no longer forwards: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
 		<-ctx.Done()
 	}
 }

@@ -49,7 +49,7 @@ var commonParts = []part{
 	{"describes itself", suite.describes},
 	{"refuses trials of other kinds", suite.refusesOthers},
 	{"refuses what cannot be a trial", suite.invalid},
-	{"ends on a cancelled context", suite.cancelled},
+	{"ends on a canceled context", suite.canceled},
 	{"closes twice", suite.closes},
 	{"reports when all is sent", suite.notifies},
 }
@@ -228,12 +228,12 @@ func (s suite) refuses(t *testing.T, d measure.Driver, name string, trial measur
 	}
 }
 
-func (s suite) cancelled(t *testing.T) {
+func (s suite) canceled(t *testing.T) {
 	d := s.driver(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Measure(ctx, s.trial(time.Second)); !errors.Is(err, context.Canceled) {
-		t.Errorf("Measure with a cancelled context: %v, want %v", err, context.Canceled)
+		t.Errorf("Measure with a canceled context: %v, want %v", err, context.Canceled)
 	}
 
 	const after, soon = 100 * time.Millisecond, 10 * time.Second // much less than the trial's minute

@@ -32,7 +32,7 @@ const (
 func Check(s measure.Stream) error {
 	for _, mac := range []string{s.SourceMAC, s.DestinationMAC} {
 		if parsed, err := net.ParseMAC(mac); err != nil || len(parsed) != 6 {
-			return fmt.Errorf("stream %s: %q is no Ethernet address", s.Direction, mac)
+			return fmt.Errorf("stream %s: %q is not an Ethernet address", s.Direction, mac)
 		}
 	}
 	if !s.SourceAddress.IsValid() || !s.DestinationAddress.IsValid() {

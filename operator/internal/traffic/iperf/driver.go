@@ -234,17 +234,17 @@ func (d *Driver) cleanUp(directions []measure.Direction) {
 
 // first prefers an error that the other direction's failure did not cause.
 func first(list []error) error {
-	var cancelled error
+	var canceled error
 	for _, err := range list {
 		if errors.Is(err, context.Canceled) {
-			cancelled = err
+			canceled = err
 			continue
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return cancelled
+	return canceled
 }
 
 // seconds returns the whole test's duration.

@@ -182,7 +182,7 @@ func TestFailures(t *testing.T) {
 		"no way through":      {"west POST /clients", `{"error": "unable to connect to server: Connection timed out"}`, 200, v1alpha1.ReasonNoPathThroughChain, "Connection timed out"},
 		"a setting":           {"west POST /clients", `{"error": "unable to set TCP/SCTP MSS: Invalid argument"}`, 200, v1alpha1.ReasonTCPSettingRefused, "measurements.tcp.mssBytes"},
 		"the receiver's own":  {"east GET /servers/5201", `{"error": "the client has terminated"}`, 200, v1alpha1.ReasonEndpointFailed, "the client has terminated"},
-		"half an answer":      {"west POST /clients", `{"start": `, 200, v1alpha1.ReasonEndpointFailed, "reading what iperf3 says"},
+		"half an answer":      {"west POST /clients", `{"start": `, 200, v1alpha1.ReasonEndpointFailed, "reading iperf3's output"},
 		"a total is missing":  {"west POST /clients", `{"end": {}}`, 200, v1alpha1.ReasonEndpointFailed, "the sender reported no total"},
 		"a path that is lost": {"west POST /clients", `{"error": "unable to write to stream socket: Connection timed out"}`, 200, v1alpha1.ReasonNoPathThroughChain, "timed out"},
 	} {

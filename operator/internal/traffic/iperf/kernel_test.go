@@ -267,7 +267,7 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-func TestNoWayThrough(t *testing.T) {
+func TestNoPath(t *testing.T) {
 	p := newPath(t)
 	p.router.Must(t, func() error { return forwarding("0") })
 	_, err := Open(t.Context(), p.config, bothWays[:1])

@@ -63,7 +63,7 @@ func (e toolError) Error() string { return string(e) }
 func read(text []byte) (*output, error) {
 	out := &output{}
 	if err := json.Unmarshal(text, out); err != nil {
-		return nil, fmt.Errorf("reading what iperf3 says: %w", err)
+		return nil, fmt.Errorf("reading iperf3's output: %w", err)
 	}
 	if out.Error != "" {
 		return nil, toolError(out.Error)

@@ -47,7 +47,7 @@ func (a *peer) up(ctx context.Context) (measure.TCPEnd, error) {
 		return end, explain(err, measure.TCPTrial{})
 	}
 	if err := json.Unmarshal(text, &end); err != nil {
-		return end, fmt.Errorf("reading what the %s end says of itself: %w", a.name, err)
+		return end, fmt.Errorf("reading the state of the %s end: %w", a.name, err)
 	}
 	return end, nil
 }

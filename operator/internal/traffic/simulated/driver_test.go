@@ -151,7 +151,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestNoiseHasItsStrength(t *testing.T) {
+func TestNoiseHasTheStatedDeviation(t *testing.T) {
 	for name, strength := range map[string]Strength{"quiet": Quiet, "mild": Mild, "strong": Strong} {
 		driver := New(Config{Device: Noisy{HardCap{CapacityFramesPerSecond: 8e6}, Strength{Deviation: strength.Deviation}}, Seed: 1})
 		var sum, squares float64
@@ -174,9 +174,9 @@ func TestMeasureRefuses(t *testing.T) {
 	if _, err := driver.Measure(t.Context(), measure.Trial{}); err == nil {
 		t.Error("a trial without duration was measured")
 	}
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := driver.Measure(cancelled, trialOf(1, time.Second)); !errors.Is(err, context.Canceled) {
+	if _, err := driver.Measure(canceled, trialOf(1, time.Second)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	if err := driver.Close(); err != nil {

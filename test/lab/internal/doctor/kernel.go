@@ -52,7 +52,7 @@ func checkNamespaces(context.Context, Machine) Finding {
 func onThread(work func() error) error {
 	result := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never given back
+		runtime.LockOSThread() // never released
 		result <- work()
 	}()
 	return <-result
