@@ -61,7 +61,7 @@ func TestHealth(t *testing.T) {
 		if err := json.Unmarshal(text, &states); err != nil {
 			t.Fatal(err)
 		}
-		// So that a file without states is no success.
+		// So that a file without states is not a success.
 		seen := map[health.HealthStatusCode]bool{}
 		for _, name := range slices.Sorted(maps.Keys(states)) {
 			state := states[name]
@@ -94,7 +94,7 @@ func TestNoHealthWithoutScripts(t *testing.T) {
 		object.SetAPIVersion("vnfbench.io/v1alpha1")
 		object.SetKind(kind)
 		if got, err := health.GetResourceHealth(object, without); got != nil || err != nil {
-			t.Errorf("%s: %+v, %v; the page says that Argo CD knows nothing of it", kind, got, err)
+			t.Errorf("%s: %+v, %v; the page says that Argo CD knows nothing about it", kind, got, err)
 		}
 	}
 }

@@ -201,7 +201,7 @@ func TestExplanationsAreNeeded(t *testing.T) {
 		got := objects(t, output(t, "KUSTOMIZE", "build", filepath.Join(top, "config/default")))
 		without(want, got)
 		if cmp.Equal(want, got) {
-			t.Errorf("nothing differs any more that is explained by: %s", one.why)
+			t.Errorf("nothing now differs that is explained by: %s", one.why)
 		}
 	}
 }

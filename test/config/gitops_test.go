@@ -35,11 +35,11 @@ func strict(t *testing.T, o object, into any) {
 	}
 }
 
-// exists fails where a path in the repository is no folder.
+// exists fails where a path in the repository is not a folder.
 func exists(t *testing.T, by, path string) {
 	t.Helper()
 	if info, err := os.Stat(filepath.Join(top, path)); err != nil || !info.IsDir() {
-		t.Errorf("%s: path %q is no folder of this repository: %v", by, path, err)
+		t.Errorf("%s: path %q is not a folder of this repository: %v", by, path, err)
 	}
 }
 

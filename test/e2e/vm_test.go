@@ -133,7 +133,7 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 		return
 	}
 	f := run.Status.Chain[0]
-	// A disk in a claim is no image.
+	// A disk in a claim is not an image.
 	custom := run.Spec.Experiment.Chain[0].Custom
 	if hasImage := custom == nil || custom.ContainerDisk != ""; (f.ImageID != "") != hasImage {
 		t.Errorf("%s: the image is %q", model, f.ImageID)

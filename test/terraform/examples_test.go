@@ -46,7 +46,7 @@ run "example" {
 }
 `
 
-// TestExamples: what a user copies is accepted, from the roots' example.tfvars
+// TestExamples checks that what a user copies is accepted, from the roots' example.tfvars
 // and from the tutorials.
 func TestExamples(t *testing.T) {
 	block := regexp.MustCompile("(?s)```hcl\n(.*?)```")

@@ -65,7 +65,7 @@ func TestMachineConfigurations(t *testing.T) {
 	}
 }
 
-// TestWrongPatchIsRefused: the library does notice a field that is not there.
+// TestWrongPatchIsRefused checks that the library notices a field that is not there.
 func TestWrongPatchIsRefused(t *testing.T) {
 	if _, err := configpatcher.LoadPatch([]byte("machine: {install: {disc: /dev/sda}}")); err == nil {
 		t.Error("was accepted")

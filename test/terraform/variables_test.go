@@ -216,7 +216,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesThatLack: the rule finds what it is there for.
+// TestVariablesThatLack checks that the rule finds what it is there for.
 func TestVariablesThatLack(t *testing.T) {
 	here := filepath.Join("testdata", "variables", "root")
 	checked := handedOn(t, here)

@@ -53,7 +53,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8443", "address of the metrics; \"0\" serves none")
-	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to those whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
+	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")

@@ -148,7 +148,7 @@ func TestScenarios(t *testing.T) {
 		recording := replay.Load(t, s.name)
 		for n := range s.events {
 			if at := recording.Between(n, n); len(at) != 1 || at[0].Note == "" {
-				t.Errorf("%s: n %d is no note", s.name, n)
+				t.Errorf("%s: n %d is not a note", s.name, n)
 			}
 		}
 		p := newPlayer(nil)

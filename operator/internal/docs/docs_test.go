@@ -64,7 +64,7 @@ func codes(t *testing.T, prefixes ...string) map[string]string {
 				}
 				literal, ok := spec.Values[i].(*ast.BasicLit)
 				if !ok {
-					t.Fatalf("%s is no literal", name.Name)
+					t.Fatalf("%s is not a literal", name.Name)
 				}
 				value, err := strconv.Unquote(literal.Value)
 				if err != nil {
@@ -124,7 +124,7 @@ func TestMakeTargetsExist(t *testing.T) {
 			for word := range strings.FieldsSeq(words) {
 				named++
 				if !strings.HasPrefix(word, "-") && !targets[word] {
-					t.Errorf("%s names `make %s`, which is no target", page, word)
+					t.Errorf("%s names `make %s`, which is not a target", page, word)
 				}
 			}
 		}

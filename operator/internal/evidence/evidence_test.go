@@ -139,7 +139,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestSilentFunction: a user's own machine is not asked and not missed. What its hypervisor
+// TestSilentFunction checks that a user's own machine is not asked and not missed. What its hypervisor
 // used is known all the same.
 func TestSilentFunction(t *testing.T) {
 	node, observerAddress := newPods(t)
@@ -234,7 +234,7 @@ func shortenTimeout(t *testing.T, timeout time.Duration) {
 	t.Cleanup(func() { functionTimeout = before })
 }
 
-// TestAnswersLate: a function may answer while the trial settles, if it first has to
+// TestAnswersLate checks that a function may answer while the trial settles, if it first has to
 // forward the frames that it received. The node is read without waiting for it.
 func TestAnswersLate(t *testing.T) {
 	node, observerAddress := newPods(t)
@@ -266,8 +266,8 @@ func TestAnswersLate(t *testing.T) {
 	}
 }
 
-// TestCountersThatWereNotRead: counters that could only be read after the trial have not
-// all moved in it.
+// TestCountersThatWereNotRead checks that counters that could only be read after the trial are not
+// taken for what the trial counted.
 func TestCountersThatWereNotRead(t *testing.T) {
 	pod, address := newPods(t)
 	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}})

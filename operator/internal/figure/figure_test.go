@@ -70,7 +70,7 @@ func TestEveryFieldIsReached(t *testing.T) {
 	}
 	for value, path := range paths {
 		if !reached[value] && !noFigures.MatchString(path) {
-			t.Errorf("%s is no figure", path)
+			t.Errorf("%s is not a figure", path)
 		}
 		if reached[value] && noFigures.MatchString(path) {
 			t.Errorf("%s is a figure: take it off the list", path)

@@ -63,7 +63,7 @@ func (c Cards) Port(mac string) (Card, bool) {
 	return c.cards[i], true
 }
 
-// Serve serves the handler on the management card, the first that is no port,
+// Serve serves the handler on the management card, the first that is not a port,
 // in the background until the context ends. A guest without one only logs that
 // on the console.
 func (c Cards) Serve(ctx context.Context, port int, handler http.Handler, log *slog.Logger) {
@@ -152,7 +152,7 @@ func missing(found []Card, macs []string) []string {
 	return absent
 }
 
-// management returns the first card that is no port.
+// management returns the first card that is not a port.
 func management(found []Card, macs []string) (Card, bool) {
 	i := slices.IndexFunc(found, func(c Card) bool { return !slices.Contains(macs, c.MAC) })
 	if i < 0 {

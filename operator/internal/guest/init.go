@@ -32,7 +32,7 @@ import (
 // it ended.
 const failedFlag = "failed"
 
-// errNotFirst protects a machine that is no guest.
+// errNotFirst protects a machine that is not a guest.
 var errNotFirst = errors.New("this is not the first process of a machine: it would mount file systems, end other processes and power off")
 
 // restartPause is the wait between two starts of the second process.

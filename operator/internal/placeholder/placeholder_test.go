@@ -82,7 +82,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestRefused: only existing fields are allowed; the message says where, what and what else.
+// TestRefused checks that only existing fields are allowed; the message says where, what and what else.
 func TestRefused(t *testing.T) {
 	values := placeholder.Of(config())
 	tests := map[string]struct {
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreRefused: text/template would silently remove them from the text.
+// TestDefinitionsAreRefused checks that definitions are refused: text/template would silently remove them from the text.
 func TestDefinitionsAreRefused(t *testing.T) {
 	if got, err := placeholder.Of(config()).Fill(`{{ define "x" }}{{ .Nothing }}{{ end }}a`); err == nil {
 		t.Errorf("a definition was taken: %q", got)

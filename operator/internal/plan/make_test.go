@@ -429,7 +429,7 @@ func expectFailure(t *testing.T, failure *measure.Failure, reason string, messag
 	}
 }
 
-// TestLineRateIsAllowed checks that the bounds themselves are no failures.
+// TestLineRateIsAllowed checks that the bounds themselves are not failures.
 func TestLineRateIsAllowed(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{xdp.MaxFrameBytes}

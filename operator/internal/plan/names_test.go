@@ -69,7 +69,7 @@ func TestBridges(t *testing.T) {
 	listed := map[string]bool{}
 	for _, name := range plan.BridgeNames(in.Testbed) {
 		if len(name) > 15 || !bridgePattern.MatchString(name) {
-			t.Errorf("%q is no name for a bridge", name)
+			t.Errorf("%q is not a name for a bridge", name)
 		}
 		listed[name] = true
 	}

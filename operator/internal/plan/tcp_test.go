@@ -66,7 +66,7 @@ func TestWaysBetweenTheEnds(t *testing.T) {
 				for range routers {
 					i := slices.IndexFunc(p.Functions, func(f plan.Function) bool { return f.Name == at })
 					if i < 0 {
-						t.Fatalf("%s to %s: %q is no function", way.from.Config.Name, target, at)
+						t.Fatalf("%s to %s: %q is not a function", way.from.Config.Name, target, at)
 					}
 					_, mac := nextHop(t, p.Functions[i].Config, target)
 					at = owner[mac]

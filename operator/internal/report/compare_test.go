@@ -110,7 +110,7 @@ func TestComparisonGolden(t *testing.T) {
 	}
 }
 
-// TestComparisonLosesNothing: every figure of every run is there once, with its value.
+// TestComparisonLosesNothing checks that every figure of every run is there once, with its value.
 func TestComparisonLosesNothing(t *testing.T) {
 	run, records := repeated(t)
 	all := mustBuild(t, run, records)
@@ -219,7 +219,7 @@ func TestComparisonNotes(t *testing.T) {
 	}
 }
 
-// TestWithChange: the table shows a change if it has a meaning, a great one as a factor.
+// TestWithChange checks that the table shows a change if it has a meaning, a great one as a factor.
 func TestWithChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first, value *int64

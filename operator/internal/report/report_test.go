@@ -231,7 +231,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	for _, r := range rows {
 		for column := range r {
 			if column != "completeness" && !slices.Contains(trialHead, column) {
-				t.Errorf("trials: %q is set and is no column", column)
+				t.Errorf("trials: %q is set and is not a column", column)
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func (s *Store) verify(found *corev1.ConfigMap) error {
 		return lost(fmt.Errorf("%q cannot be read: %w", measure.KeyHolder, err))
 	}
 	if holder != s.holder {
-		return fmt.Errorf("%w: %q, not %q any more", ErrSuperseded, holder.Measurer, s.holder.Measurer)
+		return fmt.Errorf("%w: %q, no longer %q", ErrSuperseded, holder.Measurer, s.holder.Measurer)
 	}
 	for key, value := range s.known {
 		if (key == measure.KeyDigest || strings.HasPrefix(key, measure.KeyTrialPrefix)) && found.Data[key] != value {

@@ -184,7 +184,7 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	if diff := cmp.Diff(&v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}, status.Chain[1].Firewall); diff != "" {
 		t.Error(diff)
 	}
-	// The second was asked to run in user space: that is no surprise.
+	// The second was asked to run in user space: that is not a surprise.
 	named := slices.IndexFunc(status.Warnings, func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningUserspaceEncryption })
 	if named < 0 || !strings.Contains(status.Warnings[named].Message, `under "one" has no WireGuard`) || strings.Contains(status.Warnings[named].Message, "two") {
 		t.Errorf("warnings %+v", status.Warnings)

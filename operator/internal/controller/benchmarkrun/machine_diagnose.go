@@ -53,7 +53,7 @@ func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *
 }
 
 // diagnoseLauncher returns why a launcher's pod does not run, or nil. Its init
-// containers end in order, so a container that has ended is no problem by itself.
+// containers end in order, so a container that has ended is not a problem by itself.
 func diagnoseLauncher(pod *corev1.Pod, at time.Time, w *chain.Workload) *problem {
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
 		message := sentence("pod %q cannot be scheduled: %s", pod.Name, scheduled.Message)

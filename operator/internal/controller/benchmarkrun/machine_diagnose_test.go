@@ -201,7 +201,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TestConsoleFitsTheMessage: however long both are, the console's end is there.
+// TestConsoleFitsTheMessage checks that however long both are, the console's end is there.
 func TestConsoleFitsTheMessage(t *testing.T) {
 	long := &problem{reason: "r", message: strings.Repeat("m", maxMessageBytes)}
 	got := withConsole(long, lastLines(strings.Repeat("y", 999)+" panic")).message
@@ -213,7 +213,7 @@ func TestConsoleFitsTheMessage(t *testing.T) {
 	}
 }
 
-// TestBooting: a machine that runs has the time that its user gave it, and no
+// TestBooting checks that a machine that runs has the time that its user gave it, and no
 // more.
 func TestBooting(t *testing.T) {
 	ran := func(m *kubevirtv1.VirtualMachineInstance) {
@@ -242,7 +242,7 @@ func TestBooting(t *testing.T) {
 	}
 }
 
-// TestSilentMachine: if no probe frame passes through a user's own machine, the
+// TestSilentMachine checks that if no probe frame passes through a user's own machine, the
 // verdict has the end of its console.
 // The remedy names the fields of the workload that the machine belongs to.
 func TestSchedulingRemedy(t *testing.T) {
@@ -287,7 +287,7 @@ func TestSilentMachine(t *testing.T) {
 	}
 }
 
-// TestCustomIsAskedNothing: nothing in it could answer, so no answer is missing.
+// TestCustomIsAskedNothing checks that no answer of a user's machine is missed, because nothing in it could answer.
 func TestCustomIsAskedNothing(t *testing.T) {
 	s := newScope(launched)
 	s.plan.Run.Namespace = "lab"
@@ -298,7 +298,7 @@ func TestCustomIsAskedNothing(t *testing.T) {
 	}
 }
 
-// TestReported: KubeVirt is not waited for if it cannot know the answer.
+// TestReported checks that nothing waits for KubeVirt if it cannot know the answer.
 func TestReported(t *testing.T) {
 	bridged := kubevirtv1.Interface{Name: "west", Model: "virtio", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}}}
 	virtual := kubevirtv1.Interface{Name: "east", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}}}

@@ -98,7 +98,7 @@ func TestDecideWithNeighbors(t *testing.T) {
 	}
 }
 
-// TestNeighborMachineInStatus: the launcher answers for the machine, and the verdict has
+// TestNeighborMachineInStatus checks that the launcher answers for the machine, and the verdict has
 // the console of a machine that does not start.
 func TestNeighborMachineInStatus(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(servesWithoutPorts))

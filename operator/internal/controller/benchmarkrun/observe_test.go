@@ -35,7 +35,7 @@ func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 		"suspended, with a Job": {suspended, realJob, actStopPods},
 		"deleted, with a Job":   {deleted, realJob, actStopPods},
 		"over, with a pod":      {over, realPod, actStopPods},
-		"not admitted any more": {lost, realJob, actStopPods},
+		"no longer admitted":    {lost, realJob, actStopPods},
 		"suspended":             {suspended, nil, actRelease},
 		"deleted":               {deleted, nil, actRelease},
 		"over":                  {over, nil, actRelease},

@@ -161,7 +161,7 @@ func (l *lab) expectNothingLeft(run *v1alpha1.BenchmarkRun) {
 
 func kubeVirt(n *node) { n.kubeVirt = true }
 
-// TestVirtualMachines: without KubeVirt a run says so; the same operator runs virtual
+// TestVirtualMachines checks that without KubeVirt a run says so; the same operator runs virtual
 // machines once KubeVirt is installed.
 func TestVirtualMachines(t *testing.T) {
 	t.Run("KubeVirt comes later", func(t *testing.T) {

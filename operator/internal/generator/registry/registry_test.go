@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/generator/registry"
 )
 
-// TestAdmissionAndRegistryAgree: a testbed may name the generators that exist, and the
+// TestAdmissionAndRegistryAgree checks that a testbed may name the generators that exist, and the
 // settings of each are where its Field says.
 func TestAdmissionAndRegistryAgree(t *testing.T) {
 	text, err := os.ReadFile("../../../../config/crd/bases/vnfbench.io_testbeds.yaml")

@@ -173,7 +173,7 @@ func (s suite) notifies(t *testing.T) {
 	d := s.driver(t)
 	notifier, ok := d.(measure.Notifier)
 	if !ok {
-		t.Skip("does not apply: the driver is no measure.Notifier")
+		t.Skip("does not apply: the driver is not a measure.Notifier")
 	}
 	calls := 0
 	notifier.NotifySent(func() { calls++ })

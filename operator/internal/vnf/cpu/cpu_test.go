@@ -179,7 +179,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestGuestMeter: in a guest there is no control group to read.
+// TestGuestMeter reads the times of a guest, where there is no control group.
 func TestGuestMeter(t *testing.T) {
 	machine := newTree(t, map[string]string{"proc/stat": "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 1 0 2 100 5 0 7 8 0 0\n"})
 	meter, err := NewGuestMeter(machine.root, time.Now)

@@ -198,7 +198,7 @@ func (c *chain) state(t *testing.T) (lines []string) {
 	return lines
 }
 
-// TestSilence: nothing resolves addresses on the measured path, not even an
+// TestSilence checks that nothing resolves addresses on the measured path, not even an
 // address without a neighbor.
 func TestSilence(t *testing.T) {
 	c := newChain(t, 1)
@@ -241,8 +241,8 @@ func TestApplySetsLink(t *testing.T) {
 	}
 }
 
-// TestLinkLocalAddresses: in a pod the CNI plugin set the link up earlier, and
-// the kernel gave it a link-local address.
+// TestLinkLocalAddresses starts as a pod does: the CNI plugin has set the link up, and the
+// kernel has given it a link-local address.
 func TestLinkLocalAddresses(t *testing.T) {
 	c := newChain(t, 1)
 	c.namespaces[0].Must(t, func() error {

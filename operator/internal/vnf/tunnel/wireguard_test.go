@@ -19,7 +19,7 @@ func TestParseState(t *testing.T) {
 	}
 }
 
-// TestReadKeyHidesKey: no error about a key contains its text.
+// TestReadKeyHidesKey checks that no error about a key contains its text.
 func TestReadKeyHidesKey(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"short": "c2hvcnQtc2VjcmV0", "broken": "not-base-64-secret!"} {

@@ -59,7 +59,7 @@ func (a *app) guest() *cobra.Command {
 // link makes or replaces a symbolic link.
 func link(target, path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSymlink {
-		return fmt.Errorf("%q is there and is no symbolic link", path)
+		return fmt.Errorf("%q is there and is not a symbolic link", path)
 	}
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.RemoveAll(temp); err != nil {

@@ -106,7 +106,7 @@ func judgeControllers(subject, version string, controllers []string) Finding {
 	return ok(subject, version)
 }
 
-// checkGuests reports what virtual machines run on. Slow guests are no reason to warn: the lab is
+// checkGuests reports what virtual machines run on. Slow guests are not a reason to warn: the lab is
 // made for them.
 func checkGuests(a kubevirt.Abilities) Finding {
 	return ok("virtual machines", a.String())

@@ -131,7 +131,7 @@ func (m Machine) Install(ctx context.Context) error {
 	if err := install.Run(ctx); err == nil {
 		return nil
 	}
-	// The lists may be absent or old. A failure of some source is no reason to give up: the
+	// The lists may be absent or old. A failure of some source is not a reason to give up: the
 	// installation shows whether it matters.
 	_ = command.Command{Args: append(patient, "update"), Env: env}.Run(ctx)
 	if err := install.Run(ctx); err != nil {
