@@ -191,7 +191,7 @@ func same(t *testing.T, chart, plain map[string]object) {
 	}
 }
 
-// Each explanation still explains something: without it, the sides differ.
+// TestExplanationsAreNeeded checks that each explanation still explains something: without it, the sides differ.
 func TestExplanationsAreNeeded(t *testing.T) {
 	all := explained
 	t.Cleanup(func() { explained = all })
@@ -206,7 +206,7 @@ func TestExplanationsAreNeeded(t *testing.T) {
 	}
 }
 
-// An overlay of one's own sets registry and tag in one place, whatever they look like.
+// TestOverlaySetsEveryImage checks that an overlay of one's own sets registry and tag in one place, whatever they look like.
 func TestOverlaySetsEveryImage(t *testing.T) {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -140,7 +140,7 @@ func takes(t *testing.T, values []byte) {
 	}
 }
 
-// Runs keep their results when they leave Git, come after their Testbed, and
+// TestRunsInGit checks that runs keep their results when they leave Git, come after their Testbed, and
 // never delete themselves, for they would be made again.
 func TestRunsInGit(t *testing.T) {
 	runs := 0

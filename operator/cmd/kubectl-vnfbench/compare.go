@@ -63,7 +63,7 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 	}
 	flags := command.Flags()
 	flags.StringVarP(&c.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.ComparisonFormats()))
-	flags.StringVar(&c.outputFile, "output-file", "", "write to this file and not to the standard output")
+	flags.StringVar(&c.outputFile, "output-file", "", "write to this file instead of the standard output")
 	// The only error is a flag that does not exist.
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.ComparisonFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command

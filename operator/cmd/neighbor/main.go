@@ -47,7 +47,7 @@ func newCommand() *cobra.Command {
 	command.CompletionOptions.DisableDefaultCmd = true
 	command.Flags().StringVar(&listen, "listen", fmt.Sprintf(":%d", neighbor.Port), "address and port of the agent")
 	command.Flags().StringVar(&program, "stress-ng", "stress-ng", "the program")
-	command.Flags().StringVar(&scratch, "scratch", neighbor.Scratch, "folder that may be written to")
+	command.Flags().StringVar(&scratch, "scratch", neighbor.Scratch, "folder to write to")
 	return command
 }
 

@@ -96,7 +96,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// What the baseline has and this run has not is a failure, and no pass.
+// TestAFigureThatIsMissingFails checks that what the baseline has and this run has not is a failure and not a pass.
 func TestAFigureThatIsMissingFails(t *testing.T) {
 	run := nowOf(5, rates...)
 	verdicts := Verdicts(run.Spec.Experiment.Baseline, Figures(runOf(1000, 0, 0), nil), nil)

@@ -81,7 +81,7 @@ func codes(t *testing.T, prefixes ...string) map[string]string {
 	return found
 }
 
-// Every reason and every warning is explained where its reader looks for it.
+// TestCodesAreDocumented checks that every reason and every warning is explained where its reader looks for it.
 func TestCodesAreDocumented(t *testing.T) {
 	var all strings.Builder
 	for _, folder := range []string{"docs/concepts", "docs/reference"} {
@@ -103,7 +103,7 @@ var (
 	blockMake  = regexp.MustCompile(`^\s*(?:\$ )?make ((?:[-a-z0-9]+ ?)+)`)
 )
 
-// Every `make target` that a page names exists.
+// TestMakeTargetsExist checks that every `make target` that a page names exists.
 func TestMakeTargetsExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(top, "Makefile"))
 	if err != nil {
@@ -158,7 +158,7 @@ func makeCommands(text string) []string {
 
 var misplacedFlag = regexp.MustCompile(`kubectl (?:-\S+ (?:[^-\s]\S* )?)+vnfbench (?:watch|report|compare)`)
 
-// kubectl takes no flag before a plugin's name.
+// TestFlagsFollowThePlugin checks the commands of all pages: kubectl takes no flag before a plugin's name.
 func TestFlagsFollowThePlugin(t *testing.T) {
 	for page, text := range pages(t, "") {
 		for _, command := range misplacedFlag.FindAllString(text, -1) {
@@ -187,7 +187,7 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// Every relative link leads to a file, and its fragment to a heading.
+// TestLinksResolve checks that every relative link leads to a file, and its fragment to a heading.
 func TestLinksResolve(t *testing.T) {
 	all := pages(t, "")
 	checked := 0
@@ -219,7 +219,7 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// What these tests look for is found, and what they should refuse is refused.
+// TestFindings checks that what these tests look for is found, and what they should refuse is refused.
 func TestFindings(t *testing.T) {
 	text := "Run `make lab-up demo` or\n\n```sh\nmake test\nls # make x\n```\n\nthis will make sense; make tea.\n"
 	if got := strings.Join(makeCommands(text), "|"); got != "lab-up demo|test" {

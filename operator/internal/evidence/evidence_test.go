@@ -162,7 +162,7 @@ func TestSilentFunction(t *testing.T) {
 	}
 }
 
-// What does not answer as it should is missing and named; the others are present.
+// TestMissing checks that what does not answer as it should is missing and named; the others are present.
 func TestMissing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	again := answer(2*time.Second, 200, 0, 100, 0)
@@ -281,7 +281,7 @@ func TestCountersThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A pod that cannot be reached does not slow down every trial, and one that is late only at
+// TestGivesUp checks that a pod that cannot be reached does not slow down every trial, and one that is late only at
 // times is asked again.
 func TestGivesUp(t *testing.T) {
 	node, address := newPods(t)
@@ -334,7 +334,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// Functions are asked once what they are; one that does not answer is named.
+// TestDeviceFunctions checks that functions are asked once what they are; one that does not answer is named.
 func TestDeviceFunctions(t *testing.T) {
 	whole, wholeAddress := newPods(t)
 	bare, bareAddress := newPods(t)

@@ -59,7 +59,7 @@ func (l *lab) chainReadyAt(sources measure.Sources) {
 	})
 }
 
-// Evidence is in the record of every trial that becomes a figure, survives a restart, and
+// TestEvidence checks that evidence is in the record of every trial that becomes a figure, survives a restart, and
 // changes nothing else.
 func TestEvidence(t *testing.T) {
 	bare := newLab()
@@ -115,7 +115,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// A chain without sources is measured all the same, and the results say so.
+// TestEvidenceThatIsMissing checks that a chain without sources is measured all the same, and the results say so.
 func TestEvidenceThatIsMissing(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.TrimPrefix(server.URL, "http://")
@@ -164,7 +164,7 @@ func (d *observed) Measure(_ context.Context, trial measure.Trial) (measure.Outc
 	return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds}, nil
 }
 
-// The chain is not asked while frames are sent, and the second read does not wait until the
+// TestLooksAroundSending checks that the chain is not asked while frames are sent, and the second read does not wait until the
 // trial has settled.
 func TestLooksAroundSending(t *testing.T) {
 	chain := &watched{}

@@ -87,7 +87,7 @@ func compared(instr measure.Instructions) measure.Instructions {
 	return instr
 }
 
-// The neighbors rest for the first half, load for the second, and stop at the end. The
+// TestNeighborsLoadTheSecondSide checks that the neighbors rest for the first half, load for the second, and stop at the end. The
 // records and the results show what they did.
 func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	a := &agent{refuse: 2}
@@ -138,7 +138,7 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	}
 }
 
-// The next measurer does not know what the neighbors do, and commands them again.
+// TestNeighborsAfterARestart checks that the next measurer does not know what the neighbors do, and commands them again.
 func TestNeighborsAfterARestart(t *testing.T) {
 	a := &agent{}
 	l, loaded := withNeighbor(t, a)

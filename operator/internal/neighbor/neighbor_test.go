@@ -66,7 +66,7 @@ func newAgent(t *testing.T, program string) (*Client, string) {
 	return client, strings.TrimPrefix(server.URL, "http://")
 }
 
-// The real stress-ng loads, is stopped, and writes its account.
+// TestStress checks that the real stress-ng loads, is stopped, and writes its account.
 func TestStress(t *testing.T) {
 	for name, load := range map[string]measure.NeighborLoad{
 		"cpu": {Name: "n", Kind: "CPU", Workers: 1, LoadPercent: 50},
@@ -111,7 +111,7 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// A load that ends by itself reports why, and one that cannot start is refused.
+// TestStressFails checks that a load that ends by itself reports why, and one that cannot start is refused.
 func TestStressFails(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stress-ng")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no such thing >&2\nexit 3\n"), 0o755); err != nil {
@@ -154,7 +154,7 @@ func TestStressFails(t *testing.T) {
 	}
 }
 
-// A machine's agent starts nothing before Ready, or after Fail, and reports
+// TestInGuest checks that a machine's agent starts nothing before Ready, or after Fail, and reports
 // that; its account is that of all processors.
 func TestInGuest(t *testing.T) {
 	agent, err := NewInGuest("/absent", t.TempDir(), slog.New(slog.DiscardHandler))
@@ -221,7 +221,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// Frames pass between two ports at their rate, and end with the load.
+// TestFrames checks that frames pass between two ports at their rate, and end with the load.
 func TestFrames(t *testing.T) {
 	for directions, ways := range map[string]float64{"Both": 2, "Forward": 1} {
 		t.Run(directions, func(t *testing.T) {

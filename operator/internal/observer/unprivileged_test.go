@@ -51,7 +51,7 @@ type both struct {
 	Node     Node
 }
 
-// A user without a capability sees root's processes, with their command lines,
+// TestUnprivileged checks that a user without a capability sees root's processes, with their command lines,
 // times and placement. The observer's pod has no more than that.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {

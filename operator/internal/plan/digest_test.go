@@ -91,7 +91,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// A profile, a preset and a default have the digest of the same measurements written out.
+// TestDigestOfEqualMeasurements checks that a profile, a preset and a default have the digest of the same measurements written out.
 func TestDigestOfEqualMeasurements(t *testing.T) {
 	of := func(m v1alpha1.Measurements) string {
 		in := plantest.Input(1)

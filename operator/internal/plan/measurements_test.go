@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// What cannot be stored is refused before anything starts.
+// TestCheckSize checks that what cannot be stored is refused before anything starts.
 func TestCheckSize(t *testing.T) {
 	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}}
 	instructions.Soak = &v1alpha1.Soak{
@@ -26,7 +26,7 @@ func TestCheckSize(t *testing.T) {
 	}
 }
 
-// A profile's rate is compared with the line rate of only this profile's frame size.
+// TestLoadsAboveLineRate checks that a profile's rate is compared with the line rate of only this profile's frame size.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(size string, rate int64) v1alpha1.Measurements {
 		return v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{

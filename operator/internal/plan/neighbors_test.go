@@ -76,7 +76,7 @@ func neighborMachines() plan.Input {
 	return in
 }
 
-// A neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
+// TestNeighborMachines checks that a neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
 // addition to its load, and the same load.
 func TestNeighborMachines(t *testing.T) {
 	p, pods := mustMake(t, neighborMachines()), mustMake(t, neighborInput())
@@ -123,7 +123,7 @@ func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
 	}
 }
 
-// Ports of neighbors have separate MAC addresses and bridges.
+// TestNeighborsPorts checks that ports of neighbors have separate MAC addresses and bridges.
 func TestNeighborsPorts(t *testing.T) {
 	in := neighborInput()
 	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, DurationSeconds: 1}

@@ -43,7 +43,7 @@ func nextHop(t *testing.T, config vnf.Config, to netip.Addr) (via netip.Addr, ma
 	return via, mac
 }
 
-// Packets of each end pass every function and reach the other end's port.
+// TestWaysBetweenTheEnds checks that packets of each end pass every function and reach the other end's port.
 func TestWaysBetweenTheEnds(t *testing.T) {
 	for _, routers := range []int{1, 3} {
 		p := mustMake(t, withTCP(routers))
@@ -91,7 +91,7 @@ func own(t *testing.T, config endpoint.Config, bits int) netip.Addr {
 	return netip.Addr{}
 }
 
-// No frame of the generator is sent to an end, however many flows there are.
+// TestEndsAreNoDestination checks that no frame of the generator is sent to an end, however many flows there are.
 func TestEndsAreNoDestination(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Traffic.Flows = measure.MaximumFlows
@@ -134,7 +134,7 @@ func TestTCPPlan(t *testing.T) {
 	}
 }
 
-// TCP alone measures no frames, whatever the default of traffic.frameBytes is.
+// TestTCPAlonePlan checks that TCP alone measures no frames, whatever the default of traffic.frameBytes is.
 func TestTCPAlonePlan(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Measurements.Throughput, in.Run.Spec.Experiment.Measurements.Latency = nil, nil
@@ -148,7 +148,7 @@ func TestTCPAlonePlan(t *testing.T) {
 	}
 }
 
-// What affects a figure changes the digest; a run without TCP has the plan that it always had.
+// TestTCPDigest checks that what affects a figure changes the digest; a run without TCP has the plan that it always had.
 func TestTCPDigest(t *testing.T) {
 	without, with := mustMake(t, plantest.Input(1)), mustMake(t, withTCP(1))
 	if without.Digest == with.Digest || without.Endpoints != nil {

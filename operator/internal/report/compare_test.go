@@ -137,7 +137,7 @@ func TestComparisonLosesNothing(t *testing.T) {
 	}
 }
 
-// A mix is a different size than frames of its mean size, in every measurement.
+// TestComparisonKeepsMixesApart checks that a mix is a different size than frames of its mean size, in every measurement.
 func TestComparisonKeepsMixesApart(t *testing.T) {
 	of := func(frame v1alpha1.FrameResult) Document {
 		doc := asPod(t)
@@ -243,7 +243,7 @@ func TestWithChange(t *testing.T) {
 	}
 }
 
-// The keys of differences and neighbors distinguish them, even if a run has fewer
+// TestComparisonOfDifferences checks that the keys of differences and neighbors distinguish them, even if a run has fewer
 // of them than another.
 func TestComparisonOfDifferences(t *testing.T) {
 	of := func(run string, metrics []v1alpha1.Metric, neighbors ...string) Document {
@@ -279,7 +279,7 @@ func TestComparisonOfDifferences(t *testing.T) {
 	}
 }
 
-// The comparison for people shows the figures of connections.
+// TestComparisonOfConnections checks that the comparison for people shows the figures of connections.
 func TestComparisonOfConnections(t *testing.T) {
 	doc := asPod(t)
 	doc.Connections = &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
@@ -297,7 +297,7 @@ func TestComparisonOfConnections(t *testing.T) {
 	}
 }
 
-// Runs without figures are compared too, by the known facts about them.
+// TestComparisonOfNewRuns checks that runs without figures are compared too, by the known facts about them.
 func TestComparisonOfNewRuns(t *testing.T) {
 	doc := mustBuild(t, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil)
 	c := mustCompare(t, doc, doc)

@@ -182,7 +182,7 @@ func wellFormed(t *testing.T, format Format, opts Options, data []byte) {
 	}
 }
 
-// The fixture's verdicts are those of the project's own judgment.
+// TestFixtureIsConsistent checks that the fixture's verdicts are those of the project's own judgment.
 func TestFixtureIsConsistent(t *testing.T) {
 	run, records := fixture(t)
 	verdicts := acceptance.Evaluate(run.Spec.Experiment, figure.Of(run.Status))
@@ -198,7 +198,7 @@ func TestFixtureIsConsistent(t *testing.T) {
 	}
 }
 
-// A column that no row fills, or a figure without a column, is a misspelled name.
+// TestEveryColumnIsFilled checks that every column has a row and every figure a column: others are misspelled names.
 func TestEveryColumnIsFilled(t *testing.T) {
 	run, records := repeated(t)
 	last := &records[len(records)-1]
@@ -270,7 +270,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// An empty run, as in its first second, is reported in every format.
+// TestNewRun checks that an empty run, as in its first second, is reported in every format.
 func TestNewRun(t *testing.T) {
 	doc, err := Build(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil, now)
 	if err != nil {

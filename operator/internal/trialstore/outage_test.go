@@ -92,7 +92,7 @@ func TestOpenDuringAnOutage(t *testing.T) {
 	})
 }
 
-// A request to stop leaves a measured trial one attempt, and no more than that.
+// TestStopWhileStoring checks that a request to stop leaves a measured trial one attempt, and no more than that.
 func TestStopWhileStoring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := configmaptest.New(namespace, name)
@@ -115,7 +115,7 @@ func TestStopWhileStoring(t *testing.T) {
 	})
 }
 
-// An API server that does not answer keeps no process beyond the pod's grace.
+// TestStopWithoutAnswer checks that an API server that does not answer keeps no process beyond the pod's grace.
 func TestStopWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -167,7 +167,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A search may take 500 trials. That many fit, even with every figure present.
+// TestRoomForTrials checks that the 500 trials that a search may take fit, even with every figure present.
 func TestRoomForTrials(t *testing.T) {
 	server := configmaptest.New(namespace, name)
 	s := open(t, server, "a")

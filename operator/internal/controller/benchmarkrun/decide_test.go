@@ -142,7 +142,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Of several problems, the one whose time is over first ends the run, and the
+// TestDecideNamesTheFirstProblem checks that of several problems, the one whose time is over first ends the run, and the
 // events that explain it are those of the same workload.
 func TestDecideNamesTheFirstProblem(t *testing.T) {
 	lost := newScope(launched, withRecords(open), functions(unreadySince(epoch), restarted(139, "Error")))
@@ -158,7 +158,7 @@ func TestDecideNamesTheFirstProblem(t *testing.T) {
 	}
 }
 
-// The message says what a user has to build again, and what only has to be named.
+// TestDecideNamesTheImage checks that the message says what a user has to build again, and what only has to be named.
 func TestDecideNamesTheImage(t *testing.T) {
 	trex := func(s *scope) { s.plan.Instructions.Driver.Name = "TRex" }
 	for words, s := range map[string]*scope{

@@ -68,7 +68,7 @@ func TestDeviceReport(t *testing.T) {
 	}
 }
 
-// However much a node reports, the status holds what the API accepts.
+// TestFingerprintIsBounded checks that however much a node reports, the status holds what the API accepts.
 func TestFingerprintIsBounded(t *testing.T) {
 	long := strings.Repeat("ä ", 600)
 	f := measure.Fingerprint{

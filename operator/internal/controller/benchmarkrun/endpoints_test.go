@@ -106,7 +106,7 @@ func TestEndpointAddresses(t *testing.T) {
 	}
 }
 
-// What the ends needed is deleted with the rest, even if the plan was never stored.
+// TestEndpointCleanup checks that what the ends needed is deleted with the rest, even if the plan was never stored.
 func TestEndpointCleanup(t *testing.T) {
 	names := func(s *scope) map[string]bool {
 		found := map[string]bool{}

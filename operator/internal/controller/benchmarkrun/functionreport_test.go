@@ -161,7 +161,7 @@ func gatewayConfig(implementation string) vnf.Config {
 	return vnf.Config{Function: vnf.FunctionEncryptionGateway, Settings: vnf.Settings{Gateway: &vnf.Gateway{Implementation: implementation}}}
 }
 
-// What a function reports about itself is in its report, even after it is gone.
+// TestReportsOfFirewallsAndGateways checks that what a function reports about itself is in its report, even after it is gone.
 func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready))
 	s.plan.Functions = []plan.Function{

@@ -242,9 +242,7 @@ func TestBooting(t *testing.T) {
 	}
 }
 
-// TestSilentMachine checks that if no probe frame passes through a user's own machine, the
-// verdict has the end of its console.
-// The remedy names the fields of the workload that the machine belongs to.
+// TestSchedulingRemedy checks that the remedy names the fields of the workload that the machine belongs to.
 func TestSchedulingRemedy(t *testing.T) {
 	function, neighbor := machineOf(chain.ComponentFunction), machineOf(chain.ComponentNeighbor)
 	for _, test := range []struct {
@@ -264,6 +262,8 @@ func TestSchedulingRemedy(t *testing.T) {
 	}
 }
 
+// TestSilentMachine checks that if no probe frame passes through a user's own machine, the
+// verdict has the end of its console.
 func TestSilentMachine(t *testing.T) {
 	own := func(s *scope) {
 		s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,

@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/controller/queue"
 )
 
-// A run that is suspended, deleted or over does not release its testbed while the API
+// TestTestbedIsNotReleasedByTheCache checks that a run that is suspended, deleted or over does not release its testbed while the API
 // server has a Job or pods of it that the cache does not show yet.
 func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 	scheme := runtime.NewScheme()

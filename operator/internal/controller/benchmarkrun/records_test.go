@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// A measurer of another version may be done when this version's procedure is not, or have
+// TestForeign reads records of a measurer of another version: it may be done when this version's procedure is not, or have
 // made a trial that this version never makes. Every run in the envtests shows that both
 // agree within one version.
 func TestForeign(t *testing.T) {

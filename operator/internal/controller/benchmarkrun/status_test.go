@@ -74,7 +74,7 @@ func TestConditionsByState(t *testing.T) {
 	}
 }
 
-// How GitOps tools see a run, with the expressions and scripts of config/gitops.
+// TestGitOpsHealth checks how GitOps tools see a run, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	type verdict struct {
 		tools  gitopstest.Verdict

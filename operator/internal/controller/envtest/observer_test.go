@@ -25,7 +25,8 @@ func readyAt(address string) func(*corev1.Pod) {
 	}
 }
 
-// The measurer knows whom to ask. That no one answers is reported, and fails nothing.
+// TestEvidenceIsMissing checks that missing answers are reported and fail nothing: the measurer knows the addresses, and
+// no pod answers.
 func TestEvidenceIsMissing(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) {
@@ -53,7 +54,7 @@ func TestEvidenceIsMissing(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
 }
 
-// The reports of functions about themselves are in the status, as the API accepts them.
+// TestFunctionsSayWhatTheyAre checks that the reports of functions about themselves are in the status, as the API accepts them.
 func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.11", "8080"))
 	if err != nil {
@@ -88,7 +89,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	l.Expect(run.Status.Chain).To(HaveLen(2), "when the pods are gone")
 }
 
-// An observer that does not start ends the run, and the message says how to run without it.
+// TestObserverDoesNotStart checks that an observer that does not start ends the run, and the message says how to run without it.
 func TestObserverDoesNotStart(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentObserver, waits("InvalidImageName", "bad")))

@@ -42,7 +42,7 @@ func TestRunSucceeds(t *testing.T) {
 	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
 }
 
-// A run is compared with an earlier one, which may be gone when the figures exist; a run
+// TestRunHasABaseline checks that a run is compared with an earlier one, which may be gone when the figures exist; a run
 // that cannot be compared fails before anything is made.
 func TestRunHasABaseline(t *testing.T) {
 	l := newLab(t, nil)
@@ -154,7 +154,7 @@ func TestChainFailsDuringTheMeasurement(t *testing.T) {
 	}
 }
 
-// What the kubelet only reports in events is in the run's message.
+// TestKubeletsWarningIsShown checks that what the kubelet only reports in events is in the run's message.
 func TestKubeletsWarningIsShown(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentFunction, pending))

@@ -281,7 +281,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A missing resource does not hold back a run: it fails, and says why.
+// TestRunsAreAdmittedWithoutResources checks that a missing resource does not hold back a run: it fails, and says why.
 func TestRunsAreAdmittedWithoutResources(t *testing.T) {
 	s := newScope(run("r", 1), func(s *scope) {
 		s.testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: "x.io/west"}}
@@ -327,7 +327,7 @@ func TestCalibrationIsTheLatest(t *testing.T) {
 	}
 }
 
-// The testbed reports what no node can fix, and runs do not wait for it.
+// TestGeneratorWithoutImage checks that the testbed reports what no node can fix, and runs do not wait for it.
 func TestGeneratorWithoutImage(t *testing.T) {
 	trex := func(s *scope) {
 		s.testbed.Spec.Generator = v1alpha1.Generator{Driver: v1alpha1.DriverTRex, TRex: &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1}}

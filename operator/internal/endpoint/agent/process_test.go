@@ -136,7 +136,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// One test runs at a time, and ends when its requester no longer waits.
+// TestOneAtATime checks that one test runs at a time, and ends when its requester no longer waits.
 func TestOneAtATime(t *testing.T) {
 	a := agentWith(t, "exec sleep 30")
 	ctx, giveUp := context.WithCancel(t.Context())

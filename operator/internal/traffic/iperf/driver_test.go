@@ -206,7 +206,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Later in a run the same words mean that the chain has failed, and the driver ends the
+// TestChainFailsLater checks that later in a run the same words mean that the chain has failed, and the driver ends the
 // server that still waits.
 func TestChainFailsLater(t *testing.T) {
 	f := &fakes{}

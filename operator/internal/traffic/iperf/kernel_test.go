@@ -292,7 +292,7 @@ func TestRefusedSetting(t *testing.T) {
 	}
 }
 
-// A measurer that receives a stop leaves nothing running.
+// TestStopped checks that a measurer that receives a stop leaves nothing running.
 func TestStopped(t *testing.T) {
 	driver := newPath(t).open(t)
 	stopped := errors.New("stopped")
