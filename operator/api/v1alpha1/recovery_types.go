@@ -60,12 +60,14 @@ type RecoveryEnd string
 const (
 	// RecoveryRecovered means that cleanTrials trials in a row lost nothing.
 	RecoveryRecovered RecoveryEnd = "Recovered"
-	// RecoveryNotRecovered means that maximumTrials were made without such a row.
+	// RecoveryNotRecovered means that maximumTrials were made without such a row, and the device
+	// still lost frames in the last cleanTrials of them.
 	RecoveryNotRecovered RecoveryEnd = "NotRecovered"
 	// RecoveryNotOverloaded means that the device lost nothing of the overload, so it had
 	// nothing to recover from.
 	RecoveryNotOverloaded RecoveryEnd = "NotOverloaded"
-	// RecoveryGeneratorCeiling means that the generator could not send the overload in full.
+	// RecoveryGeneratorCeiling means that the generator could not send the overload, or
+	// cleanTrials trials in a row, in full and without doubts.
 	RecoveryGeneratorCeiling RecoveryEnd = "GeneratorCeiling"
 	// RecoveryInterrupted means that too much time passed between two trials, or that the
 	// clock was set, each time it was tried.

@@ -129,6 +129,9 @@ func (a attempt) row() int {
 	return n
 }
 
+// lossy reports whether the device lost frames of a trial.
+func lossy(r measure.Record) bool { return invalidReason(r) == "" && r.Outcome.LossRatio() > 0 }
+
 // end returns how the measurement of an attempt has ended, and "" before it has.
 func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
 	switch {
@@ -140,10 +143,13 @@ func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
 		return v1alpha1.RecoveryInterrupted
 	case a.row() >= int(r.CleanTrials):
 		return v1alpha1.RecoveryRecovered
-	case len(a.trials) >= int(r.MaximumTrials):
+	case len(a.trials) < int(r.MaximumTrials):
+		return ""
+	case slices.ContainsFunc(a.trials[len(a.trials)-int(r.CleanTrials):], lossy):
 		return v1alpha1.RecoveryNotRecovered
 	}
-	return ""
+	// The device has lost nothing for as many trials, but the generator has not sent all of them.
+	return v1alpha1.RecoveryGeneratorCeiling
 }
 
 // fill makes an overload, and then trials without a longer wait until the end is known.
@@ -205,16 +211,16 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 		OverloadLossPartsPerMillion: worstLoss(a.overload.Outcome), ReducedFramesPerSecond: signed(max(1, load*reducedPercent/100)),
 		Trials: int32(len(a.trials)),
 	}
-	if out.End != v1alpha1.RecoveryRecovered && out.End != v1alpha1.RecoveryNotRecovered {
-		return out
-	}
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	lower := time.Duration(0)
 	for _, r := range a.trials {
-		if invalidReason(r) == "" && r.Outcome.LossRatio() > 0 {
+		if lossy(r) {
 			out.LossyTrials++
 			lower = after(r)
 		}
+	}
+	if out.End != v1alpha1.RecoveryRecovered && out.End != v1alpha1.RecoveryNotRecovered {
+		return out
 	}
 	out.LowerBoundMilliseconds = new(lower.Milliseconds())
 	if out.End == v1alpha1.RecoveryRecovered {
@@ -241,8 +247,11 @@ func (w *replay) warnRecovery(d *warningList, p *part, result *v1alpha1.Recovery
 	}
 	switch result.End {
 	case v1alpha1.RecoveryGeneratorCeiling:
-		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"There is no recovery time: the generator could not send the overload of %d frames/s in full.", result.OverloadFramesPerSecond)
+		what := fmt.Sprintf("the overload of %d frames/s", result.OverloadFramesPerSecond)
+		if result.Trials > 0 {
+			what = fmt.Sprintf("%d trials in a row after the overload", w.instr.Recovery.CleanTrials)
+		}
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size, "There is no recovery time: the generator could not send %s in full and without doubts.", what)
 	case v1alpha1.RecoveryNotOverloaded:
 		d.add(v1alpha1.WarningMaximumLoad, p.size,
 			"There is no recovery time: the device lost nothing of %d frames/s (%s), so it was not overloaded.",

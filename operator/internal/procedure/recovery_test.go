@@ -72,6 +72,7 @@ func TestNoRecoveryTime(t *testing.T) {
 		"not recovered":    {device: sluggish(time.Hour), end: v1alpha1.RecoveryNotRecovered, code: v1alpha1.WarningIrregularResult, trials: 60},
 		"not overloaded":   {device: simulated.HardCap{CapacityFramesPerSecond: 9e6}, end: v1alpha1.RecoveryNotOverloaded, code: v1alpha1.WarningMaximumLoad},
 		"unsent":           {device: simulated.HardCap{CapacityFramesPerSecond: 1_950_000}, change: func(i *measure.Instructions) { i.Calibration = nil }, end: v1alpha1.RecoveryGeneratorCeiling, code: v1alpha1.WarningGeneratorCeiling},
+		"some unsent":      {device: sluggish(0), spoil: unsentEach(9), end: v1alpha1.RecoveryGeneratorCeiling, code: v1alpha1.WarningGeneratorCeiling, trials: 60},
 		"each interrupted": {device: sluggish(0), spoil: late(10 * time.Second), end: v1alpha1.RecoveryInterrupted, code: v1alpha1.WarningIrregularResult, trials: 1},
 		"clock set back":   {device: sluggish(0), spoil: late(-time.Second), end: v1alpha1.RecoveryInterrupted, code: v1alpha1.WarningIrregularResult, trials: 1},
 	} {
@@ -100,6 +101,20 @@ func TestNoRecoveryTime(t *testing.T) {
 				t.Errorf("no warning %s says why: %+v", test.code, figures.Warnings)
 			}
 		})
+	}
+}
+
+// unsentEach has the generator send half of each nth trial after an overload.
+func unsentEach(n int) func(*measure.Record) {
+	trials := 0
+	return func(r *measure.Record) {
+		if r.Stage != stageRecovery {
+			return
+		}
+		if trials++; trials%n == 0 {
+			d := &r.Outcome.Directions[0]
+			d.SentFrames, d.ReceivedFrames = d.SentFrames/2, d.ReceivedFrames/2
+		}
 	}
 }
 
