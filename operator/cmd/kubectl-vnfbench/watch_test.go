@@ -312,7 +312,7 @@ func TestUsageErrors(t *testing.T) {
 		"unknown command":   {[]string{"wach"}, "unknown command"},
 		"negative timeout":  {[]string{"watch", "a", "--timeout", "-1s"}, "must not be negative"},
 		"unknown format":    {[]string{"report", "a", "-o", "html"}, "use one of table, markdown, json, csv, junit"},
-		"trials in junit":   {[]string{"report", "a", "-o", "junit", "--trials"}, "no place in -o junit"},
+		"trials in junit":   {[]string{"report", "a", "-o", "junit", "--trials"}, "does not apply to -o junit"},
 		"one to compare":    {[]string{"compare", "a"}, "two BenchmarkRuns or more, not 1"},
 		"one with itself":   {[]string{"compare", "a", "b", "a"}, `"a" is named twice`},
 		"compare in junit":  {[]string{"compare", "a", "b", "-o", "junit"}, "use one of table, markdown, json, csv"},
