@@ -24,6 +24,7 @@ CLEAN = [
     "operator/internal/placement",
     "operator/internal/proc",
     "operator/internal/statistics",
+    "operator/internal/traffic/frames",
     "operator/internal/traffic/headers",
     "operator/internal/traffic/simulated",
     "terraform/README.md",

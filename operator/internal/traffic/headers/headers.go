@@ -24,8 +24,8 @@ const (
 	ProtocolUDP   = 17
 	HopLimit      = 64
 
-	// smallestFrameBytes is Ethernet's, check sequence included (IEEE 802.3).
-	smallestFrameBytes = 64
+	// SmallestFrameBytes is Ethernet's, check sequence included (IEEE 802.3).
+	SmallestFrameBytes = 64
 )
 
 // Check returns why no frame can be made of a stream.
@@ -64,7 +64,7 @@ func Bytes(s measure.Stream) int {
 // MinimumFrameBytes returns the size of the smallest frame with this payload, check
 // sequence included.
 func MinimumFrameBytes(s measure.Stream, payloadBytes int) int {
-	return max(smallestFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
+	return max(SmallestFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
 }
 
 // PutEthernet writes both addresses and the EtherType of the stream's IP.

@@ -15,7 +15,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
@@ -35,7 +35,6 @@ const (
 	// defaultLatencyFramesPerSecond is low enough for the thread that receives these
 	// frames in software, and makes 60,000 in RFC 2544's trial of 60 s.
 	defaultLatencyFramesPerSecond = 1000
-	defaultProbeTimeout           = 5 * time.Second
 	// callTimeout is far above the longest call observed, 20 ms.
 	callTimeout = 5 * time.Second
 )
@@ -54,17 +53,6 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// Notes are sentences about the server that go into the description's fallbacks.
 	Notes []string
-
-	// probing gives every stream the full load, regardless of its share.
-	probing bool
-}
-
-// rateOf returns a stream's load in a trial.
-func (c Config) rateOf(s measure.Stream, trial measure.Trial) uint64 {
-	if c.probing {
-		return trial.IntendedFramesPerSecond
-	}
-	return s.ShareOf(trial.IntendedFramesPerSecond)
 }
 
 // Driver is a measure.Driver.
@@ -72,7 +60,7 @@ type Driver struct {
 	config      Config
 	client      *rpc.Client
 	session     uint32
-	streams     [2]*measure.Stream // by direction; nil means none
+	streams     frames.Streams
 	description measure.Description
 	// ports are the server's numbers of the path's ports.
 	ports [2]int
@@ -101,7 +89,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		config.LatencyFramesPerSecond = defaultLatencyFramesPerSecond
 	}
 	if config.ProbeTimeout <= 0 {
-		config.ProbeTimeout = defaultProbeTimeout
+		config.ProbeTimeout = frames.DefaultProbeTimeout
 	}
 	d := &Driver{config: config, forced: map[string]bool{}}
 	if err := d.checkConfig(); err != nil {
@@ -122,30 +110,16 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 }
 
 func (d *Driver) checkConfig() error {
-	invalid := func(format string, args ...any) error {
-		return &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
-	}
-	path := d.config.Path
 	if d.config.Server == nil {
 		return errors.New("there is no TRex server")
 	}
-	if path.Ports[0].Interface == path.Ports[1].Interface {
-		return invalid("both ports are %q", path.Ports[0].Interface)
+	streams, err := frames.Of(d.config.Path)
+	if err != nil {
+		return err
 	}
-	if err := headers.CheckVLANs(path); err != nil {
-		return invalid("%w", err)
-	}
-	if len(path.Streams) == 0 {
-		return invalid("there is no stream")
-	}
-	for i := range path.Streams {
-		s := &path.Streams[i]
-		index := directionIndex(s.Direction)
-		if index < 0 || d.streams[index] != nil {
-			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
-		}
-		if err := headers.Check(*s); err != nil {
-			return invalid("%w", err)
+	for _, s := range streams {
+		if s == nil {
+			continue
 		}
 		if err := checkFlows(*s); err != nil {
 			return &measure.Failure{
@@ -153,20 +127,9 @@ func (d *Driver) checkConfig() error {
 				Remedy: fmt.Sprintf("ask for at most %d random flows of these fields, or for sequential ones", flowsAlike(*s.Flows)),
 			}
 		}
-		d.streams[index] = s
 	}
+	d.streams = streams
 	return nil
-}
-
-// directionIndex returns 0 or 1; port i sends direction i.
-func directionIndex(direction measure.Direction) int {
-	switch direction {
-	case measure.Forward:
-		return 0
-	case measure.Reverse:
-		return 1
-	}
-	return -1
 }
 
 // Description reports how TRex drives the ports.

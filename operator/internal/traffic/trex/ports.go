@@ -11,6 +11,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -88,7 +89,7 @@ func (d *Driver) connect(ctx context.Context) error {
 
 // findPorts finds each end's port by the source address of its stream; an end that sends
 // nothing has the other port. The order may differ from that of the path.
-func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (ports [2]int, err error) {
+func findPorts(path measure.Path, streams frames.Streams, info systemInfo) (ports [2]int, err error) {
 	missing := func(remedy, format string, args ...any) error {
 		return &measure.Failure{Reason: v1alpha1.ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -50,11 +50,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, err
 	}
 	if d.closed {
-		return measure.Outcome{}, &measure.Failure{
-			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
-		}
+		return measure.Outcome{}, frames.Closed()
 	}
-	if err := d.config.checkTrial(trial, d.largestFrameBytes); err != nil {
+	if err := checkTrial(trial, d.streams, d.largestFrameBytes); err != nil {
 		return measure.Outcome{}, err
 	}
 	began, told := time.Now(), false
