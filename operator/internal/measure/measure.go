@@ -333,7 +333,7 @@ type Failure struct {
 }
 
 // Failf makes a Failure whose error is formatted as by fmt.Errorf.
-func Failf(reason, remedy, format string, args ...any) error {
+func Failf(reason, remedy, format string, args ...any) *Failure {
 	return &Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 }
 

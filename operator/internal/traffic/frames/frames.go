@@ -4,7 +4,6 @@
 package frames
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,26 +30,26 @@ type Streams [2]*measure.Stream
 
 // Of returns the streams of a path from which frames can be made.
 func Of(path measure.Path) (streams Streams, err error) {
-	invalid := func(err error) (Streams, error) {
-		return Streams{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: err}
+	invalid := func(format string, args ...any) (Streams, error) {
+		return Streams{}, measure.Failf(v1alpha1.ReasonInvalidPath, "correct the path", format, args...)
 	}
 	if path.Ports[0].Interface == path.Ports[1].Interface {
-		return invalid(fmt.Errorf("both ports are %q", path.Ports[0].Interface))
+		return invalid("both ports are %q", path.Ports[0].Interface)
 	}
 	if err := headers.CheckVLANs(path); err != nil {
-		return invalid(err)
+		return invalid("%w", err)
 	}
 	if len(path.Streams) == 0 {
-		return invalid(errors.New("there is no stream"))
+		return invalid("there is no stream")
 	}
 	for i := range path.Streams {
 		s := path.Streams[i]
 		index := Index(s.Direction)
 		if index < 0 || streams[index] != nil {
-			return invalid(fmt.Errorf("stream %d: direction %q is unknown or there twice", i, s.Direction))
+			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
 		}
 		if err := headers.Check(s); err != nil {
-			return invalid(err)
+			return invalid("%w", err)
 		}
 		streams[index] = &s
 	}

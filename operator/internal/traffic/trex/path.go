@@ -2,7 +2,6 @@ package trex
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -26,11 +25,10 @@ func (d *Driver) findPath(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return &measure.Failure{
-				Reason: v1alpha1.ReasonNoPathThroughChain,
-				Err:    fmt.Errorf("in %v no probe frame of %v came through from %q and %q", d.config.ProbeTimeout, missing, d.config.Path.Ports[0].Interface, d.config.Path.Ports[1].Interface),
-				Remedy: "check the chain's addresses, routes and firewall rules, and that it leaves the IPv4 identification (IPv6: the flow label) as it is",
-			}
+			return measure.Failf(v1alpha1.ReasonNoPathThroughChain,
+				"check the chain's addresses, routes and firewall rules, and that it leaves the IPv4 identification (IPv6: the flow label) as it is",
+				"in %v no probe frame of %v came through from %q and %q",
+				d.config.ProbeTimeout, missing, d.config.Path.Ports[0].Interface, d.config.Path.Ports[1].Interface)
 		}
 	}
 }

@@ -174,10 +174,8 @@ func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error)
 func (d *Driver) checkLinks(statuses [2]portStatus) error {
 	for end, s := range statuses {
 		if !s.Attr.Link.Up {
-			return &measure.Failure{
-				Reason: v1alpha1.ReasonPortDown, Remedy: "check the cable, or the other end of the port",
-				Err: fmt.Errorf("port %q: TRex says that its link is down", d.config.Path.Ports[end].Interface),
-			}
+			return measure.Failf(v1alpha1.ReasonPortDown, "check the cable, or the other end of the port",
+				"port %q: TRex says that its link is down", d.config.Path.Ports[end].Interface)
 		}
 	}
 	return nil

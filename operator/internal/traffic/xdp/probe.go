@@ -149,12 +149,9 @@ func (d *Driver) noPath(before [2]counters) error {
 	if d.config.TransmitPath != Auto {
 		tried = d.config.TransmitPath
 	}
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonNoPathThroughChain,
-		Remedy: "check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
-		Err: fmt.Errorf("no probe frame came through in each of %v within %v (%s tried)%s",
-			d.directions(), d.config.ProbeTimeout, tried, text),
-	}
+	return measure.Failf(v1alpha1.ReasonNoPathThroughChain,
+		"check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
+		"no probe frame came through in each of %v within %v (%s tried)%s", d.directions(), d.config.ProbeTimeout, tried, text)
 }
 
 func (d *Driver) directions() []measure.Direction {

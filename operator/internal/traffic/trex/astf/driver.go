@@ -99,11 +99,8 @@ func open(ctx context.Context, config Config, dial func(context.Context) (caller
 	}
 	outcome, err := d.Measure(ctx, probe)
 	if err == nil && outcome.Connections.Completed == 0 {
-		err = &measure.Failure{
-			Reason: v1alpha1.ReasonNoPathThroughChain,
-			Err:    fmt.Errorf("none of %d TCP connections came through the chain", outcome.Connections.Attempts),
-			Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
-		}
+		err = measure.Failf(v1alpha1.ReasonNoPathThroughChain, "see whether each function forwards TCP in both directions, and look at its logs",
+			"none of %d TCP connections came through the chain", outcome.Connections.Attempts)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -319,11 +316,8 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 			return nil
 		}
 		if time.Now().After(until) {
-			return &measure.Failure{
-				Reason: v1alpha1.ReasonChainFailed,
-				Err:    fmt.Errorf("%d of %d TCP connections were established within %s", established, t.Streams, openPatience),
-				Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
-			}
+			return measure.Failf(v1alpha1.ReasonChainFailed, "see whether each function forwards TCP in both directions, and look at its logs",
+				"%d of %d TCP connections were established within %s", established, t.Streams, openPatience)
 		}
 		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return err
