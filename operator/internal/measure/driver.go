@@ -45,6 +45,12 @@ type Description struct {
 	// RealTimeLimited is true if the sending threads run in real time and the kernel limits how
 	// long they may run.
 	RealTimeLimited bool `json:"realTimeLimited,omitempty"`
+	// RingFrames is the number of places of the ring in which frames wait that are due; 0 if the
+	// driver has none.
+	RingFrames int `json:"ringFrames,omitempty"`
+	// FrameCostNanoseconds is the time that the driver itself takes of a core for each small
+	// frame, without the device; 0 if unknown.
+	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port or the node did not support,
 	// with what was used instead.
 	Fallbacks []string `json:"fallbacks,omitempty"`
