@@ -27,6 +27,7 @@ CLEAN = [
     "operator/internal/traffic/frames",
     "operator/internal/traffic/headers",
     "operator/internal/traffic/simulated",
+    "operator/internal/traffic/trex/connection",
     "terraform/README.md",
     "test/fixtures/trex/README.md",
     "test/lab/README.md",

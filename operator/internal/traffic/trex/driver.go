@@ -16,20 +16,10 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/frames"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
-
-// Server is what the driver needs of TRex's server, which the caller watches.
-type Server interface {
-	// Address is host:port of the server's API.
-	Address() string
-	// Alive returns why the server is not running, nil while it is.
-	Alive() error
-	// Restart ends what is left of the server and starts it again; it returns when the
-	// server answers.
-	Restart(ctx context.Context) error
-}
 
 const (
 	// defaultLatencyFramesPerSecond is low enough for the thread that receives these
@@ -44,7 +34,7 @@ type Config struct {
 	Path     measure.Path
 	Settings planning.Settings
 	// Server already runs. The driver restarts it when it fails, and never closes it.
-	Server Server
+	Server connection.Server
 	// LatencyFramesPerSecond is how many frames of each stream are timed, by default
 	// 1,000. They are a part of its load.
 	LatencyFramesPerSecond uint64
@@ -58,8 +48,7 @@ type Config struct {
 // Driver is a measure.Driver.
 type Driver struct {
 	config      Config
-	client      *rpc.Client
-	session     uint32
+	connection  *connection.Connection
 	streams     frames.Streams
 	description measure.Description
 	// ports are the server's numbers of the path's ports.
@@ -92,6 +81,9 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		config.ProbeTimeout = frames.DefaultProbeTimeout
 	}
 	d := &Driver{config: config, forced: map[string]bool{}}
+	d.connection = &connection.Connection{
+		Server: config.Server, Options: rpc.Options{API: rpc.STL, Timeout: callTimeout}, Begin: d.begin,
+	}
 	if err := d.checkConfig(); err != nil {
 		return nil, err
 	}
@@ -100,8 +92,8 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if err := d.connect(ctx); err != nil {
-		return nil, d.serverFailure(err)
+	if err := d.connection.Connect(ctx); err != nil {
+		return nil, d.connection.Explain(err)
 	}
 	if err := d.findPath(ctx); err != nil {
 		return nil, err
@@ -142,7 +134,7 @@ func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
 // no longer answers has nothing to release.
 func (d *Driver) Close() error {
 	d.closed = true
-	if d.client == nil {
+	if d.connection.Client == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
@@ -151,9 +143,7 @@ func (d *Driver) Close() error {
 	if lost(err) {
 		err = nil
 	}
-	err = errors.Join(err, d.client.Close())
-	d.client = nil
-	return err
+	return errors.Join(err, d.connection.Close())
 }
 
 // lost reports whether the server is not there, or does not know this client.
@@ -164,24 +154,4 @@ func lost(err error) bool {
 		}
 	}
 	return false
-}
-
-// serverFailure gives a server's error a reason.
-func (d *Driver) serverFailure(err error) error {
-	var failure *measure.Failure
-	switch {
-	case err == nil || errors.As(err, &failure):
-		return err
-	case errors.Is(err, rpc.ErrVersion):
-		return &measure.Failure{
-			Reason: v1alpha1.ReasonTRexVersion, Err: err,
-			Remedy: fmt.Sprintf("build the generator's image with TRex v3.08, or another of the API %s %d.%d", rpc.STL.Name, rpc.STL.Major, rpc.STL.Minor),
-		}
-	case errors.Is(err, rpc.ErrMode):
-		return &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "start the server without --astf"}
-	}
-	if dead := d.config.Server.Alive(); dead != nil {
-		err = fmt.Errorf("%w; the server: %w", err, dead)
-	}
-	return &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the log of the traffic pod"}
 }

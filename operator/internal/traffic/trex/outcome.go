@@ -76,7 +76,7 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 	}
 	// A refused frame was counted before the port refused it. What arrived was sent in
 	// any case.
-	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.ports[s.direction].OutErrors), out.ReceivedFrames)
+	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.losses.Ports[s.direction].OutErrors), out.ReceivedFrames)
 	out.Latency = merge(all).delays()
 	// The delays include that of a duplicate.
 	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
@@ -94,7 +94,7 @@ func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measur
 	if n := seen.pgids.strays; n > 0 {
 		all.Add(measure.DoubtReceiveDrops, missing, "%d timed frames came that were of an earlier trial or not to be read", n)
 	}
-	if n := seen.global.QueueDrop; n > 0 {
+	if n := seen.losses.Global.QueueDrop; n > 0 {
 		all.Add(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
 	}
 	if r.moving {
@@ -112,7 +112,7 @@ func (d *Driver) doubtDirection(all *frames.Doubts, direction measure.DirectionO
 	out, in := d.config.Path.Ports[from].Interface, d.config.Path.Ports[to].Interface
 	lost := direction.LostFrames()
 	// Without loss these cannot have been this trial's frames.
-	if n := seen.ports[to].InErrors; n > 0 {
+	if n := seen.losses.Ports[to].InErrors; n > 0 {
 		all.Add(measure.DoubtReceiveDrops, lost > 0,
 			"%s: %s dropped %d frames on their way in (ierrors), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
 	}
@@ -120,7 +120,7 @@ func (d *Driver) doubtDirection(all *frames.Doubts, direction measure.DirectionO
 		all.Add(measure.DoubtReceiveDrops, lost > 0,
 			"%s: at %s came %d frames that TRex cannot tell (rx_err), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
 	}
-	if n := seen.ports[from].OutErrors; n > 0 {
+	if n := seen.losses.Ports[from].OutErrors; n > 0 {
 		all.Add(measure.DoubtTransmitDrops, false, "%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, n)
 	}
 	if n := direction.UnsentFrames(); n > 0 {
@@ -131,7 +131,7 @@ func (d *Driver) doubtDirection(all *frames.Doubts, direction measure.DirectionO
 
 // doubtPacing covers a load that was sent late.
 func doubtPacing(all *frames.Doubts, trial measure.Trial, r run, seen reading) {
-	if n := seen.global.QueueFull; n > 0 {
+	if n := seen.losses.Global.QueueFull; n > 0 {
 		all.Add(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
 	}
 	if r.busyPercent >= busyLimit {

@@ -50,19 +50,9 @@ func (s portStatus) sending() bool { return s.State == "TX" || s.State == "PAUSE
 // defaultLineRate applies to a port that does not know its speed.
 const defaultLineRate = 10_000_000_000
 
-// connect makes a connection, finds the ports and acquires them.
-func (d *Driver) connect(ctx context.Context) error {
-	if d.client != nil {
-		// It belongs to a server that has ended.
-		_ = d.client.Close()
-		d.client = nil
-	}
-	client, err := rpc.Dial(ctx, d.config.Server.Address(), rpc.Options{API: rpc.STL, SessionID: d.session, Timeout: callTimeout})
-	if err != nil {
-		return err
-	}
-	d.client, d.session = client, client.SessionID()
-	if err := client.Call(ctx, "get_system_info", nil, &d.info); err != nil {
+// begin finds the ports and acquires them over a new connection.
+func (d *Driver) begin(ctx context.Context) (err error) {
+	if err := d.connection.Call(ctx, "get_system_info", nil, &d.info); err != nil {
 		return err
 	}
 	if d.ports, err = findPorts(d.config.Path, d.streams, d.info); err != nil {
@@ -129,10 +119,10 @@ func findPorts(path measure.Path, streams frames.Streams, info systemInfo) (port
 // acquire acquires both ports, by force if another client holds one.
 func (d *Driver) acquire(ctx context.Context) error {
 	for end, port := range d.ports {
-		err := d.client.Acquire(ctx, port, false)
+		err := d.connection.Acquire(ctx, port, false)
 		if errors.Is(err, rpc.ErrOwned) {
 			d.forced[d.config.Path.Ports[end].Interface] = true
-			err = d.client.Acquire(ctx, port, true)
+			err = d.connection.Acquire(ctx, port, true)
 		}
 		if err != nil {
 			return err
@@ -150,13 +140,13 @@ func (d *Driver) clear(ctx context.Context) error {
 			requests = append(requests, &rpc.Request{Method: method, Port: port, Params: profile})
 		}
 	}
-	return d.client.Batch(ctx, requests)
+	return d.connection.Batch(ctx, requests)
 }
 
 var profile = map[string]any{"profile_id": defaultProfile}
 
 func (d *Driver) release(ctx context.Context) error {
-	return errors.Join(d.client.Release(ctx, d.ports[0]), d.client.Release(ctx, d.ports[1]))
+	return errors.Join(d.connection.Release(ctx, d.ports[0]), d.connection.Release(ctx, d.ports[1]))
 }
 
 func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error) {
@@ -166,7 +156,7 @@ func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error)
 			Method: "get_port_status", Port: rpc.NoPort, Params: map[string]any{"port_id": port}, Result: &statuses[i],
 		}
 	}
-	err = d.client.Batch(ctx, requests)
+	err = d.connection.Batch(ctx, requests)
 	return statuses, err
 }
 

@@ -9,36 +9,23 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// Server is what the driver needs of a TRex server in stateful mode. The driver restarts
-// it when it has failed between two trials, and closes it.
-type Server interface {
-	// Address is where it listens, "127.0.0.1:4501".
-	Address() string
-	// Alive returns why it does not run, with a reason of the API, or nil while it does.
-	Alive() error
-	// Restart ends what is left of it and starts it again; it returns when the server
-	// answers.
-	Restart(ctx context.Context) error
-	// Close ends it.
-	Close() error
-}
-
 // Config is what Open needs.
 type Config struct {
-	// Server runs in stateful mode on the ports of the chain's path.
-	Server Server
+	// Server runs in stateful mode on the ports of the chain's path. The driver restarts it
+	// when it fails between two trials, and never closes it.
+	Server connection.Server
 	// Between says which addresses the ports use.
 	Between measure.Stateful
 }
 
 // Driver is a measure.Driver of TCP connections and of exchanges.
 type Driver struct {
-	config Config
-	// dial connects to the server.
-	dial    func(context.Context) (caller, error)
+	config  Config
 	session *session
 	// sent is called when traffic is over; nil means no call.
 	sent   func()
@@ -65,31 +52,23 @@ const (
 	probeBytes     = 64
 	// openPatience bounds the opening of a trial's TCP connections.
 	openPatience = 5 * time.Second
-	// mostRepairs is how often the server is repaired before one trial.
-	mostRepairs = 2
 	// cleanUpPatience bounds the cleanup after a trial that failed.
 	cleanUpPatience = 10 * time.Second
 )
 
 // Open connects to the server, and makes a few exchanges, so that it finds a chain that
-// passes no traffic before anything counts. The server is closed with the driver, and if
-// Open fails.
+// passes no traffic before anything counts.
 func Open(ctx context.Context, config Config) (*Driver, error) {
-	return open(ctx, config, func(ctx context.Context) (caller, error) {
-		client, err := rpc.Dial(ctx, config.Server.Address(), rpc.Options{API: rpc.ASTF})
-		if err != nil {
-			// A nil *rpc.Client must not become a caller that is not nil.
-			return nil, err
-		}
-		return client, nil
-	})
+	return open(ctx, config, nil)
 }
 
-// open is Open with a way to connect to the server.
-func open(ctx context.Context, config Config, dial func(context.Context) (caller, error)) (*Driver, error) {
-	d := &Driver{config: config, dial: dial}
-	if err := d.connect(ctx); err != nil {
-		return nil, errors.Join(explain(err, config.Server), d.Close())
+// open is Open with a way to connect to the server; nil means its address.
+func open(ctx context.Context, config Config, dial func(context.Context, string, rpc.Options) (connection.Client, error)) (*Driver, error) {
+	s := &session{}
+	s.Connection = &connection.Connection{Server: config.Server, Options: rpc.Options{API: rpc.ASTF}, Begin: s.begin, Dial: dial}
+	d := &Driver{config: config, session: s}
+	if err := s.Connect(ctx); err != nil {
+		return nil, errors.Join(s.Explain(err), d.Close())
 	}
 	probe := measure.Trial{
 		DurationNanoseconds: probeDuration.Nanoseconds(),
@@ -116,29 +95,10 @@ func (d *Driver) Description() measure.Description {
 // NotifySent implements measure.Notifier. A trial that failed does not call.
 func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
-// Close releases the server and ends it.
+// Close closes the connection.
 func (d *Driver) Close() error {
 	d.closed = true
-	return errors.Join(d.disconnect(), d.config.Server.Close())
-}
-
-// connect acquires the server over a separate connection.
-func (d *Driver) connect(ctx context.Context) error {
-	// A failure of the previous connection is why there is another.
-	_ = d.disconnect()
-	client, err := d.dial(ctx)
-	if err != nil {
-		return err
-	}
-	d.session = &session{client: client}
-	return d.session.begin(ctx)
-}
-
-func (d *Driver) disconnect() error {
-	if d.session == nil {
-		return nil
-	}
-	return d.session.client.Close()
+	return d.session.Close()
 }
 
 // prepare gives the server a trial's profile. It restarts, if necessary, and acquires a
@@ -147,38 +107,18 @@ func (d *Driver) disconnect() error {
 // connections open in the device, and the next figures would be those of a device that
 // has them.
 func (d *Driver) prepare(ctx context.Context, p profile) error {
-	for repairs := 0; ; repairs++ {
-		dead := d.config.Server.Alive()
-		err := dead
-		if dead == nil {
-			err = d.session.load(ctx, p)
+	return d.session.Try(ctx, func() error {
+		if dead := d.config.Server.Alive(); dead != nil {
+			return dead
 		}
-		if err == nil || ctx.Err() != nil || repairs == mostRepairs || dead == nil && !rpc.Interrupted(err) {
-			return err
-		}
-		if failed := d.repair(ctx); failed != nil {
-			return fmt.Errorf("%w, and could not go on: %w", err, failed)
-		}
-	}
-}
-
-// repair restarts the server if it is dead or no longer answers, and acquires it.
-func (d *Driver) repair(ctx context.Context) error {
-	if d.config.Server.Alive() == nil {
-		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
-			return err
-		}
-	}
-	if err := d.config.Server.Restart(ctx); err != nil {
-		return err
-	}
-	return d.connect(ctx)
+		return d.session.load(ctx, p)
+	})
 }
 
 // Measure makes one trial of TCP connections or of exchanges.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {
 	if d.closed {
-		return measure.Outcome{}, errors.New("the driver is closed")
+		return measure.Outcome{}, frames.Closed()
 	}
 	if tcp := trial.TCP; tcp != nil && tcp.MSSBytes == 0 {
 		// The largest that fits the path, so that the outcome can name it.
@@ -198,7 +138,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 			err = context.Cause(ctx)
 			return
 		}
-		err = explain(err, d.config.Server)
+		err = d.session.Explain(err)
 	}()
 	if err := d.prepare(ctx, p); err != nil {
 		return measure.Outcome{}, err
@@ -243,7 +183,7 @@ func (d *Driver) ipv6() bool { return d.config.Between.Clients.First.Is6() }
 // tcp makes bulk transfers: the readings of the counters are borders of intervals.
 func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	t := trial.TCP
-	before, err := d.session.generator(ctx)
+	before, err := d.session.losses(ctx)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -278,7 +218,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	after, err := d.session.generator(ctx)
+	after, err := d.session.losses(ctx)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -295,7 +235,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	}
 	return measure.Outcome{
 		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
-		TCP: out, Doubts: doubtsOf(before, after, over),
+		TCP: out, Doubts: doubtsOf(after.Since(before), over),
 	}, nil
 }
 
@@ -344,8 +284,8 @@ func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts 
 			looks[group-1] = append(looks[group-1], at)
 		}
 	}
-	now, err := d.session.global(ctx)
-	return looks, now.CPU, err
+	now, err := d.session.Global(ctx)
+	return looks, now.MeanCPUPercent, err
 }
 
 // intervals returns the number of whole seconds, up to the maximum.
@@ -358,7 +298,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	c := trial.Connections
 	held := c.ConcurrentConnections > 0
 	ramp := max(rampUp, time.Duration(c.RampNanoseconds()))
-	before, err := d.session.generator(ctx)
+	before, err := d.session.losses(ctx)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -381,7 +321,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	busy, err := d.session.global(ctx)
+	busy, err := d.session.Global(ctx)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -398,7 +338,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	after, err := d.session.generator(ctx)
+	after, err := d.session.losses(ctx)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -409,10 +349,10 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
 	}
 	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
-	out.Program, out.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.CPU*10_000)
+	out.Program, out.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.MeanCPUPercent*10_000)
 	return measure.Outcome{
 		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
-		Connections: &out, Doubts: doubtsOf(before, after, over),
+		Connections: &out, Doubts: doubtsOf(after.Since(before), over),
 	}, nil
 }
 
@@ -464,20 +404,10 @@ func (w *watch) ended(ctx context.Context, atMost time.Duration) error {
 // cleanUp ends the traffic of a trial that failed. What it cannot reach ends with the
 // server.
 func (d *Driver) cleanUp() {
+	if d.session.Client == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
 	defer cancel()
 	_ = d.session.stop(ctx)
-}
-
-// explain gives an error its reason.
-func explain(err error, server Server) error {
-	if measure.ReasonOf(err) != "" {
-		return err
-	}
-	if dead := server.Alive(); dead != nil {
-		return errors.Join(dead, err) // the server's own reason comes first
-	}
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the traffic pod's log, which has the TRex server's last lines",
-	}
 }
