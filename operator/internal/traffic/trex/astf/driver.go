@@ -178,65 +178,75 @@ func check(trial measure.Trial) error {
 	return errors.New("the trial asks neither for TCP connections nor for exchanges")
 }
 
-func (d *Driver) ipv6() bool { return d.config.Between.Clients.First.Is6() }
+// traffic starts a profile for atMost and stops it. Between, count returns when the time
+// that counts is over, and end when no more has to end by itself. traffic returns the
+// outcome without its figures, and the last reading of the counters.
+func (d *Driver) traffic(ctx context.Context, trial measure.Trial, atMost time.Duration, count, end func(context.Context) error) (out measure.Outcome, over look, err error) {
+	var before, after connection.Losses
+	var started time.Time
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) (err error) { before, err = d.session.losses(ctx); return err },
+		func(ctx context.Context) error {
+			started = time.Now()
+			return d.session.start(ctx, atMost, trial.TCP != nil, d.config.Between.Clients.First.Is6())
+		},
+		count,
+		func(context.Context) error {
+			if d.sent != nil {
+				d.sent()
+			}
+			return nil
+		},
+		end,
+		d.session.stop,
+		func(ctx context.Context) (err error) { over, _, err = d.session.look(ctx); return err },
+		func(ctx context.Context) (err error) { after, err = d.session.losses(ctx); return err },
+		func(ctx context.Context) error { return clock.Sleep(ctx, trial.Settle()) },
+	} {
+		if err := step(ctx); err != nil {
+			return out, over, err
+		}
+	}
+	return measure.Outcome{
+		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
+		Doubts: doubtsOf(after.Since(before), over),
+	}, over, nil
+}
 
 // tcp makes bulk transfers: the readings of the counters are borders of intervals.
 func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	t := trial.TCP
-	before, err := d.session.losses(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	started := time.Now()
 	omit := time.Duration(t.OmitNanoseconds)
 	// The server ends by itself if this process can no longer end it.
 	atMost := startUp + openPatience + omit + trial.Duration() + cleanUpPatience
-	if err := d.session.start(ctx, atMost, true, d.ipv6()); err != nil {
-		return measure.Outcome{}, err
-	}
-	_, epoch, err := d.session.look(ctx)
+	var looks [][]look
+	var cpuPercent float64
+	out, _, err := d.traffic(ctx, trial, atMost, func(ctx context.Context) error {
+		_, epoch, err := d.session.look(ctx)
+		if err != nil {
+			return err
+		}
+		if err := d.awaitOpen(ctx, t, epoch); err != nil {
+			return err
+		}
+		if err := clock.Sleep(ctx, omit); err != nil {
+			return err
+		}
+		looks, cpuPercent, err = d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
+		return err
+	}, func(context.Context) error { return nil })
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	if err := d.awaitOpen(ctx, t, epoch); err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := clock.Sleep(ctx, omit); err != nil {
-		return measure.Outcome{}, err
-	}
-	looks, cpu, err := d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if d.sent != nil {
-		d.sent()
-	}
-	if err := d.session.stop(ctx); err != nil {
-		return measure.Outcome{}, err
-	}
-	over, _, err := d.session.look(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	after, err := d.session.losses(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
-		return measure.Outcome{}, err
-	}
-	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Program: d.session.tool()}, {Name: measure.EndEast, Program: d.session.tool()}}}
+	out.TCP = &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Program: d.session.tool()}, {Name: measure.EndEast, Program: d.session.tool()}}}
 	for i, direction := range t.Directions {
-		found := tcpDirection(direction, looks[i], cpu, *t)
+		found := tcpDirection(direction, looks[i], cpuPercent, *t)
 		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
 			return measure.Outcome{}, fmt.Errorf("the server's clock stood still while data was sent in direction %s", direction)
 		}
-		out.Directions = append(out.Directions, found)
+		out.TCP.Directions = append(out.TCP.Directions, found)
 	}
-	return measure.Outcome{
-		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
-		TCP: out, Doubts: doubtsOf(after.Since(before), over),
-	}, nil
+	return out, nil
 }
 
 // awaitOpen waits until all connections of each direction are established.
@@ -298,62 +308,37 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	c := trial.Connections
 	held := c.ConcurrentConnections > 0
 	ramp := max(rampUp, time.Duration(c.RampNanoseconds()))
-	before, err := d.session.losses(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	started := time.Now()
 	// A trial opens all held connections, however long that takes.
-	opening, whole := startUp+ramp+trial.Duration()+margin, startUp+ramp+trial.Duration()+margin+lingering
+	opening := startUp + ramp + trial.Duration() + margin
+	whole := opening + lingering
 	if held {
 		opening = 0
 		whole += ramp + holdMargin
 	}
-	if err := d.session.start(ctx, opening, false, d.ipv6()); err != nil {
-		return measure.Outcome{}, err
-	}
-	w := watch{session: d.session, begun: time.Now()}
-	begin, err := w.until(ctx, startUp+ramp)
+	w := watch{session: d.session}
+	var begin, end look
+	var busy connection.Global
+	out, over, err := d.traffic(ctx, trial, opening, func(ctx context.Context) (err error) {
+		w.begun = time.Now()
+		if begin, err = w.until(ctx, startUp+ramp); err != nil {
+			return err
+		}
+		if end, err = w.until(ctx, startUp+ramp+trial.Duration()); err != nil {
+			return err
+		}
+		busy, err = d.session.Global(ctx)
+		return err
+	}, func(ctx context.Context) error { return w.ended(ctx, whole) })
 	if err != nil {
-		return measure.Outcome{}, err
-	}
-	end, err := w.until(ctx, startUp+ramp+trial.Duration())
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	busy, err := d.session.Global(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if d.sent != nil {
-		d.sent()
-	}
-	if err := w.ended(ctx, whole); err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := d.session.stop(ctx); err != nil {
-		return measure.Outcome{}, err
-	}
-	over, err := w.take(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	after, err := d.session.losses(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	if end.client.nanoseconds() <= begin.client.nanoseconds() && end.client.of(cEstablished) > 0 {
 		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
 	}
-	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
-	out.Program, out.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.MeanCPUPercent*10_000)
-	return measure.Outcome{
-		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
-		Connections: &out, Doubts: doubtsOf(after.Since(before), over),
-	}, nil
+	figures := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
+	figures.Program, figures.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.MeanCPUPercent*10_000)
+	out.Connections = &figures
+	return out, nil
 }
 
 // watch reads the counters during a trial of exchanges.
@@ -364,22 +349,16 @@ type watch struct {
 	concurrent int64
 }
 
-func (w *watch) take(ctx context.Context) (look, error) {
-	at, _, err := w.session.look(ctx)
-	if err != nil {
-		return at, err
-	}
-	w.concurrent = max(w.concurrent, at.client.of(cEstablishedNow))
-	return at, nil
-}
-
 // until reads repeatedly, and returns the reading at a time after the start.
 func (w *watch) until(ctx context.Context, at time.Duration) (look, error) {
 	for {
 		left := at - time.Since(w.begun)
-		found, err := w.take(ctx)
-		if err != nil || left <= 0 {
+		found, _, err := w.session.look(ctx)
+		if err != nil {
 			return found, err
+		}
+		if w.concurrent = max(w.concurrent, found.client.of(cEstablishedNow)); left <= 0 {
+			return found, nil
 		}
 		if err := clock.Sleep(ctx, min(left, lookPause)); err != nil {
 			return found, err
