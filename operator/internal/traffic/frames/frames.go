@@ -42,8 +42,7 @@ func Of(path measure.Path) (streams Streams, err error) {
 	if len(path.Streams) == 0 {
 		return invalid("there is no stream")
 	}
-	for i := range path.Streams {
-		s := path.Streams[i]
+	for i, s := range path.Streams {
 		index := Index(s.Direction)
 		if index < 0 || streams[index] != nil {
 			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
