@@ -7,31 +7,31 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Percentiles fills in the percentiles of delays by nearest rank, from their values in
-// rising order with the number of samples of each. Samples without a value count as the
-// maximum.
+// Percentiles fills in the percentiles of delays.
 func Percentiles(d *measure.Delays, values iter.Seq2[uint64, uint64]) {
-	wanted := []struct {
-		tenThousandths uint64
-		place          *uint64
-	}{
-		{5000, &d.P50Nanoseconds}, {9000, &d.P90Nanoseconds}, {9900, &d.P99Nanoseconds},
-		{9990, &d.P999Nanoseconds}, {9999, &d.P9999Nanoseconds},
-	}
+	p := Quantiles(d.Samples, d.MaxNanoseconds, values, 5000, 9000, 9900, 9990, 9999)
+	d.P50Nanoseconds, d.P90Nanoseconds, d.P99Nanoseconds, d.P999Nanoseconds, d.P9999Nanoseconds = p[0], p[1], p[2], p[3], p[4]
+}
+
+// Quantiles returns quantiles by nearest rank, which are given in rising ten-thousandths,
+// from values in rising order with the number of samples of each. Samples without a value
+// count as the maximum.
+func Quantiles(samples, maximum uint64, values iter.Seq2[uint64, uint64], tenThousandths ...uint64) []uint64 {
+	found := make([]uint64, 0, len(tenThousandths))
 	var passed uint64
-	for value, samples := range values {
-		passed += samples
-		for len(wanted) > 0 && passed >= rank(d.Samples, wanted[0].tenThousandths) {
-			*wanted[0].place = value
-			wanted = wanted[1:]
+	for value, n := range values {
+		passed += n
+		for len(found) < len(tenThousandths) && passed >= rank(samples, tenThousandths[len(found)]) {
+			found = append(found, value)
 		}
-		if len(wanted) == 0 {
-			return
+		if len(found) == len(tenThousandths) {
+			return found
 		}
 	}
-	for _, w := range wanted {
-		*w.place = d.MaxNanoseconds
+	for len(found) < len(tenThousandths) {
+		found = append(found, maximum)
 	}
+	return found
 }
 
 // rank returns ceil(samples * tenThousandths / 10000).

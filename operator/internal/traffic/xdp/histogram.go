@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"iter"
 	"math/bits"
 
 	"vnfbench.io/operator/internal/measure"
@@ -38,19 +39,24 @@ func bucketMiddle(bucket int) uint64 {
 	return lowest + 1<<shift/2
 }
 
-// delays summarizes one histogram. What a bucket shows stays within the exact minimum and
-// maximum.
+// delays summarizes one histogram.
 func delays(histogram *[buckets]uint64, s trafficSpread) measure.Delays {
 	if s.Samples == 0 {
 		return measure.Delays{}
 	}
 	d := measure.Delays{Samples: s.Samples, MinNanoseconds: s.Min, MeanNanoseconds: s.Sum / s.Samples, MaxNanoseconds: s.Max}
-	frames.Percentiles(&d, func(yield func(uint64, uint64) bool) {
+	frames.Percentiles(&d, values(histogram, s))
+	return d
+}
+
+// values returns what the buckets stand for, within the exact minimum and maximum, with
+// the number of samples in each.
+func values(histogram *[buckets]uint64, s trafficSpread) iter.Seq2[uint64, uint64] {
+	return func(yield func(uint64, uint64) bool) {
 		for bucket, n := range histogram {
 			if n > 0 && !yield(min(max(bucketMiddle(bucket), s.Min), s.Max), n) {
 				return
 			}
 		}
-	})
-	return d
+	}
 }
