@@ -150,7 +150,7 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 		}
 	}
 	for _, warning := range run.Status.Warnings {
-		if warning.Code == v1alpha1.WarningMachineDiffers {
+		if warning.Code == v1alpha1.WarningVirtualMachineMismatch {
 			t.Errorf("%s: %s", model, warning.Message)
 		}
 	}

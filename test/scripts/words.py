@@ -14,7 +14,10 @@ TOP = Path(__file__).resolve().parents[2]
 CLEAN = [
     "CONTRIBUTING.md",
     "README.md",
+    "charts",
+    "config",
     "docs",
+    "operator/api",
     "operator/internal/baseline",
     "operator/internal/clock",
     "operator/internal/excerpt",
@@ -28,7 +31,7 @@ CLEAN = [
     "operator/internal/traffic/headers",
     "operator/internal/traffic/simulated",
     "operator/internal/traffic/trex/connection",
-    "terraform/README.md",
+    "terraform",
     "test/fixtures/trex/README.md",
     "test/lab/README.md",
 ]

@@ -41,7 +41,7 @@ func TestLoadsAboveLineRate(t *testing.T) {
 		"above its size":    {profile("1518", 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
 		"below a frame of its size": {v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
 			Profiles: []v1alpha1.LoadProfile{{Name: "a", Size: "1518", Layer2BitsPerSecond: new(int64(12_143))}},
-		}}, v1alpha1.ReasonLoadsContradict},
+		}}, v1alpha1.ReasonInvalidLoadRange},
 		"curve above line rate": {v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{MaximumFramesPerSecond: new(int64(1_000_000))}},
 			v1alpha1.ReasonLoadAboveLineRate},
 		"soak above line rate": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{Size: "1518", FramesPerSecond: new(int64(1_000_000))}},

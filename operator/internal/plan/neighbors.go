@@ -187,7 +187,7 @@ func neighborSegment(index int) string { return fmt.Sprintf("n%d", index) }
 func checkNeighbors(in Input) error {
 	for i, spec := range in.Run.Spec.Experiment.NoisyNeighbors {
 		if load := neighborOf(in, i).Load; spec.Kind == v1alpha1.NeighborNetwork && load.FramesPerSecond < 1 {
-			return fail(v1alpha1.ReasonLoadsContradict, "raise bitsPerSecond, or lower frameBytes",
+			return fail(v1alpha1.ReasonInvalidLoadRange, "raise bitsPerSecond, or lower frameBytes",
 				"bitsPerSecond of neighbour %q in the run's spec.experiment.noisyNeighbors is less than one frame of %d bytes each second", spec.Name, load.FrameBytes)
 		}
 	}

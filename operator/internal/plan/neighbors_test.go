@@ -191,7 +191,7 @@ func TestNeighborsWithoutAFrame(t *testing.T) {
 	// The minimum that the API takes, in frames that are larger than it lets them be.
 	in.Run.Spec.Experiment.NoisyNeighbors[3].BitsPerSecond, in.Run.Spec.Experiment.NoisyNeighbors[3].FrameBytes = new(int64(1000)), new(int32(9018))
 	_, err := plan.Make(in)
-	if measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), `bitsPerSecond of neighbour "frames"`) {
+	if measure.ReasonOf(err) != v1alpha1.ReasonInvalidLoadRange || !strings.Contains(err.Error(), `bitsPerSecond of neighbour "frames"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -137,14 +137,14 @@ func TestMachinesDevicesThatCannotBe(t *testing.T) {
 				in.Networks["net"] = true
 				in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("net", "")
 			},
-			reason: v1alpha1.ReasonAttachmentsDoNotJoin, message: []string{"joins no network"}, remedy: "use attachment SRIOV",
+			reason: v1alpha1.ReasonIncompatibleAttachments, message: []string{"joins no network"}, remedy: "use attachment SRIOV",
 		},
 		"a bridge": {
 			in: plantest.MachineSRIOV(1),
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge}
 			},
-			reason: v1alpha1.ReasonAttachmentsDoNotJoin, message: []string{"port west is Bridge"}, remedy: "spec.ports.west.attachment",
+			reason: v1alpha1.ReasonIncompatibleAttachments, message: []string{"port west is Bridge"}, remedy: "spec.ports.west.attachment",
 		},
 	}
 	for name, test := range tests {

@@ -194,7 +194,7 @@ func TestTCPBesideCustom(t *testing.T) {
 	tcp := withTCP(1).Run.Spec.Experiment.Measurements.TCP
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
 	in.Run.Spec.Experiment.Measurements.TCP = tcp
-	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{`function "own" is Custom`}, "put a function Router at both ends")
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{`function "own" is Custom`}, "put a function Router at both ends")
 	in.Run.Spec.Experiment.Chain = append(in.Run.Spec.Experiment.Chain, plantest.Machine("behind"))
 	p := mustMake(t, in)
 	if want, got := "198.19.128.0/17", placeholder.Of(p.Functions[1].Config)["East.NetworkIPv4"]; got != want {

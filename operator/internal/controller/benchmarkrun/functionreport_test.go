@@ -122,7 +122,7 @@ func TestDifferences(t *testing.T) {
 			}
 			s.plan.Functions[0].Machine.OnDifference = v1alpha1.OnDifferenceFail
 			d := decide(s)
-			if failed := d.action == actFinish && d.outcome.reason == v1alpha1.ReasonMachineDiffers; failed != (test.want != "") {
+			if failed := d.action == actFinish && d.outcome.reason == v1alpha1.ReasonVirtualMachineMismatch; failed != (test.want != "") {
 				t.Errorf("with Fail the action is %s, %+v", d.action, d.outcome)
 			}
 		})
@@ -130,7 +130,7 @@ func TestDifferences(t *testing.T) {
 }
 
 func TestDecideMachines(t *testing.T) {
-	if d := decide(machineScope(phase(kubevirtv1.Failed))); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonMachineNotStarted {
+	if d := decide(machineScope(phase(kubevirtv1.Failed))); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonVirtualMachineNotStarted {
 		t.Errorf("a machine that failed in its boot: %s %+v", d.action, d.outcome)
 	}
 	s := machineScope()

@@ -102,15 +102,15 @@ func TestDiagnoseMachineStart(t *testing.T) {
 	}{
 		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
 		"ready, NICs not reported": {testMachine("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
-			v1alpha1.ReasonMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
+			v1alpha1.ReasonVirtualMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
 		// It ends because the run was suspended, and the run was resumed before that.
 		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
 			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
 		}), nil,
 			v1alpha1.ReasonPodStuck, `the previous virtual machine "m" is still being deleted`, end.Add(time.Hour)},
-		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
+		"no pod": {testMachine("m"), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
-		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonMachineNotStarted,
+		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: FailedCreate: exceeded quota`, end},
 		"no KVM": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.")), v1alpha1.ReasonUnschedulable,
 			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
@@ -122,17 +122,17 @@ func TestDiagnoseMachineStart(t *testing.T) {
 			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"pod not made": {testMachine("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
 			`pod "l" does not start: container "c": CreateContainerConfigError: no secret`, end},
-		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonMachineNotStarted,
+		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" does not start (phase Scheduled): Synchronizing with the Domain failed.: no NIC model`, end},
-		"virt-handler silent": {testMachine("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonMachineNotStarted,
+		"virt-handler silent": {testMachine("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" does not start (phase Scheduled): its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node`, end},
 		"never ready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [compute]")), launcher(running),
 			v1alpha1.ReasonChainNotReady, `virtual machine "m" runs, and the function in it is not ready: containers with unready status: [compute]`, end},
-		"died in its boot": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonMachineNotStarted,
+		"died in its boot": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 1`, time.Time{}},
-		"out of memory": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonMachineNotStarted,
+		"out of memory": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
-		"shut itself down": {testMachine("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonMachineNotStarted,
+		"shut itself down": {testMachine("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Succeeded, and its pod is gone`, time.Time{}},
 	}
 	for name, test := range tests {

@@ -52,7 +52,7 @@ func machineRefusal(err error, refused *cause) *cause {
 	case meta.IsNoMatchError(about.err):
 		return newCause(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster does not know the kind VirtualMachineInstance any more: install KubeVirt")
 	case refused != nil:
-		refused.reason = v1alpha1.ReasonMachineRefused
+		refused.reason = v1alpha1.ReasonVirtualMachineRejected
 	}
 	return refused
 }

@@ -29,7 +29,7 @@ func TestMachineRefusal(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"machine denied":    {machine, denied, v1alpha1.ReasonMachineRefused},
+		"machine denied":    {machine, denied, v1alpha1.ReasonVirtualMachineRejected},
 		"pod denied":        {pod, denied, v1alpha1.ReasonPodForbidden},
 		"kind gone":         {machine, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "VirtualMachineInstance"}}, v1alpha1.ReasonKubeVirtNotInstalled},
 		"networks gone":     {pod, &meta.NoKindMatchError{}, v1alpha1.ReasonNetworkAttachmentMissing},

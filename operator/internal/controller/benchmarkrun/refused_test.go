@@ -35,7 +35,7 @@ func TestStatusIsRefused(t *testing.T) {
 		"measured": {
 			with:     []with{withRecords(done)},
 			decision: decision{action: actFinish, measured: true, outcome: newCause(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")},
-			reason:   v1alpha1.ReasonResultRefused, words: []string{"-results", "status.results[0]"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
+			reason:   v1alpha1.ReasonResultRejected, words: []string{"-results", "status.results[0]"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
 		},
 		"failed in the middle": {
 			with:     []with{withRecords(open), withRecords(gaveUp(v1alpha1.ReasonChainFailed))},

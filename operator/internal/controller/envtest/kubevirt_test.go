@@ -188,7 +188,7 @@ func TestVirtualMachines(t *testing.T) {
 		"dies in its boot": func(l *lab) {
 			l.node.set(func(n *node) { n.machine = machineFailed })
 			run := l.run("run", inMachine())
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/MachineNotStarted")
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/VirtualMachineNotStarted")
 			l.expectNothingLeft(run)
 		},
 		"killed in the middle": func(l *lab) {
@@ -229,7 +229,7 @@ func TestVirtualMachines(t *testing.T) {
 			run := l.run("run", inMachine(func(f *v1alpha1.NetworkFunction) {
 				f.Platform = &v1alpha1.Platform{OnDifference: v1alpha1.OnDifferenceFail}
 			}))
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/MachineDiffers")
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/VirtualMachineMismatch")
 			l.expectNothingLeft(run)
 		},
 		"the user's own": func(l *lab) {
