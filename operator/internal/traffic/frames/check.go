@@ -9,11 +9,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// Closed returns why a closed driver makes no trial.
-func Closed() error {
-	return measure.Failf(v1alpha1.ReasonInvalidTrial, "open a new driver", "the driver is closed")
-}
-
 // TooLarge returns why a frame cannot be sent; carrier says of what it is more than.
 func TooLarge(frameBytes, maxBytes int, remedy, carrier string) error {
 	return measure.Failf(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or %s", maxBytes, remedy),

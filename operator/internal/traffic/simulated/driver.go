@@ -128,7 +128,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 // check refuses what no driver of frames can measure.
 func (d *Driver) check(trial measure.Trial) error {
 	if d.closed {
-		return frames.Closed()
+		return measure.ErrClosed
 	}
 	largest, err := frames.Streams{}.Check(trial, 0)
 	if err == nil && largest > maxFrameBytes {

@@ -7,7 +7,6 @@ import (
 
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
@@ -41,7 +40,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, err
 	}
 	if d.closed {
-		return measure.Outcome{}, frames.Closed()
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	if err := checkTrial(trial, d.streams, d.largestFrameBytes); err != nil {
 		return measure.Outcome{}, err

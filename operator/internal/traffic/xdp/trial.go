@@ -36,7 +36,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, err
 	}
 	if d.collection == nil {
-		return measure.Outcome{}, frames.Closed()
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	began := time.Now()
 	templates, err := d.prepare(trial)

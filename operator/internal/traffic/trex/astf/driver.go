@@ -9,7 +9,6 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
@@ -118,7 +117,7 @@ func (d *Driver) prepare(ctx context.Context, p profile) error {
 // Measure makes one trial of TCP connections or of exchanges.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {
 	if d.closed {
-		return measure.Outcome{}, frames.Closed()
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	if tcp := trial.TCP; tcp != nil && tcp.MSSBytes == 0 {
 		// The largest that fits the path, so that the outcome can name it.
@@ -151,7 +150,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 
 func (d *Driver) profileOf(trial measure.Trial) (profile, error) {
 	if err := check(trial); err != nil {
-		return profile{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: err}
+		return profile{}, measure.Failf(v1alpha1.ReasonInvalidTrial, "correct the trial", "%w", err)
 	}
 	if trial.TCP != nil {
 		p, err := forTCP(d.config.Between, *trial.TCP)
