@@ -99,7 +99,7 @@ func TestExistingVirtualFunctions(t *testing.T) {
 	}
 }
 
-func TestLinksThatCannotBe(t *testing.T) {
+func TestImpossibleLinks(t *testing.T) {
 	tests := map[string]struct {
 		change  func(*plan.Input)
 		reason  string
@@ -162,7 +162,7 @@ func TestLinksThatCannotBe(t *testing.T) {
 		"a pool that is too small": {
 			change:  func(in *plan.Input) { plantest.Offer(&in.Nodes[0], "openshift.io/dut_inner", 1) },
 			reason:  v1alpha1.ReasonResourceMissing,
-			message: []string{"dut_inner", "2 in all", `"device", 1`},
+			message: []string{"dut_inner", "2 in total", `"device", 1`},
 			remedy:  "numVfs of a SriovNetworkNodePolicy",
 		},
 		"no device plugin": {

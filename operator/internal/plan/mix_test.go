@@ -37,7 +37,7 @@ func TestMixesInInstructions(t *testing.T) {
 	}
 }
 
-// Two sizes may have the same number of bytes: their names distinguish them.
+// TestMixesWithTheMeanOfAnother checks that two sizes may have the same number of bytes: their names distinguish them.
 func TestMixesWithTheMeanOfAnother(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{512}

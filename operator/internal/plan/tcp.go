@@ -118,7 +118,7 @@ func checkTCP(in Input) error {
 		if wayOfPort(side.port) == wayWire {
 			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				"leave measurements.tcp out, or use a testbed with ports of the kinds Bridge or NetworkAttachmentDefinition",
-				"the ends of measurements.tcp stand beside the generator, and port %s of testbed %q is %s, which one pod takes for itself",
+				"the ends of measurements.tcp run next to the generator, and port %s of testbed %q is %s, which one pod takes for itself",
 				side.name, in.Testbed.Name, side.port.Attachment)
 		}
 	}

@@ -42,7 +42,7 @@ func TestTCPThroughABridge(t *testing.T) {
 	}
 	for _, i := range []int{0, 2} {
 		for _, neighbor := range p.Functions[i].Config.Neighbors {
-			t.Errorf("bridge %d has a neighbour %v", i, neighbor)
+			t.Errorf("bridge %d has a neighbor %v", i, neighbor)
 		}
 	}
 	// One network on each side of the router.
@@ -54,7 +54,7 @@ func TestTCPThroughABridge(t *testing.T) {
 	}
 }
 
-func TestTCPThatCannotBe(t *testing.T) {
+func TestImpossibleTCP(t *testing.T) {
 	in := plantest.Input(1)
 	measureTCP(&in)
 	bridging(&in.Run.Spec.Experiment.Chain[0])

@@ -125,7 +125,7 @@ func nicStatus(machine *kubevirtv1.VirtualMachineInstance, port string) *kubevir
 }
 
 // differences returns, in words, where a report differs from the plan. What is not reported
-// is no difference.
+// is not a difference.
 func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport) []string {
 	if !f.IsMachine() || report == nil || report.VirtualMachine == nil {
 		return nil

@@ -113,11 +113,11 @@ func TestDiagnoseMachineStart(t *testing.T) {
 		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: FailedCreate: exceeded quota`, end},
 		"no KVM": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.")), v1alpha1.ReasonUnschedulable,
-			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
+			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualization, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
 		"no hugepages": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient hugepages-2Mi.")), v1alpha1.ReasonUnschedulable,
-			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
+			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
 		"no CPU manager": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
-			`pod "l" finds no node: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
+			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
 		"no image": {testMachine("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
 			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"pod not made": {testMachine("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
@@ -201,7 +201,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TestConsoleFitsTheMessage: however long both are, the console's end is there.
+// TestConsoleFitsTheMessage checks that however long both are, the console's end is there.
 func TestConsoleFitsTheMessage(t *testing.T) {
 	long := &problem{reason: "r", message: strings.Repeat("m", maxMessageBytes)}
 	got := withConsole(long, lastLines(strings.Repeat("y", 999)+" panic")).message
@@ -213,7 +213,7 @@ func TestConsoleFitsTheMessage(t *testing.T) {
 	}
 }
 
-// TestBooting: a machine that runs has the time that its user gave it, and no
+// TestBooting checks that a machine that runs has the time that its user gave it, and no
 // more.
 func TestBooting(t *testing.T) {
 	ran := func(m *kubevirtv1.VirtualMachineInstance) {
@@ -242,9 +242,7 @@ func TestBooting(t *testing.T) {
 	}
 }
 
-// TestSilentMachine: if no probe frame passes through a user's own machine, the
-// verdict has the end of its console.
-// The remedy names the fields of the workload that the machine belongs to.
+// TestSchedulingRemedy checks that the remedy names the fields of the workload that the machine belongs to.
 func TestSchedulingRemedy(t *testing.T) {
 	function, neighbor := machineOf(chain.ComponentFunction), machineOf(chain.ComponentNeighbor)
 	for _, test := range []struct {
@@ -264,6 +262,8 @@ func TestSchedulingRemedy(t *testing.T) {
 	}
 }
 
+// TestSilentMachine checks that if no probe frame passes through a user's own machine, the
+// verdict has the end of its console.
 func TestSilentMachine(t *testing.T) {
 	own := func(s *scope) {
 		s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
@@ -287,7 +287,7 @@ func TestSilentMachine(t *testing.T) {
 	}
 }
 
-// TestCustomIsAskedNothing: nothing in it could answer, so no answer is missing.
+// TestCustomIsAskedNothing checks that no answer of a user's machine is missed, because nothing in it could answer.
 func TestCustomIsAskedNothing(t *testing.T) {
 	s := newScope(launched)
 	s.plan.Run.Namespace = "lab"
@@ -298,7 +298,7 @@ func TestCustomIsAskedNothing(t *testing.T) {
 	}
 }
 
-// TestReported: KubeVirt is not waited for if it cannot know the answer.
+// TestReported checks that nothing waits for KubeVirt if it cannot know the answer.
 func TestReported(t *testing.T) {
 	bridged := kubevirtv1.Interface{Name: "west", Model: "virtio", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}}}
 	virtual := kubevirtv1.Interface{Name: "east", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}}}

@@ -53,7 +53,7 @@ func TestMachineRefusal(t *testing.T) {
 	}
 }
 
-// TestPodConsole: the console is the log of the one container that follows it.
+// TestPodConsole checks that the console is the log of the one container that follows it.
 func TestPodConsole(t *testing.T) {
 	clientset := fake.NewClientset()
 	if _, err := (PodConsole{Clientset: clientset}).Tail(t.Context(), "lab", "virt-launcher-x"); err != nil {

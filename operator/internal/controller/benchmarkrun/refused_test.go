@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// An API server with another definition of the resource refuses the figures. A run that has
+// TestStatusIsRefused patches an API server whose definition of the resource refuses the figures. A run that has
 // all of them ends with that reason, and with the place of its trials. A run that ends, or
 // releases its testbed, for another reason still does so.
 func TestStatusIsRefused(t *testing.T) {

@@ -91,7 +91,7 @@ func (s Streams) Probe(signatureBytes int) measure.Trial {
 
 // minFrameBytes returns the size of the smallest frame that every stream can have.
 func (s Streams) minFrameBytes(signatureBytes int) int {
-	least := headers.SmallestFrameBytes
+	least := headers.MinFrameBytes
 	for _, stream := range s {
 		if stream != nil {
 			least = max(least, headers.MinimumFrameBytes(*stream, signatureBytes))

@@ -54,8 +54,8 @@ func explain(err error, trial measure.TCPTrial) error {
 	}
 	for _, words := range []string{"unable to connect", "timed out", "timeout", "No route to host", "unreachable", "idle", "Connection reset"} {
 		if strings.Contains(string(said), words) {
-			return measure.Failf(v1alpha1.ReasonChainFailed, "see whether each function forwards TCP in both directions, and look at its logs",
-				"TCP does not come through the chain: %w", err)
+			return measure.Failf(v1alpha1.ReasonChainFailed, "check whether each function forwards TCP in both directions, and look at its logs",
+				"TCP does not pass through the chain: %w", err)
 		}
 	}
 	return &measure.Failure{
