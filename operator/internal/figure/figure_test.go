@@ -100,6 +100,7 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 		FirstFrame:  []v1alpha1.FirstFrameResult{{Direction: "Forward"}, {Direction: "Reverse"}},
 		Soak:        &v1alpha1.SoakResult{Intervals: []v1alpha1.SoakInterval{{}, {StartSeconds: 300}}},
 		BackToBack:  &v1alpha1.BackToBackResult{Bursts: []int64{1, 2}},
+		Recovery:    &v1alpha1.RecoveryResult{UpperBoundMilliseconds: new(int64(2)), LowerBoundMilliseconds: new(int64(1)), ResolutionMilliseconds: new(int64(1))},
 		ReceiveRate: &v1alpha1.ReceiveRateResult{Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1}, {Trial: 2}}},
 		CPU: []v1alpha1.CPUResult{
 			{FigureKey: v1alpha1.FigureKey{Goal: "NDR"}, Node: &v1alpha1.NodeCPU{}}, {FigureKey: v1alpha1.FigureKey{Load: "p"}, Node: &v1alpha1.NodeCPU{}},
