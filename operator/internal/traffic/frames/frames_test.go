@@ -61,7 +61,7 @@ func TestOf(t *testing.T) {
 		"no stream":            {pathOf(), "there is no stream"},
 		"one direction twice":  {pathOf(streamIPv4(), streamIPv6()), "there twice"},
 		"an unknown direction": {pathOf(unknown), "unknown"},
-		"no source MAC":        {pathOf(noMAC), "no Ethernet address"},
+		"no source MAC":        {pathOf(noMAC), "not an Ethernet address"},
 	} {
 		wantFailure(t, name, lastOf(Of(c.path)), v1alpha1.ReasonInvalidPath, c.words)
 	}
