@@ -109,6 +109,8 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
 		}
+		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
+		outcome.StartedAt = outcome.StartedAt.Round(0)
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
 			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: finish(outcome),
