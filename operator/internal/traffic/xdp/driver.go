@@ -3,8 +3,6 @@
 // and no binding of network cards, only the capabilities BPF and NET_ADMIN.
 //
 // docs/concepts/xdp-driver.md explains how it works and where its limits are.
-//
-// docs/concepts/xdp-driver.md explains how it works and where its limits are.
 package xdp
 
 import (
@@ -24,6 +22,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 // How frames leave a port.
@@ -60,6 +59,9 @@ type Config struct {
 	ReceiveMode string
 	// Scheduling is Auto (the default), Fair or RealTime.
 	Scheduling string
+	// RingFrames is how many frames that are due may wait until the device has done its work
+	// for those before, 1 to planning.MaxRingFrames, by default planning.DefaultRingFrames.
+	RingFrames int
 	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
 	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
@@ -112,7 +114,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	}()
 	steps := []func() error{
 		d.checkConfig, d.openPorts, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
-		func() error { return d.findPath(ctx) },
+		func() error { return d.findPath(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -169,6 +171,9 @@ func (d *Driver) checkConfig() error {
 	if c.Scheduling == "" {
 		c.Scheduling = Auto
 	}
+	if c.RingFrames == 0 {
+		c.RingFrames = planning.DefaultRingFrames
+	}
 	if c.ProbeTimeout <= 0 {
 		c.ProbeTimeout = defaultProbeTimeout
 	}
@@ -183,6 +188,9 @@ func (d *Driver) checkConfig() error {
 	}
 	if c.Threads < 0 || c.Threads > 2 {
 		return invalid("%d threads: there can be 1 or 2, or 0 for a choice by the number of CPUs", c.Threads)
+	}
+	if c.RingFrames < 1 || c.RingFrames > planning.MaxRingFrames {
+		return invalid("a ring of %d frames: there can be 1 to %d", c.RingFrames, planning.MaxRingFrames)
 	}
 	if c.Path.Ports[0].Interface == c.Path.Ports[1].Interface {
 		return invalid("both ports are %q", c.Path.Ports[0].Interface)
@@ -204,6 +212,7 @@ func (d *Driver) checkConfig() error {
 	if len(c.Path.Streams) == 0 {
 		return invalid("there is no stream")
 	}
+	d.description.RingFrames = c.RingFrames
 	return nil
 }
 

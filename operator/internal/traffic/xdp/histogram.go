@@ -17,6 +17,7 @@ const (
 	histogramDelay = iota
 	histogramVariation
 	histogramLateness
+	histogramSinceDeparture
 )
 
 // bucketOf does the same as count_in in traffic.bpf.c. A value beyond the range is in no
@@ -57,6 +58,27 @@ func delays(histogram *[buckets]uint64, s trafficSpread) measure.Delays {
 		P9999Nanoseconds: p[4],
 		MaxNanoseconds:   s.Max,
 	}
+}
+
+// briefly summarizes a histogram of which only the maximum is kept exactly.
+func briefly(histogram *[buckets]uint64, maximum uint64) measure.DelayQuantiles {
+	s := trafficSpread{Max: maximum}
+	for _, n := range histogram {
+		s.Samples += n
+	}
+	if s.Samples == 0 {
+		return measure.DelayQuantiles{}
+	}
+	p := quantiles(histogram, []uint64{5000, 9900}, s)
+	return measure.DelayQuantiles{P50Nanoseconds: p[0], P99Nanoseconds: p[1], MaxNanoseconds: maximum}
+}
+
+// above returns how many values of a histogram are more than a limit, to a bucket.
+func above(histogram *[buckets]uint64, limit uint64) (n uint64) {
+	for _, in := range histogram[bucketOf(limit)+1:] {
+		n += in
+	}
+	return n
 }
 
 // quantiles reads the buckets once; the wanted ten-thousandths rise. It keeps what a

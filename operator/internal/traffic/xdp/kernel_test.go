@@ -16,6 +16,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 // needKernel fails if the kernel tests cannot run: to skip them needs an explicit
@@ -255,6 +256,8 @@ func TestOpenFailures(t *testing.T) {
 		"one port twice":     {Config{Path: same}, v1alpha1.ReasonInvalidPath},
 		"a stream twice":     {Config{Path: twice}, v1alpha1.ReasonInvalidPath},
 		"an unknown way out": {Config{Path: p.IPv4(), TransmitPath: "Sideways"}, v1alpha1.ReasonInvalidPath},
+		"a ring too large":   {Config{Path: p.IPv4(), RingFrames: planning.MaxRingFrames + 1}, v1alpha1.ReasonInvalidPath},
+		"a negative ring":    {Config{Path: p.IPv4(), RingFrames: -1}, v1alpha1.ReasonInvalidPath},
 		"three threads":      {Config{Path: p.IPv4(), Threads: 3}, v1alpha1.ReasonInvalidPath},
 		"nothing forwards":   {Config{Path: p.IPv4(), ProbeTimeout: time.Millisecond}, v1alpha1.ReasonNoPathThroughChain},
 	} {
