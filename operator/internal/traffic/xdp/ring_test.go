@@ -7,48 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
-	"github.com/vishvananda/netlink"
-
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
-// slow makes the device's kernel read the clock so often for every frame that arrives at
-// a port that it takes some microseconds.
+// slow makes the device take some microseconds for every frame that arrives at a port.
 func slow(t *testing.T, p *testpath.Path, ports ...string) {
 	t.Helper()
-	const reads = 300
-	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "MIT", Instructions: asm.Instructions{
-		asm.Mov.Imm(asm.R6, reads),
-		asm.FnKtimeGetNs.Call().WithSymbol("again"),
-		asm.Add.Imm(asm.R6, -1),
-		asm.JNE.Imm(asm.R6, 0, "again"),
-		asm.Mov.Imm(asm.R0, -1), // TC_ACT_UNSPEC: continue
-		asm.Return(),
-	}})
-	if err != nil {
+	if err := p.Slow(300, ports...); err != nil {
 		t.Fatal(err)
 	}
-	for _, port := range ports {
-		if err := testpath.Do(p.Device, func() error {
-			l, err := netlink.LinkByName(port)
-			if err != nil {
-				return err
-			}
-			attached, err := link.AttachTCX(link.TCXOptions{Interface: l.Attrs().Index, Program: program, Attach: ebpf.AttachTCXIngress})
-			if err == nil {
-				t.Cleanup(func() { _ = attached.Close() })
-			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { _ = program.Close() })
 }
 
 // TestOverflowOfASlowDevice offers a device much more than it can forward: every frame is
