@@ -28,6 +28,8 @@ const (
 	// second.
 	ringWindow = 300 * time.Millisecond
 	ringPause  = 700 * time.Millisecond
+	// mostRingRounds keeps all of it below ten minutes.
+	mostRingRounds = 3
 	// limitStep is how close the search gets to the limit.
 	limitStep = 1.01
 )
@@ -56,6 +58,7 @@ type bench struct {
 // measureRings prints what the ring does to a device's limit and delays, and whether that is as it
 // must be. A figure is that of the trial, of several, that other work disturbed least.
 func measureRings(ctx context.Context, rounds int) error {
+	rounds = min(rounds, mostRingRounds)
 	for _, device := range ringDevices {
 		for _, directions := range [][]measure.Direction{{measure.Forward}, {measure.Forward, measure.Reverse}} {
 			if err := measureRing(ctx, device.name, device.build, device.slow, device.leastLimit, directions, rounds); err != nil {
@@ -228,7 +231,10 @@ func (b bench) rising(limit float64) error {
 			d.Latency.P50Nanoseconds, d.Latency.P99Nanoseconds, d.Lateness.P50Nanoseconds, d.Lateness.P99Nanoseconds,
 			d.DelaySinceDeparture.P50Nanoseconds, d.DelaySinceDeparture.P99Nanoseconds)
 	}
-	b.verdict(slices.IsSorted(delays) && delays[0] < delays[3], "delay p50 at 10, 50, 90, 110 %%: %v ns, want them to rise", delays)
+	// A device that takes equally long for each frame has no queue at 50 %, and the delay of an
+	// empty device varies a little.
+	rising := delays[1] > delays[0]*9/10 && delays[2] > delays[1] && delays[3] > delays[2]
+	b.verdict(rising, "delay p50 at 10, 50, 90, 110 %%: %v ns, want them to rise", delays)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 // forward opens a driver with the Forward stream over a device in user space.
@@ -342,7 +343,8 @@ func TestPolicer(t *testing.T) {
 		burst      = 2000 // frames: a busy machine's stalls must not overflow the bucket
 	)
 	p := buildPath(t, routedWithNAPI)
-	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+	// The ring lasts longer than a busy machine's stalls.
+	d := open(t, p, Config{Path: p.IPv4(measure.Forward), RingFrames: planning.MaxRingFrames})
 	var east netlink.Link
 	if err := testpath.Do(p.Device, func() (err error) {
 		if east, err = netlink.LinkByName(testpath.DeviceEast); err != nil {
@@ -359,7 +361,10 @@ func TestPolicer(t *testing.T) {
 	}
 	for attempt := 1; ; attempt++ {
 		dropped, sent := queueCounters(t, p, east)
-		o := run(t, d, trialOf(frameBytes, 2*passed, 2*time.Second))
+		o, err := d.Measure(t.Context(), trialOf(frameBytes, 2*passed, 2*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
 		got := o.Directions[0]
 		droppedNow, sentNow := queueCounters(t, p, east)
 		dropped, sent = droppedNow-dropped, sentNow-sent

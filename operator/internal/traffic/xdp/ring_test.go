@@ -71,7 +71,10 @@ func TestOverflowOfASlowDevice(t *testing.T) {
 			if name == "a tag" { // nothing slows a bridge
 				trial.IntendedFramesPerSecond *= 10
 			}
-			o := run(t, d, trial)
+			o, err := d.Measure(t.Context(), trial)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, direction := range o.Directions {
 				checkAccount(t, d, direction)
 				if direction.OverflowFrames == 0 {
@@ -110,7 +113,10 @@ func TestOverflowOnASeparatePath(t *testing.T) {
 		path.Hop = hop
 		d := open(t, p, Config{Path: path})
 		slow(t, p, testpath.DeviceWest)
-		o := run(t, d, trialOf(64, 600_000, 200*time.Millisecond))
+		o, err := d.Measure(t.Context(), trialOf(64, 600_000, 200*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
 		got := o.Directions[0]
 		if got.OverflowFrames == 0 || got.LostFrames() != 0 || got.UnsentFrames() != got.OverflowFrames+got.RefusedFrames {
 			t.Errorf("%q: %+v", hop, got)
