@@ -3,9 +3,6 @@ package xdp
 import (
 	"errors"
 	"runtime"
-	"time"
-
-	"vnfbench.io/operator/internal/measure"
 )
 
 // The driver's own work is measured in this many runs of this many frames; the least
@@ -15,16 +12,11 @@ const (
 	costFrames = 20_000
 )
 
-// findCost measures what the driver itself takes of a core for each small frame: it makes
-// frames, sends them on the way out that was found and has them dropped before the port.
+// findCost measures what the driver itself takes of a core for each frame of a
+// probe's size: it makes frames, sends them on the way out that was found and has them dropped before the port.
 func (d *Driver) findCost() error {
-	least := 0
-	for _, s := range d.streams {
-		if s != nil {
-			least = max(least, minFrameBytes(*s))
-		}
-	}
-	trial := measure.Trial{FrameBytes: least, DurationNanoseconds: int64(time.Second)}
+	trial := d.streams.Probe(signatureBytes)
+	trial.IntendedFramesPerSecond = 0
 	templates, err := d.prepare(trial)
 	if err != nil {
 		return err

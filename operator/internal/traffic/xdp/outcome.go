@@ -54,14 +54,14 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 	t, r, s := &d.state.Transmitters[i], &d.state.Receivers[i], d.streams[i]
 	histograms := &d.state.Histograms[i]
 	share := s.LoadPercent
-	if trial.IntendedFramesPerSecond == 0 || d.probing {
+	if trial.IntendedFramesPerSecond == 0 {
 		share = 0
 	}
 	account := d.account(i, trial, seen)
 	out := measure.DirectionOutcome{
 		Direction:             s.Direction,
 		LoadPercent:           share,
-		IntendedFrames:        intendedFrames(trial, d.rateOf(s, trial)),
+		IntendedFrames:        s.IntendedFrames(trial),
 		SentFrames:            account.sent,
 		OverflowFrames:        t.Overflow,
 		RefusedFrames:         account.refused,

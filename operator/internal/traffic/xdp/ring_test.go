@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
@@ -88,7 +89,7 @@ func TestOverflowOfASlowDevice(t *testing.T) {
 // checkAccount wants each missing frame to have found the ring full or the port's.
 func checkAccount(t *testing.T, d *Driver, o measure.DirectionOutcome) {
 	t.Helper()
-	state := &d.state.Transmitters[directionIndex(o.Direction)]
+	state := &d.state.Transmitters[frames.Index(o.Direction)]
 	if o.SentFrames != o.IntendedFrames || state.Arrived != o.IntendedFrames || state.Waiting != 0 {
 		t.Errorf("%s: %d frames offered of %d, %d still in the ring", o.Direction, o.SentFrames, o.IntendedFrames, state.Waiting)
 	}

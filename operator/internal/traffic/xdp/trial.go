@@ -13,6 +13,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 const (
@@ -35,9 +36,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, err
 	}
 	if d.collection == nil {
-		return measure.Outcome{}, &measure.Failure{
-			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
-		}
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	began := time.Now()
 	templates, err := d.prepare(trial)
@@ -118,90 +117,44 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 	return templates, nil
 }
 
+// checkTrial returns why a trial cannot run on these ports.
 func (d *Driver) checkTrial(trial measure.Trial) error {
-	invalid := func(reason, remedy, format string, args ...any) error {
-		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
-	}
-	least := 0
-	for _, s := range d.streams {
-		if s != nil {
-			least = max(least, minFrameBytes(*s))
-		}
-	}
-	smallest, largest, err := sizesOf(trial)
+	largest, err := d.streams.Check(trial, signatureBytes)
 	if err != nil {
-		return invalid(v1alpha1.ReasonInvalidTrial, "correct the mix or the packet", "%w", err)
+		return err
 	}
 	for _, s := range d.streams {
 		if s == nil || trial.Packet == nil {
 			continue
 		}
 		if d.config.Path.HasVLAN() {
-			return invalid(v1alpha1.ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
+			return measure.Failf(v1alpha1.ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
 		}
 		if err := checkPacket(*s, trial); err != nil {
-			return invalid(v1alpha1.ReasonInvalidTrial, "correct the packet", "%w", err)
+			return measure.Failf(v1alpha1.ReasonInvalidTrial, "correct the packet", "%w", err)
 		}
-	}
-	if smallest < least {
-		return invalid(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
-			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	const overhead = ethernetBytes + measure.FrameCheckSequenceBytes
 	for _, p := range d.ports {
 		if largest > p.mtu+overhead {
-			return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
-				"a frame of %d bytes is more than %q with MTU %d carries", largest, p.name, p.mtu)
+			return frames.TooLarge(largest, p.mtu+overhead, "raise the MTU", fmt.Sprintf("%q with MTU %d carries", p.name, p.mtu))
 		}
 	}
 	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
-		return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or another driver", most),
-			"a frame of %d bytes is more than this kernel's live frames carry", largest)
-	}
-	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
-		return invalid(v1alpha1.ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
-	}
-	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
-		return invalid(v1alpha1.ReasonInvalidTrial, "tag a frame before the trial's end",
-			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
+		return frames.TooLarge(largest, most, "use another driver", "this kernel's live frames carry")
 	}
 	for _, s := range d.streams {
 		if s == nil || trial.IntendedFramesPerSecond == 0 {
 			continue
 		}
-		rate := d.rateOf(s, trial)
-		frames := intendedFrames(trial, rate)
-		if frames == 0 {
-			return invalid(v1alpha1.ReasonInvalidTrial, "raise the load or the duration",
-				"%s: %d frames/s for %v is not one frame", s.Direction, rate, trial.Duration())
-		}
 		// due_of in ring.h multiplies them in 64 bits.
-		if high, _ := bits.Mul64(frames, max(1e9%rate, 1e9/rate)); high > 0 {
-			return invalid(v1alpha1.ReasonInvalidTrial, "lower the load or the duration",
+		rate := s.FramesPerSecond(trial)
+		if high, _ := bits.Mul64(s.IntendedFrames(trial), max(1e9%rate, 1e9/rate)); high > 0 {
+			return measure.Failf(v1alpha1.ReasonInvalidTrial, "lower the load or the duration",
 				"%s: %d frames/s for %v are more frames than can have due times", s.Direction, rate, trial.Duration())
 		}
 	}
 	return nil
-}
-
-// rateOf returns a stream's load in a trial. Probes are the same for every stream.
-func (d *Driver) rateOf(s *measure.Stream, trial measure.Trial) uint64 {
-	if d.probing {
-		return trial.IntendedFramesPerSecond
-	}
-	return s.ShareOf(trial.IntendedFramesPerSecond)
-}
-
-// intendedFrames returns load times duration, rounded, or 0 for "as fast as possible".
-func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
-	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
-	low, carry := bits.Add64(low, 5e8, 0)
-	high += carry
-	if high >= 1e9 {
-		return math.MaxUint64
-	}
-	frames, _ := bits.Div64(high, low, 1e9)
-	return frames
 }
 
 // arm sets the times while the programs run: from start on, they send.
@@ -216,11 +169,11 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.TagAt = start + uint64(after)
 		}
 		t.Due, t.EndAt = start, start+uint64(trial.Duration())
-		if rate := d.rateOf(s, trial); rate > 0 {
+		if rate := s.FramesPerSecond(trial); rate > 0 {
 			// The two directions take turns instead of being due at once.
 			t.Due += uint64(i) * (1e9 / rate) / 2
 			t.EndAt = never
-			t.IntendedFrames = intendedFrames(trial, rate)
+			t.IntendedFrames = s.IntendedFrames(trial)
 			t.RingFrames = uint64(d.config.RingFrames)
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
@@ -289,7 +242,7 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 				program: d.collection.Programs[names[i]].FD(), frame: templates[i].frame,
 				netns: d.netns, kept: &d.state.Transmitters[i],
 			})
-			rates = append(rates, d.rateOf(s, trial)*framesEach(trial))
+			rates = append(rates, s.FramesPerSecond(trial)*framesEach(trial))
 		}
 	}
 	if len(all) > len(d.cpus) {

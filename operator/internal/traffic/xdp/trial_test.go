@@ -1,7 +1,6 @@
 package xdp
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -9,27 +8,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
-
-func TestIntendedFrames(t *testing.T) {
-	for _, c := range []struct {
-		rate     uint64
-		duration time.Duration
-		want     uint64
-	}{
-		{0, time.Second, 0},
-		{1000, time.Second, 1000},
-		{1000, 1499 * time.Microsecond, 1},
-		{1000, 1500 * time.Microsecond, 2},
-		{14_880_952, time.Minute, 892_857_120},
-		{148_809_523, 24 * time.Hour, 12_857_142_787_200},
-		{math.MaxUint64, time.Hour, math.MaxUint64},
-	} {
-		trial := measure.Trial{IntendedFramesPerSecond: c.rate, DurationNanoseconds: int64(c.duration)}
-		if got := intendedFrames(trial, trial.IntendedFramesPerSecond); got != c.want {
-			t.Errorf("%d frames/s for %v: %d frames, want %d", c.rate, c.duration, got, c.want)
-		}
-	}
-}
 
 // ended is what the programs and the machine counted in a trial of 1,000 frames in a second.
 type ended struct {
