@@ -211,7 +211,7 @@ const (
 const (
 	// WarningGeneratorCeiling: the figure is the generator's limit; the device may do better.
 	WarningGeneratorCeiling = "GeneratorCeiling"
-	// WarningMaximumLoad: the highest load tried was still good; the device may do better.
+	// WarningMaximumLoad: the highest load tried was still good.
 	WarningMaximumLoad = "MaximumLoad"
 	// WarningIrregularResult: the search ended before its bounds were as close as the goal asks.
 	WarningIrregularResult = "IrregularResult"
@@ -219,6 +219,14 @@ const (
 	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials had to be repeated because the generator doubted itself.
 	WarningInvalidTrials = "InvalidTrials"
+	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.
+	WarningInterruptedTrials = "InterruptedTrials"
+	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
+	WarningLateFrames = "LateFrames"
+	// WarningFramesUnaccounted: the generator's own counts of frames do not add up.
+	WarningFramesUnaccounted = "FramesUnaccounted"
+	// WarningDelayBelowBias: a delay with the device is below that without it.
+	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port did not support the better way of transmitting.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.

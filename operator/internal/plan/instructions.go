@@ -7,7 +7,11 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-const defaultMaximumRepeats = 1
+const (
+	defaultMaximumRepeats = 1
+	// calibrationTrials shows how much the generator's highest rate varies.
+	calibrationTrials = 3
+)
 
 // instruct fills the measurer's instructions from the spec, except for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
@@ -36,7 +40,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	instructNeighbors(in, p, &instructions)
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
-		instructions.Calibration = &path
+		instructions.Calibration, instructions.CalibrationTrials = &path, calibrationTrials
 	}
 	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
 		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)

@@ -68,7 +68,7 @@ func TestInstructions(t *testing.T) {
 	in.Testbed.Spec.Generator.XDP.Threads = 2
 	p := mustMake(t, in)
 	got := p.Instructions
-	got.Chain, got.Calibration = measure.Path{}, nil
+	got.Chain, got.Calibration, got.CalibrationTrials = measure.Path{}, nil, 0
 	goal := measure.GoalInstructions{
 		Name: "NDR", TrialNanoseconds: 1e9, DurationSumNanoseconds: 1e9, WidthPartsPerMillion: 20000,
 	}
