@@ -116,6 +116,7 @@ func (m Measurements) Filled() Measurements {
 	if out.SettleMilliseconds == 0 {
 		out.SettleMilliseconds = settle
 	}
+	out.Repeats = max(1, out.Repeats)
 	return out
 }
 
@@ -148,7 +149,8 @@ func (l *Latency) fill(from Latency) {
 	if l.Preset == "" && len(l.Loads) == 0 {
 		l.Preset, l.Loads = from.Preset, from.Loads
 	}
-	if l.TrialMilliseconds == 0 {
+	l.Preset, l.Loads = "", l.MeasuredLoads()
+	if l.TaggedFrame == nil && l.TrialMilliseconds == 0 {
 		l.TrialMilliseconds = from.TrialMilliseconds
 	}
 }

@@ -27,7 +27,8 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 	}
 	driver, err := m.openWhenReady(ctx, func() (measure.Driver, error) {
 		return m.Drivers.Open(ctx, measure.Opening{
-			Driver: measure.DriverSettings{Name: measure.EndpointDriver}, Endpoints: at, TCP: *m.Instructions.TCP,
+			Driver: measure.DriverSettings{Name: measure.EndpointDriver}, Endpoints: at,
+			TCPPath: *m.Instructions.TCPPath, Directions: measure.TCPDirections(m.Instructions.TCP.Directions),
 		})
 	})
 	if err != nil {

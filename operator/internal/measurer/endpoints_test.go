@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -84,9 +83,8 @@ func (l *lab) withTCP(t *testing.T, m *Measurer, e *ends, frames bool) *Measurer
 	l.server.Edit(func(c *corev1.ConfigMap) {
 		c.Data[measure.KeyChain], c.Data[measure.KeyEndpoints] = measure.ChainReady, string(text)
 	})
-	m.Instructions.TCP = &measure.TCPInstructions{
-		Streams: []int{1, 4}, DurationNanoseconds: 10 * time.Second.Nanoseconds(), Directions: []measure.Direction{measure.Forward},
-	}
+	m.Instructions.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}, DurationSeconds: 10, Directions: v1alpha1.DirectionsForward}
+	m.Instructions.TCPPath = &measure.TCPPath{}
 	if !frames {
 		m.Instructions.Sizes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
 	}

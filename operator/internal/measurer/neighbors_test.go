@@ -83,7 +83,7 @@ func withNeighbor(t *testing.T, a *agent) (*lab, func(*Measurer) *Measurer) {
 func compared(instr measure.Instructions) measure.Instructions {
 	instr.Sizes = []measure.Size{measure.FrameSize(64)}
 	instr.Neighbors = []measure.NeighborLoad{{Name: "noisy", Kind: measure.NeighborCPU, Workers: 2, LoadPercent: 100}}
-	instr.NeighborsCompared = true
+	instr.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
 	return instr
 }
 

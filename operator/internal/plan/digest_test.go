@@ -90,3 +90,25 @@ func TestDigest(t *testing.T) {
 		seen[got] = name
 	}
 }
+
+// A profile, a preset and a default have the digest of the same measurements written out.
+func TestDigestOfEqualMeasurements(t *testing.T) {
+	of := func(m v1alpha1.Measurements) string {
+		in := plantest.Input(1)
+		in.Run.Spec.Experiment.Measurements = m
+		return mustMake(t, in).Digest
+	}
+	standard := v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}
+	written := standard.Filled()
+	written.Profile, written.NoisyNeighbors = "", v1alpha1.NeighborsWith
+	preset := v1alpha1.Measurements{
+		Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000}, Latency: &v1alpha1.Latency{Preset: v1alpha1.PresetStandard},
+	}
+	want := of(standard)
+	if got := of(written); got != want {
+		t.Errorf("written down: digest %s, want the profile's, %s", got, want)
+	}
+	if got := of(preset); got != want {
+		t.Errorf("with a preset: digest %s, want the profile's, %s", got, want)
+	}
+}

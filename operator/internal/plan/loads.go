@@ -7,24 +7,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-func loadOf(load *v1alpha1.Load) *measure.Load {
-	if load == nil {
-		return nil
-	}
-	out := &measure.Load{}
-	switch {
-	case load.FramesPerSecond != nil:
-		out.FramesPerSecond = uint64(*load.FramesPerSecond)
-	case load.Layer1BitsPerSecond != nil:
-		out.Layer1BitsPerSecond = uint64(*load.Layer1BitsPerSecond)
-	case load.Layer2BitsPerSecond != nil:
-		out.Layer2BitsPerSecond = uint64(*load.Layer2BitsPerSecond)
-	case load.LineRatePercent != nil:
-		out.LineRatePercent = uint64(*load.LineRatePercent)
-	}
-	return out
-}
-
 // checkLoads compares every load that the spec gives as a rate with the line
 // rate of every size and mix, in any unit.
 func checkLoads(in Input) error {
@@ -33,11 +15,7 @@ func checkLoads(in Input) error {
 		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
 		Sizes:             sizesOf(in),
-		FixedLoad:         in.Run.Spec.Experiment.Measurements.FixedLoad,
-		FrameLossRate:     in.Run.Spec.Experiment.Measurements.FrameLossRate,
-		Soak:              in.Run.Spec.Experiment.Measurements.Soak,
-		Throughput:        instructThroughput(in.Run.Spec.Experiment.Measurements.Throughput),
-		Latency:           instructLatency(in.Run.Spec.Experiment.Measurements.Latency),
+		Measurements:      in.Run.Spec.Experiment.Measurements,
 	}
 	for _, size := range instructions.Sizes {
 		loads := append(loadsOf(instructions, size), statedLoads(instructions, size)...)
@@ -78,7 +56,7 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 			most = "maximumLoad"
 		}
 		rates = append(rates, rate{"measurements.throughput." + least, instructions.Minimum(size)})
-		if t.MaximumLoad != nil || t.MaximumFramesPerSecond > 0 {
+		if t.MaximumLoad != nil || t.MaximumFramesPerSecond != nil {
 			rates = append(rates, rate{"measurements.throughput." + most, instructions.Maximum(size)})
 		}
 	}
@@ -89,7 +67,7 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 			case load.Rate != nil:
 				rates = append(rates, rate{field + "rate", instructions.Rate(load, size)})
 			case load.Goal == "":
-				rates = append(rates, rate{field + "framesPerSecond", load.FramesPerSecond})
+				rates = append(rates, rate{field + "framesPerSecond", instructions.Rate(load, size)})
 			}
 		}
 	}

@@ -3,31 +3,16 @@ package plan
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
-func TestInstructTaggedFrame(t *testing.T) {
-	got := instructLatency(&v1alpha1.Latency{
-		Preset: v1alpha1.PresetRFC2544, TrialMilliseconds: 5000,
-		TaggedFrame: &v1alpha1.TaggedFrame{Streams: 20, StreamMilliseconds: 120_000, AfterMilliseconds: 60_000},
-	})
-	want := &measure.LatencyInstructions{
-		TrialNanoseconds: 120e9, Streams: 20, TaggedFrameNanoseconds: 60e9,
-		Loads: []measure.LoadInstruction{{Name: "ndr100", Goal: "NDR", Percent: 100}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // What cannot be stored is refused before anything starts.
 func TestCheckSize(t *testing.T) {
-	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}, Soak: &v1alpha1.Soak{
+	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}}
+	instructions.Soak = &v1alpha1.Soak{
 		Size: "256", FramesPerSecond: new(int64(1000)), DurationSeconds: 86_400, IntervalSeconds: 300,
-	}}
+	}
 	if err := checkSize(instructions); err != nil {
 		t.Errorf("a day in intervals of five minutes: %v", err)
 	}

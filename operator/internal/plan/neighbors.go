@@ -198,11 +198,3 @@ func checkNeighbors(in Input) error {
 func orNeighbors(remedy, field string) string {
 	return remedy + fmt.Sprintf(", or lower %s in the run's spec.experiment.noisyNeighbors", field)
 }
-
-// instructNeighbors adds the neighbors' loads to the measurer's instructions.
-func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
-	for _, neighbor := range p.Neighbors {
-		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)
-	}
-	instructions.NeighborsCompared = len(p.Neighbors) > 0 && in.Run.Spec.Experiment.Measurements.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
-}

@@ -23,7 +23,7 @@ import (
 // Version is the layout of the stored plan. A plan of another layout is not read.
 // It is raised when an operator of the new layout would read an older plan
 // differently from how it was meant. A field that may be absent does not raise it.
-const Version = 2
+const Version = 3
 
 // ErrVersion says that a stored plan is of another layout.
 var ErrVersion = errors.New("the plan is of another version of the operator")

@@ -160,46 +160,13 @@ func connect(e *Endpoint, next *vnf.Config, port string, gateway, own, other, li
 	}
 }
 
-func instructTCP(in Input) *measure.TCPInstructions {
+// tcpPathOf returns the addresses of the two ends; nil where there are none.
+func tcpPathOf(in Input) *measure.TCPPath {
 	spec := in.Run.Spec.Experiment
-	tcp := spec.Measurements.TCP
-	if tcp == nil {
+	if spec.Measurements.TCP == nil || ownsTCP(in) {
 		return nil
 	}
-	instructions := &measure.TCPInstructions{
-		DurationNanoseconds: wholeSeconds(tcp.DurationSeconds),
-		TCPSettings:         measure.TCPSettings{CongestionControl: tcp.CongestionControl},
-		West:                endpointWest.family(spec.Traffic.IPFamily),
-		East:                endpointEast.family(spec.Traffic.IPFamily),
-	}
-	for _, n := range tcp.Streams {
-		instructions.Streams = append(instructions.Streams, int(n))
-	}
-	if tcp.OmitSeconds != nil {
-		instructions.OmitNanoseconds = wholeSeconds(*tcp.OmitSeconds)
-	}
-	if tcp.MSSBytes != nil {
-		instructions.MSSBytes = int(*tcp.MSSBytes)
-	}
-	if tcp.WindowBytes != nil {
-		instructions.WindowBytes = *tcp.WindowBytes
-	}
-	if tcp.TargetBitsPerSecond != nil {
-		instructions.TargetBitsPerSecond = *tcp.TargetBitsPerSecond
-	}
-	if tcp.Directions != v1alpha1.DirectionsReverse {
-		instructions.Directions = append(instructions.Directions, measure.Forward)
-	}
-	if tcp.Directions == v1alpha1.DirectionsReverse || tcp.Directions == v1alpha1.DirectionsBoth {
-		instructions.Directions = append(instructions.Directions, measure.Reverse)
-	}
-	if ownsTCP(in) {
-		instructions.West, instructions.East = stubWest.host(spec.Traffic.IPFamily), stubEast.host(spec.Traffic.IPFamily)
-		if instructions.MSSBytes == 0 {
-			instructions.MSSBytes = segmentBytes(in)
-		}
-	}
-	return instructions
+	return &measure.TCPPath{West: endpointWest.family(spec.Traffic.IPFamily), East: endpointEast.family(spec.Traffic.IPFamily)}
 }
 
 // family returns the network's own address in one family.

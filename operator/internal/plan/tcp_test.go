@@ -128,11 +128,8 @@ func TestTCPPlan(t *testing.T) {
 			}
 		}
 	}
-	want := &measure.TCPInstructions{
-		Streams: []int{1, 4}, DurationNanoseconds: 10e9, OmitNanoseconds: 2e9, Directions: []measure.Direction{measure.Forward},
-		West: netip.MustParseAddr("198.18.255.254"), East: netip.MustParseAddr("198.19.255.254"),
-	}
-	if diff := cmp.Diff(want, p.Instructions.TCP, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+	want := &measure.TCPPath{West: netip.MustParseAddr("198.18.255.254"), East: netip.MustParseAddr("198.19.255.254")}
+	if diff := cmp.Diff(want, p.Instructions.TCPPath, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -185,7 +182,7 @@ func TestIPv6TCP(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128}
-	tcp := mustMake(t, in).Instructions.TCP
+	tcp := mustMake(t, in).Instructions.TCPPath
 	if tcp.West != netip.MustParseAddr("2001:2:0:8000::ffff") || tcp.East != netip.MustParseAddr("2001:2:0:9000::ffff") {
 		t.Errorf("the ends are %s and %s", tcp.West, tcp.East)
 	}

@@ -82,7 +82,7 @@ func (w *replay) burstSteps(size measure.Size) uint64 {
 
 // burstSettle returns the wait after a burst.
 func (w *replay) burstSettle(burst time.Duration) time.Duration {
-	return max(depletion, burst, time.Duration(w.instr.SettleNanoseconds))
+	return max(depletion, burst, time.Duration(w.settle()))
 }
 
 // burstTime returns the time of a number of searches, with bursts of half the longest.

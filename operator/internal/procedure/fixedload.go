@@ -31,13 +31,15 @@ func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase
 	var out []phase
 	for _, profile := range instr.FixedLoad.Profiles {
 		if profile.Size == size.Name {
-			out = append(out, phase{load: measure.LoadInstruction{Name: profile.Name, FramesPerSecond: instr.ProfileRate(profile, size)}})
+			out = append(out, phase{load: v1alpha1.LatencyLoad{Name: profile.Name, FramesPerSecond: new(int64(instr.ProfileRate(profile, size)))}})
 		}
 	}
 	return out
 }
 
-func (fixedLoadOf) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
+func (fixedLoadOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.instr.Rate(ph.load, ph.size), nil
+}
 
 func (fixedLoadOf) trials(w *replay, _ phase) int {
 	if discarded(w.instr.FixedLoad) > 0 {
@@ -76,7 +78,7 @@ func (w *replay) fixedLoadTime(repeats int) time.Duration {
 // fill asks for the discarded time before each repeat. An invalid repeat is made again
 // at once, as the load was on the device just before.
 func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
-	f := w.instr.FixedLoad
+	f, rate := w.instr.FixedLoad, w.instr.Rate(p.load, p.size)
 	var repeats []measure.Record
 	warm := false
 	for _, r := range records {
@@ -91,11 +93,11 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return w.chainFailed(p.size, p.load.FramesPerSecond)
+		return w.chainFailed(p.size, rate)
 	}
 	p.over = len(p.counted) >= int(f.Repeats)
 	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
-	p.next = w.trial(p.size, p.load.FramesPerSecond, seconds(f.DurationSeconds))
+	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
 	if discarded(f) > 0 && !warm {
 		p.nextStage = measure.StageDiscard
 		p.next.DurationNanoseconds = discarded(f)
@@ -113,7 +115,7 @@ func (fixedLoadOf) report(_ *replay, parts []*part, frame *v1alpha1.FrameResult)
 // fixedLoadResult returns the figures of a profile.
 func (p *part) fixedLoadResult() v1alpha1.FixedLoadResult {
 	result := v1alpha1.FixedLoadResult{
-		Profile: p.load.Name, IntendedFramesPerSecond: signed(p.load.FramesPerSecond),
+		Profile: p.load.Name, IntendedFramesPerSecond: *p.load.FramesPerSecond,
 	}
 	for i, r := range p.counted {
 		repeat := v1alpha1.RepeatResult{Repeat: int32(i + 1)}
