@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // rfc2544Bursts is how many bursts RFC 2544 section 26.4 asks for.
@@ -29,6 +30,9 @@ func backToBackSection(doc Document, l letters) section {
 			count(b.StepFrames), kiloFrames(b.MaximumFramesPerSecond), kiloFrames(b.ThroughputFramesPerSecond),
 			microseconds(b.ImpliedBufferNanoseconds), microseconds(b.CorrectedBufferNanoseconds),
 		})
+	}
+	if g := doc.Generator; len(s.rows) > 0 && g != nil && g.Hop == string(measure.HopInline) && g.RingFrames > 0 {
+		s.notes = []string{fmt.Sprintf("On this path the buffer includes the generator's receive ring of %d frames, which stands for that of a network card.", g.RingFrames)}
 	}
 	return s
 }

@@ -18,8 +18,10 @@ func sections(doc Document, opts Options, l letters) []section {
 		headSection(doc),
 		throughputSection(doc, l),
 		throughputRepeats(doc),
+		serviceTimeSection(doc),
 		latencySection(doc, l),
 		latencyRepeats(doc, l),
+		waitSection(doc, l),
 		packetSection(doc),
 		taggedSection(doc, l),
 		variationSection(doc, l),
@@ -221,9 +223,13 @@ func generatorSection(doc Document, l letters) section {
 		return s
 	}
 	add("Calibration", "port to port without a device; the bias is in every delay above and is not subtracted")
-	s.columns = []column{left("Size"), number("Maximum kfps"), number("Delay bias " + l.micro + "s")}
+	s.columns = []column{left("Size"), number("Maximum kfps"), number("Slowest trial kfps"), number("Delay bias " + l.micro + "s")}
 	for _, c := range g.Calibration {
-		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), microseconds(c.LatencyBiasNanoseconds)})
+		lowest := none
+		if c.LowestFramesPerSecond != nil {
+			lowest = kiloFrames(*c.LowestFramesPerSecond)
+		}
+		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), lowest, microseconds(c.LatencyBiasNanoseconds)})
 	}
 	return s
 }
