@@ -5,8 +5,8 @@ import "vnfbench.io/operator/internal/measure"
 // What a record takes in the results with its key, with two directions and
 // figures of the usual length; the largest are a fifth more.
 const (
-	recordBytes = 1620
-	burstBytes  = 720
+	recordBytes = 2100
+	burstBytes  = 760
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no
