@@ -199,9 +199,18 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 	}
 }
 
-// The generator's own work is no loss of the device either.
+// The generator's own work on the device's core is no loss of the device either.
 func TestGeneratorLimited(t *testing.T) {
+	for hop, want := range map[measure.Hop]v1alpha1.UpperBoundCause{
+		measure.HopInline: v1alpha1.CauseGeneratorCeiling, measure.HopSeparate: v1alpha1.CauseDeviceLoss,
+	} {
+		generatorLimited(t, hop, want)
+	}
+}
+
+func generatorLimited(t *testing.T, hop measure.Hop, want v1alpha1.UpperBoundCause) {
 	instr := onOneCore()
+	instr.Chain.Hop = hop
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
 		if r.Outcome.LossRatio() > 0 {
@@ -212,8 +221,8 @@ func TestGeneratorLimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ndr := Results(instr, records).Frames[0].Throughput[0]; ndr.UpperBoundCause != v1alpha1.CauseGeneratorCeiling {
-		t.Errorf("%+v", ndr)
+	if ndr := Results(instr, records).Frames[0].Throughput[0]; ndr.UpperBoundCause != want {
+		t.Errorf("%s: %+v, want %s", hop, ndr, want)
 	}
 }
 

@@ -42,7 +42,7 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 		switch {
 		case r.UpperBoundCause == search.MaximumLoad:
 			held = append(held, r.Goal)
-		case r.UpperBoundCause == search.GeneratorCeiling && p.interruptedAt(r.UpperBoundFramesPerSecond):
+		case r.UpperBoundCause == search.GeneratorCeiling && w.unprovenAt(p, r.UpperBoundFramesPerSecond):
 			unproven = append(unproven, r.Goal)
 		case r.UpperBoundCause == search.GeneratorCeiling:
 			unsent = append(unsent, r.Goal)
@@ -67,11 +67,10 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 	}
 }
 
-// interruptedAt reports whether a trial that counts at a load has loss that may be the
-// generator's.
-func (p *part) interruptedAt(load uint64) bool {
+// unprovenAt reports whether a trial that counts at a load has loss that may be the generator's.
+func (w *replay) unprovenAt(p *part, load uint64) bool {
 	return slices.ContainsFunc(p.counted, func(r measure.Record) bool {
-		return r.Trial.IntendedFramesPerSecond == load && (interrupted(r) || hasDoubt(r, measure.DoubtLimited))
+		return r.Trial.IntendedFramesPerSecond == load && w.unproven(r)
 	})
 }
 

@@ -79,17 +79,20 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 	return false
 }
 
+// unproven reports whether the loss of a record may not be the device's. The generator's own work
+// matters only on the core that the device works on.
+func (w *replay) unproven(r measure.Record) bool {
+	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
+	return interrupted(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+}
+
 // searchTrial returns what the search takes from a record that counts.
-func searchTrial(r measure.Record) (search.Trial, error) {
+func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
-	trial.LossUnproven = interrupted(r) || hasDoubt(r, measure.DoubtLimited)
+	trial.LossUnproven = w.unproven(r)
 	return trial, err
-}
-
-func hasDoubt(r measure.Record, code string) bool {
-	return slices.ContainsFunc(r.Outcome.Doubts, func(d measure.Doubt) bool { return d.Code == code })
 }
 
 // warnInterrupted names the trials that count although they were interrupted: making them again

@@ -219,7 +219,7 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 		return err
 	}
 	p.config = w.searchConfig(p.size, highest.framesPerSecond)
-	if err := p.takeHistory(records, w.warmUpReached(p.phase)); err != nil {
+	if err := w.takeHistory(p, records); err != nil {
 		return err
 	}
 	step, err := search.Next(p.config, p.history)
@@ -251,12 +251,12 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 
 // takeHistory takes records as takeSteady does, and keeps those that count as the search's
 // history.
-func (p *part) takeHistory(records []measure.Record, reached float64) error {
-	if err := p.takeSteady(records, reached); err != nil {
+func (w *replay) takeHistory(p *part, records []measure.Record) error {
+	if err := p.takeSteady(records, w.warmUpReached(p.phase)); err != nil {
 		return err
 	}
 	for _, r := range p.counted {
-		trial, err := searchTrial(r)
+		trial, err := w.searchTrial(r)
 		if err != nil {
 			return fmt.Errorf("%w: record %d: %w", ErrRecords, r.Index, err)
 		}
