@@ -68,7 +68,7 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			[]string{"spec.experiment.measurements.latency.trialMilliseconds", "set taggedFrame.streamMilliseconds"}},
 		"tagged frames and repeats": {"{repeats: 2, throughput: {}, latency: {taggedFrame: {}}}", "",
 			[]string{"spec.experiment.measurements.latency.taggedFrame", "leave repeats out"}},
-		"a tag behind the stream": {"{throughput: {}, latency: {taggedFrame: {streamMilliseconds: 60000}}}", "",
+		"a tag after the stream": {"{throughput: {}, latency: {taggedFrame: {streamMilliseconds: 60000}}}", "",
 			[]string{"spec.experiment.measurements.latency.taggedFrame.afterMilliseconds", "must be below streamMilliseconds"}},
 		"a profile's tagged frames and repeats": {"{profile: RFC2544, repeats: 2}", "",
 			[]string{"spec.experiment.measurements.latency.taggedFrame", "leave repeats out"}},

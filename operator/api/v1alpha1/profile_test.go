@@ -95,7 +95,7 @@ func TestSameMeasurements(t *testing.T) {
 	standard := v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}
 	written := v1alpha1.Measurements{Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000}, Latency: &v1alpha1.Latency{}}
 	if !standard.SameAs(written) {
-		t.Error("the profile and what it stands for differ")
+		t.Error("the profile and its measurements differ")
 	}
 	verified := v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009, Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000, Method: v1alpha1.MethodTST009WithLossVerification}}
 	if !(v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009}).SameAs(verified) {

@@ -77,16 +77,16 @@ func latencyOf(profile MeasurementProfile) Latency {
 	return Latency{TrialMilliseconds: 5000, Preset: PresetStandard}
 }
 
-// SameAs reports whether two runs measure the same, however much of it they wrote
-// down and left to a profile.
+// SameAs reports whether two runs measure the same, whether they set fields or left them to a
+// profile.
 func (m Measurements) SameAs(other Measurements) bool {
 	a, b := m.Filled(), other.Filled()
 	a.Profile, b.Profile = "", ""
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// Filled returns the measurements with everything that is absent set: with a
-// profile, what that has; without one, the settings of those that are there.
+// Filled returns the measurements with everything that is absent set: with a profile, to the
+// profile's measurements; without one, only the settings of those that are present.
 func (m Measurements) Filled() Measurements {
 	out := *m.DeepCopy()
 	if out.Profile != "" {

@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// For a profile, the worst repeat and direction count.
+// TestFixedLoadCriteria checks that for a profile, the worst repeat and direction count.
 func TestFixedLoadCriteria(t *testing.T) {
 	direction := func(name string, p99 int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Direction: name, SentFrames: 10, Latency: v1alpha1.Delays{Samples: 10, P99Nanoseconds: p99}}
@@ -31,7 +31,7 @@ func TestFixedLoadCriteria(t *testing.T) {
 	}
 }
 
-// One direction without a tagged frame leaves no figure.
+// TestTaggedFrameCriteria checks that one direction without a tagged frame leaves no figure.
 func TestTaggedFrameCriteria(t *testing.T) {
 	direction := func(name string, received, mean int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Direction: name, SentFrames: 9, Latency: v1alpha1.Delays{Samples: 9},
@@ -66,7 +66,7 @@ func TestReceiveRateCriteria(t *testing.T) {
 	}
 }
 
-// For a soak, the worst interval counts, and only what the result keeps of it.
+// TestSoakCriteria checks that for a soak, the worst interval counts, and only what the result keeps of it.
 func TestSoakCriteria(t *testing.T) {
 	most := int64(250)
 	verdicts := evaluate([]v1alpha1.Criterion{
@@ -81,7 +81,7 @@ func TestSoakCriteria(t *testing.T) {
 	}
 }
 
-// Bursts belong to a frame size alone; a size without them has not passed.
+// TestBackToBackCriteria checks that bursts belong to a frame size alone; a size without them has not passed.
 func TestBackToBackCriteria(t *testing.T) {
 	least := int64(4000)
 	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricBackToBack}, AtLeast: &least}}, []int32{64, 128},

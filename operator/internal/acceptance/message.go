@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maximumMessageBytes keeps a condition's message readable; the API server allows 32768.
-	maximumMessageBytes = 1024
+	// maxMessageBytes keeps a condition's message readable; the API server allows 32768.
+	maxMessageBytes = 1024
 	// namedFailures is how many failures a message names; status.acceptance lists all of them.
 	namedFailures = 3
 )
@@ -26,13 +26,13 @@ func Message(verdicts []v1alpha1.Verdict) string {
 		return fmt.Sprintf("all acceptance checks passed (%d)", len(verdicts))
 	}
 	head := fmt.Sprintf("%d of %d acceptance checks failed: ", len(failed), len(verdicts))
-	var told []string
+	var sentences []string
 	for _, verdict := range failed[:min(len(failed), namedFailures)] {
-		told = append(told, fmt.Sprintf("%s for %s: %s", verdict.Criterion, About(verdict.FigureKey), verdict.Message))
+		sentences = append(sentences, fmt.Sprintf("%s for %s: %s", verdict.Criterion, About(verdict.FigureKey), verdict.Message))
 	}
 	tail := ""
-	if others := len(failed) - len(told); others > 0 {
+	if others := len(failed) - len(sentences); others > 0 {
 		tail = fmt.Sprintf("; and %d more", others)
 	}
-	return head + excerpt.Text(strings.Join(told, "; "), maximumMessageBytes-len(head)-len(tail)) + tail
+	return head + excerpt.Text(strings.Join(sentences, "; "), maxMessageBytes-len(head)-len(tail)) + tail
 }

@@ -70,7 +70,7 @@ func TestEveryFieldIsReached(t *testing.T) {
 	}
 	for value, path := range paths {
 		if !reached[value] && !noFigures.MatchString(path) {
-			t.Errorf("%s is no figure", path)
+			t.Errorf("%s is not a figure", path)
 		}
 		if reached[value] && noFigures.MatchString(path) {
 			t.Errorf("%s is a figure: take it off the list", path)
@@ -89,7 +89,7 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// A soak's first interval and a fixed load's worst case have different keys, even
+// TestKeysOfPartsAreUnique checks that a soak's first interval and a fixed load's worst case have different keys, even
 // where all names are as short as possible.
 func TestKeysOfPartsAreUnique(t *testing.T) {
 	direction := []v1alpha1.DirectionResult{{Direction: "Forward"}, {Direction: "Reverse"}}
@@ -144,7 +144,7 @@ func TestEveryMetricHasARow(t *testing.T) {
 	}
 }
 
-// A metric's name ends with its unit. People and machines depend on it.
+// TestNamesEndWithTheUnit checks that a metric's name ends with its unit. People and machines depend on it.
 func TestNamesEndWithTheUnit(t *testing.T) {
 	suffixes := map[Unit]string{
 		FramesPerSecond: "FramesPerSecond", FragmentsPerSecond: "FragmentsPerSecond", BitsPerSecond: "BitsPerSecond", OperationsPerSecond: "OperationsPerSecond", ConnectionsPerSecond: "PerSecond",
@@ -161,7 +161,7 @@ func TestNamesEndWithTheUnit(t *testing.T) {
 	}
 }
 
-// The lists of metrics in the API's rules are columns of the table.
+// TestAPIListsAreColumns checks that the lists of metrics in the API's rules are columns of the table.
 func TestAPIListsAreColumns(t *testing.T) {
 	policy, baseline := source(t, "../../../config/admission/benchmarkrun-acceptance.yaml"), source(t, "../../api/v1alpha1/baseline_types.go")
 	for name, list := range map[string]struct {
@@ -207,7 +207,7 @@ func between(t *testing.T, text, from, to string) string {
 	return text
 }
 
-// A value without samples does not count, and one direction without a value leaves none.
+// TestWorst checks that a value without samples does not count, and one direction without a value leaves none.
 func TestWorst(t *testing.T) {
 	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: "64", Load: "idle"}
 	of := func(direction string, value, samples int64) Figure {

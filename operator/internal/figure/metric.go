@@ -184,7 +184,7 @@ var Metrics = []Metric{
 	{"TCPSenderCPUPartsPerMillion", PartsPerMillion, Neither, OfStreams, "CPU of the sender", 0},
 	{"TCPReceiverCPUPartsPerMillion", PartsPerMillion, Neither, OfStreams, "CPU of the receiver", 0},
 	{"TCPMaximumSegmentBytes", Bytes, Neither, OfStreams, "maximum segment size", 0},
-	{TCPScalingEfficiency, PartsPerMillion, Higher, OfStreams, "share of what the fewest connections let expect", 0},
+	{TCPScalingEfficiency, PartsPerMillion, Higher, OfStreams, "share of what the fewest connections predict", 0},
 
 	{"ConnectionsIntendedPerSecond", ConnectionsPerSecond, Neither, OfConnections, "intended", 0},
 	{"ConnectionsAttemptedPerSecond", ConnectionsPerSecond, Neither, OfConnections, "attempted", 0},
@@ -192,8 +192,8 @@ var Metrics = []Metric{
 	{"ConnectionsIntendedConcurrent", Number, Neither, OfConnections, "intended at once", 0},
 	{"ConnectionsConcurrent", Number, Neither, OfConnections, "most at once", 0},
 	{v1alpha1.MetricConnectionsHeld, Number, Higher, OfConnections, "held", Judged | Compared | Default | Shown},
-	{"ConnectionsAttempted", Number, Neither, OfConnections, "attempted in all", 0},
-	{"ConnectionsEstablished", Number, Neither, OfConnections, "established in all", 0},
+	{"ConnectionsAttempted", Number, Neither, OfConnections, "attempted in total", 0},
+	{"ConnectionsEstablished", Number, Neither, OfConnections, "established in total", 0},
 	{"ConnectionsCompleted", Number, Higher, OfConnections, "completed", 0},
 	{"ConnectionsReset", Number, Lower, OfConnections, "reset", 0},
 	{"ConnectionsTimedOut", Number, Lower, OfConnections, "timed out", 0},
@@ -225,7 +225,7 @@ var Metrics = []Metric{
 	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
 	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
 	{"FunctionDroppedFrames", Number, Lower, OfTrials, "dropped frames", Shown},
-	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent meanwhile", 0},
+	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent in the same time", 0},
 	{"FunctionCounter", Number, Neither, OfTrials, "counted", Shown},
 
 	{"NeighborTrials", Number, Neither, OfNeighbor, "trials", 0},

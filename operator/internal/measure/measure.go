@@ -19,7 +19,7 @@ import (
 // start delimiter and the minimum gap (IEEE 802.3).
 const FrameOverheadBytes = 20
 
-// FrameCheckSequenceBytes is counted in a frame's size (RFC 2544 section 9) but is never in
+// FrameCheckSequenceBytes is counted in a frame's size (RFC 1242 section 3.5) but is never in
 // a buffer that software sees.
 const FrameCheckSequenceBytes = 4
 
@@ -95,7 +95,7 @@ func (p Path) HasVLAN() bool { return p.Ports[0].VLAN != 0 || p.Ports[1].VLAN !=
 type Trial struct {
 	// Size is the name of what is sent; empty for a trial of TCP or of connections.
 	Size string `json:"size,omitempty"`
-	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9),
+	// FrameBytes is the frame's size with its check sequence (RFC 1242 section 3.5),
 	// or the mean of a mix.
 	FrameBytes int `json:"frameBytes"`
 	// Mix is nil if all frames have one size.

@@ -35,7 +35,7 @@ func instructions() measure.Instructions {
 	return instr
 }
 
-// lab is what successive measurers meet: the paths and the results.
+// lab is what successive measurers use: the paths and the results.
 type lab struct {
 	server *configmaptest.Server
 	device simulated.Device

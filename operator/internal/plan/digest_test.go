@@ -22,7 +22,7 @@ func TestDigest(t *testing.T) {
 	equal := map[string]func(*plan.Input){
 		"the same again":      func(*plan.Input) {},
 		"another run":         func(in *plan.Input) { in.Run.Name, in.Run.UID = "other", "other" },
-		"the testbed anew":    func(in *plan.Input) { in.Testbed.Name, in.Testbed.UID = "other", "other" },
+		"another testbed":     func(in *plan.Input) { in.Testbed.Name, in.Testbed.UID = "other", "other" },
 		"another namespace":   func(in *plan.Input) { in.Run.Namespace = "other" },
 		"another deadline":    func(in *plan.Input) { in.Run.Spec.Experiment.DeadlineSeconds = 60 },
 		"acceptance":          func(in *plan.Input) { in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
@@ -91,7 +91,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// A profile, a preset and a default have the digest of the same measurements written out.
+// TestDigestOfEqualMeasurements checks that a profile, a preset and a default have the digest of the same measurements written out.
 func TestDigestOfEqualMeasurements(t *testing.T) {
 	of := func(m v1alpha1.Measurements) string {
 		in := plantest.Input(1)

@@ -24,14 +24,14 @@ func checkLoads(in Input) error {
 				return err
 			}
 			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
-				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
+				return fail(v1alpha1.ReasonInvalidLoadRange, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
 					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(size))
 			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
 			if most > 0 && least >= most {
-				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
+				return fail(v1alpha1.ReasonInvalidLoadRange, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
 					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(size), most)
 			}
 		}
@@ -118,7 +118,7 @@ func checkLoad(instructions measure.Instructions, size measure.Size, load rate) 
 			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(size))
 	}
 	if load.framesPerSecond == 0 {
-		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
+		return fail(v1alpha1.ReasonInvalidLoadRange, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
 			"%s is less than one frame/s of %s", load.field, named(size))
 	}
 	return nil

@@ -103,7 +103,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// A testbed's choice of scheduling reaches the driver. The default, and a testbed older than the
+// TestScheduling checks that a testbed's choice of scheduling reaches the driver. The default, and a testbed older than the
 // field, leave no trace.
 func TestScheduling(t *testing.T) {
 	for scheduling, want := range map[v1alpha1.TransmitScheduling]string{
@@ -118,7 +118,7 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
-// Loss verification is only for its method, and complete without settings.
+// TestLossVerification checks that loss verification is only for its method, and complete without settings.
 func TestLossVerification(t *testing.T) {
 	spec := &v1alpha1.LossVerification{MaximumRepeats: 3, LossThresholdFrames: new(int64(0))}
 	for name, test := range map[string]struct {
@@ -140,7 +140,7 @@ func TestLossVerification(t *testing.T) {
 	}
 }
 
-// A single measurement has the same digest with repeats of 1 as without.
+// TestRepeats checks that a single measurement has the same digest with repeats of 1 as without.
 func TestRepeats(t *testing.T) {
 	digests := map[string]int32{}
 	for repeats, want := range map[int32]int32{0: 1, 1: 1, 5: 5} {
@@ -429,7 +429,7 @@ func expectFailure(t *testing.T, failure *measure.Failure, reason string, messag
 	}
 }
 
-// TestLineRateIsAllowed checks that the bounds themselves are no failures.
+// TestLineRateIsAllowed checks that the bounds themselves are not failures.
 func TestLineRateIsAllowed(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{xdp.MaxFrameBytes}
@@ -439,7 +439,7 @@ func TestLineRateIsAllowed(t *testing.T) {
 	mustMake(t, in)
 }
 
-// The instructions have the API's own words.
+// TestInstructionsCarryMeasurements checks that the instructions have the API's own words.
 func TestInstructionsCarryMeasurements(t *testing.T) {
 	in := plantest.Input(1)
 	m := &in.Run.Spec.Experiment.Measurements

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// What cannot be stored is refused before anything starts.
+// TestCheckSize checks that what cannot be stored is refused before anything starts.
 func TestCheckSize(t *testing.T) {
 	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}}
 	instructions.Soak = &v1alpha1.Soak{
@@ -22,11 +22,11 @@ func TestCheckSize(t *testing.T) {
 		instructions.Sizes = append(instructions.Sizes, measure.FrameSize(frameBytes))
 	}
 	if err := checkSize(instructions); measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge {
-		t.Errorf("seven curves of 50 points beside it: %v", err)
+		t.Errorf("seven curves of 50 points with it: %v", err)
 	}
 }
 
-// A profile's rate is compared with the line rate of only this profile's frame size.
+// TestLoadsAboveLineRate checks that a profile's rate is compared with the line rate of only this profile's frame size.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(size string, rate int64) v1alpha1.Measurements {
 		return v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
@@ -41,7 +41,7 @@ func TestLoadsAboveLineRate(t *testing.T) {
 		"above its size":    {profile("1518", 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
 		"below a frame of its size": {v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
 			Profiles: []v1alpha1.LoadProfile{{Name: "a", Size: "1518", Layer2BitsPerSecond: new(int64(12_143))}},
-		}}, v1alpha1.ReasonLoadsContradict},
+		}}, v1alpha1.ReasonInvalidLoadRange},
 		"curve above line rate": {v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{MaximumFramesPerSecond: new(int64(1_000_000))}},
 			v1alpha1.ReasonLoadAboveLineRate},
 		"soak above line rate": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{Size: "1518", FramesPerSecond: new(int64(1_000_000))}},

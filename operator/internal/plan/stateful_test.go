@@ -21,7 +21,7 @@ func onTRex(routers int) plan.Input {
 	return in
 }
 
-// TRex makes the connections itself, between hosts of the networks that the chain routes already:
+// TestTCPOnTRex checks that TRex makes the connections itself, between hosts of the networks that the chain routes already:
 // no pods at the ends, and nothing changes in the functions.
 func TestTCPOnTRex(t *testing.T) {
 	in := onTRex(2)
@@ -107,7 +107,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// A generator without its own TCP makes no connections.
+// TestConnectionsNeedTRex checks that a generator without its own TCP makes no connections.
 func TestConnectionsNeedTRex(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Measurements.TCP, in.Run.Spec.Experiment.Measurements.Connections = nil, connectionLoads()
@@ -117,7 +117,7 @@ func TestConnectionsNeedTRex(t *testing.T) {
 	}
 }
 
-// Connection tracking has to hold what is held and what has just ended: a firewall whose node
+// TestTrackedConnections checks that connection tracking holds what is open and what has just ended: a firewall whose node
 // holds less does not start, so the cause of drops is always known.
 func TestTrackedConnections(t *testing.T) {
 	in := onTRex(1)

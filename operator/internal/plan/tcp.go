@@ -92,7 +92,7 @@ func checkTCP(in Input) error {
 		return nil
 	}
 	if first, _ := outermostRouting(in.Run.Spec.Experiment.Chain); first < 0 {
-		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
 			"put a function that routes into the run's spec.experiment.chain, or leave measurements.tcp out",
 			"measurements.tcp runs between two networks, and every function of the chain is a bridge")
 	}
@@ -100,13 +100,13 @@ func checkTCP(in Input) error {
 	for _, i := range []int{first, last} {
 		if f := in.Run.Spec.Experiment.Chain[i]; f.Function == v1alpha1.FunctionCustom {
 			// Its placeholders name one next machine for each port, and the ends are a second.
-			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				"put a function Router at both ends of the run's spec.experiment.chain, or leave measurements.tcp out",
 				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)
 		}
 	}
 	if side := taggedPort(in); side != "" {
-		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
 			fmt.Sprintf("leave measurements.tcp out, or the testbed's spec.ports.%s.vlan", side),
 			"the ends of measurements.tcp send no VLAN tags, and port %s of testbed %q has one", side, in.Testbed.Name)
 	}
@@ -116,9 +116,9 @@ func checkTCP(in Input) error {
 		port v1alpha1.TestbedPort
 	}{{InterfaceWest, ports.West}, {InterfaceEast, ports.East}} {
 		if wayOfPort(side.port) == wayWire {
-			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				"leave measurements.tcp out, or use a testbed with ports of the kinds Bridge or NetworkAttachmentDefinition",
-				"the ends of measurements.tcp stand beside the generator, and port %s of testbed %q is %s, which one pod takes for itself",
+				"the ends of measurements.tcp run next to the generator, and port %s of testbed %q is %s, which one pod takes for itself",
 				side.name, in.Testbed.Name, side.port.Attachment)
 		}
 	}

@@ -50,7 +50,7 @@ func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) str
 	case v1alpha1.CauseMaximumLoad:
 		return "the highest load tried was still good"
 	}
-	return "the search ended before it knew"
+	return "the search ended before it found the reason"
 }
 
 // serviceTimeSection shows what the device takes of the core that it shares with the generator.

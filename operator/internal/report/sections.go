@@ -117,10 +117,10 @@ func (d Document) partialCause() string {
 	case d.QueuePosition != nil:
 		return fmt.Sprintf("the run waits for its testbed at position %d of the queue", *d.QueuePosition)
 	case d.Progress != nil:
-		return fmt.Sprintf("the run goes on at %q, %d %% done, about %s left", d.Progress.Stage,
+		return fmt.Sprintf("the run is at %q, %d %% done, about %s left", d.Progress.Stage,
 			d.Progress.Percent, brief(time.Duration(d.Progress.RemainingSeconds)*time.Second))
 	}
-	return "the run goes on"
+	return "the run is active"
 }
 
 // chain describes the functions; their attachments are those of the plan where

@@ -185,7 +185,7 @@ func TestRelay(t *testing.T) {
 	relay.Note("cut & malformed")
 	server.Inject("ping", replay.Cut())
 	if _, err := conn.Exchange(t.Context(), ping); err == nil {
-		t.Error("the relay goes on where the server does not")
+		t.Error("the relay continues where the server does not")
 	}
 	if err := relay.Close(); err != nil {
 		t.Error(err)

@@ -57,8 +57,8 @@ func explain(err error, trial measure.TCPTrial) error {
 	for _, words := range []string{"unable to connect", "timed out", "timeout", "No route to host", "unreachable", "idle", "Connection reset"} {
 		if strings.Contains(string(said), words) {
 			return &measure.Failure{
-				Reason: v1alpha1.ReasonChainFailed, Err: fmt.Errorf("TCP does not come through the chain: %w", err),
-				Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
+				Reason: v1alpha1.ReasonChainFailed, Err: fmt.Errorf("TCP does not pass through the chain: %w", err),
+				Remedy: "check whether each function forwards TCP in both directions, and look at its logs",
 			}
 		}
 	}
