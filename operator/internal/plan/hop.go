@@ -37,7 +37,7 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		names = append(names, fmt.Sprintf("%q", f.Name))
 	}
 	if tap != "" {
-		return measure.HopTap, fmt.Sprintf("function %q is a virtual machine behind a tap of node %q, and does not work on the core that sends", tap, p.DeviceNode)
+		return measure.HopTap, fmt.Sprintf("function %q is a virtual machine with a tap on node %q, and does not work on the core that sends", tap, p.DeviceNode)
 	}
 	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",
 		p.DeviceNode, strings.Join(slices.Compact(names), " or "))

@@ -46,9 +46,9 @@ func TestHop(t *testing.T) {
 		want  measure.Hop
 		why   string
 	}{
-		{"pods behind bridges", func() plan.Input { return plantest.Input(4) }, measure.HopInline, `bridge of node "node-a" to a pod with function "router-1" or "router-4"`},
+		{"pods on bridges", func() plan.Input { return plantest.Input(4) }, measure.HopInline, `bridge of node "node-a" to a pod with function "router-1" or "router-4"`},
 		{"one pod", func() plan.Input { return plantest.Input(1) }, measure.HopInline, `to a pod with function "router-1", whose kernel`},
-		{"machines", plantest.Machines, measure.HopTap, "is a virtual machine behind a tap"},
+		{"machines", plantest.Machines, measure.HopTap, "is a virtual machine with a tap"},
 		{"machine first, both directions", machineAt(0, v1alpha1.DirectionsBoth), measure.HopTap, `"router-1" is a virtual machine`},
 		{"machine last, both directions", machineAt(2, v1alpha1.DirectionsBoth), measure.HopTap, `"router-3" is a virtual machine`},
 		{"machine last, forward alone", machineAt(2, v1alpha1.DirectionsForward), measure.HopInline, `function "router-1"`},

@@ -50,7 +50,7 @@ func TestServiceTimes(t *testing.T) {
 			state: threads(1),
 			want:  &v1alpha1.ServiceTime{Nanoseconds: 2119, LowNanoseconds: 2066, HighNanoseconds: 2171, GeneratorNanoseconds: 1563},
 		},
-		"behind a tap": {change: func(i *measure.Instructions, _ *Figures) { i.Chain.Hop = measure.HopTap }, state: threads(1)},
+		"a tap": {change: func(i *measure.Instructions, _ *Figures) { i.Chain.Hop = measure.HopTap }, state: threads(1)},
 		"the generator's limit": {
 			change: func(_ *measure.Instructions, f *Figures) {
 				f.Frames[0].Throughput[0].UpperBoundCause = v1alpha1.CauseGeneratorCeiling

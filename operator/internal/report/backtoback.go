@@ -32,7 +32,7 @@ func backToBackSection(doc Document, l letters) section {
 		})
 	}
 	if g := doc.Generator; len(s.rows) > 0 && g != nil && g.Hop == string(measure.HopInline) && g.RingFrames > 0 {
-		s.notes = []string{fmt.Sprintf("On this path the buffer includes the generator's receive ring of %d frames, which stands for that of a network card.", g.RingFrames)}
+		s.notes = []string{fmt.Sprintf("On this path the buffer includes the generator's receive ring of %d frames, which represents that of a network card.", g.RingFrames)}
 	}
 	return s
 }
