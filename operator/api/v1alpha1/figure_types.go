@@ -43,10 +43,10 @@ type FigureKey struct {
 // +kubebuilder:validation:MaxLength=64
 type Metric string
 
-// The metrics that criteria can name. The Throughput metrics belong to a goal, BackToBackFrames and
-// ReceiveRateFramesPerSecond only to the size, the TCP metrics to a number of connections, the
-// Connections metrics to one of their loads, and all others to a load, where the worse direction
-// counts.
+// Metrics that criteria can name; newer measurements declare theirs next to their types. The
+// Throughput metrics belong to a goal, those of bursts, receive rate and recovery only to the size,
+// the TCP metrics to a number of connections, the Connections metrics to one of their loads, and all
+// others to a load, where the worse direction counts.
 const (
 	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"
 	MetricThroughputLayer1BitsPerSecond Metric = "ThroughputLayer1BitsPerSecond"

@@ -37,6 +37,11 @@ type Measurements struct {
 	// +optional
 	ReceiveRate *ReceiveRate `json:"receiveRate,omitempty"`
 
+	// recovery bounds the time in which the device still loses frames after an overload (RFC
+	// 2544 section 26.5). It needs throughput. Absent: not measured.
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
+
 	// soak holds one load of one size for hours, with a figure for each
 	// interval. Absent: not measured.
 	// +optional
@@ -86,7 +91,7 @@ type Measurements struct {
 // HaveFrames reports whether something is measured for each size of frames.
 func (m Measurements) HaveFrames() bool {
 	return m.Throughput != nil || m.Latency != nil || m.FixedLoad != nil || m.FrameLossRate != nil ||
-		m.BackToBack != nil || m.ReceiveRate != nil || m.Soak != nil
+		m.BackToBack != nil || m.ReceiveRate != nil || m.Recovery != nil || m.Soak != nil
 }
 
 // SearchMethod names how the throughput is searched.

@@ -130,6 +130,10 @@ type FrameResult struct {
 	// +optional
 	ReceiveRate *ReceiveRateResult `json:"receiveRate,omitempty"`
 
+	// recovery is the time after an overload in which the device still lost frames.
+	// +optional
+	Recovery *RecoveryResult `json:"recovery,omitempty"`
+
 	// soak is a load over hours.
 	// +optional
 	Soak *SoakResult `json:"soak,omitempty"`

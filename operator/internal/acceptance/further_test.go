@@ -57,6 +57,22 @@ func TestTaggedFrameCriteria(t *testing.T) {
 	}
 }
 
+// A recovery without an upper bound has no figure, so nothing shows that a limit was kept.
+func TestRecoveryCriteria(t *testing.T) {
+	most := int64(741)
+	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricRecovery}, AtMost: &most}}, []int32{64, 128, 256},
+		[]v1alpha1.FrameResult{
+			{Size: "64", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryRecovered, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: &most}},
+			{Size: "128", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryRecovered, LowerBoundMilliseconds: new(int64(0)), UpperBoundMilliseconds: new(int64(742))}},
+			{Size: "256", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryNotRecovered, LowerBoundMilliseconds: new(int64(5))}},
+		})
+	for i, want := range []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictFailed} {
+		if got := verdicts[i]; got.Result != want || (got.Measured == nil) != (i == 2) {
+			t.Errorf("%+v, want %s", got, want)
+		}
+	}
+}
+
 func TestReceiveRateCriteria(t *testing.T) {
 	least := int64(5000)
 	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, AtLeast: &least}}, []int32{64, 128},

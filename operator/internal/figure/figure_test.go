@@ -100,6 +100,7 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 		FirstFrame:  []v1alpha1.FirstFrameResult{{Direction: "Forward"}, {Direction: "Reverse"}},
 		Soak:        &v1alpha1.SoakResult{Intervals: []v1alpha1.SoakInterval{{}, {StartSeconds: 300}}},
 		BackToBack:  &v1alpha1.BackToBackResult{Bursts: []int64{1, 2}},
+		Recovery:    &v1alpha1.RecoveryResult{UpperBoundMilliseconds: new(int64(2)), LowerBoundMilliseconds: new(int64(1)), ResolutionMilliseconds: new(int64(1))},
 		ReceiveRate: &v1alpha1.ReceiveRateResult{Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1}, {Trial: 2}}},
 		CPU: []v1alpha1.CPUResult{
 			{FigureKey: v1alpha1.FigureKey{Goal: "NDR"}, Node: &v1alpha1.NodeCPU{}}, {FigureKey: v1alpha1.FigureKey{Load: "p"}, Node: &v1alpha1.NodeCPU{}},
@@ -232,6 +233,17 @@ func TestWorst(t *testing.T) {
 		got, err := Worst(test.figures, key, test.smaller, Value)
 		if got != test.want || (err == nil) != (test.message == "") || err != nil && err.Error() != test.message {
 			t.Errorf("%s: got %d, %v, want %d, %q", name, got, err, test.want, test.message)
+		}
+	}
+}
+
+// A column of a misspelled metric would be empty in every report.
+func TestColumnsHaveMetricsOfSizes(t *testing.T) {
+	for _, table := range Tables() {
+		for _, c := range table.Columns {
+			if m := byName[c.Metric]; m.Of != OfSize || c.Head == "" {
+				t.Errorf("%s: column %q shows %q, which is no metric of a size", table.Title, c.Head, c.Metric)
+			}
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package figure
 
-import "vnfbench.io/operator/api/v1alpha1"
+import (
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Unit of a value.
 type Unit string
@@ -86,7 +90,10 @@ type Metric struct {
 func (m Metric) Is(use Use) bool { return m.Uses&use != 0 }
 
 // Metrics are all metrics, ordered by what they are of.
-var Metrics = []Metric{
+var Metrics = slices.Concat(ofGoalsAndLoads, ofSizes, ofOthers)
+
+// ofGoalsAndLoads are the metrics of goals and of loads.
+var ofGoalsAndLoads = []Metric{
 	{v1alpha1.MetricThroughputFramesPerSecond, FramesPerSecond, Higher, OfGoal, "throughput", Judged | Compared | Default | Limited | Shown},
 	{v1alpha1.MetricThroughputLayer1BitsPerSecond, BitsPerSecond, Higher, OfGoal, "throughput on layer 1", Judged | Shown},
 	{"ThroughputLineRatePartsPerMillion", PartsPerMillion, Higher, OfGoal, "share of the line rate", 0},
@@ -146,30 +153,11 @@ var Metrics = []Metric{
 	{"SoakSendingSeconds", Seconds, Neither, OfLoad, "time of sending", 0},
 	{"SoakLossPartsPerMillion", PartsPerMillion, Lower, OfLoad, "loss of all intervals", Shown},
 	{"IntervalStartMilliseconds", Milliseconds, Neither, OfLoad, "start of the interval", 0},
+}
 
+// ofOthers are the metrics of everything else, except those of sizeMeasurements.
+var ofOthers = []Metric{
 	{"WarmUpFirstFrameNanoseconds", Nanoseconds, Lower, OfSize, "first frame of the warm-up", 0},
-	{"FrameLossRateMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "maximum load", 0},
-	{"FrameLossRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load", Shown},
-	{"FrameLossRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load", Shown},
-	{"FrameLossRateForwardingFramesPerSecond", FramesPerSecond, Higher, OfSize, "forwarding rate", Shown},
-	{"FrameLossRatePartsPerMillion", PartsPerMillion, Lower, OfSize, "loss", Shown},
-	{v1alpha1.MetricBackToBack, Number, Higher, OfSize, "back-to-back frames", Judged | Compared | Default | Shown},
-	{"BackToBackMinFrames", Number, Higher, OfSize, "shortest burst", 0},
-	{"BackToBackMaxFrames", Number, Higher, OfSize, "longest burst", 0},
-	{"BackToBackStandardDeviationFrames", Number, Lower, OfSize, "standard deviation of bursts", 0},
-	{"BackToBackStepFrames", Number, Neither, OfSize, "precision of bursts", 0},
-	{"BackToBackLongestBurstFrames", Number, Neither, OfSize, "longest burst that was possible", 0},
-	{"BackToBackMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "rate within a burst", 0},
-	{"BackToBackThroughputFramesPerSecond", FramesPerSecond, Neither, OfSize, "throughput for the correction", 0},
-	{"BackToBackImpliedBufferNanoseconds", Nanoseconds, Neither, OfSize, "implied buffer", 0},
-	{"BackToBackCorrectedBufferNanoseconds", Nanoseconds, Neither, OfSize, "corrected buffer", 0},
-	{v1alpha1.MetricReceiveRate, FramesPerSecond, Higher, OfSize, "receive rate", Judged | Compared | Default | Shown},
-	{"ReceiveRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load of the receive rate", Shown},
-	{"ReceiveRateMinFramesPerSecond", FramesPerSecond, Higher, OfSize, "lowest receive rate", 0},
-	{"ReceiveRateMaxFramesPerSecond", FramesPerSecond, Higher, OfSize, "highest receive rate", 0},
-	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
-	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
-	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
 	{"CalibrationMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum", 0},
 	{"CalibrationLowestFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum in its slowest calibration trial", 0},
 	{"CalibrationLatencyBiasNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay", 0},

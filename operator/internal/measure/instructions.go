@@ -34,7 +34,8 @@ type Instructions struct {
 	Neighbors []NeighborLoad `json:"neighbors,omitempty"`
 }
 
-// Stage is the purpose of a trial.
+// Stage is the purpose of a trial. A measurement has its stage in its file of package procedure;
+// here are those that other packages know too.
 type Stage string
 
 const (
@@ -49,6 +50,14 @@ const (
 	// StageLatency is a trial at a latency load.
 	StageLatency Stage = "Latency"
 )
+
+// SoakLoad is the name of a soak's load in records and criteria.
+const SoakLoad = "soak"
+
+// MaximumResultsBytes limits all keys and values of the results' ConfigMap together. The
+// API server refuses a ConfigMap beyond 1 MiB; the rest is for the keys that are written at
+// the end.
+const MaximumResultsBytes = 900 << 10
 
 // Record is one trial as it is stored when it ends. The list of records is the whole memory
 // of a measurement: the next trial and the results follow only from the instructions and

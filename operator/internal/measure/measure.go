@@ -385,6 +385,11 @@ type Failure struct {
 	Err    error
 }
 
+// Failf makes a Failure whose error is formatted as by fmt.Errorf.
+func Failf(reason, remedy, format string, args ...any) *Failure {
+	return &Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
+}
+
 func (f *Failure) Error() string {
 	if f.Remedy == "" {
 		return fmt.Sprintf("%s: %v", f.Reason, f.Err)

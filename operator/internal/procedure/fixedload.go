@@ -14,14 +14,21 @@ import (
 // speech, not to suffer.
 const oneWayBudget = 150 * time.Millisecond
 
+const (
+	// stageFixedLoad is a repeat at a profile's load.
+	stageFixedLoad measure.Stage = "FixedLoad"
+	// stageDiscard is the time at a load before the trial that counts.
+	stageDiscard measure.Stage = "Discard"
+)
+
 // fixedLoadOf holds a profile's load for a stated time. Before each repeat is a trial at the same
 // load that does not count.
 type fixedLoadOf struct{ timed }
 
-var fixedLoadMeasurement = fixedLoadOf{timed{base{name: measure.StageFixedLoad, noun: "fixed load"}}}
+var fixedLoadMeasurement = fixedLoadOf{timed{base{name: stageFixedLoad, noun: "fixed load"}}}
 
 func (fixedLoadOf) owns(stage measure.Stage) bool {
-	return stage == measure.StageFixedLoad || stage == measure.StageDiscard
+	return stage == stageFixedLoad || stage == stageDiscard
 }
 
 func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase {
@@ -82,7 +89,7 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	var repeats []measure.Record
 	warm := false
 	for _, r := range records {
-		if r.Stage == measure.StageDiscard {
+		if r.Stage == stageDiscard {
 			warm = true
 			continue
 		}
@@ -99,7 +106,7 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
 	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
 	if discarded(f) > 0 && !warm {
-		p.nextStage = measure.StageDiscard
+		p.nextStage = stageDiscard
 		p.next.DurationNanoseconds = discarded(f)
 	}
 	return nil

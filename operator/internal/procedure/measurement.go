@@ -87,7 +87,7 @@ const (
 // registry holds every measurement, in the order in which they are made.
 var registry = []measurement{
 	rateCalibration, latencyCalibration, warmUpMeasurement, throughputMeasurement, latencyMeasurement,
-	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, soakMeasurement,
+	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, recoveryMeasurement, soakMeasurement,
 	tcpMeasurement, connectionsMeasurement,
 }
 

@@ -207,7 +207,7 @@ func TestRepeatedPhases(t *testing.T) {
 	ph := func(stage measure.Stage, frameBytes, repeat int) phase {
 		return phase{measurement: measurementOf(stage), size: measure.FrameSize(frameBytes), repeat: repeat}
 	}
-	const other = measure.StageSoak
+	const other = stageSoak
 	got := inRepeatsOf([]phase{
 		ph(measure.StageCalibrateRate, 64, 0), ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0), ph(other, 64, 0),
 		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0), ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),

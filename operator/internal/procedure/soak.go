@@ -8,11 +8,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
+// stageSoak is an interval of a soak.
+const stageSoak measure.Stage = "Soak"
+
 // soakOfLoad holds one load for hours, in intervals of one trial each. What it keeps is bounded
 // by the number of intervals, whatever the duration.
 type soakOfLoad struct{ timed }
 
-var soakMeasurement = soakOfLoad{timed{base{name: measure.StageSoak, noun: "load"}}}
+var soakMeasurement = soakOfLoad{timed{base{name: stageSoak, noun: "load"}}}
 
 func (soakOfLoad) check(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {

@@ -137,7 +137,7 @@ func TestRecordBytes(t *testing.T) {
 		},
 		Measurer: "router-666ff6cc-measurer-abcde",
 	}
-	for stage, most := range map[measure.Stage]int{measure.StageThroughput: recordBytes, measure.StageBackToBack: burstBytes} {
+	for stage, most := range map[measure.Stage]int{measure.StageThroughput: recordBytes, stageBackToBack: countsBytes} {
 		stored := record
 		stored.Stage, stored.Outcome = stage, Compact(stage, record.Outcome)
 		text, err := json.Marshal(stored)

@@ -24,12 +24,13 @@ func furtherMeasurements() v1alpha1.Measurements {
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
 		ReceiveRate:        &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 3},
+		Recovery:           &v1alpha1.Recovery{OverloadSeconds: 60},
 		Soak:               &v1alpha1.Soak{Size: "256", DurationSeconds: 86_400, IntervalSeconds: 300},
 	}
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{packetResult(), {Size: "256", FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
+	return []v1alpha1.FrameResult{packetResult(), {Size: "256", FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Recovery: recovery(), Soak: soak()}}
 }
 
 func packetResult() v1alpha1.FrameResult {
@@ -73,6 +74,14 @@ func receiveRate() *v1alpha1.ReceiveRateResult {
 			{Trial: 2, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 282_000, LossPartsPerMillion: 118_750},
 			{Trial: 3, OfferedFramesPerSecond: 319_990, ForwardingFramesPerSecond: 281_000, LossPartsPerMillion: 121_848},
 		},
+	}
+}
+
+func recovery() *v1alpha1.RecoveryResult {
+	return &v1alpha1.RecoveryResult{
+		End: v1alpha1.RecoveryRecovered, Goal: "NDR", OverloadFramesPerSecond: 264_000, OverloadLossPartsPerMillion: 90_910,
+		ReducedFramesPerSecond: 132_000, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: new(int64(741)),
+		ResolutionMilliseconds: new(int64(121)), Trials: 16, LossyTrials: 6,
 	}
 }
 

@@ -29,8 +29,9 @@ func sections(doc Document, opts Options, l letters) []section {
 		fixedLoadSection(doc, l),
 		repeatSection(doc, l),
 		frameLossRateSection(doc),
-		backToBackSection(doc, l),
-		receiveRateSection(doc, l),
+	}
+	parts = append(parts, tableSections(doc, l)...)
+	parts = append(parts,
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
@@ -48,7 +49,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		warningSection(doc),
 		chainSection(doc),
 		generatorSection(doc, l),
-	}
+	)
 	parts = append(parts, platformSections(doc)...)
 	parts = append(parts, section{title: "Deviations from RFC 2544", notes: doc.Deviations})
 	if opts.Trials {

@@ -21,7 +21,7 @@ func TestForeign(t *testing.T) {
 	}
 	for name, trials := range map[string][]measure.Record{
 		"a trial would follow": nil,
-		"another trial":        {{Stage: measure.StageSoak, Trial: measure.Trial{FrameBytes: 64}}},
+		"another trial":        {{Stage: "Soak", Trial: measure.Trial{FrameBytes: 64}}},
 	} {
 		if foreign(made.Instructions, trials) == nil {
 			t.Errorf("%s: no error", name)

@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
@@ -16,7 +18,12 @@ import (
 // a frame in the status: 1/500,000 s less 1/2,000,000 s, for two frames.
 func TestServiceTimeInStatus(t *testing.T) {
 	s := newScope(launched)
-	instr := s.plan.Instructions
+	made, err := plan.Make(plantest.Input(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.plan = made
+	instr := made.Instructions
 	data := map[string]string{}
 	put := func(key string, value any) {
 		text, err := json.Marshal(value)

@@ -24,8 +24,8 @@ const (
 	ProtocolUDP   = 17
 	HopLimit      = 64
 
-	// minFrameBytes is Ethernet's, check sequence included (IEEE 802.3).
-	minFrameBytes = 64
+	// MinFrameBytes is Ethernet's, check sequence included (IEEE 802.3).
+	MinFrameBytes = 64
 )
 
 // Check returns why no frame can be made of a stream.
@@ -64,7 +64,7 @@ func Bytes(s measure.Stream) int {
 // MinimumFrameBytes returns the size of the smallest frame with this payload, check
 // sequence included.
 func MinimumFrameBytes(s measure.Stream, payloadBytes int) int {
-	return max(minFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
+	return max(MinFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
 }
 
 // PutEthernet writes both addresses and the EtherType of the stream's IP.

@@ -116,10 +116,10 @@ func (d *Driver) Close() error {
 // server at the other.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	if d.closed {
-		return measure.Outcome{}, errors.New("the driver is closed")
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	if err := check(trial); err != nil {
-		return measure.Outcome{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: err}
+		return measure.Outcome{}, measure.Failf(v1alpha1.ReasonInvalidTrial, "correct the trial", "%w", err)
 	}
 	for attempt := 1; ; attempt++ {
 		outcome, err := d.test(ctx, trial)
