@@ -114,7 +114,7 @@ static __always_inline int take_fragment(struct xdp_md *ctx, struct receiver *r,
 		return 0;
 	}
 	if (s->key != r->key) {
-		add(&r->stray, 1);
+		not_of_trial(r, s->key);
 		return 0;
 	}
 	place = opaque(direction * PACKETS + s->sequence % PACKETS);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-// The measured path of the XDP driver: "transmit_*" make and pace frames under
-// BPF_PROG_RUN with live frames, "receive" takes them in at the other port,
-// "pass_on" carries them from the inner veth pair to a port whose peer takes
-// no XDP frames. "vlan_*" and "receive_vlan" are for paths with VLAN tags. docs/concepts/xdp-driver.md explains the whole.
+// The measured path of the XDP driver: "open_*" make frames that arrive by a
+// schedule under BPF_PROG_RUN with live frames, "transmit_*" as many as they
+// can, "receive" takes them in at the other port, "pass_on" carries them from
+// the inner veth pair to a port whose peer takes no XDP frames. "*vlan_*" and
+// "receive_vlan" are for paths with VLAN tags, "*fragment_*" for packets in
+// fragments. docs/concepts/xdp-driver.md explains the whole.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_endian.h>
@@ -175,41 +177,49 @@ static __always_inline int sign(struct xdp_md *ctx, __u32 at, __u64 head, __u64 
 	return 0;
 }
 
-// slot_of is the place of the next frame's size and template.
-static __always_inline __u32 slot_of(const struct transmitter *t, __u32 direction)
+// departure is a frame that leaves now.
+struct departure {
+	__u64 now;
+	__u64 sequence;
+	__u64 due; /* as fast as possible: now */
+};
+
+// slot_of is the place of a frame's size and template.
+static __always_inline __u32 slot_of(const struct transmitter *t, __u32 direction, __u64 sequence)
 {
 	__u32 slot = direction * FRAME_SIZES, place;
 
 	if (t->round > 1) {
-		place = opaque(direction * ROUND + (__u32)(t->made % t->round));
+		place = opaque(direction * ROUND + (__u32)(sequence % t->round));
 		if (place < DIRECTIONS * ROUND)
 			slot += (&shared.rounds[0][0])[place];
 	}
 	return opaque(slot);
 }
 
-// tag is SIGNATURE_TAG for the first frame that is due at its time or after it.
-static __always_inline __u64 tag(struct transmitter *t, __u64 now)
+// tag is SIGNATURE_TAG for the first frame to leave that is due at its time or
+// after it.
+static __always_inline __u64 tag(struct transmitter *t, const struct departure *d)
 {
-	__u64 due;
-
-	if (now < t->tag_at)
-		return 0;
-	due = t->frames_per_second ? t->due : now;
-	if (due < t->tag_at)
+	if (d->due < t->tag_at)
 		return 0;
 	t->tag_at = NEVER;
-	t->tagged_due = due;
+	t->tagged_due = d->due;
 	return SIGNATURE_TAG;
+}
+
+static __always_inline __u64 head_of(struct transmitter *t, const struct departure *d, __u16 magic)
+{
+	return (magic + tag(t, d)) | (__u64)(t->key & 0xffff) << 16 | d->sequence << 32;
 }
 
 // write makes the whole frame anew: buffers are recycled, and a device may
 // have changed any byte of them. Every buffer comes with the largest size. vlan
 // is how far a tag moves what is behind it, a constant in each call.
-static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now, __u32 vlan)
+static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, const struct departure *d, __u32 vlan)
 {
-	__u64 head = (SIGNATURE_MAGIC + tag(t, now)) | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
-	__u32 slot = slot_of(t, direction), bytes, base;
+	__u64 head = head_of(t, d, SIGNATURE_MAGIC);
+	__u32 slot = slot_of(t, direction, d->sequence), bytes, base;
 	struct frame_size *size;
 	__u8 *template;
 	void *data;
@@ -226,108 +236,90 @@ static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u3
 	if (bytes != t->frame_bytes && bpf_xdp_adjust_tail(ctx, (int)(bytes - t->frame_bytes)))
 		return -1;
 	if (t->flows > 1)
-		base += put_flow(t, template + vlan, base);
+		base += put_flow(t, template + vlan, base, d->sequence);
 	if (bpf_xdp_store_bytes(ctx, 0, template, bytes))
 		return -1;
 	if (!t->is_ipv6)
-		return sign(ctx, vlan + IPV4_PAYLOAD_OFFSET, head, now);
-	if (sign(ctx, vlan + IPV6_PAYLOAD_OFFSET, head, now))
+		return sign(ctx, vlan + IPV4_PAYLOAD_OFFSET, head, d->now);
+	if (sign(ctx, vlan + IPV6_PAYLOAD_OFFSET, head, d->now))
 		return -1;
 	data = (void *)(long)ctx->data;
 	if (data + vlan + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
 		return -1;
-	*(__u16 *)(data + vlan + IPV6_CHECKSUM_OFFSET) = checksum(base, head, now);
+	*(__u16 *)(data + vlan + IPV6_CHECKSUM_OFFSET) = checksum(base, head, d->now);
 	return 0;
 }
 
 // write_vlan is for paths of which one port has a tag, and the other perhaps
 // none. The barrier keeps the compiler from merging both calls to one variable
 // offset.
-static __always_inline int write_vlan(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now)
+static __always_inline int write_vlan(struct xdp_md *ctx, struct transmitter *t, __u32 direction, const struct departure *d)
 {
 	int failed;
 
 	if (!t->vlan_bytes)
-		return write(ctx, t, direction, now, 0);
-	failed = write(ctx, t, direction, now, VLAN_BYTES);
+		return write(ctx, t, direction, d, 0);
+	failed = write(ctx, t, direction, d, VLAN_BYTES);
 	barrier_var(failed);
 	return failed;
 }
 
-// least_gap is how close to this departure the next one may be: 7/8 of the
-// gap, or 15/16 where the 1/8 of a short one would be a microsecond or two,
-// less the older the arrears are, so that they shrink with a time constant of
-// CATCH_UP and never come out as one burst.
-static __always_inline __u64 least_gap(struct transmitter *t, __u64 arrears)
-{
-	__u64 parts = t->gap_nanoseconds <= SHORT_GAP ? 15 : 7;
+#include "ring.h"
 
-	return t->gap_nanoseconds * (parts * CATCH_UP) / ((parts + 1) * CATCH_UP + parts * arrears);
+// depart_closed takes the next frame of a trial that is as fast as possible.
+static __always_inline int depart_closed(struct transmitter *t, struct departure *d)
+{
+	if (t->eligible == NEVER) {
+		t->idle++;
+		return 0;
+	}
+	d->now = bpf_ktime_get_ns();
+	if (d->now < t->eligible)
+		return 0;
+	if (d->now >= t->end_at) {
+		t->eligible = NEVER;
+		return 0;
+	}
+	d->sequence = t->made;
+	d->due = d->now;
+	return 1;
 }
 
-// schedule sets when the next frame is due (exactly n * 1e9 / rate, without
-// drift) and when it may leave: when it is due, but not before least_gap.
-static __always_inline void schedule(struct transmitter *t, __u64 now)
+// departed lets the other direction take its turn.
+static __always_inline void departed(struct transmitter *t, __u64 due, __u64 now, int open)
 {
-	__u64 gap, arrears = 0;
-
-	if (!t->frames_per_second) {
-		t->eligible = now;
-		return;
-	}
-	t->due += t->gap_nanoseconds;
-	t->due_remainder += t->gap_remainder;
-	if (t->due_remainder >= t->frames_per_second) {
-		t->due_remainder -= t->frames_per_second;
-		t->due++;
-	}
-	if (t->due < now) {
-		arrears = now - t->due;
-		if (arrears > t->backlog_limit) {
-			t->due += arrears - t->backlog_limit;
-			t->forgiven += arrears - t->backlog_limit;
-			arrears = t->backlog_limit;
-		}
-	}
-	gap = least_gap(t, arrears);
-	t->eligible = t->due > now + gap ? t->due : now + gap;
+	t->last_departure = now;
+	t->made++;
+	t->eligible = open ? next_turn(t, due) : now;
 }
 
-static __always_inline int transmit(struct xdp_md *ctx, __u32 direction, int vlan)
+// What a program does is constant in each. Without CAP_PERFMON the verifier
+// looks into branches on constants too, for what a CPU might speculate, and
+// refuses a program that becomes too large for it.
+enum { CLOSED = 0, OPEN = 1 };
+enum { PLAIN = 0, VLAN = 1 };
+
+static __always_inline int transmit(struct xdp_md *ctx, __u32 direction, __u32 thread, int vlan, int open)
 {
 	struct transmitter *t;
-	__u64 now, late;
+	struct departure d;
 
 	direction = opaque(direction);
 	if (direction >= DIRECTIONS)
 		return XDP_ABORTED;
 	t = &shared.transmitters[direction];
-	if (t->eligible == NEVER) {
-		t->idle++;
+	if (open ? !depart_open(t, direction, thread, &d) : !depart_closed(t, &d))
 		return XDP_DROP;
-	}
-	now = bpf_ktime_get_ns();
-	if (now < t->eligible)
-		return XDP_DROP;
-	if (now >= t->end_at) {
-		t->eligible = NEVER;
-		return XDP_DROP;
-	}
-	if (vlan ? write_vlan(ctx, t, direction, now) : write(ctx, t, direction, now, 0))
+	if (vlan ? write_vlan(ctx, t, direction, &d) : write(ctx, t, direction, &d, 0))
 		return XDP_ABORTED;
-	if (t->frames_per_second) {
-		late = now - t->due;
-		count_in(direction, HISTOGRAM_LATENESS, late);
-		if (late > t->tolerance)
-			t->late++;
-		if (late > t->latest)
-			t->latest = late;
-	}
-	t->last_departure = now;
-	schedule(t, now);
-	if (++t->made == t->intended_frames)
-		t->eligible = NEVER;
+	departed(t, d.due, d.now, open);
 	return bpf_redirect(t->redirect_ifindex, 0);
+}
+
+// first_in_turn is the direction that may send first.
+static __always_inline __u32 first_in_turn(void)
+{
+	return shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible;
 }
 
 #include "fragments.h"
@@ -335,58 +327,111 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction, int vla
 SEC("xdp")
 int transmit_forward(struct xdp_md *ctx)
 {
-	return transmit(ctx, FORWARD, 0);
+	return transmit(ctx, FORWARD, FORWARD, PLAIN, CLOSED);
 }
 
 SEC("xdp")
 int transmit_reverse(struct xdp_md *ctx)
 {
-	return transmit(ctx, REVERSE, 0);
+	return transmit(ctx, REVERSE, REVERSE, PLAIN, CLOSED);
 }
 
-// transmit_both serves the direction that may send first.
 SEC("xdp")
 int transmit_both(struct xdp_md *ctx)
 {
-	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible, 0);
+	return transmit(ctx, first_in_turn(), FORWARD, PLAIN, CLOSED);
+}
+
+SEC("xdp")
+int open_forward(struct xdp_md *ctx)
+{
+	return transmit(ctx, FORWARD, FORWARD, PLAIN, OPEN);
+}
+
+SEC("xdp")
+int open_reverse(struct xdp_md *ctx)
+{
+	return transmit(ctx, REVERSE, REVERSE, PLAIN, OPEN);
+}
+
+SEC("xdp")
+int open_both(struct xdp_md *ctx)
+{
+	return transmit(ctx, first_in_turn(), FORWARD, PLAIN, OPEN);
 }
 
 SEC("xdp")
 int vlan_forward(struct xdp_md *ctx)
 {
-	return transmit(ctx, FORWARD, 1);
+	return transmit(ctx, FORWARD, FORWARD, VLAN, CLOSED);
 }
 
 SEC("xdp")
 int vlan_reverse(struct xdp_md *ctx)
 {
-	return transmit(ctx, REVERSE, 1);
+	return transmit(ctx, REVERSE, REVERSE, VLAN, CLOSED);
 }
 
 SEC("xdp")
 int vlan_both(struct xdp_md *ctx)
 {
-	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible, 1);
+	return transmit(ctx, first_in_turn(), FORWARD, VLAN, CLOSED);
+}
+
+SEC("xdp")
+int open_vlan_forward(struct xdp_md *ctx)
+{
+	return transmit(ctx, FORWARD, FORWARD, VLAN, OPEN);
+}
+
+SEC("xdp")
+int open_vlan_reverse(struct xdp_md *ctx)
+{
+	return transmit(ctx, REVERSE, REVERSE, VLAN, OPEN);
+}
+
+SEC("xdp")
+int open_vlan_both(struct xdp_md *ctx)
+{
+	return transmit(ctx, first_in_turn(), FORWARD, VLAN, OPEN);
 }
 
 SEC("xdp")
 int fragment_forward(struct xdp_md *ctx)
 {
-	return transmit_fragment(ctx, FORWARD);
+	return transmit_fragment(ctx, FORWARD, FORWARD, CLOSED);
 }
 
 SEC("xdp")
 int fragment_reverse(struct xdp_md *ctx)
 {
-	return transmit_fragment(ctx, REVERSE);
+	return transmit_fragment(ctx, REVERSE, REVERSE, CLOSED);
 }
 
-// fragment_both finishes the packet that it has begun: that direction is
-// eligible since time 0.
+// A packet that has begun is finished first: its direction is eligible since
+// time 0.
 SEC("xdp")
 int fragment_both(struct xdp_md *ctx)
 {
-	return transmit_fragment(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible);
+	return transmit_fragment(ctx, first_in_turn(), FORWARD, CLOSED);
+}
+
+SEC("xdp")
+int open_fragment_forward(struct xdp_md *ctx)
+{
+	return transmit_fragment(ctx, FORWARD, FORWARD, OPEN);
+}
+
+SEC("xdp")
+int open_fragment_reverse(struct xdp_md *ctx)
+{
+	return transmit_fragment(ctx, REVERSE, REVERSE, OPEN);
+}
+
+SEC("xdp")
+int open_fragment_both(struct xdp_md *ctx)
+{
+	return transmit_fragment(ctx, first_in_turn(), FORWARD, OPEN);
 }
 
 /* ---- receive ---- */
@@ -484,6 +529,33 @@ static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequ
 		note(&r->variation, direction, HISTOGRAM_VARIATION, change);
 }
 
+// not_of_trial counts a frame of another trial. The barrier keeps the compiler
+// from choosing an address in place of a branch, which the verifier refuses
+// without CAP_PERFMON.
+static __always_inline void not_of_trial(struct receiver *r, __u32 key)
+{
+	if (key == r->earlier_key) {
+		add(&r->late_arrivals, 1);
+		barrier();
+		return;
+	}
+	add(&r->stray, 1);
+}
+
+static __always_inline __u64 since(__u64 then, __u64 now)
+{
+	return now > then ? now - then : 0;
+}
+
+// index_in is the number in its trial of a frame that has arrived.
+static __always_inline __u64 index_in(const struct receiver *r, __u32 direction, __u32 sequence)
+{
+	if (!r->wraps)
+		return sequence;
+	direction = opaque(direction);
+	return direction < DIRECTIONS ? index_of(&shared.transmitters[direction], sequence) : sequence;
+}
+
 #include "reassembly.h"
 
 // in_reach makes all that read_signature looks at readable: some drivers leave
@@ -536,7 +608,7 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 		if (!take_fragment(ctx, r, direction, &s))
 			return drop;
 	} else if (s.key != r->key) {
-		add(&r->stray, 1);
+		not_of_trial(r, s.key);
 		return drop;
 	}
 	now = bpf_ktime_get_ns();
@@ -544,7 +616,12 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 		add(&r->duplicates, 1);
 		return drop;
 	}
-	delay = now > s.sent_at ? now - s.sent_at : 0;
+	delay = since(s.sent_at, now);
+	if (r->schedule.frames_per_second) {
+		raise(&r->longest_since_departure, delay);
+		count_in(direction, HISTOGRAM_SINCE_DEPARTURE, delay);
+		delay = since(due_of(&r->schedule, index_in(r, direction, s.sequence)), now);
+	}
 	add(&r->received, 1);
 	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
 	in_order(r, s.sequence);
