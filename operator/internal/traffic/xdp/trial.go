@@ -55,7 +55,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if d.onSent != nil {
 		d.onSent()
 	}
-	if err := newPause().wait(ctx, trial.Settle()); err != nil {
+	if err := d.settle(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	after, err := d.watch()
