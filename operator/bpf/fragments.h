@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* Packets that are sent as several frames: the fragments of RFC 791 section 2.3
  * and RFC 8200 section 4.5. All fragments of a packet leave back to back once
- * the packet is due. Only traffic.bpf.c includes this, behind what it uses. */
+ * the packet is due. Only transmit.h includes this, behind what it uses. */
 #ifndef VNFBENCH_FRAGMENTS_H
 #define VNFBENCH_FRAGMENTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* When all fragments of a packet have arrived. They are told by their signature
  * and their place, whatever a device made of the IP identification: the kernel
- * for one changes it where it reassembles IPv6. Only traffic.bpf.c includes
+ * for one changes it where it reassembles IPv6. Only receive.h includes
  * this, behind what it uses. */
 #ifndef VNFBENCH_REASSEMBLY_H
 #define VNFBENCH_REASSEMBLY_H

@@ -2,7 +2,7 @@
 /* Arrivals that follow the schedule whatever the device does. Its work for a
  * frame is done on the sending core before the next frame can be made; in that
  * time frames arrive in a ring that is only counted, as they would in the
- * receive ring of a network card. Only traffic.bpf.c includes this, behind what
+ * receive ring of a network card. Only transmit.h includes this, behind what
  * it uses. */
 #ifndef VNFBENCH_RING_H
 #define VNFBENCH_RING_H
