@@ -117,16 +117,26 @@ func (a attempt) interrupted() bool {
 }
 
 // row returns how many trials at the end lost nothing. One that the generator doubts, or did not
-// send in full, shows nothing, and ends a row.
+// send in full, shows nothing, and ends a row. So does one in which frames of the trial before may
+// have counted as received.
 func (a attempt) row() int {
 	n := 0
-	for _, r := range slices.Backward(a.trials) {
-		if doubted(r) || !lossless([]measure.Record{r}, 1) {
+	for i, r := range slices.Backward(a.trials) {
+		before := a.overload
+		if i > 0 {
+			before = a.trials[i-1]
+		}
+		if doubted(r) || hasDoubt(before, measure.DoubtStillArriving) || !lossless([]measure.Record{r}, 1) {
 			break
 		}
 		n++
 	}
 	return n
+}
+
+// hasDoubt reports whether the generator has a doubt about a trial.
+func hasDoubt(r measure.Record, code string) bool {
+	return slices.ContainsFunc(r.Outcome.Doubts, func(d measure.Doubt) bool { return d.Code == code })
 }
 
 // lossy reports whether the device lost frames of a trial.

@@ -180,6 +180,30 @@ func TestRecoveryWithDoubts(t *testing.T) {
 	}
 }
 
+// Frames of the overload that still arrive in the first trials can stand for frames which these
+// lost: only a trial after one that had settled is clean.
+func TestRecoveryWithLateFrames(t *testing.T) {
+	trials := 0
+	b := newBench(sluggish(0))
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == stageRecovery {
+			trials++
+		}
+		if r.Stage == stageOverload || r.Stage == stageRecovery && trials <= 2 {
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtStillArriving, Detail: "frames still came"})
+		}
+	}
+	instr := recovery()
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records).Frames[0].Recovery
+	if got.End != v1alpha1.RecoveryRecovered || got.Trials != 13 || *got.LowerBoundMilliseconds != 0 || *got.UpperBoundMilliseconds != 20+3*120 {
+		t.Errorf("%+v, want the row to start with the fourth trial", got)
+	}
+}
+
 func TestRecoveryInstructions(t *testing.T) {
 	for name, spoil := range map[string]func(*measure.Instructions){
 		"no throughput": func(i *measure.Instructions) { i.Throughput = nil },

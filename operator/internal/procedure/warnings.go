@@ -183,7 +183,7 @@ func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	}
 	for _, code := range []string{
 		v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented,
-		v1alpha1.WarningFramesUnaccounted,
+		v1alpha1.WarningFramesUnaccounted, v1alpha1.WarningLateFrames,
 	} {
 		if counts[code] > 0 {
 			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
@@ -227,6 +227,8 @@ func warningsFor(r measure.Record) map[string]string {
 			code = v1alpha1.WarningFramesUnaccounted
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
+		case measure.DoubtStillArriving:
+			code = v1alpha1.WarningLateFrames
 		case measure.DoubtStretched:
 			code = v1alpha1.WarningStretchedTrials
 		}

@@ -154,6 +154,10 @@ func TestDoubts(t *testing.T) {
 			trial:  trialOf(128, 20_000, 200*time.Millisecond),
 			code:   measure.DoubtUnsent, words: "were not sent",
 		},
+		"frames that still arrive": {
+			change: func(s *simulator) { s.trickle = true },
+			code:   measure.DoubtStillArriving, words: "may only be late",
+		},
 		"a changed identification": {
 			change: func(s *simulator) { s.unmarked = true },
 			code:   measure.DoubtReceiveDrops, invalid: true, words: "IPv4 identification",

@@ -98,7 +98,7 @@ func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measur
 		all.Add(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
 	}
 	if r.moving {
-		all.Add(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
+		all.Add(measure.DoubtStillArriving, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
 	}
 	if trial.IntendedFramesPerSecond > 0 { // otherwise this is expected
 		doubtPacing(&all, trial, r, seen)

@@ -39,6 +39,9 @@ type simulator struct {
 	loseEvery uint64
 	// unmarked packets lose what they are counted by.
 	unmarked bool
+	// trickle has half of the packets arrive, and one more with each reading.
+	trickle  bool
+	readings uint64
 	// stuck continues to send after a stop.
 	stuck bool
 	// extra happens at the ports in each job.
@@ -266,6 +269,10 @@ func (s *simulator) pgidStats(c replay.Call) replay.Answer {
 				received := sent
 				if s.loseEvery > 0 {
 					received -= sent / s.loseEvery
+				}
+				if s.trickle {
+					s.readings++
+					received = min(sent, sent/2+s.readings)
 				}
 				if s.unmarked && one.FlowStats.RuleType == countRule {
 					received = 0
