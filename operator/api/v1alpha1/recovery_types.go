@@ -34,7 +34,8 @@ type Recovery struct {
 	// +kubebuilder:validation:Maximum=2000
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
 
-	// cleanTrials is how many trials in a row must lose nothing. Default 10.
+	// cleanTrials is how many trials in a row must lose nothing. There are more where these have
+	// fewer than 1,000 frames of a direction. Default 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -58,7 +59,8 @@ const MetricRecovery Metric = "RecoveryUpperBoundMilliseconds"
 type RecoveryEnd string
 
 const (
-	// RecoveryRecovered means that cleanTrials trials in a row lost nothing.
+	// RecoveryRecovered means that cleanTrials trials in a row, and 1,000 frames of each direction
+	// or more, lost nothing.
 	RecoveryRecovered RecoveryEnd = "Recovered"
 	// RecoveryNotRecovered means that maximumTrials were made without such a row, and the device
 	// still lost frames in the last cleanTrials of them.
@@ -69,6 +71,9 @@ const (
 	// RecoveryGeneratorCeiling means that the generator could not send the overload, or
 	// cleanTrials trials in a row, in full and without doubts.
 	RecoveryGeneratorCeiling RecoveryEnd = "GeneratorCeiling"
+	// RecoveryTooFewFrames means that maximumTrials trials at half the load have fewer than 1,000
+	// frames of a direction, or that too few of them were left after the last loss.
+	RecoveryTooFewFrames RecoveryEnd = "TooFewFrames"
 	// RecoveryInterrupted means that too much time passed between two trials, or that the
 	// clock was set, each time it was tried.
 	RecoveryInterrupted RecoveryEnd = "Interrupted"
@@ -77,7 +82,7 @@ const (
 // RecoveryResult is the time after an overload in which the device still lost frames.
 type RecoveryResult struct {
 	// end says how the measurement ended: Recovered, NotRecovered, NotOverloaded,
-	// GeneratorCeiling or Interrupted.
+	// GeneratorCeiling, TooFewFrames or Interrupted.
 	// +required
 	End RecoveryEnd `json:"end,omitempty"`
 	// goal whose throughput was overloaded.
@@ -104,6 +109,10 @@ type RecoveryResult struct {
 	// resolutionMilliseconds is the distance of the two bounds. Absent without an upper bound.
 	// +optional
 	ResolutionMilliseconds *int64 `json:"resolutionMilliseconds,omitempty"`
+	// cleanFrames is how many frames the row without loss has, of the direction with fewer: at
+	// least 1,000 were intended. Absent if there was no such row.
+	// +optional
+	CleanFrames *int64 `json:"cleanFrames,omitempty"`
 	// trials is how many were made at the reduced load.
 	// +required
 	Trials int32 `json:"trials"`

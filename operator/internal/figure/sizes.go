@@ -50,6 +50,7 @@ var ofSizes = []Metric{
 	{"RecoveryOverloadFramesPerSecond", FramesPerSecond, Neither, OfSize, "load of the overload", Shown},
 	{"RecoveryOverloadLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss of the overload", Shown},
 	{"RecoveryReducedFramesPerSecond", FramesPerSecond, Neither, OfSize, "load after the overload", 0},
+	{"RecoveryCleanFrames", Number, Neither, OfSize, "frames after the overload without loss", 0},
 	{"RecoveryTrials", Number, Neither, OfSize, "trials after the overload", 0},
 	{"RecoveryLossyTrials", Number, Lower, OfSize, "trials after the overload with loss", 0},
 }
@@ -184,6 +185,7 @@ func (w *walk) recovery(key Key, frame v1alpha1.FrameResult) {
 	p.addKnown(v1alpha1.MetricRecovery, r.UpperBoundMilliseconds)
 	p.addKnown("RecoveryLowerBoundMilliseconds", r.LowerBoundMilliseconds)
 	p.addKnown("RecoveryResolutionMilliseconds", r.ResolutionMilliseconds)
+	p.addKnown("RecoveryCleanFrames", r.CleanFrames)
 	p.add("RecoveryOverloadFramesPerSecond", r.OverloadFramesPerSecond)
 	p.add("RecoveryOverloadLossPartsPerMillion", r.OverloadLossPartsPerMillion)
 	p.add("RecoveryReducedFramesPerSecond", r.ReducedFramesPerSecond)

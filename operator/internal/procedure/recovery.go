@@ -26,6 +26,11 @@ const (
 	maxRecoveryGap = 5 * time.Second
 	// maxRecoveries is how often the overload is made again after such a gap.
 	maxRecoveries = 3
+	// minCleanFrames is how many frames of each direction the row without loss has at least: after
+	// 1,000 frames of which none was lost, the loss is at most 0.3 % with 95 % confidence.
+	minCleanFrames = 1000
+	// maxTrialMilliseconds is the API's bound of trialMilliseconds.
+	maxTrialMilliseconds = 10_000
 )
 
 // recoveryOf bounds the time in which a device still loses frames after an overload, by short
@@ -145,8 +150,9 @@ func lossy(r measure.Record) bool { return !doubted(r) && r.Outcome.LossRatio() 
 // doubted reports whether a trial shows nothing of the device.
 func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }
 
-// end returns how the measurement of an attempt has ended, and "" before it has.
-func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
+// end returns how the measurement of an attempt has ended, and "" before it has. row is how many
+// trials have to lose nothing.
+func (a attempt) end(r *v1alpha1.Recovery, row int) v1alpha1.RecoveryEnd {
 	switch {
 	case behind(a.overload):
 		return v1alpha1.RecoveryGeneratorCeiling
@@ -154,10 +160,12 @@ func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
 		return v1alpha1.RecoveryNotOverloaded
 	case a.interrupted():
 		return v1alpha1.RecoveryInterrupted
-	case a.row() >= int(r.CleanTrials):
+	case a.row() >= row:
 		return v1alpha1.RecoveryRecovered
 	case len(a.trials) < int(r.MaximumTrials):
 		return ""
+	case a.row() >= int(r.CleanTrials):
+		return v1alpha1.RecoveryTooFewFrames
 	case slices.ContainsFunc(a.trials[len(a.trials)-int(r.CleanTrials):], lossy):
 		return v1alpha1.RecoveryNotRecovered
 	}
@@ -165,26 +173,61 @@ func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
 	return v1alpha1.RecoveryGeneratorCeiling
 }
 
-// fill makes an overload, and then trials without a longer wait until the end is known.
-func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
+// overloadOf returns the load of the overload; 0 where the throughput was not found.
+func (w *replay) overloadOf(p *part) uint64 {
 	throughput := w.latencyRate(p)
 	if throughput == 0 {
-		p.over, p.skipped = true, true
+		return 0
+	}
+	return max(1, min(throughput, w.maximum(p.size, 0).framesPerSecond))
+}
+
+// reducedTrial returns a trial at half the load.
+func (w *replay) reducedTrial(p *part) measure.Trial {
+	r := w.instr.Recovery
+	t := w.trial(p.size, max(1, w.overloadOf(p)*reducedPercent/100), milliseconds(r.TrialMilliseconds))
+	t.SettleNanoseconds = milliseconds(r.SettleMilliseconds)
+	return t
+}
+
+// fewestFrames returns the intended frames of the direction that has fewer.
+func (w *replay) fewestFrames(trial measure.Trial) uint64 {
+	least := measure.Stream{}.IntendedFrames(trial)
+	for _, s := range w.instr.Chain.Streams {
+		least = min(least, s.IntendedFrames(trial))
+	}
+	return least
+}
+
+// rowOf returns how many trials have to lose nothing: cleanTrials, and so many that each direction
+// has minCleanFrames. It returns 0 where maximumTrials are not enough.
+func (w *replay) rowOf(p *part) int {
+	r, frames := w.instr.Recovery, w.fewestFrames(w.reducedTrial(p))
+	if frames*uint64(r.MaximumTrials) < minCleanFrames {
+		return 0
+	}
+	return max(int(r.CleanTrials), int((minCleanFrames+frames-1)/frames))
+}
+
+// fill makes an overload, and then trials without a longer wait until the end is known.
+func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
+	r, load := w.instr.Recovery, w.overloadOf(p)
+	row := 0
+	if load > 0 {
+		row = w.rowOf(p)
+	}
+	if row == 0 {
+		p.over, p.skipped = true, load == 0
 		if len(records) > 0 {
-			return fmt.Errorf("%w: record %d is a trial of a recovery whose load cannot be derived", ErrRecords, records[0].Index)
+			return fmt.Errorf("%w: record %d is a trial of a recovery whose load cannot be derived or is too low", ErrRecords, records[0].Index)
 		}
 		return nil
-	}
-	r, load := w.instr.Recovery, min(throughput, w.maximum(p.size, 0).framesPerSecond)
-	trial := func(framesPerSecond uint64, nanoseconds int64) measure.Trial {
-		t := w.trial(p.size, max(1, framesPerSecond), nanoseconds)
-		t.SettleNanoseconds = milliseconds(r.SettleMilliseconds)
-		return t
 	}
 	if len(records) > 0 && records[0].Stage != stageOverload {
 		return fmt.Errorf("%w: record %d is a trial of a recovery without an overload before it", ErrRecords, records[0].Index)
 	}
-	p.next, p.nextStage = trial(load, seconds(r.OverloadSeconds)), stageOverload
+	p.next, p.nextStage = w.trial(p.size, load, seconds(r.OverloadSeconds)), stageOverload
+	p.next.SettleNanoseconds = milliseconds(r.SettleMilliseconds)
 	p.left = recoveryMeasurement.expected(w, p.phase)
 	attempts, inARow := attemptsOf(records), 0
 	for _, a := range attempts {
@@ -199,11 +242,11 @@ func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
 	}
 	last := attempts[len(attempts)-1]
 	p.counted = append([]measure.Record{last.overload}, last.trials...)
-	end := last.end(r)
+	end := last.end(r, row)
 	p.over = end != "" && (end != v1alpha1.RecoveryInterrupted || len(attempts)-len(p.invalid) >= maxRecoveries)
 	if end == "" {
-		p.left = cleanTime(r, r.CleanTrials-int32(last.row()))
-		p.next, p.nextStage = trial(load*reducedPercent/100, milliseconds(r.TrialMilliseconds)), ""
+		p.left = cleanTime(r, int32(row-last.row()))
+		p.next, p.nextStage = w.reducedTrial(p), ""
 	}
 	return nil
 }
@@ -217,13 +260,15 @@ func (recoveryOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) 
 
 // recoveryResult returns the figures of a part.
 func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
-	a := attemptsOf(p.counted)[0]
-	load := a.overload.Trial.IntendedFramesPerSecond
 	out := &v1alpha1.RecoveryResult{
-		End: a.end(w.instr.Recovery), Goal: p.load.Goal, OverloadFramesPerSecond: signed(load),
-		OverloadLossPartsPerMillion: worstLoss(a.overload.Outcome), ReducedFramesPerSecond: signed(max(1, load*reducedPercent/100)),
-		Trials: int32(len(a.trials)),
+		End: v1alpha1.RecoveryTooFewFrames, Goal: p.load.Goal,
+		OverloadFramesPerSecond: signed(w.overloadOf(p)), ReducedFramesPerSecond: signed(w.reducedTrial(p).IntendedFramesPerSecond),
 	}
+	if len(p.counted) == 0 {
+		return out
+	}
+	a := attemptsOf(p.counted)[0]
+	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.instr.Recovery, w.rowOf(p)), worstLoss(a.overload.Outcome), int32(len(a.trials))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	lower := time.Duration(0)
 	for _, r := range a.trials {
@@ -237,10 +282,23 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	}
 	out.LowerBoundMilliseconds = new(lower.Milliseconds())
 	if out.End == v1alpha1.RecoveryRecovered {
-		upper := (after(a.trials[len(a.trials)-a.row()]) + time.Millisecond - 1).Milliseconds()
+		row := a.trials[len(a.trials)-a.row():]
+		upper := (after(row[0]) + time.Millisecond - 1).Milliseconds()
 		out.UpperBoundMilliseconds, out.ResolutionMilliseconds = &upper, new(upper-*out.LowerBoundMilliseconds)
+		out.CleanFrames = new(fewestSent(row))
 	}
 	return out
+}
+
+// fewestSent returns how many frames of the direction that sent fewer are in the trials.
+func fewestSent(trials []measure.Record) int64 {
+	sent := make([]uint64, len(trials[0].Outcome.Directions))
+	for _, r := range trials {
+		for i, d := range r.Outcome.Directions {
+			sent[i] += d.SentFrames
+		}
+	}
+	return signed(slices.Min(sent))
 }
 
 // warn says why there is no recovery time, and what limits its meaning.
@@ -255,7 +313,7 @@ func (recoveryOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part)
 }
 
 func (w *replay) warnRecovery(d *warningList, p *part, result *v1alpha1.RecoveryResult) {
-	if got := time.Duration(seconds(w.instr.Recovery.OverloadSeconds)); got < minOverload {
+	if got := time.Duration(seconds(w.instr.Recovery.OverloadSeconds)); got < minOverload && len(p.counted) > 0 {
 		d.add(v1alpha1.WarningShortTrials, p.size, "The overload before the recovery lasted %s, less than the %s that RFC 2544 section 26.5 asks for.", got, minOverload)
 	}
 	switch result.End {
@@ -272,10 +330,23 @@ func (w *replay) warnRecovery(d *warningList, p *part, result *v1alpha1.Recovery
 	case v1alpha1.RecoveryInterrupted:
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"There is no recovery time: in each of %d attempts, more than %s passed between two trials, or the clock was set.", maxRecoveries, maxRecoveryGap)
+	case v1alpha1.RecoveryTooFewFrames:
+		d.add(v1alpha1.WarningIrregularResult, p.size,
+			"There is no recovery time: a row of trials without loss needs %d frames of each direction, and one of %d ms at %d frames/s has %d; raise recovery.trialMilliseconds to %d, or recovery.maximumTrials.",
+			minCleanFrames, w.instr.Recovery.TrialMilliseconds, result.ReducedFramesPerSecond, w.fewestFrames(w.reducedTrial(p)), w.neededMilliseconds(p))
 	case v1alpha1.RecoveryNotRecovered:
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"The device did not recover in %d trials after the overload, of which %d lost frames: the recovery time has no upper bound.", result.Trials, result.LossyTrials)
 	}
+}
+
+// neededMilliseconds returns the duration with which cleanTrials trials have minCleanFrames, or the
+// longest that is allowed.
+func (w *replay) neededMilliseconds(p *part) int64 {
+	second := w.reducedTrial(p)
+	second.DurationNanoseconds = int64(time.Second)
+	frames := signed(max(1, w.fewestFrames(second))) * int64(w.instr.Recovery.CleanTrials)
+	return min(maxTrialMilliseconds, (minCleanFrames*1000+frames-1)/frames)
 }
 
 // overloadOrigin says what the load of the overload is.

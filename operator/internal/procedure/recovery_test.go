@@ -155,6 +155,54 @@ func TestRecoveryAgain(t *testing.T) {
 	}
 }
 
+// A row without loss has 1,000 frames of each direction: it is longer where a trial has few, and
+// where all trials have fewer there is an end with a reason, and the other figures are there.
+func TestRecoveryOfASlowDevice(t *testing.T) {
+	for name, test := range map[string]struct {
+		capacity float64
+		recovery time.Duration
+		change   func(*measure.Instructions)
+		end      v1alpha1.RecoveryEnd
+		trials   int32
+		words    string
+	}{
+		"enough frames":     {capacity: 20_000, end: v1alpha1.RecoveryRecovered, trials: 10},
+		"a longer row":      {capacity: 500, end: v1alpha1.RecoveryRecovered, trials: 36},
+		"too late":          {capacity: 500, recovery: 4 * time.Second, end: v1alpha1.RecoveryTooFewFrames, trials: 60, words: "raise recovery.trialMilliseconds to 364, or recovery.maximumTrials"},
+		"too few":           {capacity: 200, end: v1alpha1.RecoveryTooFewFrames, words: "raise recovery.trialMilliseconds to "},
+		"less than a frame": {capacity: 6, end: v1alpha1.RecoveryTooFewFrames, words: "has 0; raise recovery.trialMilliseconds to 10000"},
+		"a small share": {capacity: 20_000, change: func(i *measure.Instructions) {
+			i.Chain.Streams = []measure.Stream{{Direction: measure.Forward}, {Direction: measure.Reverse, LoadPercent: 1}}
+		}, end: v1alpha1.RecoveryTooFewFrames, words: "has 11; raise"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr := recovery()
+			if test.change != nil {
+				test.change(&instr)
+			}
+			instr.Throughput.MinimumFramesPerSecond = 1
+			device := sluggish(test.recovery)
+			device.CapacityFramesPerSecond = test.capacity
+			records, err := newBench(device).run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			figures := Results(instr, records)
+			got := figures.Frames[0].Recovery
+			if got.End != test.end || got.Trials != test.trials || len(figures.Frames[0].Throughput) == 0 {
+				t.Errorf("got %+v, want %s after %d trials", got, test.end, test.trials)
+			}
+			if got.CleanFrames != nil != (test.end == v1alpha1.RecoveryRecovered) || got.CleanFrames != nil && *got.CleanFrames < minCleanFrames {
+				t.Errorf("%v clean frames", got.CleanFrames)
+			}
+			if warned := messages(figures.Warnings, v1alpha1.WarningIrregularResult); test.words != "" &&
+				!slices.ContainsFunc(warned, func(m string) bool { return strings.Contains(m, test.words) }) {
+				t.Errorf("no warning has %q: %q", test.words, warned)
+			}
+		})
+	}
+}
+
 // A trial that the generator doubts is neither with nor without loss: it ends a row, and moves no
 // lower bound.
 func TestRecoveryWithDoubts(t *testing.T) {
