@@ -144,8 +144,8 @@ func hasDoubt(r measure.Record, code string) bool {
 	return slices.ContainsFunc(r.Outcome.Doubts, func(d measure.Doubt) bool { return d.Code == code })
 }
 
-// lossy reports whether the device lost frames of a trial.
-func lossy(r measure.Record) bool { return !doubted(r) && r.Outcome.LossRatio() > 0 }
+// lossy reports whether the device lost frames of a trial that was sent in full.
+func lossy(r measure.Record) bool { return !doubted(r) && !behind(r) && r.Outcome.LossRatio() > 0 }
 
 // doubted reports whether a trial shows nothing of the device.
 func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }

@@ -252,6 +252,30 @@ func TestRecoveryWithLateFrames(t *testing.T) {
 	}
 }
 
+// A trial that was not sent in full is neither with nor without loss.
+func TestRecoveryWithUnsentFrames(t *testing.T) {
+	trials := 0
+	b := newBench(sluggish(0))
+	b.spoil = func(r *measure.Record) {
+		if r.Stage != stageRecovery {
+			return
+		}
+		if trials++; trials == 5 {
+			d := &r.Outcome.Directions[0]
+			d.SentFrames, d.ReceivedFrames = d.SentFrames/2, d.ReceivedFrames/2-10
+		}
+	}
+	instr := recovery()
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records).Frames[0].Recovery
+	if got.LossyTrials != 0 || got.Trials != 15 || *got.LowerBoundMilliseconds != 0 || *got.UpperBoundMilliseconds != 20+5*120 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestRecoveryInstructions(t *testing.T) {
 	for name, spoil := range map[string]func(*measure.Instructions){
 		"no throughput": func(i *measure.Instructions) { i.Throughput = nil },
