@@ -68,9 +68,12 @@ const (
 	// RecoveryNotOverloaded means that the device lost nothing of the overload, so it had
 	// nothing to recover from.
 	RecoveryNotOverloaded RecoveryEnd = "NotOverloaded"
-	// RecoveryGeneratorCeiling means that the generator could not send the overload, or
+	// RecoveryGeneratorCeiling means that the generator could not send the overload faster than
+	// the throughput, or
 	// cleanTrials trials in a row, in full and without doubts.
 	RecoveryGeneratorCeiling RecoveryEnd = "GeneratorCeiling"
+	// RecoveryInvalidOverload means that the generator doubted three overloads in a row.
+	RecoveryInvalidOverload RecoveryEnd = "InvalidOverload"
 	// RecoveryTooFewFrames means that maximumTrials trials at half the load have fewer than 1,000
 	// frames of a direction, or that too few of them were left after the last loss.
 	RecoveryTooFewFrames RecoveryEnd = "TooFewFrames"
@@ -82,7 +85,7 @@ const (
 // RecoveryResult is the time after an overload in which the device still lost frames.
 type RecoveryResult struct {
 	// end says how the measurement ended: Recovered, NotRecovered, NotOverloaded,
-	// GeneratorCeiling, TooFewFrames or Interrupted.
+	// GeneratorCeiling, InvalidOverload, TooFewFrames or Interrupted.
 	// +required
 	End RecoveryEnd `json:"end,omitempty"`
 	// goal whose throughput was overloaded.

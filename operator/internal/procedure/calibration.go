@@ -37,7 +37,7 @@ func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
 
 // expects returns true for a doubt that a flat-out calibration measures: how much the generator
 // sends and receives. Its own drops are a part of that answer.
-func (c calibrationOf) expects(doubt string) bool {
+func (c calibrationOf) expects(_ measure.Stage, doubt string) bool {
 	return c.name == measure.StageCalibrateRate &&
 		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent)
 }

@@ -47,9 +47,9 @@ type measurement interface {
 	// warn adds the doubts about the parts of a size that have begun, or of the whole run for a
 	// measurement whose place is afterSizes.
 	warn(w *replay, d *warningList, size measure.Size, parts []*part)
-	// expects reports whether a doubt of the generator is a part of the answer, and does not make
-	// a trial invalid.
-	expects(doubt string) bool
+	// expects reports whether a doubt of the generator is a part of a stage's answer, and does not
+	// make a trial invalid.
+	expects(stage measure.Stage, doubt string) bool
 	// cpuGroups returns the trials of each figure of a part, for what the chain used.
 	cpuGroups(p *part) []cpuGroup
 	// evidence reports whether evidence of the trials is kept.
@@ -149,7 +149,7 @@ func (base) trials(*replay, phase) int                                          
 func (base) report(*replay, []*part, *v1alpha1.FrameResult) bool                 { return false }
 func (base) reportRun(*replay, *Figures)                                         {}
 func (base) warn(*replay, *warningList, measure.Size, []*part)                   {}
-func (base) expects(string) bool                                                 { return false }
+func (base) expects(measure.Stage, string) bool                                  { return false }
 func (base) cpuGroups(*part) []cpuGroup                                          { return nil }
 func (base) evidence() bool                                                      { return true }
 func (base) recordBytes(measure.Instructions) int                                { return recordBytes }

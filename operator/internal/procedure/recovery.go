@@ -48,6 +48,12 @@ func (recoveryOf) compact(o measure.Outcome) measure.Outcome { return countsOnly
 // evidence returns false: the trials are short, and reading it would lengthen the gaps.
 func (recoveryOf) evidence() bool { return false }
 
+// expects returns true for drops at the generator's receiving port in an overload, of which only the
+// load matters.
+func (recoveryOf) expects(stage measure.Stage, doubt string) bool {
+	return stage == stageOverload && doubt == measure.DoubtReceiveDrops
+}
+
 func (recoveryOf) check(instr measure.Instructions) error {
 	r := instr.Recovery
 	switch {
@@ -81,96 +87,6 @@ func (recoveryOf) expected(w *replay, _ phase) time.Duration {
 // cleanTime returns the time of a number of trials at half the load.
 func cleanTime(r *v1alpha1.Recovery, trials int32) time.Duration {
 	return time.Duration(int64(trials) * (milliseconds(r.TrialMilliseconds) + milliseconds(r.SettleMilliseconds)))
-}
-
-// attempt is an overload with the trials after it.
-type attempt struct {
-	overload measure.Record
-	trials   []measure.Record
-}
-
-// attemptsOf returns the attempts in the records, the last of which counts.
-func attemptsOf(records []measure.Record) []attempt {
-	var out []attempt
-	for _, r := range records {
-		if r.Stage == stageOverload || len(out) == 0 {
-			out = append(out, attempt{overload: r})
-			continue
-		}
-		last := &out[len(out)-1]
-		last.trials = append(last.trials, r)
-	}
-	return out
-}
-
-// ended returns when the last frame of a trial was sent.
-func ended(r measure.Record) time.Time {
-	return r.Outcome.StartedAt.Add(time.Duration(r.Outcome.SendingNanoseconds))
-}
-
-// interrupted reports whether the device had too long a rest between two trials, or the clock
-// was set back.
-func (a attempt) interrupted() bool {
-	before := a.overload
-	for _, r := range a.trials {
-		if gap := r.Outcome.StartedAt.Sub(ended(before)); gap < 0 || gap > maxRecoveryGap {
-			return true
-		}
-		before = r
-	}
-	return false
-}
-
-// row returns how many trials at the end lost nothing. One that the generator doubts, or did not
-// send in full, shows nothing, and ends a row. So does one in which frames of the trial before may
-// have counted as received.
-func (a attempt) row() int {
-	n := 0
-	for i, r := range slices.Backward(a.trials) {
-		before := a.overload
-		if i > 0 {
-			before = a.trials[i-1]
-		}
-		if doubted(r) || hasDoubt(before, measure.DoubtStillArriving) || !lossless([]measure.Record{r}, 1) {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-// hasDoubt reports whether the generator has a doubt about a trial.
-func hasDoubt(r measure.Record, code string) bool {
-	return slices.ContainsFunc(r.Outcome.Doubts, func(d measure.Doubt) bool { return d.Code == code })
-}
-
-// lossy reports whether the device lost frames of a trial that was sent in full.
-func lossy(r measure.Record) bool { return !doubted(r) && !behind(r) && r.Outcome.LossRatio() > 0 }
-
-// doubted reports whether a trial shows nothing of the device.
-func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }
-
-// end returns how the measurement of an attempt has ended, and "" before it has. row is how many
-// trials have to lose nothing.
-func (a attempt) end(r *v1alpha1.Recovery, row int) v1alpha1.RecoveryEnd {
-	switch {
-	case behind(a.overload):
-		return v1alpha1.RecoveryGeneratorCeiling
-	case a.overload.Outcome.LossRatio() == 0:
-		return v1alpha1.RecoveryNotOverloaded
-	case a.interrupted():
-		return v1alpha1.RecoveryInterrupted
-	case a.row() >= row:
-		return v1alpha1.RecoveryRecovered
-	case len(a.trials) < int(r.MaximumTrials):
-		return ""
-	case a.row() >= int(r.CleanTrials):
-		return v1alpha1.RecoveryTooFewFrames
-	case slices.ContainsFunc(a.trials[len(a.trials)-int(r.CleanTrials):], lossy):
-		return v1alpha1.RecoveryNotRecovered
-	}
-	// The device has lost nothing for as many trials, but the generator has not sent all of them.
-	return v1alpha1.RecoveryGeneratorCeiling
 }
 
 // overloadOf returns the load of the overload; 0 where the throughput was not found.
@@ -211,12 +127,8 @@ func (w *replay) rowOf(p *part) int {
 
 // fill makes an overload, and then trials without a longer wait until the end is known.
 func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
-	r, load := w.instr.Recovery, w.overloadOf(p)
-	row := 0
-	if load > 0 {
-		row = w.rowOf(p)
-	}
-	if row == 0 {
+	load := w.overloadOf(p)
+	if load == 0 || w.rowOf(p) == 0 {
 		p.over, p.skipped = true, load == 0
 		if len(records) > 0 {
 			return fmt.Errorf("%w: record %d is a trial of a recovery whose load cannot be derived or is too low", ErrRecords, records[0].Index)
@@ -226,29 +138,47 @@ func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
 	if len(records) > 0 && records[0].Stage != stageOverload {
 		return fmt.Errorf("%w: record %d is a trial of a recovery without an overload before it", ErrRecords, records[0].Index)
 	}
+	r := w.recoveryRule(p)
 	p.next, p.nextStage = w.trial(p.size, load, seconds(r.OverloadSeconds)), stageOverload
 	p.next.SettleNanoseconds = milliseconds(r.SettleMilliseconds)
 	p.left = recoveryMeasurement.expected(w, p.phase)
-	attempts, inARow := attemptsOf(records), 0
-	for _, a := range attempts {
-		if inARow++; invalidReason(a.overload) == "" {
-			inARow = 0
-			continue
-		}
-		p.invalid = append(p.invalid, a.overload)
+	attempts := attemptsOf(records)
+	last, invalid := w.usable(p, attempts)
+	if p.over = invalid >= MaximumInvalidTrials; p.over || last == nil {
+		return nil
 	}
-	if len(attempts) == 0 || inARow > 0 {
-		return p.unreliable(inARow)
-	}
-	last := attempts[len(attempts)-1]
 	p.counted = append([]measure.Record{last.overload}, last.trials...)
-	end := last.end(r, row)
+	end := last.end(r)
 	p.over = end != "" && (end != v1alpha1.RecoveryInterrupted || len(attempts)-len(p.invalid) >= maxRecoveries)
 	if end == "" {
-		p.left = cleanTime(r, int32(row-last.row()))
+		p.left = cleanTime(r.Recovery, int32(r.row-last.row()))
 		p.next, p.nextStage = w.reducedTrial(p), ""
 	}
 	return nil
+}
+
+// usable returns the last attempt, or nil where its overload has to be made again, and how many
+// overloads at the end were invalid. Those that do not count become the part's invalid records.
+func (w *replay) usable(p *part, attempts []attempt) (last *attempt, invalid int) {
+	throughput, reached := w.recoveryRule(p).throughput, 0.0
+	for _, r := range w.findRepeat(measure.StageThroughput, p.size, p.repeat).counted {
+		reached = max(reached, r.Outcome.OfferedFramesPerSecond())
+	}
+	disturbances := 0
+	for i, a := range attempts {
+		switch {
+		case invalidReason(a.overload) != "":
+			invalid++
+		case disturbed(a.overload, reached) && !a.overloaded(throughput) && disturbances < mostDisturbed:
+			invalid, disturbances = 0, disturbances+1
+		default:
+			last, invalid, disturbances = &attempts[i], 0, 0
+			continue
+		}
+		last = nil
+		p.invalid = append(p.invalid, a.overload)
+	}
+	return last, invalid
 }
 
 func (recoveryOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
@@ -265,10 +195,13 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 		OverloadFramesPerSecond: signed(w.overloadOf(p)), ReducedFramesPerSecond: signed(w.reducedTrial(p).IntendedFramesPerSecond),
 	}
 	if len(p.counted) == 0 {
+		if len(p.invalid) > 0 {
+			out.End = v1alpha1.RecoveryInvalidOverload
+		}
 		return out
 	}
 	a := attemptsOf(p.counted)[0]
-	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.instr.Recovery, w.rowOf(p)), worstLoss(a.overload.Outcome), int32(len(a.trials))
+	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), worstLoss(a.overload.Outcome), int32(len(a.trials))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	lower := time.Duration(0)
 	for _, r := range a.trials {
@@ -330,6 +263,9 @@ func (w *replay) warnRecovery(d *warningList, p *part, result *v1alpha1.Recovery
 	case v1alpha1.RecoveryInterrupted:
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"There is no recovery time: in each of %d attempts, more than %s passed between two trials, or the clock was set.", maxRecoveries, maxRecoveryGap)
+	case v1alpha1.RecoveryInvalidOverload:
+		d.add(v1alpha1.WarningInvalidTrials, p.size,
+			"There is no recovery time: %d overloads in a row were invalid, the last because %s.", MaximumInvalidTrials, invalidReason(p.invalid[len(p.invalid)-1]))
 	case v1alpha1.RecoveryTooFewFrames:
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"There is no recovery time: a row of trials without loss needs %d frames of each direction, and one of %d ms at %d frames/s has %d; raise recovery.trialMilliseconds to %d, or recovery.maximumTrials.",

@@ -71,7 +71,7 @@ func TestNoRecoveryTime(t *testing.T) {
 	}{
 		"not recovered":    {device: sluggish(time.Hour), end: v1alpha1.RecoveryNotRecovered, code: v1alpha1.WarningIrregularResult, trials: 60},
 		"not overloaded":   {device: simulated.HardCap{CapacityFramesPerSecond: 9e6}, end: v1alpha1.RecoveryNotOverloaded, code: v1alpha1.WarningMaximumLoad},
-		"unsent":           {device: simulated.HardCap{CapacityFramesPerSecond: 1_950_000}, change: func(i *measure.Instructions) { i.Calibration = nil }, end: v1alpha1.RecoveryGeneratorCeiling, code: v1alpha1.WarningGeneratorCeiling},
+		"unsent":           {device: simulated.HardCap{CapacityFramesPerSecond: 3e6}, change: func(i *measure.Instructions) { i.Calibration = nil }, end: v1alpha1.RecoveryGeneratorCeiling, code: v1alpha1.WarningGeneratorCeiling},
 		"some unsent":      {device: sluggish(0), spoil: unsentEach(9), end: v1alpha1.RecoveryGeneratorCeiling, code: v1alpha1.WarningGeneratorCeiling, trials: 60},
 		"each interrupted": {device: sluggish(0), spoil: late(10 * time.Second), end: v1alpha1.RecoveryInterrupted, code: v1alpha1.WarningIrregularResult, trials: 1},
 		"clock set back":   {device: sluggish(0), spoil: late(-time.Second), end: v1alpha1.RecoveryInterrupted, code: v1alpha1.WarningIrregularResult, trials: 1},
@@ -136,7 +136,7 @@ func TestRecoveryAgain(t *testing.T) {
 		switch r.Stage {
 		case stageOverload:
 			if overloads++; overloads == 1 {
-				invalidate(r)
+				r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtTransmitDrops, Detail: "7 frames", Invalid: true}}
 			}
 		case stageRecovery:
 			if trials++; trials == 3 {
@@ -273,6 +273,62 @@ func TestRecoveryWithUnsentFrames(t *testing.T) {
 	got := Results(instr, records).Frames[0].Recovery
 	if got.LossyTrials != 0 || got.Trials != 15 || *got.LowerBoundMilliseconds != 0 || *got.UpperBoundMilliseconds != 20+5*120 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// An overload needs a load above the throughput and loss, and not a perfect generator. What it
+// lacks ends this measurement and no other.
+func TestOverloads(t *testing.T) {
+	unsent := func(perMille uint64) func(*measure.Record) {
+		return func(r *measure.Record) {
+			for i := range r.Outcome.Directions {
+				d := &r.Outcome.Directions[i]
+				d.SentFrames -= d.SentFrames * perMille / 1000
+				d.ReceivedFrames = min(d.ReceivedFrames, d.SentFrames)
+			}
+		}
+	}
+	doubt := func(code string) func(*measure.Record) {
+		return func(r *measure.Record) {
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: code, Detail: "7 frames", Invalid: true})
+		}
+	}
+	for name, test := range map[string]struct {
+		spoil func(*measure.Record)
+		// times is how many overloads are spoiled; 0 means all.
+		times, overloads int
+		end              v1alpha1.RecoveryEnd
+		code             string
+	}{
+		"0.2 % unsent":          {spoil: unsent(2), overloads: 1, end: v1alpha1.RecoveryRecovered},
+		"disturbed once":        {spoil: unsent(300), times: 1, overloads: 2, end: v1alpha1.RecoveryRecovered},
+		"always too slow":       {spoil: unsent(300), overloads: 3, end: v1alpha1.RecoveryGeneratorCeiling, code: v1alpha1.WarningGeneratorCeiling},
+		"drops on the way back": {spoil: doubt(measure.DoubtReceiveDrops), overloads: 1, end: v1alpha1.RecoveryRecovered},
+		"invalid twice":         {spoil: doubt(measure.DoubtTransmitDrops), times: 2, overloads: 3, end: v1alpha1.RecoveryRecovered},
+		"invalid each time":     {spoil: doubt(measure.DoubtTransmitDrops), overloads: 3, end: v1alpha1.RecoveryInvalidOverload, code: v1alpha1.WarningInvalidTrials},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr, overloads := recovery(), 0
+			b := newBench(sluggish(time.Second))
+			b.spoil = func(r *measure.Record) {
+				if r.Stage == stageOverload {
+					if overloads++; test.times == 0 || overloads <= test.times {
+						test.spoil(r)
+					}
+				}
+			}
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			figures := Results(instr, records)
+			if got := figures.Frames[0].Recovery; got.End != test.end || overloads != test.overloads || len(figures.Frames[0].Throughput) == 0 {
+				t.Errorf("%d overloads, %+v", overloads, got)
+			}
+			if test.code != "" && !slices.ContainsFunc(messages(figures.Warnings, test.code), func(m string) bool { return strings.Contains(m, "no recovery time") }) {
+				t.Errorf("no warning %s: %+v", test.code, figures.Warnings)
+			}
+		})
 	}
 }
 

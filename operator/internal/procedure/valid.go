@@ -66,7 +66,7 @@ func invalidReason(r measure.Record) string {
 // invalid.
 func isExpectedIn(stage measure.Stage, code string) bool {
 	m := measurementOf(stage)
-	return m != nil && m.expects(code)
+	return m != nil && m.expects(stage, code)
 }
 
 const (
