@@ -63,6 +63,8 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 		"recovery of a longer row":    {"{throughput: {}, recovery: {cleanTrials: 9, maximumTrials: 8}}", "", []string{"cleanTrials", "at most maximumTrials"}},
 		"criterion on no recovery": {"{throughput: {}}", "[{name: c, metric: RecoveryUpperBoundMilliseconds, atMost: 500}]",
 			[]string{"spec.experiment.acceptance", "needs measurements.recovery"}},
+		"criterion on a recovery that takes long": {"{throughput: {}, recovery: {}}", "[{name: c, metric: RecoveryUpperBoundMilliseconds, atLeast: 500}]",
+			[]string{"spec.experiment.acceptance", "use atMost"}},
 		"soak without a load":     {"{soak: {size: '64'}}", "", []string{"spec.experiment.measurements.soak", "either framesPerSecond or goal"}},
 		"soak of another size":    {"{soak: {size: '100', framesPerSecond: 5}}", "", []string{"spec.experiment.measurements.soak.size is 100", "name one that is measured"}},
 		"soak of no goal":         {"{throughput: {}, soak: {size: '64', goal: X, percent: 5}}", "", []string{"spec.experiment.measurements.soak.goal", "none of throughput.goals"}},

@@ -38,8 +38,9 @@ type Bound string
 const (
 	// Exact means that the value is what was found.
 	Exact Bound = "Exact"
-	// AtLeast means that the value is a floor: the device may do better.
+	// AtLeast means that the true value is this or higher, AtMost that it is this or lower.
 	AtLeast Bound = "AtLeast"
+	AtMost  Bound = "AtMost"
 )
 
 // CauseLongestBurst is the cause of a floor: the longest burst that the search
@@ -62,6 +63,9 @@ type Figure struct {
 	// open.
 	Cause string
 }
+
+// IsFloor reports whether the device may do better than the value.
+func (f Figure) IsFloor() bool { return f.Bound == AtLeast && Describe(f.Metric).Better == Higher }
 
 // Results are the typed results that have figures. An absent part has none.
 type Results struct {

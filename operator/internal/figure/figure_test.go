@@ -116,6 +116,22 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 	}
 }
 
+// TestRecoveryBounds checks that each bound of a recovery says which it is, and that neither is a floor for the device.
+func TestRecoveryBounds(t *testing.T) {
+	got := map[v1alpha1.Metric]Bound{}
+	for _, f := range (Results{Frames: []v1alpha1.FrameResult{{Size: "64", Recovery: &v1alpha1.RecoveryResult{
+		End: v1alpha1.RecoveryRecovered, UpperBoundMilliseconds: new(int64(2)), LowerBoundMilliseconds: new(int64(1)), Trials: 10,
+	}}}}).Figures() {
+		got[f.Metric] = f.Bound
+		if f.Cause != "Recovered" || f.IsFloor() {
+			t.Errorf("%+v", f)
+		}
+	}
+	if got[v1alpha1.MetricRecovery] != AtMost || got["RecoveryLowerBoundMilliseconds"] != AtLeast || got["RecoveryTrials"] != Exact {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestEveryMetricHasARow(t *testing.T) {
 	results, _ := everything()
 	found := map[v1alpha1.Metric]Figure{}

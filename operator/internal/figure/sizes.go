@@ -181,9 +181,9 @@ func (w *walk) recovery(key Key, frame v1alpha1.FrameResult) {
 	if r == nil {
 		return
 	}
-	p := w.at(key)
-	p.addKnown(v1alpha1.MetricRecovery, r.UpperBoundMilliseconds)
-	p.addKnown("RecoveryLowerBoundMilliseconds", r.LowerBoundMilliseconds)
+	p := w.at(key).bounded(Exact, string(r.End))
+	p.bounded(AtMost, p.cause).addKnown(v1alpha1.MetricRecovery, r.UpperBoundMilliseconds)
+	p.bounded(AtLeast, p.cause).addKnown("RecoveryLowerBoundMilliseconds", r.LowerBoundMilliseconds)
 	p.addKnown("RecoveryResolutionMilliseconds", r.ResolutionMilliseconds)
 	p.addKnown("RecoveryCleanFrames", r.CleanFrames)
 	p.add("RecoveryOverloadFramesPerSecond", r.OverloadFramesPerSecond)

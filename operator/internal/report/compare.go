@@ -85,7 +85,7 @@ func Compare(docs []Document, now time.Time) (Comparison, error) {
 				c.Figures = append(c.Figures, newComparedFigure(f, len(docs)))
 			}
 			c.Figures[at].Values[i] = &f.Value
-			if f.Bound == figure.AtLeast {
+			if f.IsFloor() {
 				if c.Figures[at].Floors == nil {
 					c.Figures[at].Floors = make([]bool, len(docs))
 				}
@@ -176,7 +176,7 @@ func comparisonNotes(docs []Document) []string {
 		}
 	}
 	floors := slices.ContainsFunc(docs, func(doc Document) bool {
-		return slices.ContainsFunc(doc.figures(), func(f figure.Figure) bool { return f.Bound == figure.AtLeast })
+		return slices.ContainsFunc(doc.figures(), figure.Figure.IsFloor)
 	})
 	if floors {
 		notes = append(notes, "Some figures are lower limits, because the generator could not send more or no higher load was tried: the device may do better, so no change is given for them.")

@@ -81,7 +81,7 @@ func recovery() *v1alpha1.RecoveryResult {
 	return &v1alpha1.RecoveryResult{
 		End: v1alpha1.RecoveryRecovered, Goal: "NDR", OverloadFramesPerSecond: 264_000, OverloadLossPartsPerMillion: 90_910,
 		ReducedFramesPerSecond: 132_000, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: new(int64(741)),
-		ResolutionMilliseconds: new(int64(121)), Trials: 16, LossyTrials: 6,
+		ResolutionMilliseconds: new(int64(121)), CleanFrames: new(int64(132_000)), Trials: 16, LossyTrials: 6,
 	}
 }
 

@@ -85,7 +85,7 @@ func tableCell(c figure.Column, f figure.Figure, has bool, l letters) string {
 	case figure.Nanoseconds:
 		cell = microseconds(f.Value)
 	}
-	if f.Bound == figure.AtLeast {
+	if f.IsFloor() {
 		cell = l.atLeast + cell
 	}
 	return cell
