@@ -292,7 +292,11 @@ const (
 // Outcome is what a trial found. ReceivedFrames of a direction may exceed
 // neither SentFrames nor, where a load was set, IntendedFrames.
 type Outcome struct {
+	// StartedAt is when the first frame was due.
 	StartedAt time.Time `json:"startedAt"`
+	// StartUncertaintyNanoseconds is how much later than StartedAt, and than SendingNanoseconds
+	// after it, the first and the last frame may have left: a driver may know only when it asked.
+	StartUncertaintyNanoseconds int64 `json:"startUncertaintyNanoseconds,omitempty"`
 	// SendingNanoseconds is the time from the first to the last frame's due time, over which
 	// rates are computed.
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`

@@ -203,11 +203,12 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	a := attemptsOf(p.counted)[0]
 	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), worstLoss(a.overload.Outcome), int32(len(a.trials))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
+	unsure := func(r measure.Record) time.Duration { return time.Duration(r.Outcome.StartUncertaintyNanoseconds) }
 	lower := time.Duration(0)
 	for _, r := range a.trials {
 		if lossy(r) {
 			out.LossyTrials++
-			lower = after(r)
+			lower = max(0, after(r)-unsure(a.overload))
 		}
 	}
 	if out.End != v1alpha1.RecoveryRecovered && out.End != v1alpha1.RecoveryNotRecovered {
@@ -216,7 +217,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	out.LowerBoundMilliseconds = new(lower.Milliseconds())
 	if out.End == v1alpha1.RecoveryRecovered {
 		row := a.trials[len(a.trials)-a.row():]
-		upper := (after(row[0]) + time.Millisecond - 1).Milliseconds()
+		upper := (after(row[0]) + unsure(row[0]) + time.Millisecond - 1).Milliseconds()
 		out.UpperBoundMilliseconds, out.ResolutionMilliseconds = &upper, new(upper-*out.LowerBoundMilliseconds)
 		out.CleanFrames = new(fewestSent(row))
 	}

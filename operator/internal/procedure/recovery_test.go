@@ -332,6 +332,29 @@ func TestOverloads(t *testing.T) {
 	}
 }
 
+// A driver that does not know when its frames left makes both bounds wider, so that they enclose
+// the device's time whenever they did.
+func TestRecoveryWithUncertainTimes(t *testing.T) {
+	b := newBench(sluggish(700 * time.Millisecond))
+	b.spoil = func(r *measure.Record) {
+		switch r.Stage {
+		case stageOverload:
+			r.Outcome.StartUncertaintyNanoseconds = int64(9 * time.Millisecond)
+		case stageRecovery:
+			r.Outcome.StartUncertaintyNanoseconds = int64(2 * time.Millisecond)
+		}
+	}
+	instr := recovery()
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records).Frames[0].Recovery
+	if *got.LowerBoundMilliseconds != 620-9 || *got.UpperBoundMilliseconds != 740+2 || *got.ResolutionMilliseconds != 131 {
+		t.Errorf("from %d to %d ms, %d apart", *got.LowerBoundMilliseconds, *got.UpperBoundMilliseconds, *got.ResolutionMilliseconds)
+	}
+}
+
 func TestRecoveryInstructions(t *testing.T) {
 	for name, spoil := range map[string]func(*measure.Instructions){
 		"no throughput": func(i *measure.Instructions) { i.Throughput = nil },

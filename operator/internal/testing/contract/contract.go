@@ -268,6 +268,9 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	if o.StartedAt.IsZero() {
 		t.Error("the outcome has no start")
 	}
+	if sent := o.SendingNanoseconds + o.StartUncertaintyNanoseconds; o.StartUncertaintyNanoseconds < 0 || sent > o.TotalNanoseconds {
+		t.Errorf("the last frame left up to %v after the start, in a trial of %v", time.Duration(sent), time.Duration(o.TotalNanoseconds))
+	}
 	if o.SendingNanoseconds < trial.DurationNanoseconds {
 		t.Errorf("sent for %v of %v", time.Duration(o.SendingNanoseconds), trial.Duration())
 	}

@@ -189,6 +189,18 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+// The last frame left between the planned end and the time at which the ports were seen to have ended.
+func TestStartIsUncertain(t *testing.T) {
+	t.Parallel()
+	sim := newSimulator(t)
+	sim.with(func(s *simulator) { s.stretch = 1.04 })
+	d := openOn(t, sim.config(measure.Forward))
+	o := run1(t, d, trialOf(128, 20_000, 200*time.Millisecond))
+	if got := time.Duration(o.StartUncertaintyNanoseconds); o.SendingNanoseconds == int64(200*time.Millisecond) && got < 8*time.Millisecond || got > time.Second {
+		t.Errorf("the trial of 200 ms took 8 ms more, and its end is uncertain by %v", got)
+	}
+}
+
 // Refused frames do not count as sent, and what arrived was sent in any case.
 func TestRefusedFramesAreNotSent(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,8 @@ func (d *Driver) outcome(trial measure.Trial, r run, seen reading) (measure.Outc
 	if r.lasted > trial.Duration()+tolerance || trial.IntendedFramesPerSecond == 0 && r.lasted > trial.Duration() {
 		outcome.SendingNanoseconds = int64(r.lasted)
 	}
+	// The last frame had left when its port no longer sent.
+	outcome.StartUncertaintyNanoseconds = max(0, int64(r.ended.Sub(r.startedAt))-outcome.SendingNanoseconds)
 	for _, s := range r.schedules {
 		direction, err := d.direction(s, seen)
 		if err != nil {

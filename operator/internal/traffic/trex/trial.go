@@ -84,6 +84,8 @@ type run struct {
 	schedules []schedule
 	groups    []int
 	startedAt time.Time
+	// ended is when the ports were seen not to send any more.
+	ended time.Time
 	// lasted is the time until the last port had sent everything, or had stopped.
 	lasted time.Duration
 	// busyPercent is the highest load of the sending cores in a second.
@@ -197,7 +199,8 @@ func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
 		// Sent frames divided by this give a rate that is too low rather than too high.
 		started = r.startedAt
 	}
-	r.lasted = time.Since(started)
+	r.ended = time.Now()
+	r.lasted = r.ended.Sub(started)
 	return d.watch(ctx, r)
 }
 

@@ -292,7 +292,8 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 // transmit runs while frames are under way. It allocates nothing, so that our garbage
 // collection does not run at the same time.
 func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
-	startedAt, start = time.Now(), d.arm(trial)
+	start = d.arm(trial)
+	startedAt = time.Now().Add(time.Duration(start - monotonicNow()))
 	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
 	giveUp := time.Now().Add(drainTimeout)
 	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
