@@ -245,8 +245,9 @@ func (d DirectionOutcome) PacketDelayVariationP999() uint64 {
 type Doubt struct {
 	// Code is one of the constants below.
 	Code string `json:"code"`
-	// Detail is one sentence with figures.
-	Detail string `json:"detail"`
+	// Detail is one sentence with figures. Records of short trials of which only counts are kept
+	// have none.
+	Detail string `json:"detail,omitempty"`
 	// Invalid is true if the trial must not be used and has to be repeated.
 	Invalid bool `json:"invalid,omitempty"`
 }

@@ -180,7 +180,7 @@ func checkSize(instructions measure.Instructions) error {
 		return nil
 	}
 	return fail(v1alpha1.ReasonResultsTooLarge,
-		"lower the run's spec.experiment.traffic.frameBytes, or what spec.experiment.measurements asks for of each, and make more runs",
+		"lower the run's spec.experiment.traffic.frameBytes, or what makes most trials of each in spec.experiment.measurements (repeats, backToBack.repeats, recovery.maximumTrials), and make more runs",
 		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
 		len(instructions.Sizes), expected>>10, measure.MaximumResultsBytes>>10)
 }

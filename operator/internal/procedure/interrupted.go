@@ -34,7 +34,7 @@ func isInterruption(code string) bool {
 func interruptedBy(r measure.Record) string {
 	for _, d := range r.Outcome.Doubts {
 		if d.Invalid && isInterruption(d.Code) && !isExpectedIn(r.Stage, d.Code) {
-			return fmt.Sprintf("%s (%s)", d.Detail, d.Code)
+			return because(d)
 		}
 	}
 	away := time.Duration(r.Outcome.LongestAwayNanoseconds)

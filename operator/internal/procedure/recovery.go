@@ -42,7 +42,7 @@ var recoveryMeasurement = recoveryOf{timed{base{name: stageRecovery, noun: "reco
 func (recoveryOf) owns(stage measure.Stage) bool {
 	return stage == stageRecovery || stage == stageOverload
 }
-func (recoveryOf) recordBytes(measure.Instructions) int      { return countsBytes }
+func (recoveryOf) recordBytes(measure.Instructions) int      { return recoveryBytes }
 func (recoveryOf) compact(o measure.Outcome) measure.Outcome { return countsOnly(o) }
 
 // evidence returns false: the trials are short, and reading it would lengthen the gaps.

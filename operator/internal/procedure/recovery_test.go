@@ -3,6 +3,7 @@ package procedure
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -373,8 +374,8 @@ func TestRecoveryInstructions(t *testing.T) {
 func TestRecoveryRecordSize(t *testing.T) {
 	with, without := recovery(), recovery()
 	without.Recovery = nil
-	if got := ExpectedBytes(with) - ExpectedBytes(without); got != 61*countsBytes {
-		t.Errorf("%d bytes are expected, want 61 records of %d", got, countsBytes)
+	if got := ExpectedBytes(with) - ExpectedBytes(without); got != 61*recoveryBytes {
+		t.Errorf("%d bytes are expected, want 61 records of %d", got, recoveryBytes)
 	}
 	records, err := newBench(sluggish(time.Second)).run(t, with, nil)
 	if err != nil {
@@ -384,11 +385,22 @@ func TestRecoveryRecordSize(t *testing.T) {
 		if r.Stage != stageOverload && r.Stage != stageRecovery {
 			continue
 		}
+		for _, code := range []string{measure.DoubtMissedDeadlines, measure.DoubtPreempted, measure.DoubtStretched} {
+			for _, d := range r.Outcome.Directions {
+				r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{
+					Code: code, Detail: fmt.Sprintf("%s: %d of 27500 frames left more than 10us late, the latest 1.234567ms; the transmit threads were preempted 3 times", d.Direction, r.Index),
+				})
+			}
+		}
+		r.Outcome.StartUncertaintyNanoseconds = 12_345_678
 		r.Outcome = Compact(r.Stage, r.Outcome)
+		if len(r.Outcome.Doubts) != 3 {
+			t.Errorf("doubts are %+v, want each code once", r.Outcome.Doubts)
+		}
 		r.Measurer = "a-measurer-whose-name-has-as-many-characters-as-63-allow-abcde"
 		text, err := json.Marshal(r)
-		if err != nil || len(text) > countsBytes {
-			t.Errorf("a record takes %d bytes, %d are expected at most (%v)", len(text), countsBytes, err)
+		if err != nil || len(text) > recoveryBytes {
+			t.Errorf("a record takes %d bytes, %d are expected at most (%v)", len(text), recoveryBytes, err)
 		}
 	}
 }

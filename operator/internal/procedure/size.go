@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"fmt"
 	"slices"
 
 	"vnfbench.io/operator/internal/measure"
@@ -12,6 +13,8 @@ const (
 	recordBytes = 2100
 	// countsBytes is that without delays.
 	countsBytes = 760
+	// recoveryBytes is that with the codes of three doubts, which short trials often have.
+	recoveryBytes = countsBytes + 80
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no
@@ -44,7 +47,8 @@ func expectedPhases(instr measure.Instructions) []expectedPhase {
 }
 
 // countsOnly returns an outcome without delays, for trials of which only counts are figures: its
-// record is a third as large.
+// record is a third as large. A doubt that does not make the trial invalid is its code alone, once:
+// sentences about both directions of each short trial would be most of the record.
 func countsOnly(outcome measure.Outcome) measure.Outcome {
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
@@ -53,5 +57,23 @@ func countsOnly(outcome measure.Outcome) measure.Outcome {
 		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
 		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
 	}
+	var doubts []measure.Doubt
+	for _, d := range outcome.Doubts {
+		if !d.Invalid {
+			d.Detail = ""
+		}
+		if !slices.Contains(doubts, d) {
+			doubts = append(doubts, d)
+		}
+	}
+	outcome.Doubts = doubts
 	return outcome
+}
+
+// because returns a doubt as a reason in a sentence.
+func because(d measure.Doubt) string {
+	if d.Detail == "" {
+		return "of " + d.Code
+	}
+	return fmt.Sprintf("%s (%s)", d.Detail, d.Code)
 }

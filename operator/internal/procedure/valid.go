@@ -48,7 +48,7 @@ func invalidReason(r measure.Record) string {
 	var why []string
 	for _, d := range r.Outcome.Doubts {
 		if d.Invalid && !isInterruption(d.Code) && !isExpectedIn(r.Stage, d.Code) {
-			why = append(why, fmt.Sprintf("%s (%s)", d.Detail, d.Code))
+			why = append(why, because(d))
 		}
 	}
 	if len(r.Outcome.Directions) == 0 && r.Outcome.TCP == nil && r.Outcome.Connections == nil {

@@ -233,7 +233,7 @@ func warningsFor(r measure.Record) map[string]string {
 			code = v1alpha1.WarningStretchedTrials
 		}
 		if out[code] == "" && !coveredByOtherWarning(r, doubt.Code) {
-			out[code] = fmt.Sprintf("%s (%s)", doubt.Detail, doubt.Code)
+			out[code] = because(doubt)
 		}
 	}
 	return out

@@ -112,7 +112,8 @@ func (s *Store) checkSize(changes map[string]string) error {
 func tooLarge(err error) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonResultsTooLarge, Err: err,
-		Remedy: "measure fewer frame sizes in one run, or raise the goals' widthPartsPerMillion",
+		Remedy: "measure fewer frame sizes in one run (spec.experiment.traffic.frameBytes), or lower what makes most trials in spec.experiment.measurements: " +
+			"raise throughput.goals' widthPartsPerMillion, lower repeats, backToBack.repeats or recovery.maximumTrials",
 	}
 }
 
