@@ -283,8 +283,8 @@ const (
 	DoubtLimited = "GeneratorLimited"
 	// DoubtLateArrivals: frames of the trial before arrived in this one.
 	DoubtLateArrivals = "LateArrivals"
-	// DoubtStillArriving: frames still arrived when the trial ended. A driver that cannot tell the
-	// frames of two trials apart counts them as received in the next one.
+	// DoubtStillArriving: frames still arrived when the trial ended. A driver that cannot distinguish
+	// the frames of two trials counts them as received in the next one.
 	DoubtStillArriving = "FramesStillArriving"
 	// DoubtUnaccounted: the generator's own counts of frames do not add up.
 	DoubtUnaccounted = "FramesUnaccounted"
