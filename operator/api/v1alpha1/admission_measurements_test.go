@@ -61,6 +61,8 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 		"recovery without throughput": {"{recovery: {}, receiveRate: {}}", "", []string{"spec.experiment.measurements.recovery", "add throughput"}},
 		"recovery of no goal":         {"{throughput: {}, recovery: {goal: X}}", "", []string{"spec.experiment.measurements.recovery", "name one of throughput.goals"}},
 		"recovery of a longer row":    {"{throughput: {}, recovery: {cleanTrials: 9, maximumTrials: 8}}", "", []string{"cleanTrials", "at most maximumTrials"}},
+		"recovery of few trials":      {"{throughput: {}, recovery: {maximumTrials: 5}}", "", []string{"recovery.cleanTrials", "(default 10)", "lower cleanTrials"}},
+		"recovery alone":              {"{recovery: {}}", "", []string{"spec.experiment.measurements.recovery", "add throughput"}},
 		"criterion on no recovery": {"{throughput: {}}", "[{name: c, metric: RecoveryUpperBoundMilliseconds, atMost: 500}]",
 			[]string{"spec.experiment.acceptance", "needs measurements.recovery"}},
 		"criterion on a recovery that takes long": {"{throughput: {}, recovery: {}}", "[{name: c, metric: RecoveryUpperBoundMilliseconds, atLeast: 500}]",

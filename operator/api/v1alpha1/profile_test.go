@@ -126,3 +126,14 @@ func TestProfilesAreAdmitted(t *testing.T) {
 		t.Errorf("got %v, want the deadline to be refused: the profile's streams take 2400 s", err)
 	}
 }
+
+// TestRecoveryNamesItsGoal checks that a recovery of the first goal and one that names it are the same measurement.
+func TestRecoveryNamesItsGoal(t *testing.T) {
+	of := func(goal string) v1alpha1.Measurements {
+		return v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard, Recovery: &v1alpha1.Recovery{Goal: goal, OverloadSeconds: 60}}.Filled()
+	}
+	first := of("").Throughput.Goals[0].Name
+	if diff := cmp.Diff(of(first), of("")); diff != "" || first == "" {
+		t.Errorf("goal %q: %s", first, diff)
+	}
+}

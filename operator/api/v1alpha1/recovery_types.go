@@ -3,7 +3,7 @@ package v1alpha1
 // Recovery measures how long a device still loses frames after an overload (RFC 2544 section
 // 26.5, in trials): 110 % of a goal's throughput, then half of that load in short trials until
 // enough of them in a row lose nothing.
-// +kubebuilder:validation:XValidation:rule="self.cleanTrials <= self.maximumTrials",message="cleanTrials must be at most maximumTrials",fieldPath=".cleanTrials"
+// +kubebuilder:validation:XValidation:rule="self.cleanTrials <= self.maximumTrials",message="cleanTrials (default 10) must be at most maximumTrials (default 60): lower cleanTrials, or raise maximumTrials",fieldPath=".cleanTrials"
 type Recovery struct {
 	// goal of throughput.goals whose throughput is overloaded. Absent: the first one.
 	// +optional

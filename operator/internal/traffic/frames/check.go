@@ -11,7 +11,7 @@ import (
 
 // TooLarge returns why a frame cannot be sent; carrier says of what it is more than.
 func TooLarge(frameBytes, maxBytes int, remedy, carrier string) error {
-	return measure.Failf(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or %s", maxBytes, remedy),
+	return measure.Failf(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes in spec.experiment.traffic (frameBytes, imix), or %s", maxBytes, remedy),
 		"a frame of %d bytes is more than %s", frameBytes, carrier)
 }
 
@@ -25,21 +25,21 @@ func (s Streams) Check(trial measure.Trial, signatureBytes int) (largest int, er
 	case trial.TCP != nil || trial.Connections != nil:
 		return invalid("measure TCP with another driver", "streams of frames carry no TCP connections")
 	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
-		return invalid("give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
+		return invalid("give a positive duration in spec.experiment.measurements", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
 	case after < 0 || after >= trial.DurationNanoseconds:
-		return invalid("tag a frame before the trial's end", "a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
+		return invalid("tag a frame before the trial's end in measurements.latency.taggedFrame.afterMilliseconds", "a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
 	}
 	sizes, err := sizes(trial)
 	if err != nil {
-		return invalid("correct the mix or the packet", "%w", err)
+		return invalid("correct spec.experiment.traffic.imix or packets", "%w", err)
 	}
 	if smallest, least := slices.Min(sizes), s.minFrameBytes(signatureBytes); smallest < least {
-		return 0, measure.Failf(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
+		return 0, measure.Failf(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes in spec.experiment.traffic (frameBytes, imix)", least),
 			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	for _, stream := range s {
 		if stream != nil && trial.IntendedFramesPerSecond > 0 && stream.IntendedFrames(trial) == 0 {
-			return invalid("raise the load or the duration", "%s: %d frames/s for %v is not one frame",
+			return invalid("raise the load or the duration of that trial in spec.experiment.measurements", "%s: %d frames/s for %v is not one frame",
 				stream.Direction, stream.FramesPerSecond(trial), trial.Duration())
 		}
 	}

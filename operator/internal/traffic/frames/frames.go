@@ -31,7 +31,7 @@ type Streams [2]*measure.Stream
 // Of returns the streams of a path from which frames can be made.
 func Of(path measure.Path) (streams Streams, err error) {
 	invalid := func(format string, args ...any) (Streams, error) {
-		return Streams{}, measure.Failf(v1alpha1.ReasonInvalidPath, "correct the path", format, args...)
+		return Streams{}, measure.Failf(v1alpha1.ReasonInvalidPath, "correct the Testbed's spec.ports, or the run's spec.experiment.traffic", format, args...)
 	}
 	if path.Ports[0].Interface == path.Ports[1].Interface {
 		return invalid("both ports are %q", path.Ports[0].Interface)

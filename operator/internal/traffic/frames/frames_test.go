@@ -97,8 +97,8 @@ func TestCheck(t *testing.T) {
 		"a tag after": {
 			func(trial *measure.Trial) { trial.TaggedFrameNanoseconds = trial.DurationNanoseconds }, v1alpha1.ReasonInvalidTrial, "before the trial's end",
 		},
-		"an empty mix":        {func(trial *measure.Trial) { trial.Mix = &measure.Mix{} }, v1alpha1.ReasonInvalidTrial, "correct the mix"},
-		"a packet of nothing": {func(trial *measure.Trial) { trial.Packet = &measure.Packet{} }, v1alpha1.ReasonInvalidTrial, "correct the mix or the packet"},
+		"an empty mix":        {func(trial *measure.Trial) { trial.Mix = &measure.Mix{} }, v1alpha1.ReasonInvalidTrial, "correct spec.experiment.traffic.imix"},
+		"a packet of nothing": {func(trial *measure.Trial) { trial.Packet = &measure.Packet{} }, v1alpha1.ReasonInvalidTrial, "correct spec.experiment.traffic.imix or packets"},
 		"too small":           {func(trial *measure.Trial) { trial.FrameBytes = 63 }, v1alpha1.ReasonFrameTooSmall, "at least 64 bytes"},
 		"no frame":            {func(trial *measure.Trial) { trial.DurationNanoseconds = 1000 }, v1alpha1.ReasonInvalidTrial, "raise the load or the duration"},
 	} {
