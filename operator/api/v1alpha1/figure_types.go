@@ -8,30 +8,28 @@ type FigureKey struct {
 	// +kubebuilder:validation:MinLength=1
 	Metric Metric `json:"metric,omitempty"`
 
-	// size names what was sent, as status.results does: a frame size such as "64", a mix such
-	// as "imix", or a packet in fragments such as "udp-4096". Absent with TCP and
-	// connections. In a criterion, absent means every size.
+	// size as in status.results, such as "64", "imix" or "udp-4096". Absent with TCP and
+	// connections; in a criterion, absent means every size.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	Size string `json:"size,omitempty"`
 
-	// goal whose throughput is meant, with the Throughput metrics.
+	// goal of a throughput, with the Throughput metrics.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load at which the figure is measured, with the metrics of a load: a latency load, a
-	// profile of fixedLoad, whose worst repeat counts, or soak, whose worst interval counts;
-	// with the Connections metrics a load of connections.
+	// load with the metrics of one: of latency or connections, a profile of fixedLoad (its
+	// worst repeat counts), or soak (its worst interval counts).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// streams is the number of TCP connections, with the TCP metrics. In a
-	// criterion, absent means every one of measurements.tcp.streams.
+	// streams is the number of TCP connections; in a criterion, absent means each of
+	// measurements.tcp.streams.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=128
