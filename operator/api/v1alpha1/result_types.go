@@ -207,7 +207,8 @@ type ThroughputResult struct {
 	Regularity Regularity `json:"regularity,omitempty"`
 
 	// framesPerSecond is the conditional throughput at the relevant lower bound
-	// (RFC 9971); the mean of the repeats, rounded down.
+	// (RFC 9971); the mean of the repeats, rounded down, and with censored repeats the
+	// smallest of them.
 	// +required
 	FramesPerSecond int64 `json:"framesPerSecond"`
 
@@ -248,11 +249,17 @@ type ThroughputResult struct {
 	// +required
 	Trials int32 `json:"trials"`
 
-	// statistics of framesPerSecond over the repeats. Absent with fewer than two.
+	// statistics of framesPerSecond over the repeats. Absent with fewer than two, and with
+	// censored repeats.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+
+	// censored says how many of the repeats are only a floor. Absent: none of them, or there
+	// are fewer than two.
+	// +optional
+	Censored *CensoredRepeats `json:"censored,omitempty"`
 }
 
 // LatencyResult is the result of one load.

@@ -104,6 +104,8 @@ func value(criterion v1alpha1.Criterion, key v1alpha1.FigureKey, figures []figur
 // missing the threshold.
 func confidenceLimit(f figure.Figure, lower bool) (int64, error) {
 	switch {
+	case f.Statistics == nil && f.Bound == figure.AtLeast:
+		return 0, errors.New("there is no confidence interval: the figure is a floor, so raise the maximum load, or give the generator more CPU")
 	case f.Statistics == nil:
 		return 0, errors.New("there is no confidence interval: it takes two repeats with the figure in each")
 	case lower:

@@ -58,6 +58,7 @@ var noFigures = regexp.MustCompile(strings.Join([]string{
 	`\.Streams$`, `\.Repeat$`, `\.Percent$`, `\.Trial$`, // the key
 	`\.(Latency|DelayVariation)\.Samples$`, `\.(Throughput|CPU)\.Trials$`, // the samples of figures
 	`\.StartSeconds$`, // in milliseconds
+	`\.Censored\.N$`,  // the number of its values
 	`\.Comparison\.(With|DifferencePartsPerMillion)$`,            // what the run found, and what follows from it
 	`\.Baseline\.Figures\.(Measured|DifferencePartsPerMillion)$`, // likewise
 }, "|"))

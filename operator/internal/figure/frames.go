@@ -60,7 +60,22 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	p.add("ThroughputLowerBoundFramesPerSecond", t.LowerBoundFramesPerSecond)
 	p.addKnown("ThroughputUpperBoundFramesPerSecond", t.UpperBoundFramesPerSecond)
 	p.add("ThroughputLossPartsPerMillion", t.LossPartsPerMillion)
+	w.censored(p, t)
 	p.add("ThroughputRegular", map[v1alpha1.Regularity]int64{v1alpha1.Regular: 1}[t.Regularity])
+}
+
+// censored adds each repeat of a throughput where some are only a floor. The result does not say
+// which, so each of them may be.
+func (w *walk) censored(p place, t v1alpha1.ThroughputResult) {
+	if t.Censored == nil {
+		return
+	}
+	p.add("ThroughputCensoredRepeats", int64(t.Censored.Repeats))
+	for i, rate := range t.Censored.Values {
+		key := p.key
+		key.Repeat = int32(i + 1)
+		w.at(key).bounded(AtLeast, string(t.UpperBoundCause)).add(v1alpha1.MetricThroughputFramesPerSecond, rate)
+	}
 }
 
 // ThroughputBound reports whether the device may do better than the throughput.

@@ -101,6 +101,7 @@ var ofGoalsAndLoads = []Metric{
 	{"ThroughputLowerBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "lower bound", 0},
 	{"ThroughputUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "upper bound", 0},
 	{"ThroughputLossPartsPerMillion", PartsPerMillion, Lower, OfGoal, "loss at the lower bound", Shown},
+	{"ThroughputCensoredRepeats", Number, Lower, OfGoal, "repeats that are only a floor", 0},
 	{"ThroughputRegular", Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},

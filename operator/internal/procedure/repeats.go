@@ -87,22 +87,75 @@ func (w *replay) combineThroughput(list []v1alpha1.ThroughputResult, size measur
 			out = append(out, first)
 			continue
 		}
-		rates := make([]int64, len(group))
-		for i, t := range group {
-			rates[i] = t.FramesPerSecond
-			if i > 0 {
-				widen(&first, t)
-			}
-		}
+		rates := values(group, func(t v1alpha1.ThroughputResult) int64 { return t.FramesPerSecond })
 		rate := int64(math.Floor(statistics.Mean(rates)))
+		if first.Censored = censored(group, rates); first.Censored != nil {
+			rate = slices.Min(rates)
+		} else {
+			first.Statistics = w.limitStatistics(group, rates, rate)
+		}
+		for _, t := range group[1:] {
+			widen(&first, t)
+		}
 		first.FramesPerSecond = rate
 		first.FragmentsPerSecond = fragmentsPerSecond(rate, size)
 		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), size))
 		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, size)))
-		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
 		out = append(out, first)
 	}
 	return out
+}
+
+// censored returns how many repeats are only a floor, and nil where none is.
+func censored(group []v1alpha1.ThroughputResult, rates []int64) *v1alpha1.CensoredRepeats {
+	out := v1alpha1.CensoredRepeats{N: int32(len(group)), Values: rates}
+	for _, t := range group {
+		if t.UpperBoundFramesPerSecond == nil || t.UpperBoundCause != v1alpha1.CauseDeviceLoss {
+			out.Repeats++
+		}
+	}
+	if out.Repeats == 0 {
+		return nil
+	}
+	return &out
+}
+
+// limitStatistics returns the statistics of a searched rate. Its interval is that of the limit
+// between the bounds of every repeat. There the device forwards all but what the goal allows it
+// to lose.
+func (w *replay) limitStatistics(group []v1alpha1.ThroughputResult, rates []int64, rate int64) []v1alpha1.Statistics {
+	forwarded := 1 - w.lossRatio(group[0].Goal)
+	brackets := make([]statistics.Bracket, len(group))
+	for i, t := range group {
+		brackets[i] = statistics.Bracket{
+			Low: float64(t.LowerBoundFramesPerSecond) * forwarded, High: float64(*t.UpperBoundFramesPerSecond) * forwarded,
+		}
+	}
+	out := summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
+	limit, ok := statistics.IntervalOfLimit(brackets)
+	if !ok {
+		return out
+	}
+	for i := range out {
+		out[i].ConfidenceLow, out[i].ConfidenceHigh = max(0, int64(math.Floor(limit.Low))), int64(math.Ceil(limit.High))
+		out[i].Resolution = new(int64(math.Ceil(limit.Resolution)))
+		if limit.ResolutionLimited {
+			out[i].LimitedBy = v1alpha1.LimitedByResolution
+		}
+	}
+	return out
+}
+
+// lossRatio returns the loss that a goal allows.
+func (w *replay) lossRatio(goal string) float64 {
+	if t := w.instr.Throughput; t != nil {
+		for _, g := range t.Goals {
+			if g.Name == goal {
+				return float64(g.LossPartsPerMillion) / 1e6
+			}
+		}
+	}
+	return 0
 }
 
 // widen adds another repeat to a result: its bounds then enclose what every repeat found, and its

@@ -79,7 +79,7 @@ func unlessZero(n int64) string {
 func resultHead() []string {
 	head := append([]string{"namespace", "run", "planDigest", "completeness", "metric"}, keyHead()...)
 	return append(head, "frameBytes", "value", "unit", "bound", "cause", "samples",
-		"repeats", "mean", "standardDeviation", "coefficientOfVariationPartsPerMillion", "confidenceLow", "confidenceHigh", "minimum", "maximum", "values")
+		"repeats", "mean", "standardDeviation", "coefficientOfVariationPartsPerMillion", "confidenceLow", "confidenceHigh", "resolution", "limitedBy", "minimum", "maximum", "values")
 }
 
 // writeResults writes a line for each figure.
@@ -107,10 +107,14 @@ func writeResults(w io.Writer, doc Document) error {
 // statisticsCells returns empty cells where nothing was repeated.
 func statisticsCells(s *v1alpha1.Statistics) []string {
 	if s == nil {
-		return make([]string, 9)
+		return make([]string, 11)
+	}
+	resolution := ""
+	if s.Resolution != nil {
+		resolution = count(*s.Resolution)
 	}
 	return []string{
 		count(s.N), count(s.Mean), count(s.StandardDeviation), count(s.CoefficientOfVariationPartsPerMillion),
-		count(s.ConfidenceLow), count(s.ConfidenceHigh), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),
+		count(s.ConfidenceLow), count(s.ConfidenceHigh), resolution, string(s.LimitedBy), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),
 	}
 }
