@@ -21,6 +21,7 @@ const (
 	Seconds              Unit = "s"
 	PartsPerMillion      Unit = "ppm"
 	MilliCPU             Unit = "mCPU"
+	NanosecondsPerFrame  Unit = "ns/frame"
 	Bytes                Unit = "bytes"
 	// Number counts what the metric's name says.
 	Number Unit = "1"
@@ -200,6 +201,26 @@ var ofOthers = []Metric{
 	{"DomainIOThreadMilliCPU", MilliCPU, Lower, OfTrials, "on the node, I/O threads", Shown},
 	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
 	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
+	{"CPUSentFrames", Number, Neither, OfTrials, "frames that the CPU time is divided by", 0},
+	{"NodeUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, user, for each frame", Shown},
+	{"NodeSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, system, for each frame", Shown},
+	{"NodeIRQNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, interrupts, for each frame", Shown},
+	{"NodeSoftirqNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq, for each frame", Shown},
+	{"NodeSoftirqThreadsNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq deferred, for each frame", Shown},
+	{"NodeGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, guests, for each frame", Shown},
+	{"NodeStealNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, steal, for each frame", Shown},
+	{"ProcessNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "process, for each frame", Shown},
+	{"GuestUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, user, for each frame", Shown},
+	{"GuestSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, system, for each frame", Shown},
+	{"GuestIRQNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, interrupts, for each frame", Shown},
+	{"GuestSoftirqNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, softirq, for each frame", Shown},
+	{"GuestStealNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, steal, for each frame", Shown},
+	{"DomainVCPUNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, vCPUs, for each frame", Shown},
+	{"DomainGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, vCPUs in the guest, for each frame", Shown},
+	{"DomainEmulatorNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, emulator, for each frame", Shown},
+	{"DomainIOThreadNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, I/O threads, for each frame", Shown},
+	{"DomainVhostNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, vhost, for each frame", Shown},
+	{"DomainOtherNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, other, for each frame", Shown},
 	{"FunctionDroppedFrames", Number, Lower, OfTrials, "dropped frames", Shown},
 	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent in the same time", 0},
 	{"FunctionCounter", Number, Neither, OfTrials, "counted", Shown},

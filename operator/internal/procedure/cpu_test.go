@@ -248,6 +248,102 @@ func TestRecordsWithoutEvidence(t *testing.T) {
 	}
 }
 
+// TestPerFrame checks that processor time is divided by the frames of the trials in which it is
+// known, in both directions, however long nothing was sent.
+func TestPerFrame(t *testing.T) {
+	record := func(sent uint64, packet *measure.Packet, change func(*measure.Evidence)) measure.Record {
+		return measure.Record{
+			Trial: measure.Trial{Packet: packet}, Evidence: seen(change),
+			Outcome: measure.Outcome{Directions: []measure.DirectionOutcome{{SentFrames: sent, SentFragments: 3 * sent}, {SentFrames: sent}}},
+		}
+	}
+	guest := func(e *measure.Evidence) {
+		e.SoftirqThreadsMilliseconds = new(int64(40))
+		e.Functions = []measure.FunctionEvidence{{
+			Name: "fw", ElapsedMilliseconds: 2000, Guest: &measure.CPUTime{SoftirqMilliseconds: 600, StealMilliseconds: 20},
+			Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(800)), VhostMilliseconds: new(int64(500))},
+		}}
+	}
+	waited := func(e *measure.Evidence) {
+		e.ElapsedMilliseconds, e.Functions[0].ElapsedMilliseconds = 3000, 3000
+	}
+	for name, test := range map[string]struct {
+		records []measure.Record
+		node    *v1alpha1.NodeFrameCost
+		sent    *int64
+		r1      v1alpha1.FunctionCPU
+	}{
+		// 900 ms of softirq for 1,000,000 frames.
+		"a pod": {
+			[]measure.Record{record(500_000, nil, nil)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900}, new(int64(1_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(5))},
+		},
+		"it answered late": {
+			[]measure.Record{record(500_000, nil, waited)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900}, new(int64(1_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(5))},
+		},
+		// 1800 ms for 4,000,000 frames.
+		"two trials": {
+			[]measure.Record{record(500_000, nil, nil), record(1_500_000, nil, nil)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 75, SystemNanoseconds: 10, SoftirqNanoseconds: 450}, new(int64(4_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(3))},
+		},
+		"a virtual machine": {
+			[]measure.Record{record(500_000, nil, guest)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900, SoftirqThreadsNanoseconds: new(int64(40))}, new(int64(1_000_000)),
+			v1alpha1.FunctionCPU{
+				Guest:  &v1alpha1.GuestCPU{PerFrame: &v1alpha1.GuestFrameCost{SoftirqNanoseconds: 600, StealNanoseconds: 20}},
+				Domain: &v1alpha1.DomainCPU{PerFrame: &v1alpha1.DomainFrameCost{VCPUNanoseconds: new(int64(800)), VhostNanoseconds: new(int64(500))}},
+			},
+		},
+		// The function is known in one of two trials, the node in both.
+		"a trial without the function": {
+			[]measure.Record{record(500_000, nil, nil), record(500_000, nil, func(e *measure.Evidence) { e.Functions = nil })},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900}, new(int64(2_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(5))},
+		},
+		// Fragments of the first direction alone are counted here.
+		"fragments": {
+			[]measure.Record{record(100_000, &measure.Packet{}, nil)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 500, SystemNanoseconds: 67, SoftirqNanoseconds: 3000}, new(int64(300_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(17))},
+		},
+		"TCP, whose frames are not counted": {records: []measure.Record{{Evidence: seen(nil)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := usedIn(test.records)
+			f := got.Functions[0]
+			cost := v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: f.ProcessNanosecondsPerFrame}
+			if f.Guest != nil {
+				cost.Guest, cost.Domain = &v1alpha1.GuestCPU{PerFrame: f.Guest.PerFrame}, &v1alpha1.DomainCPU{PerFrame: f.Domain.PerFrame}
+			}
+			if diff := cmp.Diff(test.node, got.Node.PerFrame) + cmp.Diff(test.sent, got.SentFrames) + cmp.Diff(test.r1, cost); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestCPUOfTaggedFrames checks that a load with tagged frames has the use of all of its streams.
+func TestCPUOfTaggedFrames(t *testing.T) {
+	const streams = 3
+	instr := taggedInstructions(streams)
+	records, err := newBench(hardCap()).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		records[i].Evidence = seen(nil)
+	}
+	for _, c := range Results(instr, records).Frames[0].CPU {
+		if c.Load != "" && c.Trials != streams {
+			t.Errorf("load %s: the use of %d trials, want that of %d streams", c.Load, c.Trials, streams)
+		}
+	}
+}
+
 // TestFunctionCounters checks that a function's counters and the frames of the same trials are
 // added up together.
 func TestFunctionCounters(t *testing.T) {

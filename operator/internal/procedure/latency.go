@@ -72,7 +72,7 @@ func (latencyOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) b
 }
 
 func (latencyOf) cpuGroups(p *part) []cpuGroup {
-	return []cpuGroup{{atLoad(p.load.Name), []measure.Record{*p.last()}}}
+	return []cpuGroup{{atLoad(p.load.Name), p.counted}}
 }
 
 func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*part) {

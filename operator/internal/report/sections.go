@@ -32,6 +32,8 @@ func sections(doc Document, opts Options, l letters) []section {
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
+		nodeCostSection(doc),
+		functionCostSection(doc),
 		counterSection(doc),
 		tcpSection(doc, l),
 		tcpScalingSection(doc),
