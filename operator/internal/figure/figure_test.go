@@ -237,3 +237,14 @@ func TestWorst(t *testing.T) {
 		}
 	}
 }
+
+// A column of a misspelled metric would be empty in every report.
+func TestColumnsHaveMetricsOfSizes(t *testing.T) {
+	for _, table := range Tables() {
+		for _, c := range table.Columns {
+			if m := byName[c.Metric]; m.Of != OfSize || c.Head == "" {
+				t.Errorf("%s: column %q shows %q, which is no metric of a size", table.Title, c.Head, c.Metric)
+			}
+		}
+	}
+}
