@@ -16,6 +16,10 @@ type PlanSummary struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	DeviceNode string `json:"deviceNode,omitempty"`
+
+	// orderSeed is the seed of measurements.order. Absent with order Declared.
+	// +optional
+	OrderSeed *int64 `json:"orderSeed,omitempty"`
 }
 
 // Progress of a measurement.

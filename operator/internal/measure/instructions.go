@@ -23,6 +23,9 @@ type Instructions struct {
 	StartupSeconds int `json:"startupSeconds"`
 	// Sizes are measured one after the other. Empty if only TCP or connections are measured.
 	Sizes []Size `json:"sizes"`
+	// OrderSeed is the seed of the order of sizes and latency loads; 0 with the declared order. It
+	// differs from run to run, and so is no part of the digest.
+	OrderSeed int64 `json:"orderSeed,omitempty" digest:"-"`
 	// Measurements are the run's, with everything filled in that it left out.
 	v1alpha1.Measurements `json:"measurements"`
 	// TCPPath is nil if no machines at the ends of the path make TCP connections.

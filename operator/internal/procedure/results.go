@@ -30,6 +30,7 @@ type Figures struct {
 // results does what Results does, for one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
 	w := replayRecords(instr, records)
+	w.declared()
 	out := Figures{Warnings: w.warnings()}
 	for _, m := range registry {
 		m.reportRun(w, &out)

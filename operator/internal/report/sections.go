@@ -78,6 +78,9 @@ func headSection(doc Document) section {
 	if doc.Plan != nil {
 		add("Nodes", fmt.Sprintf("generator %s, device %s", doc.Plan.GeneratorNode, doc.Plan.DeviceNode))
 		add("Plan", doc.Plan.Digest)
+		if seed := doc.Plan.OrderSeed; seed != nil {
+			add("Order", fmt.Sprintf("sizes and latency loads at random, seed %d", *seed))
+		}
 	}
 	add("Chain", chain(doc.Experiment.Chain, doc.Chain))
 	s.facts = append(s.facts, trafficFacts(doc.Experiment.Traffic)...)

@@ -85,6 +85,9 @@ func (w *writer) admitted() {
 func (w *writer) facts() {
 	if w.plan != nil {
 		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
+		if seed := w.plan.Instructions.OrderSeed; seed > 0 {
+			w.status.Plan.OrderSeed = &seed
+		}
 	}
 	if r := w.records; r != nil {
 		w.status.ResultsRef = &v1alpha1.LocalReference{Name: w.names.Results}
