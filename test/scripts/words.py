@@ -41,6 +41,7 @@ CLEAN = [
     "operator/internal/placement",
     "operator/internal/proc",
     "operator/internal/report",
+    "operator/internal/search",
     "operator/internal/serve",
     "operator/internal/statistics",
     "operator/internal/testing",
