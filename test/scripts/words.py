@@ -49,7 +49,7 @@ CLEAN = [
     "operator/internal/traffic/headers",
     "operator/internal/traffic/iperf",
     "operator/internal/traffic/simulated",
-    "operator/internal/traffic/trex/connection",
+    "operator/internal/traffic/trex",
     "operator/internal/trialstore",
     "operator/internal/vnf",
     "terraform",
