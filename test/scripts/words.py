@@ -34,6 +34,8 @@ CLEAN = [
     "operator/internal/generator",
     "operator/internal/guest",
     "operator/internal/machine",
+    "operator/internal/measure",
+    "operator/internal/measurer",
     "operator/internal/neighbor",
     "operator/internal/observer",
     "operator/internal/placeholder",
