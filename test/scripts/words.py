@@ -63,6 +63,8 @@ CLEAN = [
     "test/lab/README.md",
     "test/lab/e2e",
     "test/lab/internal",
+    "test/lab/kubevirt",
+    "test/lab/pause",
     "test/scripts",
     "test/terraform",
     "test/terraform-docs",
