@@ -11,8 +11,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// TestMachineBecomesWarnings checks that what the measurer read about its machine is among the run's warnings.
-func TestMachineBecomesWarnings(t *testing.T) {
+// TestVMBecomesWarnings checks that what the measurer read about its machine is among the run's warnings.
+func TestVMBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
