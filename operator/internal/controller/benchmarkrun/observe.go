@@ -162,7 +162,7 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
 		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
 		sameNode := s.plan.GeneratorNode == s.plan.DeviceNode
-		warnings := procedure.MachineWarnings(s.records.generator, sameNode)
+		warnings := procedure.GeneratorWarnings(s.records.generator, sameNode)
 		warnings = append(warnings, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)
 		s.figures.Warnings = append(warnings, s.figures.Warnings...)
 		if s.records.done {

@@ -17,8 +17,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
-	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/nodefacts"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
@@ -250,7 +250,7 @@ func (s *Server) Ports() []measure.PortDriver { return s.ports }
 func portDrivers(ports [2]trexPort) []measure.PortDriver {
 	var list []measure.PortDriver
 	for _, port := range ports {
-		driver, err := machine.PortDriver(port.name)
+		driver, err := nodefacts.PortDriver(port.name)
 		if err != nil {
 			driver = measure.PortDriver{Interface: port.name, Driver: port.device.Driver, Bus: port.address}
 		}

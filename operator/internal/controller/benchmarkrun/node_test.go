@@ -11,13 +11,13 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// TestVMBecomesWarnings checks that what the measurer read about its machine is among the run's warnings.
-func TestVMBecomesWarnings(t *testing.T) {
+// TestNodeBecomesWarnings checks that what the measurer read about its node is among the run's warnings.
+func TestNodeBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
-		Chain:   &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true},
-		Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
+		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true},
+		Node:  &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
 		t.Fatal(err)
