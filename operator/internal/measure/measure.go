@@ -141,12 +141,12 @@ type Delays struct {
 	MaxNanoseconds   uint64 `json:"maxNanoseconds"`
 }
 
-// DelayQuantiles summarize a distribution in fewer figures than Delays, because a record holds
-// many of them.
+// DelayQuantiles summarize a distribution, in nanoseconds, in fewer and shorter figures than
+// Delays, because each record holds four of them.
 type DelayQuantiles struct {
-	P50Nanoseconds uint64 `json:"p50Nanoseconds"`
-	P99Nanoseconds uint64 `json:"p99Nanoseconds"`
-	MaxNanoseconds uint64 `json:"maxNanoseconds"`
+	P50Nanoseconds uint64 `json:"p50"`
+	P99Nanoseconds uint64 `json:"p99"`
+	MaxNanoseconds uint64 `json:"max"`
 }
 
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
@@ -295,8 +295,9 @@ type Outcome struct {
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`
 	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
-	// LongestAwayNanoseconds is the longest time for which a sending thread was kept off its
-	// core, as far as the driver knows.
+	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
+	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
+	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`
 	LongestAwayNanoseconds int64              `json:"longestAwayNanoseconds,omitempty"`
 	Directions             []DirectionOutcome `json:"directions"`
 	// TCP is set for a trial of TCP connections, which has no Directions.
