@@ -43,8 +43,11 @@ type VerdictResult string
 const (
 	// VerdictPassed means that the threshold was kept.
 	VerdictPassed VerdictResult = "Passed"
-	// VerdictFailed means that it was missed, or that there was no figure.
+	// VerdictFailed means that it was missed, or that the device gave no figure.
 	VerdictFailed VerdictResult = "Failed"
+	// VerdictInconclusive means that the figure cannot decide: it may not be the
+	// device's, or there is none and the device is not the known cause.
+	VerdictInconclusive VerdictResult = "Inconclusive"
 )
 
 // Verdict is a criterion's outcome for one figure.
@@ -56,7 +59,7 @@ type Verdict struct {
 
 	FigureKey `json:",inline"`
 
-	// result is Passed or Failed.
+	// result is Passed, Failed or Inconclusive.
 	// +required
 	Result VerdictResult `json:"result,omitempty"`
 
@@ -64,8 +67,25 @@ type Verdict struct {
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
 
+	// doubts are why the result is Inconclusive. Absent with any other result.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
+
 	// message is one sentence, such as "LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed".
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
+
+// OnInconclusive says what becomes of a run with a verdict that is Inconclusive.
+// +kubebuilder:validation:Enum=Fail;Allow
+type OnInconclusive string
+
+const (
+	// OnInconclusiveFail makes the run fail with the reason Inconclusive.
+	OnInconclusiveFail OnInconclusive = "Fail"
+	// OnInconclusiveAllow lets the run succeed.
+	OnInconclusiveAllow OnInconclusive = "Allow"
+)

@@ -85,4 +85,10 @@ type BackToBackResult struct {
 	// forwarded during the burst.
 	// +required
 	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
+
+	// doubts are why the figures may not be the device's, such as LoadNotReached. Absent: none is known.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

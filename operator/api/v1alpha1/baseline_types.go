@@ -71,6 +71,39 @@ type BaselineFigure struct {
 	// +required
 	Baseline int64 `json:"baseline"`
 
+	// values are those of the earlier run's repeats, searches or trials, of which baseline
+	// is the mean. Absent where there is only one, or baseline is no mean.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Values []int64 `json:"values,omitempty"`
+
+	// cause is why the earlier run's value is not better, such as GeneratorCeiling.
+	// Absent where nothing says.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Cause string `json:"cause,omitempty"`
+
+	// regularity of the earlier run's search, with the throughput.
+	// +optional
+	Regularity Regularity `json:"regularity,omitempty"`
+
+	// doubts about the earlier run's value. One that is a floor, irregular or of a load
+	// that was not reached is not judged.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
+
+	// baselineLoadFramesPerSecond is the load of each direction at which the earlier run
+	// measured the value, with the metrics of a load.
+	// +optional
+	BaselineLoadFramesPerSecond *int64 `json:"baselineLoadFramesPerSecond,omitempty"`
+
+	// measuredLoadFramesPerSecond is that of this run.
+	// +optional
+	MeasuredLoadFramesPerSecond *int64 `json:"measuredLoadFramesPerSecond,omitempty"`
+
 	// measured is this run's value. Absent: there is no such figure (yet).
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
@@ -79,4 +112,12 @@ type BaselineFigure struct {
 	// measured is missing, or baseline is 0.
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
+
+	// pValuePartsPerMillion is how likely values of two equal devices differ at least this
+	// much: the two-sided p-value of Welch's t-test. Absent where a run has fewer than
+	// two values, or none of them differ.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	PValuePartsPerMillion *int64 `json:"pValuePartsPerMillion,omitempty"`
 }

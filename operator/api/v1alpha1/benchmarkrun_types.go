@@ -91,6 +91,13 @@ type Experiment struct {
 	// is allowed are not accepted. Absent: none.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
+
+	// onInconclusive says what becomes of the run when no verdict of acceptance or
+	// baseline is Failed, and one is Inconclusive: Fail ends it with Succeeded False
+	// and the reason Inconclusive, Allow lets it succeed. Default Fail.
+	// +optional
+	// +kubebuilder:default=Fail
+	OnInconclusive OnInconclusive `json:"onInconclusive,omitempty"`
 }
 
 // TestbedReference names a Testbed.

@@ -3,7 +3,7 @@ package v1alpha1
 // Condition types of a BenchmarkRun.
 const (
 	// ConditionSucceeded is the summary: Unknown while the run goes on, then
-	// True or False for ever. True means measured and accepted.
+	// True or False for ever. True means measured and accepted, or Inconclusive and allowed.
 	ConditionSucceeded = "Succeeded"
 	// ConditionAdmitted is True while the run holds its testbed.
 	ConditionAdmitted = "Admitted"
@@ -13,7 +13,8 @@ const (
 	ConditionChainReady = "ChainReady"
 	// ConditionMeasured is True when the figures are there and valid.
 	ConditionMeasured = "Measured"
-	// ConditionAccepted is True when every criterion passed, False when one failed.
+	// ConditionAccepted is True when every criterion passed, False when one failed, and Unknown
+	// with the reason Inconclusive when the figures cannot decide one.
 	ConditionAccepted = "Accepted"
 	// ConditionReconciling is True while the run goes on, and absent otherwise (kstatus).
 	ConditionReconciling = "Reconciling"
@@ -59,10 +60,12 @@ const (
 	ReasonAccepted = "Accepted"
 	// ReasonNotAccepted: a criterion failed; status.acceptance lists which.
 	ReasonNotAccepted = "NotAccepted"
+	// ReasonInconclusive: no criterion failed, and the figures cannot decide one; status.acceptance says which and why.
+	ReasonInconclusive = "Inconclusive"
 	// ReasonNotMeasured: there are no figures to judge, because the run failed.
 	ReasonNotMeasured = "NotMeasured"
 
-	// ReasonBaselineUnusable: spec.experiment.baseline names a run that is not there, was not measured, or measured something else.
+	// ReasonBaselineUnusable: spec.experiment.baseline names a run that is not there, was not measured, measured something else, or has no figure to compare with.
 	ReasonBaselineUnusable = "BaselineUnusable"
 	// ReasonNoDefaultTestbed: the run names no Testbed, and none is marked as the cluster's default. The run waits for one.
 	ReasonNoDefaultTestbed = "NoDefaultTestbed"
@@ -271,6 +274,8 @@ const (
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.
 	WarningEndpointCeiling = "EndpointCeiling"
+	// WarningToleranceBelowSpread: a baseline's maximumRegressionPercent is below the known spread of a figure.
+	WarningToleranceBelowSpread = "ToleranceBelowSpread"
 	// WarningSegmentationOffload: the TCP ends hand packets of up to 64 KiB to the path, larger than its MTU.
 	WarningSegmentationOffload = "SegmentationOffload"
 )

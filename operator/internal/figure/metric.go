@@ -94,9 +94,11 @@ var Metrics = []Metric{
 	{"ThroughputLowerBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "lower bound", 0},
 	{"ThroughputUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "upper bound", 0},
 	{"ThroughputLossPartsPerMillion", PartsPerMillion, Lower, OfGoal, "loss at the lower bound", Shown},
-	{"ThroughputRegular", Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
+	{Regular, Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
+	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
+	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
 	{"SentFrames", Number, Neither, OfLoad, "sent frames", 0},
 	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
 	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},
@@ -224,6 +226,9 @@ var Metrics = []Metric{
 	{"StressorOperations", Number, Neither, OfNeighbor, "operations", 0},
 	{"StressorOperationsPerSecond", OperationsPerSecond, Neither, OfNeighbor, "operations", 0},
 }
+
+// Regular is 1 where a search met its precision, and 0 where not.
+const Regular v1alpha1.Metric = "ThroughputRegular"
 
 // TCPScalingEfficiency is a TCP goodput as a share of its extrapolation from the
 // fewest connections. It is not in a status; the report adds it.

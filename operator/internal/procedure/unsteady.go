@@ -3,17 +3,16 @@ package procedure
 import (
 	"math"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/search"
 	"vnfbench.io/operator/internal/statistics"
 )
 
 const (
 	// unsteadyTail is how many medians the p99.9 delay of a steady load is at most.
 	unsteadyTail = 10
-	// leastTailSamples leaves ten frames beyond p99.9.
-	leastTailSamples = 10_000
 	// unsteadyVariation is the coefficient of variation of p99 over the repeats, in parts per
 	// million, that a steady load stays below.
 	unsteadyVariation = 200_000
@@ -29,7 +28,7 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 		var scatter v1alpha1.Statistics
 		for _, direction := range l.Directions {
 			delays := direction.Latency
-			if delays.Samples >= leastTailSamples && delays.P999Nanoseconds > unsteadyTail*delays.P50Nanoseconds && delays.P999Nanoseconds > tail.P999Nanoseconds {
+			if p999 := delays.P999Nanoseconds; p999 != nil && *p999 > unsteadyTail*delays.P50Nanoseconds && *p999 > ptr.Deref(tail.P999Nanoseconds, 0) {
 				tail = delays
 			}
 			for _, s := range direction.Statistics {
@@ -41,7 +40,7 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 		if tail.Samples > 0 {
 			d.add(v1alpha1.WarningUnsteadyLatency, size,
 				"At load %s one frame in a thousand took %d ns or more, over %d times the median of %d ns: something held up the device or the generator.",
-				l.Load, tail.P999Nanoseconds, unsteadyTail, tail.P50Nanoseconds)
+				l.Load, *tail.P999Nanoseconds, unsteadyTail, tail.P50Nanoseconds)
 		}
 		if scatter.N > 0 {
 			d.add(v1alpha1.WarningUnsteadyLatency, size,
@@ -57,13 +56,8 @@ const nearCeilingPercent = 90
 
 // warnNearCeiling names goals that the device bounds by the result, near the generator's own limit.
 func (w *replay) warnNearCeiling(d *warningList, p *part) {
-	calibration := w.find(measure.StageCalibrateRate, p.size)
-	if calibration == nil || !calibration.over {
-		return
-	}
-	reached := uint64(calibration.last().Outcome.ForwardingFramesPerSecond())
 	for _, r := range p.results {
-		if r.UpperBoundCause == search.DeviceLoss && r.LowerBoundFramesPerSecond*100 >= reached*nearCeilingPercent {
+		if reached, near := w.nearCeiling(p, r); near {
 			d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 				"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
 				r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached, 1))

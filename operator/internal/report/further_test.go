@@ -106,8 +106,8 @@ func lossCurve() *v1alpha1.FrameLossRateResult {
 func delaysAround(nanoseconds int64) v1alpha1.Delays {
 	return v1alpha1.Delays{
 		Samples: 732_420, MinNanoseconds: nanoseconds / 2, MeanNanoseconds: nanoseconds, P50Nanoseconds: nanoseconds - 10,
-		P90Nanoseconds: 2 * nanoseconds, P99Nanoseconds: 3 * nanoseconds, P999Nanoseconds: 4 * nanoseconds,
-		P9999Nanoseconds: 5 * nanoseconds, MaxNanoseconds: 6 * nanoseconds,
+		P90Nanoseconds: 2 * nanoseconds, P99Nanoseconds: 3 * nanoseconds, P999Nanoseconds: new(4 * nanoseconds),
+		P9999Nanoseconds: new(5 * nanoseconds), MaxNanoseconds: 6 * nanoseconds,
 	}
 }
 
