@@ -134,7 +134,7 @@ func TestAcceptanceIsTheVerdict(t *testing.T) {
 	testbed(t, ns)
 	applyFile(t, ns, "../../config/samples/router-accepted.yaml")
 	apply(t, ns, shortRun("too-strict", eightSeconds+`  acceptance:
-  - {name: impossible, metric: LatencyP99Nanoseconds, load: l1, atMost: 1}
+  - {name: impossible, metric: LatencyMinNanoseconds, load: l1, atMost: 1}
   - {name: easy, metric: LatencyP99Nanoseconds, load: l1, atMost: 1000000000}
 `))
 	ends(t, ns, "router-accepted", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)

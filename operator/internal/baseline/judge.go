@@ -12,7 +12,8 @@ import (
 
 const (
 	// maxLoadDifferencePercent is how far apart the loads of two delays or losses may be. It is
-	// the default tolerance of a figure, so that one load is not excused by another.
+	// the default tolerance of a rate: loads may be as far apart as two throughputs that count as
+	// equally good.
 	maxLoadDifferencePercent = 5
 	// significantPartsPerMillion is the p-value from which a difference counts as chance: 5 %.
 	significantPartsPerMillion = 50_000

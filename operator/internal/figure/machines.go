@@ -149,6 +149,6 @@ func (w *walk) baseline(report *v1alpha1.BaselineReport) {
 		return
 	}
 	for _, f := range report.Figures {
-		w.at(Key{FigureKey: f.FigureKey, Side: SideBaseline}).add(f.Metric, f.Baseline)
+		w.at(Key{FigureKey: f.FigureKey, Side: SideBaseline}).doubtful(f.Doubts...).add(f.Metric, f.Baseline)
 	}
 }
