@@ -32,7 +32,7 @@ LAB_FILES := $(shell find test/lab -type f | sort)
 # What the image of the network function holds, SOURCE:DESTINATION; the guest's
 # initial file system is made of the same list, so that pod and VM are equal.
 VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
-# The neighbour's: stress-ng is from Debian's files beside it.
+# The neighbor's: stress-ng is from Debian's files next to it.
 NEIGHBOR_IMAGE_FILES := $(BIN)/neighbor:/usr/local/bin/neighbor
 
 # The images that every installation needs.
@@ -125,7 +125,7 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(NEIGHBOR_IMAGE_FILES) $$(cat $(BIN)/stress-ng.files); } >/dev/null && \
 	$(LAB) images $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
-guest-image: images ## Build the archives of the reference guest and of the neighbour's, for KubeVirt, and their files into bin/guest and bin/neighbor-guest.
+guest-image: images ## Build the archives of the reference guest and of the neighbor's, for KubeVirt, and their files into bin/guest and bin/neighbor-guest.
 	@test/scripts/prerequisites.sh guest
 	@PATH=$$PATH:/usr/sbin test/scripts/program-files.sh mke2fs > $(BIN)/mke2fs.files
 	$(LAB) guest --tag localhost/vnfbench/vnf-guest:$$(test/scripts/image-tag.sh) --out $(BIN)/images/vnf-guest.tar --dir $(BIN)/guest $(VNF_IMAGE_FILES)
@@ -136,7 +136,7 @@ push: images $(CRANE) ## Push the images to REGISTRY/vnfbench, and print values 
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@CRANE=$(CRANE) test/scripts/push.sh $(REGISTRY) $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
-push-guest: guest-image $(CRANE) ## Push the reference guest and the neighbour's to REGISTRY/vnfbench, and print values of the chart that name them.
+push-guest: guest-image $(CRANE) ## Push the reference guest and the neighbor's to REGISTRY/vnfbench, and print values of the chart that name them.
 	@test -n "$(REGISTRY)" || { echo "REGISTRY is not set: make push-guest REGISTRY=registry.example.com/lab" >&2; exit 1; }
 	@CRANE=$(CRANE) test/scripts/push.sh $(REGISTRY) $(foreach name,$(GUEST_IMAGES),$(BIN)/images/$(name).tar)
 
@@ -193,7 +193,7 @@ test-terraform: ## Test and lint the Terraform modules, with Terraform and with 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
 	@test/scripts/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))
 
-test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbour's under each load.
+test-guest: guest-image ## Boot the guests in QEMU: the reference guest from its kernel and its disk, forwarding packets; the neighbor's under each load.
 	@test/scripts/prerequisites.sh go qemu
 	cd test/lab && VNFBENCH_GUEST=$(BIN)/guest go test -count=1 -v -run TestCards ./internal/guest
 	cd operator && VNFBENCH_GUEST=$(BIN)/guest VNFBENCH_NEIGHBOR_GUEST=$(BIN)/neighbor-guest go test -count=1 -p 1 -timeout 30m -v -run 'TestBoot|TestLabels' ./internal/guest/...
@@ -221,7 +221,7 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
 
-trex-record: ## Record the exchanges of test/fixtures/trex anew, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
+trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }
 	@test/scripts/prerequisites.sh go
 	@mkdir -p $(BIN)
@@ -260,6 +260,6 @@ $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-contai
 $(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
 $(TOOLS)/cosign-%: ; @test/scripts/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
 $(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
-# The versions of these are pinned in modules of their own, which the names here repeat.
+# The versions of these are pinned in separate modules, which the names here repeat.
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 $(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && ../scripts/again.sh go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

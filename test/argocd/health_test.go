@@ -61,7 +61,7 @@ func TestHealth(t *testing.T) {
 		if err := json.Unmarshal(text, &states); err != nil {
 			t.Fatal(err)
 		}
-		// So that a file without states is no success.
+		// So that a file without states is not a success.
 		seen := map[health.HealthStatusCode]bool{}
 		for _, name := range slices.Sorted(maps.Keys(states)) {
 			state := states[name]
@@ -84,7 +84,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Without the ConfigMap there is no health at all, and Argo CD takes the object for healthy.
+// TestNoHealthWithoutScripts checks that without the ConfigMap there is no health at all, and Argo CD takes the object for healthy.
 func TestNoHealthWithoutScripts(t *testing.T) {
 	without := overrides(t, func(data map[string]string) {
 		maps.DeleteFunc(data, func(key, _ string) bool { return strings.Contains(key, "vnfbench.io") })
@@ -94,12 +94,12 @@ func TestNoHealthWithoutScripts(t *testing.T) {
 		object.SetAPIVersion("vnfbench.io/v1alpha1")
 		object.SetKind(kind)
 		if got, err := health.GetResourceHealth(object, without); got != nil || err != nil {
-			t.Errorf("%s: %+v, %v; the page says that Argo CD knows nothing of it", kind, got, err)
+			t.Errorf("%s: %+v, %v; the page says that Argo CD knows nothing about it", kind, got, err)
 		}
 	}
 }
 
-// The health of Applications, by which waves of Applications wait.
+// TestHealthOfApplications checks the health of Applications, which the waves of Applications wait for.
 func TestHealthOfApplications(t *testing.T) {
 	scripts := overrides(t, nil)
 	application := func(status map[string]any) *unstructured.Unstructured {
@@ -128,7 +128,7 @@ func TestHealthOfApplications(t *testing.T) {
 	}
 }
 
-// The sandbox is closed: a script that asks for a library that Argo CD keeps
+// TestSandbox checks that the sandbox is closed: a script that asks for a library that Argo CD keeps
 // from users fails, so that the scripts above are known to need none.
 func TestSandbox(t *testing.T) {
 	for _, library := range []string{"string", "math", "io"} {

@@ -1,5 +1,5 @@
 // Package config checks config/: that config/default gives the objects that the
-// chart gives with its defaults, so that neither falls behind the other, and that
+// chart gives with its defaults, so that neither misses a change of the other, and that
 // Flux and Argo CD can read config/gitops.
 package config
 
@@ -42,7 +42,7 @@ var explained = []struct {
 		return true
 	},
 }, {
-	why: "the chart leaves CRDs as they are generated, but for the annotation that keeps them when it is uninstalled; kustomize labels all objects",
+	why: "the chart leaves CRDs as they are generated, except for the annotation that keeps them when it is uninstalled; kustomize labels all objects",
 	chart: func(id string, o object) bool {
 		if strings.HasPrefix(id, "CustomResourceDefinition/") {
 			drop(metadataOf(o)[0], "annotations", "helm.sh/resource-policy")
@@ -56,7 +56,7 @@ var explained = []struct {
 		return true
 	},
 }, {
-	why: "flags of images stand apart from their values, so that config/images can replace registry and tag",
+	why: "flags of images are separate from their values, so that config/images can replace registry and tag",
 	plain: func(id string, o object) bool {
 		if strings.HasPrefix(id, "Deployment/") {
 			container := at(o, "spec", "template", "spec")["containers"].([]any)[0].(object)
@@ -191,7 +191,7 @@ func same(t *testing.T, chart, plain map[string]object) {
 	}
 }
 
-// Each explanation still explains something: without it, the sides differ.
+// TestExplanationsAreNeeded checks that each explanation still explains something: without it, the sides differ.
 func TestExplanationsAreNeeded(t *testing.T) {
 	all := explained
 	t.Cleanup(func() { explained = all })
@@ -201,12 +201,12 @@ func TestExplanationsAreNeeded(t *testing.T) {
 		got := objects(t, output(t, "KUSTOMIZE", "build", filepath.Join(top, "config/default")))
 		without(want, got)
 		if cmp.Equal(want, got) {
-			t.Errorf("nothing differs any more that is explained by: %s", one.why)
+			t.Errorf("nothing now differs that is explained by: %s", one.why)
 		}
 	}
 }
 
-// An overlay of one's own sets registry and tag in one place, whatever they look like.
+// TestOverlaySetsEveryImage checks that an overlay of one's own sets registry and tag in one place, whatever they look like.
 func TestOverlaySetsEveryImage(t *testing.T) {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

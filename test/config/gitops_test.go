@@ -35,11 +35,11 @@ func strict(t *testing.T, o object, into any) {
 	}
 }
 
-// exists fails where a path in the repository is no folder.
+// exists fails where a path in the repository is not a folder.
 func exists(t *testing.T, by, path string) {
 	t.Helper()
 	if info, err := os.Stat(filepath.Join(top, path)); err != nil || !info.IsDir() {
-		t.Errorf("%s: path %q is no folder of this repository: %v", by, path, err)
+		t.Errorf("%s: path %q is not a folder of this repository: %v", by, path, err)
 	}
 }
 
@@ -140,7 +140,7 @@ func takes(t *testing.T, values []byte) {
 	}
 }
 
-// Runs keep their results when they leave Git, come after their Testbed, and
+// TestRunsInGit checks that runs keep their results when they leave Git, come after their Testbed, and
 // never delete themselves, for they would be made again.
 func TestRunsInGit(t *testing.T) {
 	runs := 0

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEveryValueIsTested: each value of the chart is set by a test in
+// TestEveryValueIsTested checks that each value of the chart is set by a test in
 // charts/vnfbench/tests, so that none can stop to do what it says unseen.
 func TestEveryValueIsTested(t *testing.T) {
 	chart := filepath.Join(top, "charts", "vnfbench")

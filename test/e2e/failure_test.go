@@ -23,7 +23,7 @@ const waitForStart = 5 * time.Minute
 // machine.
 var longTrials = steadyLoads(4000)
 
-func TestKilledMeasurerGoesOn(t *testing.T) {
+func TestKilledMeasurerContinues(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	apply(t, ns, shortRun("killed", longTrials))
@@ -42,7 +42,7 @@ func TestKilledMeasurerGoesOn(t *testing.T) {
 	nothingLeft(t, ns)
 }
 
-func TestKilledOperatorGoesOn(t *testing.T) {
+func TestKilledOperatorContinues(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	apply(t, ns, shortRun("orphaned", eightSeconds))
@@ -141,14 +141,14 @@ func TestDeletedRunLeavesNothing(t *testing.T) {
 		apply(t, ns, shortRun(name, eightSeconds))
 		run := until(t, ns, name, waitForStart, "at its moment", moment)
 		must(t, cluster.Delete(t.Context(), run))
-		deadline := time.Now().Add(patience)
+		deadline := time.Now().Add(stepTimeout)
 		for {
 			err := cluster.Get(t.Context(), client.ObjectKeyFromObject(run), run)
 			if apierrors.IsNotFound(err) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("%s is not gone after %s: %v", name, patience, run.Finalizers)
+				t.Fatalf("%s is not gone after %s: %v", name, stepTimeout, run.Finalizers)
 			}
 			time.Sleep(250 * time.Millisecond)
 		}
@@ -198,7 +198,7 @@ func TestSuspendAndResume(t *testing.T) {
 		must(t, cluster.Patch(t.Context(), run, client.RawPatch("application/merge-patch+json", []byte(text))))
 	}
 	patch(`{"spec":{"suspend":true}}`)
-	until(t, ns, "paused", patience, "suspended", func(run *v1alpha1.BenchmarkRun) bool {
+	until(t, ns, "paused", stepTimeout, "suspended", func(run *v1alpha1.BenchmarkRun) bool {
 		return condition(run, v1alpha1.ConditionAdmitted).Reason == v1alpha1.ReasonSuspended
 	})
 	nothingLeft(t, ns)
@@ -206,7 +206,7 @@ func TestSuspendAndResume(t *testing.T) {
 	patch(`{"spec":{"suspend":false}}`)
 	run = ends(t, ns, "paused", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	if run.Status.Progress == nil || run.Status.Progress.MeasurerRestarts < 1 {
-		t.Errorf("progress is %+v, want that it went on where it was", run.Status.Progress)
+		t.Errorf("progress is %+v, want that it continued where it was", run.Status.Progress)
 	}
 }
 

@@ -69,7 +69,7 @@ func namespace(t *testing.T) string {
 		if t.Failed() {
 			diagnose(t, ns.Name)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 		defer cancel()
 		if err := cluster.Delete(ctx, ns); err != nil {
 			t.Errorf("deleting namespace %s: %v", ns.Name, err)
@@ -107,7 +107,7 @@ func ownTestbed(t *testing.T, ns string, o *unstructured.Unstructured) {
 	o.SetNamespace("")
 	o.SetName(testbedName(ns, o.GetName()))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 		defer cancel()
 		tb := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: o.GetName()}}
 		if err := client.IgnoreNotFound(cluster.Delete(ctx, tb)); err != nil {
@@ -165,9 +165,9 @@ spec:
   %s`, name, strings.ReplaceAll(extra, "\n", "\n  "))
 }
 
-// patience is the time limit for steps that take seconds on an idle machine: only a step that hangs
+// stepTimeout is the time limit for steps that take seconds on an idle machine: only a step that hangs
 // takes so long.
-const patience = 5 * time.Minute
+const stepTimeout = 5 * time.Minute
 
 // eightSeconds measures long enough that a call of the API can disturb it.
 const eightSeconds = `  measurements:
@@ -269,7 +269,7 @@ func nothingLeft(t *testing.T, ns string) {
 		"pods": &corev1.PodList{}, "jobs": &batchv1.JobList{}, "networks": nads,
 		"roles": &rbacv1.RoleList{}, "role bindings": &rbacv1.RoleBindingList{}, "secrets": &corev1.SecretList{},
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(stepTimeout)
 	for what, list := range lists {
 		for {
 			must(t, retry(t, func() error { return cluster.List(t.Context(), list, client.InNamespace(ns)) }))
@@ -289,7 +289,7 @@ func nothingLeft(t *testing.T, ns string) {
 // freed checks that no run holds the testbed.
 func freed(t *testing.T, ns string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(stepTimeout)
 	for {
 		tb := &v1alpha1.Testbed{}
 		must(t, retry(t, func() error {

@@ -16,9 +16,9 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestKilledLeaderGoesOn runs two operators and kills the leader in the middle of a run: the other
+// TestKilledLeaderContinues runs two operators and kills the leader in the middle of a run: the other
 // one, which is already running, completes the run.
-func TestKilledLeaderGoesOn(t *testing.T) {
+func TestKilledLeaderContinues(t *testing.T) {
 	scale(t, 2)
 	t.Cleanup(func() { scale(t, 1) })
 	ns := namespace(t)
@@ -32,7 +32,7 @@ func TestKilledLeaderGoesOn(t *testing.T) {
 	others := operators(t)
 	delete(others, leader)
 	if len(others) != 1 {
-		t.Fatalf("beside the leader %s there are %v, want one operator", leader, others)
+		t.Fatalf("next to the leader %s there are %v, want one operator", leader, others)
 	}
 	killPod(t, pod)
 	must(t, client.IgnoreNotFound(cluster.Delete(t.Context(), pod, client.GracePeriodSeconds(0))))
@@ -50,7 +50,7 @@ func TestKilledLeaderGoesOn(t *testing.T) {
 // scale sets the operator's replicas and waits until exactly that many are ready.
 func scale(t *testing.T, replicas int32) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 	defer cancel()
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "vnfbench"}}
@@ -93,7 +93,7 @@ func leaderPod(t *testing.T) string {
 		return cluster.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "manager.vnfbench.io"}, lease)
 	}))
 	if lease.Spec.HolderIdentity == nil {
-		t.Fatal("nobody holds the operators' Lease")
+		t.Fatal("no operator holds the operators' Lease")
 	}
 	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	return name

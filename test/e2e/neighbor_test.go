@@ -36,7 +36,7 @@ spec:
 	run := ends(t, ns, "noisy", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	report := run.Status.NoisyNeighbors
 	if report == nil || len(report.Loads) != 4 {
-		t.Fatalf("the neighbours are %+v", report)
+		t.Fatalf("the neighbors are %+v", report)
 	}
 	for i, stressor := range []string{"cpu", "vm", "hdd", ""} {
 		load := report.Loads[i]
@@ -74,18 +74,18 @@ func TestNeighborIsKilled(t *testing.T) {
 	apply(t, ns, shortRun("killed", `  measurements: {warmUpMilliseconds: 200, repeats: 8, latency: {trialMilliseconds: 3000, loads: [{name: idle, framesPerSecond: 1000}]}}
   noisyNeighbors: [{name: cpu, kind: CPU, loadPercent: 10}]
 `))
-	until(t, ns, "killed", waitForStart, "measuring beside the neighbour", func(run *v1alpha1.BenchmarkRun) bool {
+	until(t, ns, "killed", waitForStart, "measuring with the neighbor", func(run *v1alpha1.BenchmarkRun) bool {
 		return finished(run) || run.Status.NoisyNeighbors != nil && len(run.Status.NoisyNeighbors.Loads) > 0 && run.Status.NoisyNeighbors.Loads[0].Trials > 0
 	})
 	for _, pod := range pods(t, ns, "neighbor") {
 		must(t, cluster.Delete(t.Context(), &pod))
 	}
 	run := ends(t, ns, "killed", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-	told := false
+	warned := false
 	for _, w := range run.Status.Warnings {
-		told = told || w.Code == v1alpha1.WarningNeighborStopped
+		warned = warned || w.Code == v1alpha1.WarningNeighborStopped
 	}
-	if !told {
+	if !warned {
 		t.Errorf("the warnings are %+v", run.Status.Warnings)
 	}
 	nothingLeft(t, ns)
@@ -120,7 +120,7 @@ spec:
 	run := ends(t, ns, "noisy", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	report := run.Status.NoisyNeighbors
 	if report == nil || len(report.Loads) != 3 {
-		t.Fatalf("the neighbours are %+v", report)
+		t.Fatalf("the neighbors are %+v", report)
 	}
 	for i, stressor := range []string{"cpu", "hdd", ""} {
 		load := report.Loads[i]

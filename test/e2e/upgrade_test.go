@@ -61,7 +61,7 @@ func TestUpgrade(t *testing.T) {
 	upgrade.Run(t, "Upgrade", 0, "TAG", v.newTag)
 	upgrade.Run(t, "Upgrade", 1)
 	if finished(getRun(t, ns, "during")) {
-		t.Fatal("the run had ended before the upgrade had: this test says nothing of a run going on")
+		t.Fatal("the run had ended before the upgrade had: this test says nothing about a run that is active")
 	}
 	if podsAfter := podsOfRun(t, ns); !reflect.DeepEqual(podsBefore, podsAfter) {
 		t.Errorf("the upgrade touched the run's pods: before %v, after %v", podsBefore, podsAfter)
@@ -138,7 +138,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("bridges are left on the node: before %q, now %q", bridgesBefore, now)
 	}
 	if left := installed(t); left != "" {
-		t.Errorf("left behind:\n%s", left)
+		t.Errorf("still there:\n%s", left)
 	}
 	remove.Whole(t)
 }
@@ -292,7 +292,7 @@ func onlyTheLeaseIsLeft(t *testing.T) {
 	deadline := time.Now().Add(time.Minute)
 	for installed(t) != want { // the pod is being deleted
 		if time.Now().After(deadline) {
-			t.Errorf("left behind:\n%s", installed(t))
+			t.Errorf("still there:\n%s", installed(t))
 			break
 		}
 		time.Sleep(500 * time.Millisecond)
@@ -305,7 +305,7 @@ func onlyTheLeaseIsLeft(t *testing.T) {
 		switch strings.TrimSpace(line) {
 		case "lease.coordination.k8s.io/manager.vnfbench.io", "configmap/kube-root-ca.crt", "serviceaccount/default":
 		default:
-			t.Errorf("left behind in %s: %s", systemNamespace, line)
+			t.Errorf("still there in %s: %s", systemNamespace, line)
 		}
 	}
 }

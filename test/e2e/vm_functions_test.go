@@ -61,7 +61,7 @@ func checkMachineWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int32) {
 	if !counted || f.SentFrames == nil || f.Guest == nil || f.Domain == nil {
 		t.Fatalf("%s: of the firewall %+v is known, want its counters, its guest's processor time and its hypervisor's", run.Name, f)
 	}
-	t.Logf("%s: %d of %d frames had matched when the guest was asked; it used %d milliCPU in softirq, %d in the kernel beside",
+	t.Logf("%s: %d of %d frames had matched when the guest was asked; it used %d milliCPU in softirq, %d in the rest of the kernel",
 		run.Name, matched, *f.SentFrames, f.Guest.SoftirqMilliCPU, f.Guest.SystemMilliCPU)
 	if matched == 0 || matched > *f.SentFrames || unmatched != 0 {
 		t.Errorf("%s: %d frames were sent, counters %+v", run.Name, *f.SentFrames, f.Counters)

@@ -133,7 +133,7 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 		return
 	}
 	f := run.Status.Chain[0]
-	// A disk in a claim is no image.
+	// A disk in a claim is not an image.
 	custom := run.Spec.Experiment.Chain[0].Custom
 	if hasImage := custom == nil || custom.ContainerDisk != ""; (f.ImageID != "") != hasImage {
 		t.Errorf("%s: the image is %q", model, f.ImageID)
@@ -150,7 +150,7 @@ func checkMachine(t *testing.T, run *v1alpha1.BenchmarkRun, model string) {
 		}
 	}
 	for _, warning := range run.Status.Warnings {
-		if warning.Code == v1alpha1.WarningMachineDiffers {
+		if warning.Code == v1alpha1.WarningVirtualMachineMismatch {
 			t.Errorf("%s: %s", model, warning.Message)
 		}
 	}
@@ -235,7 +235,7 @@ func listMachines(t *testing.T, ns string) []unstructured.Unstructured {
 
 func noMachines(t *testing.T, ns string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(stepTimeout)
 	for {
 		left := listMachines(t, ns)
 		if len(left) == 0 {

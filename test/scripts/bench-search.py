@@ -1,4 +1,4 @@
-"""Lets the MLRsearch package search behind a pipe.
+"""Lets the MLRsearch package search through a pipe.
 
 One JSON object a line: goals come in, trials go out and their outcomes come
 in, results go out; then the next goals. The other end is hack/searchbench.

@@ -27,7 +27,7 @@ template=("$HELM" template x $chart --kube-version 1.34.0 --set image.registry=r
 ok "lint" "$HELM" lint --strict $chart --set image.registry=r.example
 ok "defaults" "${template[@]}"
 # Each value by itself. Without --strict a misspelt assertion would pass.
-# It leaves a folder beside the tests, so it gets a copy.
+# It leaves a folder next to the tests, so it gets a copy.
 copy=$(mktemp -d); trap 'rm -rf "$copy"' EXIT
 cp -r $chart "$copy/"
 if out=$("$HELM_UNITTEST" --strict --color=false "$copy/vnfbench" 2>&1); then
@@ -38,7 +38,7 @@ fi
 rendered "image by tag" "r.example/vnfbench/manager:1.2.3" --set-string image.tag=1.2.3
 rendered "image by digest" "r.example/vnfbench/manager@sha256:$(printf 'a%.0s' {1..64})" --set image.digests.manager=sha256:"$(printf 'a%.0s' {1..64})"
 rendered "guest image" "--guest-image=r.example/vnfbench/vnf-guest:1.2.3" --set-string image.tag=1.2.3
-rendered "image of neighbours" "--neighbor-image=r.example/vnfbench/neighbor@sha256:$(printf 'b%.0s' {1..64})" --set image.digests.neighbor=sha256:"$(printf 'b%.0s' {1..64})"
+rendered "image of neighbors" "--neighbor-image=r.example/vnfbench/neighbor@sha256:$(printf 'b%.0s' {1..64})" --set image.digests.neighbor=sha256:"$(printf 'b%.0s' {1..64})"
 rendered "image of TCP's ends" "--endpoint-image=r.example/vnfbench/endpoint:1.2.3" --set-string image.tag=1.2.3
 rendered "image with TRex by tag" "--generator-image=TRex=lab.example:5000/trex:v3.08" --set-string generatorImages.TRex=lab.example:5000/trex:v3.08
 rendered "image with TRex by digest" "--generator-image=TRex=lab.example/trex@sha256:$(printf 'c%.0s' {1..64})" --set-string generatorImages.TRex=lab.example/trex@sha256:"$(printf 'c%.0s' {1..64})"

@@ -5,7 +5,7 @@
 # SOURCE:DESTINATION for `lab image`, with the packages' copyright files and
 # descriptions, by which a scanner of images knows them.
 #
-# apt works with a state of its own in FOLDER, and with this machine's sources
+# apt works with its own state in FOLDER, and with this machine's sources
 # and keys, so that their signatures count; nothing is installed.
 set -euo pipefail
 architecture=$1 folder=$(realpath -m "$2"); shift 2

@@ -23,7 +23,7 @@ kubectl() { bin/lab kubectl -- "$@"; }
 runs=(router-as-pod router-as-vm-e1000 router-as-vm-virtio)
 
 step "Applying a Testbed and three BenchmarkRuns of one router: ${runs[*]}"
-# A run's spec is immutable and its result is kept; a repeated demo measures anew.
+# A run's spec is immutable and its result is kept; a repeated demo measures again.
 kubectl delete benchmarkrun "${runs[@]}" --ignore-not-found --wait --timeout=180s
 kubectl apply -f config/samples/testbed-virtual-machines.yaml -f config/samples/router-runtimes.yaml
 

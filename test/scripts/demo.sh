@@ -19,7 +19,7 @@ KUBECONFIG=$(bin/lab kubeconfig)
 kubectl() { bin/lab kubectl -- "$@"; }
 
 step "Applying config/samples: a Testbed, and a BenchmarkRun of a router"
-# A run's spec is immutable and its result is kept; a repeated demo measures anew.
+# A run's spec is immutable and its result is kept; a repeated demo measures again.
 kubectl delete benchmarkrun router --ignore-not-found --wait --timeout=60s
 kubectl apply -k config/samples
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the tag of the images made from bin/: a digest of the binaries and of
-# Debian's files beside them, so that an upgrade rolls exactly when something
+# Debian's files with them, so that an upgrade rolls exactly when something
 # changed.
 set -euo pipefail
 cd "$(dirname "$0")/../../bin"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-tofu.sh TARGET VERSION: builds OpenTofu once and keeps it in the cache.
-# Its module has replacements of its own, with which `go install` builds nothing:
+# Its module has its own replacements, with which `go install` builds nothing:
 # so it is built in the folder where Go keeps the module's files.
 set -euo pipefail
 target=$1 version=$2

@@ -8,7 +8,7 @@
 #   qemu    what boots them, by BIOS and by UEFI
 #   iperf   iperf3, which goes into the image of the ends of TCP connections
 #   python  Python, which builds the documentation's site and unpacks schemas
-#   stress  stress-ng, which goes into the image of noisy neighbours
+#   stress  stress-ng, which goes into the image of noisy neighbors
 #   release what unpacks Debian packages of another architecture and writes a release
 #   bench   what benchmarks compare with
 set -euo pipefail
@@ -50,7 +50,7 @@ for what in "$@"; do
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do
-        (install "$peer") || echo "not installed: ${peer%%:*}; the benchmark says so and goes on" >&2
+        (install "$peer") || echo "not installed: ${peer%%:*}; the benchmark says so and continues" >&2
       done
       ;;
     *) fail "prerequisites.sh does not know '$what'" ;;

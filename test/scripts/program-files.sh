@@ -9,7 +9,7 @@ libraries=$(ldd "$program" | awk '$2 == "=>" {print $3} $1 ~ /^\// {print $1}')
 echo "$program:/usr/bin/$1"
 for library in $libraries; do echo "$(readlink -f "$library"):$library"; done
 for file in "$program" $libraries; do
-  # A library is known to dpkg by the path before or behind the merge of /usr.
+  # A library is known to dpkg by the path before or after the merge of /usr.
   for path in "$file" "/usr$file" "$(readlink -f "$file")"; do
     dpkg-query --search "$path" 2>/dev/null | cut -d: -f1 && break
   done || true

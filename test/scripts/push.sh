@@ -6,7 +6,7 @@
 #
 # It needs crane (github.com/google/go-containerregistry) on the PATH, or named by
 # CRANE; crane's own flags, such as --insecure for a registry without TLS that is
-# not on this machine, may stand in CRANE_FLAGS.
+# not on this machine, may be in CRANE_FLAGS.
 set -euo pipefail
 [ $# -ge 2 ] || { echo "usage: push.sh REGISTRY ARCHIVE..., such as: push.sh registry.example.com/lab *.oci.tar" >&2; exit 2; }
 registry=$1; shift

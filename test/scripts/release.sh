@@ -36,7 +36,7 @@ trap 'rm -rf "$temp"' EXIT
 build() { # build OS ARCHITECTURE OUT COMMAND
   (cd operator && CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$3" "./cmd/$4")
 }
-pack() { # pack OUT FOLDER NAME...: an archive without owners and times of its own
+pack() { # pack OUT FOLDER NAME...: an archive without owners and times
   local out=$1 folder=$2; shift 2
   tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$time" --mode=u+rw,go+r-w,a+X --format=gnu -C "$folder" -cf - "$@" | gzip --best --no-name >"$out"
 }

@@ -10,7 +10,7 @@ if [ -z "${TREX_TARBALL:-}" ] || [ -z "${TREX_SHA256:-}" ]; then
 make trex-image needs a release of TRex, which this project does not ship:
   make trex-image TREX_TARBALL=v3.08.tar.gz TREX_SHA256=the 64 digits of its SHA-256
 Get the tarball from the project's own site, and the number from where you trust it;
-sha256sum v3.08.tar.gz tells what you have.
+sha256sum v3.08.tar.gz prints what you have.
 NEEDS
   exit 1
 fi

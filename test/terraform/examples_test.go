@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// exampleRun plans a root with the values of its *.auto.tfvars alone, but for
+// exampleRun plans a root with the values of its *.auto.tfvars alone, except
 // Matchbox' credentials, which are files that a test has not.
 const exampleRun = `
-# A mock's word of its own would be no image: the module checks what it is given.
+# A mock's own word would be no image: the module checks what it is given.
 mock_provider "talos" {
   mock_data "talos_image_factory_urls" {
     # Every field: OpenTofu's mocks want a nested object whole.
@@ -46,7 +46,7 @@ run "example" {
 }
 `
 
-// TestExamples: what a user copies is accepted, from the roots' example.tfvars
+// TestExamples checks that what a user copies is accepted, from the roots' example.tfvars
 // and from the tutorials.
 func TestExamples(t *testing.T) {
 	block := regexp.MustCompile("(?s)```hcl\n(.*?)```")
@@ -74,7 +74,7 @@ func TestExamples(t *testing.T) {
 					"lab.auto.tfvars":          values,
 					"tests/example.tftest.hcl": []byte(strings.NewReplacer("%PROVIDER%", provider, "%VARIABLES%", variables).Replace(exampleRun)),
 				}
-				// Stand-ins for the manifests that a user has downloaded.
+				// Substitutes for the manifests that a user has downloaded.
 				for _, manifest := range []string{"kubevirt-operator.yaml", "multus-daemonset-thick.yml"} {
 					text, err := os.ReadFile(filepath.Join(source, "modules/addons/tests/fixtures", manifest))
 					if err != nil {

@@ -29,8 +29,8 @@ const (
 	variableTerraform = "VNFBENCH_TERRAFORM"
 	// variableLint names tflint; absent, tflint of PATH.
 	variableLint = "VNFBENCH_TFLINT"
-	// patience bounds each call of Terraform.
-	patience = 10 * time.Minute
+	// callTimeout bounds each call of Terraform.
+	callTimeout = 10 * time.Minute
 )
 
 // tool is Terraform with the configuration that the tests give it.
@@ -82,7 +82,7 @@ func setUp(scratch string) (whyNot string, err error) {
 	terraform.env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_INPUT=0")
 	schemas := os.Getenv(variableSchemas)
 	if schemas == "" {
-		// The smallest root tells whether a registry answers.
+		// The smallest root shows whether a registry answers.
 		copied, err := copyTree(filepath.Join(scratch, "reach"))
 		if err != nil {
 			return "", err
@@ -95,7 +95,7 @@ func setUp(scratch string) (whyNot string, err error) {
 	return "", useSchemas(scratch, schemas)
 }
 
-// useSchemas lets stand-ins that know a schema and nothing else take the
+// useSchemas lets substitutes that know a schema and nothing else take the
 // providers' places.
 func useSchemas(scratch, schemas string) error {
 	schemas, err := filepath.Abs(schemas)
@@ -104,7 +104,7 @@ func useSchemas(scratch, schemas string) error {
 	}
 	standIn := filepath.Join(scratch, "schemaprovider")
 	if output, err := exec.Command("go", "build", "-o", standIn, "./schemaprovider").CombinedOutput(); err != nil {
-		return fmt.Errorf("building the stand-in for providers: %w\n%s", err, output)
+		return fmt.Errorf("building the substitute for providers: %w\n%s", err, output)
 	}
 	mirror := filepath.Join(scratch, "mirror")
 	for _, provider := range []struct{ source, version string }{
@@ -133,7 +133,7 @@ func useSchemas(scratch, schemas string) error {
 
 // run calls Terraform in a folder; output is both of its streams.
 func (t tool) run(folder string, arguments ...string) (output string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, t.path, arguments...)
 	command.Dir, command.Env = folder, t.env
@@ -149,7 +149,7 @@ func lastLine(text string) string {
 }
 
 // copyTree copies the sources, without what Terraform itself left there and
-// without locks of providers, which the stand-ins would not satisfy.
+// without locks of providers, which the substitutes would not satisfy.
 func copyTree(target string) (string, error) {
 	return target, filepath.WalkDir(source, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {

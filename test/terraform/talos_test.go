@@ -17,7 +17,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // metal is a machine that Talos is installed on.
 type metal struct{}
@@ -65,7 +65,7 @@ func TestMachineConfigurations(t *testing.T) {
 	}
 }
 
-// TestWrongPatchIsRefused: the library does notice a field that is not there.
+// TestWrongPatchIsRefused checks that the library notices a field that is not there.
 func TestWrongPatchIsRefused(t *testing.T) {
 	if _, err := configpatcher.LoadPatch([]byte("machine: {install: {disc: /dev/sda}}")); err == nil {
 		t.Error("was accepted")

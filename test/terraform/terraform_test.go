@@ -38,7 +38,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestNoProvisioners: what a provisioner does is in no state and no plan.
+// TestNoProvisioners checks that there is no provisioner: what one does is in no state and no plan.
 func TestNoProvisioners(t *testing.T) {
 	err := filepath.WalkDir(source, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".tf" {
@@ -50,7 +50,7 @@ func TestNoProvisioners(t *testing.T) {
 		}
 		for _, word := range []string{"provisioner \"", "local-exec", "remote-exec", "count ="} {
 			if strings.Contains(string(content), word) {
-				t.Errorf("%s has %q: no provisioners, and for_each with stable keys in place of count", path, word)
+				t.Errorf("%s has %q: no provisioners, and for_each with stable keys instead of count", path, word)
 			}
 		}
 		return nil
@@ -85,7 +85,7 @@ type output struct {
 }
 
 // states are what the runs of a file of tests leave, in their order. Terraform
-// writes the outputs beside a state's other parts, OpenTofu among its values.
+// writes the outputs with a state's other parts, OpenTofu among its values.
 func states(t *testing.T, folder, file string) []state {
 	t.Helper()
 	var found []state
@@ -107,7 +107,7 @@ func states(t *testing.T, folder, file string) []state {
 		found = append(found, one)
 	}
 	if len(found) == 0 {
-		t.Fatalf("%s of %s tells of no state", file, folder)
+		t.Fatalf("%s of %s names no state", file, folder)
 	}
 	return found
 }
@@ -124,7 +124,7 @@ func outputs(t *testing.T, folder, file string) map[string]json.RawMessage {
 	return values
 }
 
-// TestOthersKeepTheirIDs: what leaves a map takes nothing with it: all else keeps
+// TestOthersKeepTheirIDs checks that what leaves a map takes nothing with it: all else keeps
 // the id that the provider once gave it.
 func TestOthersKeepTheirIDs(t *testing.T) {
 	for _, test := range []struct {
@@ -158,8 +158,8 @@ func TestOthersKeepTheirIDs(t *testing.T) {
 	}
 }
 
-// TestOtherNodesStay: a machine that leaves the map is all that a plan removes,
-// and nothing is changed or made anew: no other machine, and nothing in the
+// TestOtherNodesStay checks that a machine that leaves the map is all that a plan removes,
+// and nothing is changed or made again: no other machine, and nothing in the
 // cluster.
 func TestOtherNodesStay(t *testing.T) {
 	for _, root := range roots {
@@ -196,7 +196,7 @@ func TestOtherNodesStay(t *testing.T) {
 	}
 }
 
-// TestSecretsAreInNoPlainOutput: what gives power over the cluster is in
+// TestSecretsAreInNoPlainOutput checks that what gives power over the cluster is in
 // outputs that Terraform hides, and in no other.
 func TestSecretsAreInNoPlainOutput(t *testing.T) {
 	// What the tests' mocks give as credentials, plain and in base64.
@@ -223,7 +223,7 @@ func TestSecretsAreInNoPlainOutput(t *testing.T) {
 	}
 }
 
-// TestVersions: the page of versions says what the module pins and what the
+// TestVersions checks that the page of versions says what the module pins and what the
 // roots default to.
 func TestVersions(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(source, "versions.md"))

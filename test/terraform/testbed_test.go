@@ -27,7 +27,7 @@ var notByTheModule = map[string]string{
 	"systemUnderTest.tolerations.tolerationSeconds":                 "as of the generator",
 }
 
-// TestTestbedModule keeps what the module renders in each of its own tests, which
+// TestTestbedModule keeps what the module renders in each of its tests, which
 // the operator's admission tests apply to an API server, and compares the fields
 // with the CRD's: none that it does not have, and each that it has.
 func TestTestbedModule(t *testing.T) {

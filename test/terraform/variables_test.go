@@ -172,7 +172,7 @@ var example = regexp.MustCompile(`Example:\s+\S`)
 //
 // The rule: each has a type; a description with "Example: ..."; and a validation
 // with a message. A bool needs neither example nor validation: true and false
-// are all there is. A root's variable needs no validation of its own if a
+// are all there is. A root's variable needs no separate validation if a
 // module takes it as it is, or all of its attributes, and has the validation.
 func wants(name string, one variable, checked map[string]bool) []string {
 	var lacks []string
@@ -196,8 +196,8 @@ func wants(name string, one variable, checked map[string]bool) []string {
 	return lacks
 }
 
-// TestVariables: whoever fills in a variable learns from it what it takes, and
-// is told before anything is made where it took something else.
+// TestVariables checks that each variable says what it takes, and that it refuses
+// anything else before anything is made.
 func TestVariables(t *testing.T) {
 	for _, folder := range folders(t) {
 		t.Run(folder, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestVariablesThatLack: the rule finds what it is there for.
+// TestVariablesThatLack checks that the rule finds what it is there for.
 func TestVariablesThatLack(t *testing.T) {
 	here := filepath.Join("testdata", "variables", "root")
 	checked := handedOn(t, here)

@@ -1,11 +1,11 @@
 package v1alpha1
 
-// Criterion is a threshold on one figure, or on that of every size or number of
-// TCP connections.
+// Criterion is a threshold for one figure, or for that figure at every size or number of TCP
+// connections.
 // +kubebuilder:validation:XValidation:rule="has(self.atLeast) != has(self.atMost)",message="exactly one of atLeast and atMost is required"
 // +kubebuilder:validation:XValidation:rule="self.metric.startsWith('Throughput') == has(self.goal)",message="goal is required with a Throughput metric, and forbidden with any other",fieldPath=".goal"
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || !(self.metric.startsWith('TCP') || self.metric.startsWith('Connections'))",message="size has no meaning for a TCP or Connections metric: leave it out",fieldPath=".size"
-// +kubebuilder:validation:XValidation:rule="!has(self.streams) || self.metric.startsWith('TCP')",message="streams goes with the TCP metrics alone",fieldPath=".streams"
+// +kubebuilder:validation:XValidation:rule="!has(self.streams) || self.metric.startsWith('TCP')",message="streams is only for the TCP metrics: leave it out",fieldPath=".streams"
 type Criterion struct {
 	// name of the criterion, unique in the run.
 	// +required
@@ -16,11 +16,10 @@ type Criterion struct {
 
 	FigureKey `json:",inline"`
 
-	// statistic is what is compared with the threshold: the figure itself, which
-	// is the mean of the repeats (Mean), or the end of its 95 % confidence
-	// interval that is nearer to missing the threshold (ConfidenceLimit: the lower
-	// end with atLeast, the upper one with atMost). Default Mean.
-	// ConfidenceLimit needs measurements.repeats of 2 or more.
+	// statistic is what is compared with the threshold: Mean, the figure itself, which is the
+	// mean of the repeats, or ConfidenceLimit, the end of its 95 % confidence interval that
+	// is nearer to missing the threshold (the lower end with atLeast, the upper end with
+	// atMost). ConfidenceLimit needs measurements.repeats of 2 or more. Default Mean.
 	// +optional
 	// +kubebuilder:default=Mean
 	Statistic CriterionStatistic `json:"statistic,omitempty"`
@@ -36,14 +35,15 @@ type Criterion struct {
 	AtMost *int64 `json:"atMost,omitempty"`
 }
 
-// VerdictResult says how a criterion came out.
+// VerdictResult is the outcome of a criterion.
 // +kubebuilder:validation:MaxLength=64
 type VerdictResult string
 
 const (
-	// VerdictPassed means that the threshold was kept.
+	// VerdictPassed means that the figure meets the threshold.
 	VerdictPassed VerdictResult = "Passed"
-	// VerdictFailed means that it was missed, or that the device gave no figure.
+	// VerdictFailed means that the figure misses the threshold, or that there is no figure because
+	// of the device.
 	VerdictFailed VerdictResult = "Failed"
 	// VerdictInconclusive means that the figure cannot decide: it may not be the
 	// device's, or there is none and the device is not the known cause.
@@ -52,7 +52,7 @@ const (
 
 // Verdict is a criterion's outcome for one figure.
 type Verdict struct {
-	// criterion's name.
+	// criterion is the name of the criterion.
 	// +required
 	// +kubebuilder:validation:MaxLength=40
 	Criterion string `json:"criterion,omitempty"`
@@ -63,7 +63,7 @@ type Verdict struct {
 	// +required
 	Result VerdictResult `json:"result,omitempty"`
 
-	// measured value in the metric's unit. Absent when there was none.
+	// measured is the figure's value in the metric's unit. Absent: there is none.
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
 

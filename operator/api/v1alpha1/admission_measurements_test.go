@@ -58,6 +58,11 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 		"21 trials at the maximum": {"{receiveRate: {trials: 21}}", "", []string{"trials", "less than or equal to 20"}},
 		"criterion on a receive rate that is not measured": {"{throughput: {}}", "[{name: c, metric: ReceiveRateFramesPerSecond, atLeast: 1}]",
 			[]string{"spec.experiment.acceptance", "needs measurements.receiveRate"}},
+		"recovery without throughput": {"{recovery: {}, receiveRate: {}}", "", []string{"spec.experiment.measurements.recovery", "add throughput"}},
+		"recovery of no goal":         {"{throughput: {}, recovery: {goal: X}}", "", []string{"spec.experiment.measurements.recovery", "name one of throughput.goals"}},
+		"recovery of a longer row":    {"{throughput: {}, recovery: {cleanTrials: 9, maximumTrials: 8}}", "", []string{"cleanTrials", "at most maximumTrials"}},
+		"criterion on no recovery": {"{throughput: {}}", "[{name: c, metric: RecoveryUpperBoundMilliseconds, atMost: 500}]",
+			[]string{"spec.experiment.acceptance", "needs measurements.recovery"}},
 		"soak without a load":     {"{soak: {size: '64'}}", "", []string{"spec.experiment.measurements.soak", "either framesPerSecond or goal"}},
 		"soak of another size":    {"{soak: {size: '100', framesPerSecond: 5}}", "", []string{"spec.experiment.measurements.soak.size is 100", "name one that is measured"}},
 		"soak of no goal":         {"{throughput: {}, soak: {size: '64', goal: X, percent: 5}}", "", []string{"spec.experiment.measurements.soak.goal", "none of throughput.goals"}},
@@ -68,7 +73,7 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			[]string{"spec.experiment.measurements.latency.trialMilliseconds", "set taggedFrame.streamMilliseconds"}},
 		"tagged frames and repeats": {"{repeats: 2, throughput: {}, latency: {taggedFrame: {}}}", "",
 			[]string{"spec.experiment.measurements.latency.taggedFrame", "leave repeats out"}},
-		"a tag behind the stream": {"{throughput: {}, latency: {taggedFrame: {streamMilliseconds: 60000}}}", "",
+		"a tag after the stream": {"{throughput: {}, latency: {taggedFrame: {streamMilliseconds: 60000}}}", "",
 			[]string{"spec.experiment.measurements.latency.taggedFrame.afterMilliseconds", "must be below streamMilliseconds"}},
 		"a profile's tagged frames and repeats": {"{profile: RFC2544, repeats: 2}", "",
 			[]string{"spec.experiment.measurements.latency.taggedFrame", "leave repeats out"}},
@@ -97,6 +102,23 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A recovery needs a goal's throughput, and an overload that is shorter than the run.
+func TestRecoveryIsAdmitted(t *testing.T) {
+	of := func(deadline string) error {
+		return create(object(t, goodRun, map[string]string{
+			"spec.experiment.measurements":    "{throughput: {goals: [{name: NDR}]}, recovery: {goal: NDR}}",
+			"spec.experiment.acceptance":      "[{name: c, metric: RecoveryUpperBoundMilliseconds, atMost: 500}]",
+			"spec.experiment.deadlineSeconds": deadline,
+		}))
+	}
+	if err := of("600"); err != nil {
+		t.Error(err)
+	}
+	if err := of("60"); err == nil || !strings.Contains(err.Error(), "lower overloadSeconds") {
+		t.Errorf("an overload as long as the run: %v", err)
 	}
 }
 

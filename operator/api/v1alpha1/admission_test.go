@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	}
 	env := &envtest.Environment{
 		CRDDirectoryPaths: []string{filepath.Join("..", "..", "..", "config", "crd", "bases")}, ErrorIfCRDPathMissing: true,
-		// Its own patience is short for an API server that starts on a busy machine.
+		// Its own timeout is short for an API server that starts on a busy machine.
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: 2 * time.Minute},
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute,
 	}
 	config, err := env.Start()
 	if err != nil {
 		println("starting the API server:", err.Error())
-		_ = env.Stop() // what did start must not stay behind
+		_ = env.Stop() // what did start must not be left over
 		os.Exit(1)
 	}
 	scheme := runtime.NewScheme()
@@ -130,7 +130,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"duplicate function":      {run("spec.experiment.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.experiment.chain[1]", "Duplicate value", "r1"}},
 		"unknown function":        {run("spec.experiment.chain", "[{name: r1, function: Switch}]"), []string{"spec.experiment.chain[0].function", "Unsupported value", "Router"}},
 		"unknown attachment":      {run("spec.experiment.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.experiment.chain[0].east.attachment", "Unsupported value"}},
-		"firewall on a router":    {run("spec.experiment.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.experiment.chain[0].firewall", "for function Firewall alone"}},
+		"firewall on a router":    {run("spec.experiment.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.experiment.chain[0].firewall", "only for function Firewall"}},
 		"frame of 63":             {run("spec.experiment.traffic", "{frameBytes: [63]}"), []string{"spec.experiment.traffic.frameBytes[0]", "greater than or equal to 64"}},
 		"frame of 9019":           {run("spec.experiment.traffic", "{frameBytes: [9019]}"), []string{"spec.experiment.traffic.frameBytes[0]", "less than or equal to 9018"}},
 		"frame above own MTU":     {run("spec.experiment.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.experiment.traffic.frameBytes", "mtuBytes"}},
@@ -182,7 +182,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 			[]string{"spec.experiment.acceptance", "set measurements.repeats to 2 or more"}},
 		"confidence of another metric": {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 5}",
 			"spec.experiment.acceptance", "[{name: a, metric: JitterNanoseconds, load: idle, statistic: ConfidenceLimit, atMost: 1}]"),
-			[]string{"spec.experiment.acceptance", "ConfidenceLimit goes only with"}},
+			[]string{"spec.experiment.acceptance", "ConfidenceLimit is only for"}},
 		"no repeat of the whole": {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 0}"), []string{"spec.experiment.measurements.repeats", "greater than or equal to 1"}},
 		"too many repeats":       {run("spec.experiment.measurements", "{throughput: {}, latency: {}, repeats: 21}"), []string{"spec.experiment.measurements.repeats", "less than or equal to 20"}},
 		"unknown field":          {run("spec.speed", "1"), []string{"unknown field", "spec.speed"}},
@@ -201,12 +201,12 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: no NIC":              {testbed("spec.ports", "{west: {attachment: HostDevice}}"), []string{"spec.ports.west", "hostDevice is required with attachment HostDevice"}},
 		"testbed: a nameless NIC":      {testbed("spec.systemUnderTest", "{hostDevices: {west: {}}}"), []string{"spec.systemUnderTest.hostDevices.west", "name the NIC by pciAddress"}},
 		"testbed: a NIC's MAC":         {testbed("spec.systemUnderTest", "{hostDevices: {west: {resourceName: a/b}}}"), []string{"spec.systemUnderTest.hostDevices.west.macAddress", "finds its ports by their MAC addresses"}},
-		"testbed: a pod's MAC":         {testbed("spec.systemUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.macAddress", "need resourceName too"}},
+		"testbed: a pod's MAC":         {testbed("spec.systemUnderTest", "{hostDevices: {east: {pciAddress: '0000:03:00.1', macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.macAddress", "set resourceName too"}},
 		"testbed: a group's MAC":       {testbed("spec.systemUnderTest", "{hostDevices: {east: {resourceName: a/b, macAddress: '01:00:5e:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.macAddress", "should match"}},
 		"testbed: a bare resource":     {testbed("spec.systemUnderTest", "{hostDevices: {east: {resourceName: nic, macAddress: '3c:fd:fe:00:00:01'}}}"), []string{"spec.systemUnderTest.hostDevices.east.resourceName", "a prefix and a name"}},
 		"testbed: PCI address":         {testbed("spec.ports", "{west: {attachment: HostDevice, hostDevice: {pciAddress: eth0}}}"), []string{"spec.ports.west.hostDevice.pciAddress", "should match"}},
 		"testbed: no pool named":       {testbed("spec.systemUnderTest", "{sriov: {}}"), []string{"spec.systemUnderTest.sriov", "name at least one of"}},
-		"testbed: stray VLAN":          {testbed("spec.systemUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.systemUnderTest.sriov.firstInnerVLAN", "innerResourceName, which is absent"}},
+		"testbed: stray VLAN":          {testbed("spec.systemUnderTest", "{sriov: {westResourceName: a/b, firstInnerVLAN: 7}}"), []string{"spec.systemUnderTest.sriov.firstInnerVLAN", "innerResourceName: set that"}},
 		"testbed: VLAN 5000":           {testbed("spec.systemUnderTest", "{sriov: {innerResourceName: a/b, firstInnerVLAN: 5000}}"), []string{"spec.systemUnderTest.sriov.firstInnerVLAN", "less than or equal to 4080"}},
 		"testbed: tag 0":               {testbed("spec.ports", "{west: {vlan: 0}}"), []string{"spec.ports.west.vlan", "greater than or equal to 1"}},
 		"testbed: tag 4095":            {testbed("spec.ports", "{east: {vlan: 4095}}"), []string{"spec.ports.east.vlan", "less than or equal to 4094"}},
@@ -494,7 +494,7 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	if err != nil || len(files) < 5 {
 		t.Fatalf("found %d samples: %v", len(files), err)
 	}
-	// Samples in folders need more than a one-node lab; beside them are objects of other kinds.
+	// Samples in folders need more than a one-node lab; next to them are objects of other kinds.
 	further, err := filepath.Glob("../../../config/samples/*/*.yaml")
 	if err != nil || len(further) == 0 {
 		t.Fatalf("found %d samples in folders: %v", len(further), err)

@@ -3,8 +3,8 @@ package v1alpha1
 // BackToBack searches for the longest burst at the maximum load that the chain
 // forwards without loss (RFC 2544 section 26.4 as updated by RFC 9004).
 type BackToBack struct {
-	// repeats is how many whole searches are made. Default 5. RFC 2544 section
-	// 26.4 asks for at least 50; RFC 9004 leaves the number open.
+	// repeats is the number of whole searches. Default 5. RFC 2544 section 26.4 asks for at
+	// least 50; RFC 9004 section 6.3 leaves the number open.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=2
@@ -18,25 +18,25 @@ type BackToBack struct {
 	// +kubebuilder:validation:Maximum=1000000
 	StepFrames int32 `json:"stepFrames,omitempty"`
 
-	// maximumBurstMilliseconds is the longest burst, as a time at the maximum
-	// load. Default 2000, the shortest that RFC 2544 section 26.4 allows.
+	// maximumBurstMilliseconds is the longest burst, as a time at the maximum load. Default
+	// 2000, the shortest trial that RFC 2544 section 26.4 allows.
 	// +optional
 	// +kubebuilder:default=2000
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=30000
 	MaximumBurstMilliseconds int32 `json:"maximumBurstMilliseconds,omitempty"`
 
-	// attempts is how often a burst that lost frames is made in all before it
-	// counts as too long. Default 2 (binary search with loss verification); 1
-	// believes the first loss.
+	// attempts is how many times in total a burst that loses frames is sent before it counts
+	// as too long. Default 2 (binary search with loss verification). With 1 the first loss
+	// counts.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3
 	Attempts int32 `json:"attempts,omitempty"`
 
-	// maximumLostFrames is the loss, of the worse direction, above which a burst
-	// is not tried again. Absent: none is.
+	// maximumLostFrames is the loss, in the worse direction, above which a burst is not sent
+	// again. Absent: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000
@@ -45,26 +45,27 @@ type BackToBack struct {
 
 // BackToBackResult is the back-to-back frame benchmark of one frame size.
 type BackToBackResult struct {
-	// meanFrames is the benchmark: the mean of every search's longest burst, rounded down.
+	// meanFrames is the benchmark: the mean of the longest bursts of all searches, rounded
+	// down.
 	// +required
 	MeanFrames int64 `json:"meanFrames"`
-	// minFrames is the smallest.
+	// minFrames is the smallest of them.
 	// +required
 	MinFrames int64 `json:"minFrames"`
-	// maxFrames is the largest.
+	// maxFrames is the largest of them.
 	// +required
 	MaxFrames int64 `json:"maxFrames"`
-	// standardDeviationFrames is the sample's (n - 1), rounded to a whole frame.
+	// standardDeviationFrames is that of the sample (n - 1), rounded to a whole frame.
 	// +required
 	StandardDeviationFrames int64 `json:"standardDeviationFrames"`
-	// stepFrames is the precision.
+	// stepFrames is the precision of the searches.
 	// +required
 	StepFrames int64 `json:"stepFrames"`
-	// longestBurstFrames was the longest that the searches could find; a burst
-	// that reaches it may be longer in truth.
+	// longestBurstFrames is the longest burst that the searches could find. A burst that
+	// reaches it may be longer in reality.
 	// +required
 	LongestBurstFrames int64 `json:"longestBurstFrames"`
-	// bursts are the searches' results in their order, in frames.
+	// bursts are the results of the searches in their order, in frames.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
@@ -72,17 +73,18 @@ type BackToBackResult struct {
 	// maximumFramesPerSecond is the rate within a burst, of each direction.
 	// +required
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
-	// maximumOrigin says what bounded it: LineRate (as RFC 9004 means it), Spec or Calibration.
+	// maximumOrigin says what limits that rate: LineRate (as in RFC 9004), Spec or
+	// Calibration.
 	// +required
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 	// throughputFramesPerSecond is the throughput without loss that the correction uses.
 	// +required
 	ThroughputFramesPerSecond int64 `json:"throughputFramesPerSecond"`
-	// impliedBufferNanoseconds is the mean burst over the maximum rate.
+	// impliedBufferNanoseconds is meanFrames divided by the maximum rate.
 	// +required
 	ImpliedBufferNanoseconds int64 `json:"impliedBufferNanoseconds"`
-	// correctedBufferNanoseconds is the implied time less what the chain
-	// forwarded during the burst.
+	// correctedBufferNanoseconds is the implied time minus what the chain forwarded during
+	// the burst.
 	// +required
 	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
 

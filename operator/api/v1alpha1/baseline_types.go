@@ -1,32 +1,30 @@
 package v1alpha1
 
-// Baseline is an earlier run to compare with. Its figures are read when this run
-// gets its testbed, so the earlier run may be deleted after that.
+// Baseline is an earlier run to compare with. The operator reads its figures when this run gets
+// its testbed, so the earlier run may be deleted after that.
 type Baseline struct {
-	// runRef names a BenchmarkRun of the same namespace that was measured, on the
-	// same Testbed, with the same traffic and measurements. Its chain may differ.
+	// runRef names a BenchmarkRun of the same namespace that was measured on the same
+	// Testbed, with the same traffic and measurements. Its chain may differ.
 	// +required
 	RunRef LocalReference `json:"runRef,omitzero"`
 
-	// maximumRegressionPercent is how much worse a figure of metrics may be: a
-	// rate lower, a delay, loss or number of retransmits higher. A figure that was
-	// 0 in the baseline may be 0 alone, where higher is worse. Default 5.
+	// maximumRegressionPercent is how much worse a figure of metrics may be: a lower rate, or
+	// a higher delay, loss or number of retransmits. Where higher is worse and the baseline
+	// has 0, only 0 passes. Default 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaximumRegressionPercent *int32 `json:"maximumRegressionPercent,omitempty"`
 
-	// metrics are those whose figures are judged; the others that are compared
-	// are told and not judged, because they scatter more from run to run. One of
-	// ThroughputFramesPerSecond, LossPartsPerMillion, LatencyMeanNanoseconds,
-	// LatencyP99Nanoseconds, JitterNanoseconds, BackToBackFrames,
-	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
-	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond,
-	// ConnectionsHeld and ConnectionsFailedPartsPerMillion. Default: the rates,
-	// which are ThroughputFramesPerSecond, BackToBackFrames,
-	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond,
-	// ConnectionsEstablishedPerSecond and ConnectionsHeld.
+	// metrics are those whose figures are judged. The others that are compared are only
+	// reported, because they scatter more from run to run. One of ThroughputFramesPerSecond,
+	// LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterNanoseconds,
+	// BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
+	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld and
+	// ConnectionsFailedPartsPerMillion. Default: the rates, which are
+	// ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond,
+	// TCPGoodputBitsPerSecond, ConnectionsEstablishedPerSecond and ConnectionsHeld.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -38,7 +36,7 @@ type Baseline struct {
 // BaselineCriterion is the name of the verdicts on the baseline in status.acceptance.
 const BaselineCriterion = "baseline"
 
-// BaselineReport is the earlier run's figures beside this run's.
+// BaselineReport has the earlier run's figures next to this run's.
 type BaselineReport struct {
 	// runRef names the earlier run.
 	// +required
@@ -49,21 +47,21 @@ type BaselineReport struct {
 	// +kubebuilder:validation:MaxLength=128
 	UID string `json:"uid,omitempty"`
 
-	// planDigest is that of the earlier run's plan. Where it is this run's too,
-	// both measured the same thing on the same nodes.
+	// planDigest is the digest of the earlier run's plan. If this run has the same, both
+	// measured the same thing on the same nodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	PlanDigest string `json:"planDigest,omitempty"`
 
-	// figures are those that the earlier run has, at most 512.
+	// figures are those of the earlier run, at most 512.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	Figures []BaselineFigure `json:"figures,omitempty"`
 }
 
-// BaselineFigure is one figure of both runs: the worse direction's, and the worst
-// repeat's of a fixed load.
+// BaselineFigure is one figure of both runs: of the worse direction, and for a fixed load of the
+// worst repeat.
 type BaselineFigure struct {
 	FigureKey `json:",inline"`
 
@@ -104,7 +102,7 @@ type BaselineFigure struct {
 	// +optional
 	MeasuredLoadFramesPerSecond *int64 `json:"measuredLoadFramesPerSecond,omitempty"`
 
-	// measured is this run's value. Absent: there is no such figure (yet).
+	// measured is this run's value. Absent: this run has no such figure, or not yet.
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
 

@@ -2,35 +2,34 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// BenchmarkRunSpec is one experiment and how its object is kept.
+// BenchmarkRunSpec is one experiment, and how long its object is kept.
 type BenchmarkRunSpec struct {
-	// suspend stops the run where it is and gives the testbed to others; the
-	// trials so far are kept, and it goes on when suspend is false again.
-	// Default false.
+	// suspend stops the run where it is and releases the testbed. The trials so far are kept,
+	// and the run continues when suspend is false again. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
 
-	// ttlSecondsAfterFinished is how long the run is kept after it has ended.
-	// Absent: for ever.
+	// ttlSecondsAfterFinished is how long the run is kept after it has ended. Absent: it is
+	// not deleted.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 
-	// experiment is what is measured, where and how. It cannot be changed: a
-	// figure belongs to one experiment.
+	// experiment is what is measured, where and how. It cannot be changed: figures belong to
+	// one experiment.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a run's experiment is immutable, only suspend and ttlSecondsAfterFinished may change: apply the change under a new name, or delete the run first"
 	Experiment Experiment `json:"experiment,omitzero"`
 }
 
-// Experiment is everything that decides what is measured. It is immutable as a
-// whole: a field that is added to it cannot be changed either.
+// Experiment is everything that decides what is measured. It is immutable as a whole, so a field
+// that a later version adds cannot be changed either.
 type Experiment struct {
-	// testbedRef names the Testbed, whose spec.namespaces must allow the run's
-	// namespace. Absent: the cluster's default Testbed at the time when the run is
-	// first looked at, which status.testbedRef then names.
+	// testbedRef names the Testbed, whose spec.namespaces must allow the run's namespace.
+	// Absent: the cluster's default Testbed when the operator first sees the run;
+	// status.testbedRef then names it.
 	// +optional
 	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
@@ -42,15 +41,15 @@ type Experiment struct {
 	// +kubebuilder:validation:Maximum=3600
 	StartupSeconds int32 `json:"startupSeconds,omitempty"`
 
-	// deadlineSeconds is how long the measurer may take in all, restarts
-	// included. Default 86400 (a day).
+	// deadlineSeconds is how long the measurer may take in total, restarts included. Default
+	// 86400 (a day).
 	// +optional
 	// +kubebuilder:default=86400
 	// +kubebuilder:validation:Minimum=30
 	// +kubebuilder:validation:Maximum=604800
 	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty"`
 
-	// chain is the network functions from west to east, one to eight of them.
+	// chain lists the network functions from west to east, one to eight.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -71,8 +70,8 @@ type Experiment struct {
 	// +kubebuilder:default={profile: Standard}
 	Measurements Measurements `json:"measurements,omitzero"`
 
-	// noisyNeighbors are loads on the device's node beside the chain, all at once,
-	// while frames are sent through the chain. Absent: none.
+	// noisyNeighbors are loads on the node of the chain, next to the chain and all at once,
+	// while frames are sent through it. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -87,8 +86,8 @@ type Experiment struct {
 	// +kubebuilder:validation:MaxItems=32
 	Acceptance []Criterion `json:"acceptance,omitempty"`
 
-	// baseline is an earlier run: figures that are worse than its own by more than
-	// is allowed are not accepted. Absent: none.
+	// baseline is an earlier run. Figures that are worse than its figures by more than is
+	// allowed are not accepted. Absent: none.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
 
@@ -118,29 +117,29 @@ type LocalReference struct {
 	Name string `json:"name,omitempty"`
 }
 
-// BenchmarkRunStatus is how far the run is and what it found.
+// BenchmarkRunStatus is the progress of the run and its results.
 type BenchmarkRunStatus struct {
-	// conditions: Succeeded is the summary; Admitted, Planned, ChainReady,
-	// Measured and Accepted are the milestones; Reconciling and Stalled stand
-	// only while they are true.
+	// conditions: Succeeded is the summary; Admitted, Planned, ChainReady, Measured and
+	// Accepted are the milestones; Reconciling and Stalled are present only while they are
+	// true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that the status speaks of.
+	// observedGeneration is the generation of the spec that the status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// testbedRef names the Testbed that the run uses: that of the spec, or the
-	// cluster's default when the run was first looked at. It does not change.
+	// testbedRef names the Testbed that the run uses: that of the spec, or the cluster's
+	// default when the operator first saw the run. It does not change.
 	// +optional
 	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
-	// queuePosition is the place in the testbed's queue while the run waits:
-	// 1 is next. Absent when it does not wait.
+	// queuePosition is the place in the testbed's queue, where 1 is next. Absent: the run
+	// does not wait.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	QueuePosition *int32 `json:"queuePosition,omitempty"`
@@ -153,15 +152,15 @@ type BenchmarkRunStatus struct {
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
-	// plan says where and with what the run was made, so that it can be repeated.
+	// plan says where the run is measured and with what plan, so that it can be repeated.
 	// +optional
 	Plan *PlanSummary `json:"plan,omitempty"`
 
-	// progress of the measurement while it goes on.
+	// progress of the measurement while it runs.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
-	// summary is the first frame size's figures, for the printer columns.
+	// summary has the figures of the first frame size, for the printer columns.
 	// +optional
 	Summary *ResultSummary `json:"summary,omitempty"`
 
@@ -169,18 +168,18 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Generator *GeneratorReport `json:"generator,omitempty"`
 
-	// chain says what each function turned out to be, in the chain's order.
+	// chain describes each function as it ran, in the chain's order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
-	// device says what the chain ran on, as its node showed it.
+	// device describes what the chain ran on, as its node reported it.
 	// +optional
 	Device *DeviceReport `json:"device,omitempty"`
 
-	// noisyNeighbors says what the neighbours did, and what they changed. Absent:
-	// there are none, or nothing is known of them yet.
+	// noisyNeighbors says what the neighbors did and what they changed. Absent: there are
+	// none, or nothing is known yet.
 	// +optional
 	NoisyNeighbors *NoisyNeighborsReport `json:"noisyNeighbors,omitempty"`
 
@@ -198,24 +197,25 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Connections *ConnectionsResult `json:"connections,omitempty"`
 
-	// baseline is the earlier run's figures beside this run's, with spec.experiment.baseline.
+	// baseline has the earlier run's figures next to this run's, with
+	// spec.experiment.baseline.
 	// +optional
 	Baseline *BaselineReport `json:"baseline,omitempty"`
 
-	// acceptance holds one verdict for each criterion and figure; those on the
-	// baseline have the criterion baseline.
+	// acceptance has one verdict for each criterion and figure. Verdicts on the baseline have
+	// the criterion baseline.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	Acceptance []Verdict `json:"acceptance,omitempty"`
 
-	// warnings are doubts about figures that stand beside them.
+	// warnings are doubts about figures.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// resultsRef names the ConfigMap that holds every trial; it lives as long as the run.
+	// resultsRef names the ConfigMap that holds every trial. It is deleted with the run.
 	// +optional
 	ResultsRef *LocalReference `json:"resultsRef,omitempty"`
 }
@@ -246,7 +246,7 @@ type BenchmarkRun struct {
 	// +required
 	Spec BenchmarkRunSpec `json:"spec,omitzero"`
 
-	// status is how far it is and what it found.
+	// status is the run's progress and results.
 	// +optional
 	Status BenchmarkRunStatus `json:"status,omitzero"`
 }
@@ -259,8 +259,8 @@ type BenchmarkRunList struct {
 	Items           []BenchmarkRun `json:"items"`
 }
 
-// TestbedName is the name of the Testbed that the run uses; "" while it names none
-// and no default has been found.
+// TestbedName returns the name of the Testbed that the run uses, or "" while it names none and no
+// default has been found.
 func (r *BenchmarkRun) TestbedName() string {
 	if ref := r.Spec.Experiment.TestbedRef; ref != nil {
 		return ref.Name

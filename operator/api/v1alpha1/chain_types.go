@@ -7,9 +7,9 @@ import "k8s.io/apimachinery/pkg/api/resource"
 type Function string
 
 const (
-	// FunctionRouter forwards by static routes and neighbours.
+	// FunctionRouter forwards by static routes and static neighbor entries.
 	FunctionRouter Function = "Router"
-	// FunctionFirewall routes and filters.
+	// FunctionFirewall forwards and filters.
 	FunctionFirewall Function = "Firewall"
 	// FunctionEncryptionGateway encrypts on one port and decrypts on the other.
 	FunctionEncryptionGateway Function = "EncryptionGateway"
@@ -49,18 +49,19 @@ const (
 	AttachmentHostDevice Attachment = "HostDevice"
 )
 
-// NetworkFunction is one link of the chain.
+// NetworkFunction is one function of the chain.
 // +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || self.runtime == 'VirtualMachine'",message="function Custom is a virtual machine; set runtime VirtualMachine",fieldPath=".runtime"
-// +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".west.queues"
-// +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || (self.runtime == 'VirtualMachine' && (!has(self.east.attachment) || self.east.attachment == 'Virtio'))",message="queues is for attachment Virtio of runtime VirtualMachine alone; leave it out",fieldPath=".east.queues"
+// +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is only for attachment Virtio of runtime VirtualMachine; leave it out",fieldPath=".west.queues"
+// +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || (self.runtime == 'VirtualMachine' && (!has(self.east.attachment) || self.east.attachment == 'Virtio'))",message="queues is only for attachment Virtio of runtime VirtualMachine; leave it out",fieldPath=".east.queues"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'VirtualMachine' || !has(self.platform)",message="platform is for runtime VirtualMachine; for a pod set cpu and memory",fieldPath=".platform"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || !has(self.cpu)",message="cpu is for runtime Pod; for a virtual machine set platform.vcpus",fieldPath=".cpu"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'Pod' || !has(self.memory)",message="memory is for runtime Pod; for a virtual machine set platform.memory",fieldPath=".memory"
-// +kubebuilder:validation:XValidation:rule="(self.function == 'Firewall') || !has(self.firewall)",message="firewall is for function Firewall alone",fieldPath=".firewall"
-// +kubebuilder:validation:XValidation:rule="(self.function == 'EncryptionGateway') || !has(self.encryptionGateway)",message="encryptionGateway is for function EncryptionGateway alone",fieldPath=".encryptionGateway"
+// +kubebuilder:validation:XValidation:rule="(self.function == 'Firewall') || !has(self.firewall)",message="firewall is only for function Firewall; leave it out",fieldPath=".firewall"
+// +kubebuilder:validation:XValidation:rule="(self.function == 'EncryptionGateway') || !has(self.encryptionGateway)",message="encryptionGateway is only for function EncryptionGateway; leave it out",fieldPath=".encryptionGateway"
 // +kubebuilder:validation:XValidation:rule="(self.function == 'Custom') == has(self.custom)",message="custom is required with function Custom, and forbidden with any other",fieldPath=".custom"
 type NetworkFunction struct {
-	// name of the function, unique in the chain: lower case letters, digits and '-', at most 20 characters.
+	// name of the function, unique in the chain: lowercase letters, digits and '-', at most
+	// 20 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -87,12 +88,12 @@ type NetworkFunction struct {
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// west is the port towards the chain's beginning.
+	// west is the port toward the chain's beginning.
 	// +optional
 	// +kubebuilder:default={}
 	West FunctionPort `json:"west,omitzero"`
 
-	// east is the port towards the chain's end.
+	// east is the port toward the chain's end.
 	// +optional
 	// +kubebuilder:default={}
 	East FunctionPort `json:"east,omitzero"`
@@ -105,8 +106,8 @@ type NetworkFunction struct {
 	// +optional
 	EncryptionGateway *EncryptionGateway `json:"encryptionGateway,omitempty"`
 
-	// custom sets function Custom, which needs runtime VirtualMachine. Of the
-	// platform, boot does not apply: such a machine starts from its disk.
+	// custom sets function Custom, which needs runtime VirtualMachine. platform.boot does not
+	// apply to it: the machine starts from its disk.
 	// +optional
 	Custom *CustomFunction `json:"custom,omitempty"`
 
@@ -115,21 +116,22 @@ type NetworkFunction struct {
 	Platform *Platform `json:"platform,omitempty"`
 }
 
-// FunctionState is what a function reports of itself before it is measured. It
-// has one member for each function that reports anything.
+// FunctionState is what a function reports about itself before it is measured. It has one member
+// for each function that reports anything.
 type FunctionState struct {
-	// firewall is what the function reports of its rules. Absent: it is no
+	// firewall is what the function reports about its rules. Absent: the function is no
 	// firewall, or did not answer.
 	// +optional
 	Firewall *FirewallReport `json:"firewall,omitempty"`
 
-	// encryptionGateway is what the function reports of its tunnel. Absent: it is
-	// no encryption gateway, or did not answer.
+	// encryptionGateway is what the function reports about its tunnel. Absent: the function
+	// is no encryption gateway, or did not answer.
 	// +optional
 	EncryptionGateway *EncryptionGatewayReport `json:"encryptionGateway,omitempty"`
 }
 
-// Summary describes in a few words what the function runs; "" where it reports nothing.
+// Summary describes in a few words what the function runs. It returns "" where the function
+// reports nothing.
 func (s FunctionState) Summary() string {
 	switch {
 	case s.Firewall != nil:
@@ -143,12 +145,11 @@ func (s FunctionState) Summary() string {
 
 // FunctionPort is one port of a function.
 type FunctionPort struct {
-	// attachment of the port; the testbed must offer it. Both ends of a link
-	// are of one way: SRIOV and HostDevice where the testbed's port is one of the
-	// two, the others on its bridges. Absent: what the link's other end is where that
-	// is a device; else the first that the testbed offers, of Veth, SRIOV and
-	// HostDevice for runtime Pod, and of Virtio, E1000e, E1000, RTL8139, SRIOV and
-	// HostDevice for runtime VirtualMachine.
+	// attachment of the port; the testbed must offer it. Both ends of a link are attached
+	// alike: SRIOV and HostDevice where the testbed's port is one of the two, the others on
+	// its bridges. Absent: that of the link's other end where that is a device; else the
+	// first that the testbed offers, of Veth, SRIOV and HostDevice for runtime Pod, and of
+	// Virtio, E1000e, E1000, RTL8139, SRIOV and HostDevice for runtime VirtualMachine.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

@@ -2,8 +2,8 @@ package v1alpha1
 
 // Condition types of a BenchmarkRun.
 const (
-	// ConditionSucceeded is the summary: Unknown while the run goes on, then
-	// True or False for ever. True means measured and accepted, or Inconclusive and allowed.
+	// ConditionSucceeded is the summary: Unknown while the run is active, then True or False
+	// permanently. True means measured and accepted, or Inconclusive and allowed.
 	ConditionSucceeded = "Succeeded"
 	// ConditionAdmitted is True while the run holds its testbed.
 	ConditionAdmitted = "Admitted"
@@ -11,12 +11,12 @@ const (
 	ConditionPlanned = "Planned"
 	// ConditionChainReady is True when every function of the chain reports that it forwards.
 	ConditionChainReady = "ChainReady"
-	// ConditionMeasured is True when the figures are there and valid.
+	// ConditionMeasured is True when the figures are complete and valid.
 	ConditionMeasured = "Measured"
 	// ConditionAccepted is True when every criterion passed, False when one failed, and Unknown
 	// with the reason Inconclusive when the figures cannot decide one.
 	ConditionAccepted = "Accepted"
-	// ConditionReconciling is True while the run goes on, and absent otherwise (kstatus).
+	// ConditionReconciling is True while the run is active, and absent otherwise (kstatus).
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the run has failed, and absent otherwise (kstatus).
 	ConditionStalled = "Stalled"
@@ -34,7 +34,7 @@ const (
 const (
 	// ReasonSucceeded: the run was measured and accepted.
 	ReasonSucceeded = "Succeeded"
-	// ReasonProgressing: the run goes on.
+	// ReasonProgressing: the run is active.
 	ReasonProgressing = "Progressing"
 	// ReasonPending: the milestone has not been reached yet.
 	ReasonPending = "Pending"
@@ -42,7 +42,7 @@ const (
 	ReasonQueued = "Queued"
 	// ReasonAdmitted: the run holds the testbed.
 	ReasonAdmitted = "Admitted"
-	// ReasonReleased: the run has given the testbed back.
+	// ReasonReleased: the run has released the testbed.
 	ReasonReleased = "Released"
 	// ReasonSuspended: spec.suspend is true.
 	ReasonSuspended = "Suspended"
@@ -52,9 +52,9 @@ const (
 	ReasonPlanned = "Planned"
 	// ReasonChainReady: every function reports that it forwards.
 	ReasonChainReady = "ChainReady"
-	// ReasonMeasuring: trials are going on.
+	// ReasonMeasuring: the measurer runs trials.
 	ReasonMeasuring = "Measuring"
-	// ReasonMeasured: the figures are there.
+	// ReasonMeasured: the figures are complete.
 	ReasonMeasured = "Measured"
 	// ReasonAccepted: every criterion passed, or there was none.
 	ReasonAccepted = "Accepted"
@@ -65,7 +65,8 @@ const (
 	// ReasonNotMeasured: there are no figures to judge, because the run failed.
 	ReasonNotMeasured = "NotMeasured"
 
-	// ReasonBaselineUnusable: spec.experiment.baseline names a run that is not there, was not measured, measured something else, or has no figure to compare with.
+	// ReasonBaselineUnusable: spec.experiment.baseline names a run that does not exist, was
+	// not measured, measured something else, or has no figure to compare with.
 	ReasonBaselineUnusable = "BaselineUnusable"
 	// ReasonNoDefaultTestbed: the run names no Testbed, and none is marked as the cluster's default. The run waits for one.
 	ReasonNoDefaultTestbed = "NoDefaultTestbed"
@@ -73,39 +74,46 @@ const (
 	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
 	// ReasonInvalidNamespaceSelector: the Testbed's spec.namespaces.selector cannot be read, so no namespace is allowed.
 	ReasonInvalidNamespaceSelector = "InvalidNamespaceSelector"
-	// ReasonTestbedNotFound: the cluster has no Testbed of the name that the run uses. The run waits for it.
+	// ReasonTestbedNotFound: the cluster has no Testbed with the name that the run gives. The
+	// run waits for it.
 	ReasonTestbedNotFound = "TestbedNotFound"
 	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
 	ReasonTestbedNotReady = "TestbedNotReady"
 	// ReasonNoMatchingNode: no schedulable node matches the testbed's selectors.
 	ReasonNoMatchingNode = "NoMatchingNode"
-	// ReasonNodesNotReady: nodes match the testbed's selectors, and each is cordoned or not ready at the moment.
+	// ReasonNodesNotReady: every node that matches the testbed's selectors is cordoned or not
+	// ready.
 	ReasonNodesNotReady = "NodesNotReady"
-	// ReasonAttachmentNotOffered: a function asks for an attachment that the testbed does not list.
+	// ReasonAttachmentNotOffered: a function requests an attachment that the testbed does not
+	// list.
 	ReasonAttachmentNotOffered = "AttachmentNotOffered"
-	// ReasonRealtimeNotOffered: a virtual machine asks for platform.realtime, and the testbed does not offer it.
+	// ReasonRealtimeNotOffered: a virtual machine requests platform.realtime, and the testbed
+	// does not offer it.
 	ReasonRealtimeNotOffered = "RealtimeNotOffered"
-	// ReasonAttachmentsDoNotJoin: two ports that a link joins are attached in ways that cannot meet.
-	ReasonAttachmentsDoNotJoin = "AttachmentsDoNotJoin"
+	// ReasonIncompatibleAttachments: the two ports of a link have attachments that cannot be
+	// joined.
+	ReasonIncompatibleAttachments = "IncompatibleAttachments"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
 	ReasonResourceMissing = "ResourceMissing"
 	// ReasonImageMissing: the testbed's driver is TRex, and neither the testbed nor the operator names an image with it.
 	ReasonImageMissing = "ImageMissing"
-	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex says what it may not, or is too long.
+	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex sets
+	// what it may not set, or is too long.
 	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
-	// ReasonNotOfferedByDriver: the run asks for traffic or a measurement that the testbed's driver does not make.
+	// ReasonNotOfferedByDriver: the run requests traffic or a measurement that the testbed's
+	// driver does not support.
 	ReasonNotOfferedByDriver = "NotOfferedByDriver"
 	// ReasonFrameTooLarge: a frame size exceeds what a port or the driver carries.
 	ReasonFrameTooLarge = "FrameTooLarge"
-	// ReasonFramesAlike: two of a run's sizes have one name, or a mix cannot be sent.
-	ReasonFramesAlike = "FramesAlike"
+	// ReasonDuplicateFrameSize: two of a run's sizes have one name, or a mix cannot be sent.
+	ReasonDuplicateFrameSize = "DuplicateFrameSize"
 	// ReasonPacketNotFragmented: a packet of traffic.packets fits a frame, makes too
 	// many fragments, or would leave by a port with a VLAN tag.
 	ReasonPacketNotFragmented = "PacketNotFragmented"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
-	// ReasonLoadsContradict: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
-	ReasonLoadsContradict = "LoadsContradict"
+	// ReasonInvalidLoadRange: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
+	ReasonInvalidLoadRange = "InvalidLoadRange"
 	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.
 	ReasonNetworkAttachmentMissing = "NetworkAttachmentMissing"
 	// ReasonInsufficientCPU: no node has the CPU that the run's pods request.
@@ -122,85 +130,101 @@ const (
 	ReasonPodStuck = "PodStuck"
 	// ReasonChainNotReady: a function did not become ready within startupSeconds.
 	ReasonChainNotReady = "ChainNotReady"
-	// ReasonNeighborNotStarted: a neighbour did not become ready within startupSeconds, or did not begin to load.
+	// ReasonNeighborNotStarted: a neighbor did not become ready within startupSeconds, or did
+	// not start its load.
 	ReasonNeighborNotStarted = "NeighborNotStarted"
 	// ReasonChainFailed: a function that was ready crashed, was evicted, or stopped forwarding.
 	ReasonChainFailed = "ChainFailed"
 	// ReasonKubeVirtNotInstalled: the chain has a virtual machine, and the cluster does not know the kind.
 	ReasonKubeVirtNotInstalled = "KubeVirtNotInstalled"
-	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's virtual machines ask for.
+	// ReasonInsufficientHugepages: no node has the hugepages that the generator or the run's
+	// virtual machines request.
 	ReasonInsufficientHugepages = "InsufficientHugepages"
-	// ReasonMachineRefused: KubeVirt's admission refuses a virtual machine of the run.
-	ReasonMachineRefused = "MachineRefused"
-	// ReasonInvalidPlaceholder: user data or network data of a function Custom has a placeholder that is none.
+	// ReasonVirtualMachineRejected: KubeVirt's admission rejects a virtual machine of the
+	// run.
+	ReasonVirtualMachineRejected = "VirtualMachineRejected"
+	// ReasonInvalidPlaceholder: user data or network data of a function Custom has an unknown
+	// placeholder.
 	ReasonInvalidPlaceholder = "InvalidPlaceholder"
-	// ReasonMachineNotStarted: KubeVirt did not start a virtual machine within startupSeconds, or gave it up.
-	ReasonMachineNotStarted = "MachineNotStarted"
-	// ReasonMachineDiffers: a virtual machine is not as it was asked for, and its platform.onDifference is Fail.
-	ReasonMachineDiffers = "MachineDiffers"
-	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's programs.
+	// ReasonVirtualMachineNotStarted: KubeVirt did not start a virtual machine within
+	// startupSeconds, or gave up.
+	ReasonVirtualMachineNotStarted = "VirtualMachineNotStarted"
+	// ReasonVirtualMachineMismatch: a virtual machine differs from what was requested, and
+	// its platform.onDifference is Fail.
+	ReasonVirtualMachineMismatch = "VirtualMachineMismatch"
+	// ReasonCannotLoadBPF: the node's kernel or the pod's rights do not allow the driver's
+	// BPF programs.
 	ReasonCannotLoadBPF = "CannotLoadBPF"
-	// ReasonPortMissing: a traffic port is not in the traffic pod.
+	// ReasonPortMissing: a traffic port does not exist in the traffic pod.
 	ReasonPortMissing = "PortMissing"
-	// ReasonPortDown: a traffic port is there and has no carrier.
+	// ReasonPortDown: a traffic port exists and has no carrier.
 	ReasonPortDown = "PortDown"
-	// ReasonPortBusy: another XDP program sits on a traffic port.
+	// ReasonPortBusy: another XDP program is attached to a traffic port.
 	ReasonPortBusy = "PortBusy"
-	// ReasonInvalidPath: the ports or streams that the plan gave are not usable as they are.
+	// ReasonInvalidPath: the ports or streams of the plan cannot be used as they are.
 	ReasonInvalidPath = "InvalidPath"
-	// ReasonInvalidTrial: the driver cannot make the trial that it was asked for.
+	// ReasonInvalidTrial: the driver cannot make the requested trial.
 	ReasonInvalidTrial = "InvalidTrial"
 	// ReasonFrameTooSmall: headers and signature do not fit into the frame size.
 	ReasonFrameTooSmall = "FrameTooSmall"
 	// ReasonCannotTransmit: the kernel refuses to run the transmit program.
 	ReasonCannotTransmit = "CannotTransmit"
-	// ReasonTRexVersion: the traffic pod's TRex server speaks another version of its interactive API than the measurer.
+	// ReasonTRexVersion: the traffic pod's TRex server has another version of the interactive
+	// API than the measurer.
 	ReasonTRexVersion = "TRexVersion"
 	// ReasonNoPathThroughChain: no probe frame came through the chain.
 	ReasonNoPathThroughChain = "NoPathThroughChain"
-	// ReasonGeneratorUnreliable: the generator doubted its own trials again and again.
+	// ReasonGeneratorUnreliable: the generator repeatedly doubted its own trials.
 	ReasonGeneratorUnreliable = "GeneratorUnreliable"
-	// ReasonEndpointFailed: a machine at an end of the TCP connections crashed, was deleted, does not answer, or iperf3 failed there; or TRex's TCP did.
+	// ReasonEndpointFailed: a pod at an end of the TCP connections crashed, was deleted or
+	// does not answer, or iperf3 failed there; or TRex's TCP failed.
 	ReasonEndpointFailed = "EndpointFailed"
 	// ReasonTCPSettingRefused: the kernel, iperf3 or TRex refuses a setting of measurements.tcp.
 	ReasonTCPSettingRefused = "TCPSettingRefused"
 	// ReasonTRexMissing: the traffic pod's image has no TRex server, or one that its node cannot run.
 	ReasonTRexMissing = "TRexMissing"
-	// ReasonTRexServerFailed: the TRex server did not start, ended, or does not answer, and starting it again did not help.
+	// ReasonTRexServerFailed: the TRex server did not start, ended, or does not answer, and a
+	// restart did not help.
 	ReasonTRexServerFailed = "TRexServerFailed"
 	// ReasonNotRoot: the traffic pod does not run as uid 0, which its driver needs.
 	ReasonNotRoot = "NotRoot"
 	// ReasonCapabilityMissing: the traffic pod lacks a capability that its driver needs; the message names each.
 	ReasonCapabilityMissing = "CapabilityMissing"
-	// ReasonTooFewCores: the traffic pod has fewer CPUs than its driver's threads need for themselves.
+	// ReasonTooFewCores: the traffic pod has fewer CPUs than its driver's threads need.
 	ReasonTooFewCores = "TooFewCores"
-	// ReasonHugepagesMissing: the traffic pod has no hugepages, or fewer than its driver is told to use.
+	// ReasonHugepagesMissing: the traffic pod has no hugepages, or fewer than its driver is
+	// configured to use.
 	ReasonHugepagesMissing = "HugepagesMissing"
-	// ReasonDeviceUnusable: a traffic port's device is there and cannot be driven from the pod.
+	// ReasonDeviceUnusable: a traffic port's device exists and cannot be driven from the pod.
 	ReasonDeviceUnusable = "DeviceUnusable"
 	// ReasonLockedMemoryLimit: the traffic pod may lock less memory than its devices need.
 	ReasonLockedMemoryLimit = "LockedMemoryLimit"
-	// ReasonControlPortsOpen: the TCP ports of the TRex server, which ask for no password, could not be closed to other pods.
+	// ReasonControlPortsOpen: the TCP ports of the TRex server, which need no password, could
+	// not be closed to other pods.
 	ReasonControlPortsOpen = "ControlPortsOpen"
-	// ReasonMeasurerFailed: the measurer crashed more often than it is restarted.
+	// ReasonMeasurerFailed: the measurer crashed more often than the operator restarts it.
 	ReasonMeasurerFailed = "MeasurerFailed"
 	// ReasonResultsTooLarge: the trials do not fit into the results' ConfigMap; the plan refuses what cannot fit.
 	ReasonResultsTooLarge = "ResultsTooLarge"
 	// ReasonResultsNotStored: the measurer could not write a trial to the API server.
 	ReasonResultsNotStored = "ResultsNotStored"
-	// ReasonResultRefused: the API server refuses the status with the figures; the trials are kept.
-	ReasonResultRefused = "ResultRefused"
-	// ReasonResultsLost: the results' ConfigMap was deleted or changed by somebody else.
+	// ReasonResultRejected: the API server rejects the status with the figures; the trials
+	// are kept.
+	ReasonResultRejected = "ResultRejected"
+	// ReasonResultsLost: the results' ConfigMap was deleted, or changed by someone else.
 	ReasonResultsLost = "ResultsLost"
-	// ReasonVersionMismatch: operator and measurer are of different versions, because the operator was replaced during the run or an image was not built again.
+	// ReasonVersionMismatch: operator and measurer have different versions, because the
+	// operator was replaced during the run or an image was not built again.
 	ReasonVersionMismatch = "VersionMismatch"
 	// ReasonDeadlineExceeded: the measurer took longer than deadlineSeconds.
 	ReasonDeadlineExceeded = "DeadlineExceeded"
 
-	// ReasonMeasurerRestarted: a new measurer goes on behind the last trial of the one before; an event alone.
+	// ReasonMeasurerRestarted: a new measurer continues after the last trial of the one
+	// before. Only an event has it.
 	ReasonMeasurerRestarted = "MeasurerRestarted"
-	// ReasonBridgesLeft: a deleted testbed's bridges could not be removed from a node; an event alone.
-	ReasonBridgesLeft = "BridgesLeft"
+	// ReasonBridgeCleanupIncomplete: a deleted testbed's bridges could not be removed from a
+	// node. Only an event has it.
+	ReasonBridgeCleanupIncomplete = "BridgeCleanupIncomplete"
 
 	// ReasonReady: the testbed can take runs.
 	ReasonReady = "Ready"
@@ -214,27 +238,32 @@ const (
 const (
 	// WarningGeneratorCeiling: the figure is the generator's limit; the device may do better.
 	WarningGeneratorCeiling = "GeneratorCeiling"
-	// WarningMaximumLoad: the highest load tried was still good; the device may do better.
+	// WarningMaximumLoad: the highest load tried still met the goal; the device may do
+	// better.
 	WarningMaximumLoad = "MaximumLoad"
 	// WarningIrregularResult: the search ended before its bounds were as close as the goal asks.
 	WarningIrregularResult = "IrregularResult"
-	// WarningLossInversion: a higher load held a goal that its upper bound missed, so one figure does not describe the device.
+	// WarningLossInversion: a load above the upper bound of a goal met the goal, so one
+	// figure does not describe the device.
 	WarningLossInversion = "LossInversion"
-	// WarningInvalidTrials: trials had to be repeated because the generator doubted itself.
+	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
-	// WarningTransmitFallback: a port did not support the better way of transmitting.
+	// WarningTransmitFallback: a port does not support the better way of transmitting.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
 	// WarningShortTrials: trials are shorter than RFC 2544 section 24 asks.
 	WarningShortTrials = "ShortTrials"
-	// WarningUnsteadyPacing: the machine took the CPU away from the generator during a trial that counts.
+	// WarningUnsteadyPacing: the generator lost the CPU to other work during a trial that
+	// counts.
 	WarningUnsteadyPacing = "UnsteadyPacing"
-	// WarningStretchedTrials: trials that count took clearly longer than they were asked to.
+	// WarningStretchedTrials: trials that count took clearly longer than planned.
 	WarningStretchedTrials = "StretchedTrials"
-	// WarningUnsteadyLatency: a load's delay has a long tail, or scatters over the repeats.
+	// WarningUnsteadyLatency: the delay at a load has a long tail, or scatters over the
+	// repeats.
 	WarningUnsteadyLatency = "UnsteadyLatency"
-	// WarningTwoBands: rates fell into two bands, so the device has two states and the mean is neither.
+	// WarningTwoBands: rates fell into two bands, so the device has two states and the mean
+	// describes neither.
 	WarningTwoBands = "TwoBands"
 	// WarningFrequencyScaling: the generator's CPUs change their frequency with their load.
 	WarningFrequencyScaling = "FrequencyScaling"
@@ -246,31 +275,36 @@ const (
 	WarningDeviceFrequencyScaling = "DeviceFrequencyScaling"
 	// WarningDeviceNoCPUIsolation: no CPU of the chain's node is isolated from the kernel's scheduler.
 	WarningDeviceNoCPUIsolation = "DeviceNoCPUIsolation"
-	// WarningDeviceSteal: a hypervisor held back the CPUs of the chain's node in trials that count.
+	// WarningDeviceSteal: a hypervisor withheld the CPUs of the chain's node in trials that
+	// count.
 	WarningDeviceSteal = "DeviceSteal"
 	// WarningEvidenceMissing: what the chain used in trials that count is not known in full.
 	WarningEvidenceMissing = "EvidenceMissing"
-	// WarningSharedCores: the generator has no CPU that the chain may not use too.
+	// WarningSharedCores: the chain may use every CPU that the generator may use.
 	WarningSharedCores = "SharedCores"
-	// WarningLoadNotReached: a latency load could not be sent in full.
+	// WarningLoadNotReached: the generator did not reach an intended load.
 	WarningLoadNotReached = "LoadNotReached"
 	// WarningLoadNotDerived: a latency load is a share of a throughput that was not found, so it was not measured.
 	WarningLoadNotDerived = "LoadNotDerived"
-	// WarningRefragmented: fragments arrived with other bounds than they were sent with.
+	// WarningRefragmented: fragments arrived with other boundaries than they were sent with.
 	WarningRefragmented = "Refragmented"
 	// WarningTaggedFramesMissing: tagged frames were lost or not sent, so their mean is that of fewer streams.
 	WarningTaggedFramesMissing = "TaggedFramesMissing"
-	// WarningMachineDiffers: KubeVirt reports another virtual machine than was asked for.
-	WarningMachineDiffers = "MachineDiffers"
-	// WarningNeighborLoadNotReached: a neighbour took or sent less than 90 % of what it was asked for.
+	// WarningVirtualMachineMismatch: KubeVirt reports another virtual machine than was
+	// requested.
+	WarningVirtualMachineMismatch = "VirtualMachineMismatch"
+	// WarningNeighborLoadNotReached: a neighbor took or sent less than 90 % of its load.
 	WarningNeighborLoadNotReached = "NeighborLoadNotReached"
-	// WarningNeighborStopped: in trials that count a neighbour did not load, or did not say that it did.
+	// WarningNeighborStopped: in trials that count a neighbor had no load, or did not report
+	// it.
 	WarningNeighborStopped = "NeighborStopped"
 	// WarningUserspaceEncryption: a gateway's kernel has no WireGuard, so a program encrypted.
 	WarningUserspaceEncryption = "UserspaceEncryption"
-	// WarningRulesNotWalked: a stateful firewall has rules that only the first packet of each flow walks.
+	// WarningRulesNotWalked: a stateful firewall has rules, and only the first packet of each
+	// flow is checked against them.
 	WarningRulesNotWalked = "RulesNotWalked"
-	// WarningBackToBackNotNeeded: the device does not bound the throughput, so there is no burst to search for.
+	// WarningBackToBackNotNeeded: the device does not limit the throughput, so there is no
+	// burst to search for.
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.
 	WarningEndpointCeiling = "EndpointCeiling"
@@ -286,16 +320,17 @@ const (
 	LabelRun = "vnfbench.io/run-uid"
 	// LabelTestbed holds the UID of the testbed that an object belongs to.
 	LabelTestbed = "vnfbench.io/testbed-uid"
-	// LabelExperiment can be set on a run. It names what is measured, the same for all
-	// runs of it; JUnit reports name their cases by it.
+	// LabelExperiment can be set on a run. It names what is measured, the same for all runs
+	// of it. JUnit reports name their cases by it.
 	LabelExperiment = "vnfbench.io/experiment"
-	// LabelComponent holds what an object is to its run: "measurer", "function", "endpoint", "neighbor", "observer", "cleanup".
+	// LabelComponent holds the role of an object in its run: "measurer", "function",
+	// "endpoint", "neighbor", "observer", "cleanup".
 	LabelComponent = "vnfbench.io/component"
-	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is
-	// "true". Of several, the one that was created last is the default.
+	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is "true". Of
+	// several, the one that was created last is the default.
 	AnnotationDefaultTestbed = "vnfbench.io/is-default-testbed"
 	// AnnotationRun holds the name of the run that an object belongs to.
 	AnnotationRun = "vnfbench.io/run"
-	// Finalizer keeps a run or testbed until what it made is gone.
+	// Finalizer keeps a run or testbed until the objects that it made are gone.
 	Finalizer = "vnfbench.io/cleanup"
 )

@@ -44,7 +44,7 @@ func TestBadConnectionsAreRefused(t *testing.T) {
 		"without a load":    {twoLoads, "[{name: a, metric: ConnectionsHeld, atLeast: 1}]", []string{"load is required"}},
 		"with a frame size": {twoLoads, "[{name: a, metric: ConnectionsHeld, load: table, size: '64', atLeast: 1}]", []string{"size has no meaning for a TCP or Connections metric"}},
 		"a frames' metric":  {"{throughput: {}, connections: {loads: [{name: web, connectionsPerSecond: 1}]}}", "[{name: a, metric: LatencyP99Nanoseconds, load: web, atMost: 1}]", []string{"which no measurement has"}},
-		"a limit of failed": {twoLoads, "[{name: a, metric: ConnectionsFailedPartsPerMillion, load: web, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConfidenceLimit goes only with"}},
+		"a limit of failed": {twoLoads, "[{name: a, metric: ConnectionsFailedPartsPerMillion, load: web, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConfidenceLimit is only for"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

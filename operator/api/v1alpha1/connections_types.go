@@ -1,10 +1,9 @@
 package v1alpha1
 
-// Connections measures how many TCP connections a chain takes: how many a second,
-// and how many at once, each with an exchange of a request and its response
-// (RFC 9411 sections 7.2, 7.3 and 7.5). Clients behind the west port open them to
-// servers behind the east one. It needs a testbed with driver TRex, and is
-// experimental.
+// Connections measures how many TCP connections a chain takes, per second and at the same time,
+// each with a transaction: a request and its response (RFC 9411 sections 7.2, 7.3 and 7.5).
+// Clients on the west side open them to servers on the east side. It needs a testbed with driver
+// TRex, and is experimental.
 type Connections struct {
 	// loads are measured one after the other, in this order.
 	// +required
@@ -15,7 +14,7 @@ type Connections struct {
 	Loads []ConnectionsLoad `json:"loads,omitempty"`
 }
 
-// ConnectionsLoad is so many connections a second, or so many at once.
+// ConnectionsLoad is a number of connections per second, or of concurrent ones.
 // +kubebuilder:validation:XValidation:rule="!has(self.concurrentConnections) || self.concurrentConnections <= self.connectionsPerSecond * 600",message="opening so many takes longer than 600 s: raise connectionsPerSecond, or lower concurrentConnections",fieldPath=".concurrentConnections"
 type ConnectionsLoad struct {
 	// name of the load.
@@ -25,39 +24,38 @@ type ConnectionsLoad struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// connectionsPerSecond are opened by all clients together, whatever becomes of
-	// those before.
+	// connectionsPerSecond are opened by all clients together, whatever happens to earlier
+	// ones.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000000
 	ConnectionsPerSecond int64 `json:"connectionsPerSecond,omitempty"`
 
-	// requestBytes is the payload that a client sends, HTTP's head included. Default 128.
+	// requestBytes is the payload that a client sends, HTTP header included. Default 128.
 	// +optional
 	// +kubebuilder:default=128
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=8192
 	RequestBytes int32 `json:"requestBytes,omitempty"`
 
-	// responseBytes is the payload that the server answers with, HTTP's head
-	// included. Default 1024.
+	// responseBytes is the payload of the server's response, HTTP header included. Default
+	// 1024.
 	// +optional
 	// +kubebuilder:default=1024
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=1048576
 	ResponseBytes int32 `json:"responseBytes,omitempty"`
 
-	// concurrentConnections is how many are opened at connectionsPerSecond and then
-	// held. Each says nothing until durationSeconds after the last was opened, and
-	// then makes a second exchange. Absent: new connections all the time, and each
-	// ends with its exchange.
+	// concurrentConnections is how many are opened at connectionsPerSecond and then held.
+	// Each is silent until durationSeconds after the last was opened, and then makes a second
+	// transaction. Absent: new connections all the time, and each ends after its transaction.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000000
 	ConcurrentConnections *int64 `json:"concurrentConnections,omitempty"`
 
-	// durationSeconds is the time that counts, 1 to 3600: behind the first second,
-	// or behind the opening of those that are held. Default 10.
+	// durationSeconds is the time that counts. It starts after the first second, or after all
+	// connections to hold are open. Default 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -65,22 +63,22 @@ type ConnectionsLoad struct {
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 }
 
-// ConnectionsResult is what the loads of connections came to.
+// ConnectionsResult is what measurements.connections found.
 type ConnectionsResult struct {
-	// loads holds one entry for each load that has been measured.
+	// loads has one entry for each load that has been measured.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Loads []ConnectionsLoadResult `json:"loads,omitempty"`
 
-	// program that was clients and servers.
+	// program that acted as clients and servers.
 	// +optional
 	Program *Program `json:"program,omitempty"`
 }
 
-// ConnectionsLoadResult is what one load came to. Over repeats, rates are means
-// rounded down, numbers of connections sums, and the most and fewest at once those
-// of the worst repeat.
+// ConnectionsLoadResult is the result of one load. Over repeats, rates are means rounded down,
+// numbers of connections are sums, and concurrentConnections and heldConnections are the smallest
+// of all repeats.
 type ConnectionsLoadResult struct {
 	// name of the load.
 	// +required
@@ -90,46 +88,46 @@ type ConnectionsLoadResult struct {
 	// +required
 	IntendedConnectionsPerSecond int64 `json:"intendedConnectionsPerSecond"`
 
-	// attemptedConnectionsPerSecond is how many clients began in the time that
-	// counts. Absent with connections that are held.
+	// attemptedConnectionsPerSecond is how many clients started in the time that counts.
+	// Absent with held connections.
 	// +optional
 	AttemptedConnectionsPerSecond *int64 `json:"attemptedConnectionsPerSecond,omitempty"`
 
-	// establishedConnectionsPerSecond is how many were established in the time that
-	// counts. Absent with connections that are held.
+	// establishedConnectionsPerSecond is how many were established in the time that counts.
+	// Absent with held connections.
 	// +optional
 	EstablishedConnectionsPerSecond *int64 `json:"establishedConnectionsPerSecond,omitempty"`
 
-	// intendedConcurrentConnections is the load's. Absent where none are held.
+	// intendedConcurrentConnections is the load's. Absent: none are held.
 	// +optional
 	IntendedConcurrentConnections *int64 `json:"intendedConcurrentConnections,omitempty"`
 
-	// concurrentConnections is how many were established at once at the most, those
-	// among them that are being closed.
+	// concurrentConnections is the most that were established at the same time, with those
+	// that were being closed.
 	// +required
 	ConcurrentConnections int64 `json:"concurrentConnections"`
 
-	// heldConnections is how many of those that are held were still established at
-	// the end of the time that counts. Absent where none are held.
+	// heldConnections is how many held connections were still established at the end of the
+	// time that counts. Absent: none are held.
 	// +optional
 	HeldConnections *int64 `json:"heldConnections,omitempty"`
 
-	// attempted connections of the whole trials, with those outside of the time that counts.
+	// attempted connections of the whole trials, also outside of the time that counts.
 	// +required
 	Attempted int64 `json:"attempted"`
-	// established connections of them.
+	// established connections of those attempted.
 	// +required
 	Established int64 `json:"established"`
-	// completed are those that made all their exchanges and then ended.
+	// completed are those that made all their transactions and then ended.
 	// +required
 	Completed int64 `json:"completed"`
 	// reset are those that were refused, or ended by a reset.
 	// +required
 	Reset int64 `json:"reset"`
-	// timedOut are those that clients gave up because nothing came back.
+	// timedOut are those that clients gave up because no answer came.
 	// +required
 	TimedOut int64 `json:"timedOut"`
-	// unfinished are those that were neither done nor given up when the trial was ended.
+	// unfinished are those that were neither completed nor given up when the trial ended.
 	// +required
 	Unfinished int64 `json:"unfinished"`
 	// failedPartsPerMillion is the share of those attempted that were reset, timed
@@ -140,26 +138,25 @@ type ConnectionsLoadResult struct {
 	// forwardBitsPerSecond is the payload that arrived at the servers in the time that counts.
 	// +required
 	ForwardBitsPerSecond int64 `json:"forwardBitsPerSecond"`
-	// reverseBitsPerSecond is the payload that arrived at the clients.
+	// reverseBitsPerSecond is the payload that arrived at the clients in that time.
 	// +required
 	ReverseBitsPerSecond int64 `json:"reverseBitsPerSecond"`
 
-	// retransmits are segments that clients and servers sent again, SYNs among them.
+	// retransmits are segments that clients and servers sent again, SYNs included.
 	// +required
 	Retransmits int64 `json:"retransmits"`
 
-	// generatorCPUPartsPerMillion is how busy the generator's threads were at the
-	// end of the time that counts, of the busiest repeat.
+	// generatorCPUPartsPerMillion is how busy the generator's threads were at the end of the
+	// time that counts, in the busiest repeat.
 	// +required
 	GeneratorCPUPartsPerMillion int64 `json:"generatorCPUPartsPerMillion"`
 
-	// cpu is what the chain's node and functions used in these trials as a whole.
-	// Absent: not known.
+	// cpu is what the chain's node and functions used in the whole trials. Absent: not known.
 	// +optional
 	CPU *CPUResult `json:"cpu,omitempty"`
 
-	// statistics of the established connections a second over the repeats. Absent
-	// with fewer than two, and with connections that are held.
+	// statistics of the established connections per second over the repeats. Absent with
+	// fewer than two repeats, and with held connections.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4

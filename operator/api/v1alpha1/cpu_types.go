@@ -1,25 +1,24 @@
 package v1alpha1
 
-// CPUResult is what the device's node and the functions used at one reported
-// figure, in thousandths of a core: processor time over the time between a look
-// right before the trial and one right after its last frame. Of several trials
-// it is that of all of them together. At a load, whose trials make many figures,
-// its metric is LatencyMeanNanoseconds.
+// CPUResult is what the chain's node and the functions used at one reported figure, in
+// thousandths of a core: processor time divided by the time between a reading right before the
+// trial and one right after its last frame. For several trials it covers all of them. At a load,
+// whose trials make many figures, its metric is LatencyMeanNanoseconds.
 type CPUResult struct {
 	FigureKey `json:",inline"`
 
-	// trials whose counters are known. Of a throughput, those at its lower bound.
+	// trials whose counters are known. For a throughput, those at its lower bound.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Trials int32 `json:"trials,omitempty"`
 
-	// node is the whole node of the chain, whoever used it. Absent where it was
-	// not observed.
+	// node is the chain's whole node, all processes included. Absent where it was not
+	// observed.
 	// +optional
 	Node *NodeCPU `json:"node,omitempty"`
 
-	// functions in the chain's order. Absent where they did not answer, where
-	// the stored trials had no room for them, and behind the first 256 of a run.
+	// functions in the chain's order. Absent where they did not answer, where the stored
+	// trials had no room for them, and after the first 256 of a run.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -31,7 +30,7 @@ type NodeCPU struct {
 	// cpus that are online.
 	// +required
 	CPUs int32 `json:"cpus,omitempty"`
-	// userMilliCPU is that of programs, niced ones included, and without guests.
+	// userMilliCPU is that of programs, with niced ones and without guests.
 	// +required
 	UserMilliCPU int64 `json:"userMilliCPU"`
 	// systemMilliCPU is the kernel's work for programs.
@@ -40,17 +39,17 @@ type NodeCPU struct {
 	// irqMilliCPU is interrupts.
 	// +required
 	IRQMilliCPU int64 `json:"irqMilliCPU"`
-	// softirqMilliCPU is what interrupts put off: a kernel that forwards frames does it here.
+	// softirqMilliCPU is deferred interrupt work: a kernel that forwards frames does it here.
 	// +required
 	SoftirqMilliCPU int64 `json:"softirqMilliCPU"`
-	// guestMilliCPU is time inside of virtual machines.
+	// guestMilliCPU is time inside virtual machines.
 	// +required
 	GuestMilliCPU int64 `json:"guestMilliCPU"`
-	// stealMilliCPU is what the hypervisor below gave to somebody else.
+	// stealMilliCPU is what the hypervisor below gave to others.
 	// +required
 	StealMilliCPU int64 `json:"stealMilliCPU"`
-	// softirqThreadsMilliCPU is the part of all this in the kernel's ksoftirqd
-	// threads: softirq work that was put off once more. Absent: not known.
+	// softirqThreadsMilliCPU is the part of all this in the kernel's ksoftirqd threads:
+	// softirq work that was deferred again. Absent: not known.
 	// +optional
 	SoftirqThreadsMilliCPU *int64 `json:"softirqThreadsMilliCPU,omitempty"`
 }
@@ -62,9 +61,8 @@ type FunctionCPU struct {
 	// +kubebuilder:validation:MaxLength=20
 	Name string `json:"name,omitempty"`
 
-	// processMilliCPU is that of a pod's own container. A pod's frames are
-	// forwarded by the node's kernel and stand in node.softirqMilliCPU. Absent for a
-	// virtual machine.
+	// processMilliCPU is that of a pod's own container. The node's kernel forwards a pod's
+	// frames: see node.softirqMilliCPU. Absent for a virtual machine.
 	// +optional
 	ProcessMilliCPU *int64 `json:"processMilliCPU,omitempty"`
 
@@ -72,8 +70,8 @@ type FunctionCPU struct {
 	// +optional
 	Guest *GuestCPU `json:"guest,omitempty"`
 
-	// domain is what a virtual machine's threads used on the node. Absent for a
-	// pod, and where the node did not show it.
+	// domain is what a virtual machine's threads used on the node. Absent for a pod, and
+	// where the node did not show it.
 	// +optional
 	Domain *DomainCPU `json:"domain,omitempty"`
 
@@ -82,15 +80,14 @@ type FunctionCPU struct {
 	// +optional
 	DroppedFrames *int64 `json:"droppedFrames,omitempty"`
 
-	// sentFrames that the generator sent in the trials whose counters are known, both
-	// directions, each fragment for itself. Absent with TCP, whose frames are
-	// not counted, and without counters.
+	// sentFrames that the generator sent in the trials whose counters are known, in both
+	// directions, with each fragment counted. Absent with TCP, whose frames are not counted,
+	// and without counters.
 	// +optional
 	SentFrames *int64 `json:"sentFrames,omitempty"`
 
-	// counters of the function's own work in these trials, by name. The page of
-	// each function in the documentation says what they count. Absent: it has none,
-	// or they are not known.
+	// counters of the function's own work in these trials, by name. The documentation page of
+	// each function says what they count. Absent: it has none, or they are not known.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -105,7 +102,7 @@ type FunctionCounter struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name,omitempty"`
-	// value that the counter rose by.
+	// value is the increase of the counter.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Value int64 `json:"value"`
@@ -121,7 +118,7 @@ func (f FunctionCPU) Counter(name string) (value int64, known bool) {
 	return 0, false
 }
 
-// GuestCPU is the use inside of a virtual machine by kind.
+// GuestCPU is the use inside a virtual machine by kind.
 type GuestCPU struct {
 	// userMilliCPU is that of programs.
 	// +required
@@ -132,10 +129,10 @@ type GuestCPU struct {
 	// irqMilliCPU is interrupts.
 	// +required
 	IRQMilliCPU int64 `json:"irqMilliCPU"`
-	// softirqMilliCPU is what interrupts put off: forwarding, above all.
+	// softirqMilliCPU is deferred interrupt work: mostly forwarding.
 	// +required
 	SoftirqMilliCPU int64 `json:"softirqMilliCPU"`
-	// stealMilliCPU is time in which a processor of the guest was ready and did not run.
+	// stealMilliCPU is time in which a guest's processor was ready and did not run.
 	// +required
 	StealMilliCPU int64 `json:"stealMilliCPU"`
 }
@@ -146,7 +143,7 @@ type DomainCPU struct {
 	// vcpuMilliCPU is that of the threads that run the guest's processors.
 	// +optional
 	VCPUMilliCPU *int64 `json:"vcpuMilliCPU,omitempty"`
-	// guestMilliCPU is the part of it inside of the guest.
+	// guestMilliCPU is the part of it inside the guest.
 	// +optional
 	GuestMilliCPU *int64 `json:"guestMilliCPU,omitempty"`
 	// emulatorMilliCPU is that of QEMU's main thread and helpers.

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// CloudInit is how a guest is given its user data.
+// CloudInit is the kind of disk on which a guest gets its user data.
 // +kubebuilder:validation:Enum=NoCloud;ConfigDrive
 type CloudInit string
 
@@ -65,7 +65,7 @@ const (
 	InterfaceOrderEastWest InterfaceOrder = "EastWest"
 )
 
-// ReadinessKind is what tells that a user's virtual machine has started.
+// ReadinessKind is what shows that a user's virtual machine has started.
 // +kubebuilder:validation:Enum=Probe;HTTP;TCP
 type ReadinessKind string
 
@@ -78,11 +78,11 @@ const (
 	ReadinessTCP ReadinessKind = "TCP"
 )
 
-// CustomFunction is the user's own virtual machine: exactly one disk, and what
-// the guest is told.
+// CustomFunction is the user's own virtual machine: exactly one disk, and the data and settings
+// of the guest.
 // +kubebuilder:validation:XValidation:rule="[has(self.containerDisk), has(self.persistentVolumeClaimRef), has(self.dataVolumeRef)].filter(x, x).size() == 1",message="exactly one of containerDisk, persistentVolumeClaimRef and dataVolumeRef is required"
-// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullSecretRef)",message="imagePullSecretRef is for containerDisk alone; leave it out",fieldPath=".imagePullSecretRef"
-// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullPolicy)",message="imagePullPolicy is for containerDisk alone; leave it out",fieldPath=".imagePullPolicy"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullSecretRef)",message="imagePullSecretRef is only for containerDisk; leave it out",fieldPath=".imagePullSecretRef"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullPolicy)",message="imagePullPolicy is only for containerDisk; leave it out",fieldPath=".imagePullPolicy"
 // +kubebuilder:validation:XValidation:rule="!has(self.userData) || !has(self.userDataSecretRef)",message="give userData or userDataSecretRef, not both",fieldPath=".userDataSecretRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.cloudInit) || has(self.userData) || has(self.userDataSecretRef) || has(self.networkData)",message="cloudInit says how the guest gets userData, userDataSecretRef or networkData; give one of them, or leave cloudInit out",fieldPath=".cloudInit"
 // +kubebuilder:validation:XValidation:rule="!has(self.managementNIC) || self.managementNIC == 'First' || !has(self.readiness) || !has(self.readiness.kind) || self.readiness.kind == 'Probe'",message="HTTP and TCP use the management NIC: set managementNIC First, or kind Probe",fieldPath=".readiness"
@@ -94,7 +94,7 @@ type CustomFunction struct {
 	ContainerDisk string `json:"containerDisk,omitempty"`
 
 	// imagePullSecretRef names the Secret for containerDisk's registry. Absent: the
-	// operator's first.
+	// operator's first pull secret.
 	// +optional
 	ImagePullSecretRef *LocalReference `json:"imagePullSecretRef,omitempty"`
 
@@ -103,30 +103,28 @@ type CustomFunction struct {
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// persistentVolumeClaimRef names a claim that holds the disk. The
-	// guest writes to a layer above it that ends with the run: the claim stays
-	// as it is.
+	// persistentVolumeClaimRef names a claim that holds the disk. The guest writes to a layer
+	// above it that is deleted with the run: the claim does not change.
 	// +optional
 	PersistentVolumeClaimRef *LocalReference `json:"persistentVolumeClaimRef,omitempty"`
 
-	// dataVolumeRef names a DataVolume that holds the disk; KubeVirt waits
-	// until it is filled. The guest writes to the DataVolume itself: what a run
-	// changes is there in the next. For a disk that stays as it is, name its
-	// claim in persistentVolumeClaimRef, which has the same name.
+	// dataVolumeRef names a DataVolume that holds the disk; KubeVirt waits until it is
+	// filled. The guest writes to the DataVolume itself, and the next run has the changes. To
+	// keep the disk unchanged, name its claim, which has the same name, in
+	// persistentVolumeClaimRef.
 	// +optional
 	DataVolumeRef *LocalReference `json:"dataVolumeRef,omitempty"`
 
-	// userData is cloud-init user data, with placeholders such as
-	// "{{ .West.AddressIPv4 }}" for what the plan chose. It reaches the guest in
-	// a Secret that is made for the run. It stands here in the clear: passwords
-	// belong into userDataSecretRef.
+	// userData is cloud-init user data, with placeholders such as "{{ .West.AddressIPv4 }}"
+	// for values of the plan. The guest gets it in a Secret that is made for the run. Every
+	// reader of the run can read it here: put passwords in userDataSecretRef.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
 	UserData string `json:"userData,omitempty"`
 
-	// userDataSecretRef names a Secret whose key userdata the guest is given as
-	// it is: the operator has no right to read it, so it fills no placeholders in.
+	// userDataSecretRef names a Secret whose key userdata the guest gets unchanged: the
+	// operator may not read it, so it fills in no placeholders.
 	// +optional
 	UserDataSecretRef *LocalReference `json:"userDataSecretRef,omitempty"`
 
@@ -171,42 +169,41 @@ type CustomFunction struct {
 	Readiness *CustomReadiness `json:"readiness,omitempty"`
 }
 
-// CustomReadiness says when the user's virtual machine counts as started. In
-// every case the generator's probe frames must get through the chain within
-// startupSeconds before anything is measured.
+// CustomReadiness says when the user's virtual machine counts as started. In every case the
+// generator's probe frames must get through the chain within startupSeconds before anything is
+// measured.
 // +kubebuilder:validation:XValidation:rule="(has(self.kind) && self.kind != 'Probe') == has(self.port)",message="port is required with kind HTTP and TCP, and forbidden with Probe",fieldPath=".port"
-// +kubebuilder:validation:XValidation:rule="!has(self.path) || (has(self.kind) && self.kind == 'HTTP')",message="path is for kind HTTP alone; leave it out",fieldPath=".path"
+// +kubebuilder:validation:XValidation:rule="!has(self.path) || (has(self.kind) && self.kind == 'HTTP')",message="path is only for kind HTTP; leave it out",fieldPath=".path"
 type CustomReadiness struct {
-	// kind is Probe (the machine runs; the rest shows by the generator's probe
-	// frames), HTTP or TCP (and it answers on its management NIC; one that stops
-	// to answer later ends the run with ChainFailed). Default Probe.
+	// kind is Probe (the machine runs; probe frames show the rest), or HTTP or TCP (it also
+	// answers on its management NIC; one that stops answering later ends the run with
+	// ChainFailed). Default Probe.
 	// +optional
 	// +kubebuilder:default=Probe
 	Kind ReadinessKind `json:"kind,omitempty"`
 
-	// bootSeconds is how long the machine must have run at least before it
-	// counts as started; startupSeconds grows by it. Default 0.
+	// bootSeconds is how long the machine must have run before it counts as started. It is
+	// added to startupSeconds. Default 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	BootSeconds int32 `json:"bootSeconds,omitempty"`
 
-	// port that is asked, with kind HTTP and TCP.
+	// port of the check, with kind HTTP and TCP.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// path that is asked for, with kind HTTP. Absent: "/".
+	// path of the request, with kind HTTP. Absent: "/".
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^/`
 	Path string `json:"path,omitempty"`
 }
 
-// Effective is the function with every default filled in. Callers may change
-// what they get.
+// Effective returns the function with every default filled in. Callers may change what they get.
 func (c *CustomFunction) Effective() CustomFunction {
 	e := *c.DeepCopy()
 	e.CloudInit = cmp.Or(e.CloudInit, CloudInitNoCloud)

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// DeviceReport is what the chain ran on, as its node showed it.
+// DeviceReport is what the chain ran on, as its node reported it.
 type DeviceReport struct {
 	// fingerprint of the node. Absent where it was not observed.
 	// +optional
@@ -20,10 +20,10 @@ type DeviceReport struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// DomainReport is a virtual machine as its QEMU was started, and where its
-// threads may run: what was in force, and not what was asked for.
+// DomainReport is a virtual machine as QEMU really ran it, and where its threads may run. It may
+// differ from what was requested.
 type DomainReport struct {
-	// function of the chain that it is.
+	// function is the name of the function of the chain.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -65,7 +65,7 @@ type DomainReport struct {
 	// +kubebuilder:validation:MaxItems=16
 	Interfaces []DomainInterface `json:"interfaces,omitempty"`
 
-	// threadGroups are its threads by what they do.
+	// threadGroups are its threads by their work.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -117,7 +117,7 @@ type DomainInterface struct {
 
 // ThreadGroup is a virtual machine's threads that do the same work.
 type ThreadGroup struct {
-	// class is what they do.
+	// class is the work of the threads.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Class string `json:"class,omitempty"`

@@ -32,15 +32,15 @@ type SystemUnderTest struct {
 	// +kubebuilder:validation:MaxLength=512
 	GuestImage string `json:"guestImage,omitempty"`
 
-	// realtime is Disabled or Enabled. With Enabled a run's virtual machines may
-	// ask for platform.realtime, which has the node run their vCPUs before all
-	// other threads. Default Disabled.
+	// realtime is Disabled or Enabled. With Enabled a run's virtual machines may request
+	// platform.realtime, with which the node runs their vCPUs before all other threads.
+	// Default Disabled.
 	// +optional
 	// +kubebuilder:default=Disabled
 	Realtime Realtime `json:"realtime,omitempty"`
 
-	// attachments are the kinds of port that these nodes offer. A run that asks
-	// for another is refused in its condition Planned. Default: Veth.
+	// attachments are the kinds of port that these nodes offer. A run that requests another
+	// is refused in its condition Planned. Default: Veth.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Veth}
@@ -58,10 +58,10 @@ type SystemUnderTest struct {
 	// +optional
 	HostDevices *DeviceHostDevices `json:"hostDevices,omitempty"`
 
-	// observer is Enabled or Disabled. Default Enabled: a pod without privileges,
-	// but with sight of the node's processes (hostPID), reads what the node's
-	// CPUs and its virtual machines did during each trial, and what the node
-	// is. With Disabled these parts of a result are absent.
+	// observer is Enabled or Disabled. Default Enabled: a pod without privileges that sees
+	// the node's processes (hostPID) reads what the node's CPUs and virtual machines did
+	// during each trial, and the node's fingerprint. With Disabled these parts of a result
+	// are absent.
 	// +optional
 	// +kubebuilder:default=Enabled
 	Observer ObserverMode `json:"observer,omitempty"`
@@ -70,7 +70,7 @@ type SystemUnderTest struct {
 // DeviceSRIOV names the pools of virtual functions that functions take from.
 // Each name is a device plugin's resource, such as "openshift.io/west".
 // +kubebuilder:validation:XValidation:rule="[has(self.westResourceName), has(self.eastResourceName), has(self.innerResourceName)].exists(x, x)",message="name at least one of westResourceName, eastResourceName and innerResourceName, or leave sriov out"
-// +kubebuilder:validation:XValidation:rule="!has(self.firstInnerVLAN) || has(self.innerResourceName)",message="firstInnerVLAN is for the pool innerResourceName, which is absent",fieldPath=".firstInnerVLAN"
+// +kubebuilder:validation:XValidation:rule="!has(self.firstInnerVLAN) || has(self.innerResourceName)",message="firstInnerVLAN is for the pool innerResourceName: set that, or leave firstInnerVLAN out",fieldPath=".firstInnerVLAN"
 type DeviceSRIOV struct {
 	// westResourceName is the pool of the chain's first port. Absent: that of spec.ports.west.sriov.
 	// +optional
@@ -94,15 +94,15 @@ type DeviceSRIOV struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="innerResourceName is a prefix and a name, such as openshift.io/inner"
 	InnerResourceName string `json:"innerResourceName,omitempty"`
 
-	// firstInnerVLAN keeps the links between functions apart: the first has
-	// this tag, the next one more, and so on. Default 100.
+	// firstInnerVLAN separates the links between functions: the first has this tag, the next
+	// one more, and so on. Default 100.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4080
 	FirstInnerVLAN *int32 `json:"firstInnerVLAN,omitempty"`
 }
 
-// DeviceHostDevices are whole NICs of the device's node.
+// DeviceHostDevices are whole NICs of the chain's node.
 type DeviceHostDevices struct {
 	// west is the NIC of the chain's first port.
 	// +optional
@@ -113,16 +113,14 @@ type DeviceHostDevices struct {
 	East *DeviceHostDevice `json:"east,omitempty"`
 }
 
-// DeviceHostDevice names a whole NIC of the device's node: for a function in a
-// pod by its PCI address, for one in a virtual machine by KubeVirt's resource
-// and its own MAC address.
+// DeviceHostDevice names a whole NIC of the chain's node: for a function in a pod by its PCI
+// address, for one in a virtual machine by KubeVirt's resource and its own MAC address.
 // +kubebuilder:validation:XValidation:rule="has(self.pciAddress) || has(self.resourceName)",message="name the NIC by pciAddress for functions in pods, or by resourceName and macAddress for virtual machines"
 // +kubebuilder:validation:XValidation:rule="!has(self.resourceName) || has(self.macAddress)",message="macAddress is required with resourceName: the guest finds its ports by their MAC addresses",fieldPath=".macAddress"
-// +kubebuilder:validation:XValidation:rule="has(self.resourceName) || !has(self.macAddress)",message="macAddress is for virtual machines, which need resourceName too; a pod's NIC is given a MAC address",fieldPath=".macAddress"
+// +kubebuilder:validation:XValidation:rule="has(self.resourceName) || !has(self.macAddress)",message="macAddress is only for virtual machines: set resourceName too, or leave macAddress out",fieldPath=".macAddress"
 type DeviceHostDevice struct {
-	// pciAddress is that of the NIC, such as "0000:03:00.1", for functions in
-	// pods. It says nothing about the node: nodeSelector must match the one that
-	// has the NIC.
+	// pciAddress is that of the NIC, such as "0000:03:00.1", for functions in pods. It does
+	// not choose a node: nodeSelector must match the one that has the NIC.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`
 	// +kubebuilder:validation:MaxLength=12
@@ -137,21 +135,20 @@ type DeviceHostDevice struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="resourceName is a prefix and a name, such as vnfbench.io/dut-west"
 	ResourceName string `json:"resourceName,omitempty"`
 
-	// macAddress is the NIC's own, such as "3c:fd:fe:00:00:01", by which the guest
-	// and the machines beside it know the port. Nothing can give a NIC another
-	// one before the guest has it.
+	// macAddress is the NIC's own, such as "3c:fd:fe:00:00:01", by which the guest and the
+	// machines next to it know the port. It cannot be changed before the guest starts.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
 	// +kubebuilder:validation:MaxLength=17
 	MACAddress string `json:"macAddress,omitempty"`
 }
 
-// ObserverMode says whether the device's node is observed.
+// ObserverMode says whether the chain's node is observed.
 // +kubebuilder:validation:Enum=Enabled;Disabled
 type ObserverMode string
 
 const (
-	// ObserverEnabled puts an observer beside the chain.
+	// ObserverEnabled puts an observer next to the chain.
 	ObserverEnabled ObserverMode = "Enabled"
 	// ObserverDisabled leaves it out.
 	ObserverDisabled ObserverMode = "Disabled"

@@ -8,9 +8,9 @@ type FigureKey struct {
 	// +kubebuilder:validation:MinLength=1
 	Metric Metric `json:"metric,omitempty"`
 
-	// size names what was sent, as status.results does: a frame size such as "64",
-	// a mix such as "imix", or a packet in fragments such as "udp-4096". Absent
-	// with TCP and connections; in a criterion: every one.
+	// size names what was sent, as status.results does: a frame size such as "64", a mix such
+	// as "imix", or a packet in fragments such as "udp-4096". Absent with TCP and
+	// connections. In a criterion, absent means every size.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -22,9 +22,9 @@ type FigureKey struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load at which the figure is measured, with the metrics of a load: a latency
-	// load, a profile of fixedLoad, whose worst repeat counts, or soak, whose worst
-	// interval counts; with the Connections metrics a load of connections.
+	// load at which the figure is measured, with the metrics of a load: a latency load, a
+	// profile of fixedLoad, whose worst repeat counts, or soak, whose worst interval counts;
+	// with the Connections metrics a load of connections.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -38,14 +38,14 @@ type FigureKey struct {
 	Streams int32 `json:"streams,omitempty"`
 }
 
-// Metric is the name of a figure. The set is open: a later version may report
-// metrics that an earlier one does not know.
+// Metric is the name of a figure. A later version may report metrics that an earlier one does not
+// know.
 // +kubebuilder:validation:MaxLength=64
 type Metric string
 
-// The metrics that criteria can name. Those of throughput belong to a goal,
-// BackToBackFrames and ReceiveRateFramesPerSecond to the size alone, those of TCP
-// to a number of connections, those of connections to one of their loads, all
+// Metrics that criteria can name; newer measurements declare theirs next to their types. The
+// Throughput metrics belong to a goal, those of bursts, receive rate and recovery only to the size,
+// the TCP metrics to a number of connections, the Connections metrics to one of their loads, and all
 // others to a load, where the worse direction counts.
 const (
 	MetricThroughputFramesPerSecond     Metric = "ThroughputFramesPerSecond"

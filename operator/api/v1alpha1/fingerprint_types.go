@@ -1,10 +1,10 @@
 package v1alpha1
 
-// Fingerprint is what figures of a node depend on. A field that is absent could
-// not be read, or the node has no such thing.
+// Fingerprint is what figures of a node depend on. An absent field could not be read, or the node
+// has no such thing.
 type Fingerprint struct {
-	// digest over everything else but interfaces: nodes with equal digests are the
-	// same platform.
+	// digest of everything else except interfaces: nodes with equal digests are the same
+	// platform.
 	// +required
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`
@@ -50,8 +50,8 @@ type Fingerprint struct {
 	// +kubebuilder:validation:MaxLength=200
 	Kernel string `json:"kernel,omitempty"`
 
-	// kernelParameters are those of the kernel's command line that bear on
-	// timing; the others are not read.
+	// kernelParameters are those of the kernel's command line that affect timing; the others
+	// are not read.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -108,8 +108,8 @@ type Fingerprint struct {
 	// +kubebuilder:validation:MaxLength=200
 	ClockSource string `json:"clockSource,omitempty"`
 
-	// hypervisor is Present where the node is a virtual machine. Absent: it is
-	// none, or hides it.
+	// hypervisor is Present where the node is a virtual machine. Absent: it is none, or does
+	// not show it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Hypervisor string `json:"hypervisor,omitempty"`
@@ -134,7 +134,7 @@ type Vulnerability struct {
 	// +kubebuilder:validation:MaxLength=200
 	Name string `json:"name,omitempty"`
 
-	// state is in the kernel's words, such as "Mitigation: PTI" or "Vulnerable".
+	// state as the kernel gives it, such as "Mitigation: PTI" or "Vulnerable".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
@@ -154,7 +154,7 @@ type HugepagePool struct {
 	Pages int64 `json:"pages,omitempty"`
 }
 
-// NetworkInterface is one of a node's, with what drives it, as its kernel reports it.
+// NetworkInterface is a network interface of a node, as its kernel reports it.
 type NetworkInterface struct {
 	// name of the interface.
 	// +required
@@ -167,18 +167,18 @@ type NetworkInterface struct {
 	// +kubebuilder:validation:MaxLength=32
 	Driver string `json:"driver,omitempty"`
 
-	// firmwareVersion of the NIC, in the driver's words.
+	// firmwareVersion of the NIC, as the driver gives it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	FirmwareVersion string `json:"firmwareVersion,omitempty"`
 
-	// busAddress is the NIC's place on its bus, for PCI such as 0000:3b:00.0.
+	// busAddress is the NIC's address on its bus, for PCI such as 0000:3b:00.0.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	BusAddress string `json:"busAddress,omitempty"`
 
-	// speedMegabitsPerSecond that the link has negotiated, or that the driver of a
-	// port without a wire claims.
+	// speedMegabitsPerSecond that the link has negotiated, or that the driver of a virtual
+	// port claims.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	SpeedMegabitsPerSecond int64 `json:"speedMegabitsPerSecond,omitempty"`

@@ -13,7 +13,7 @@ const (
 	BackendIptables FirewallBackend = "iptables"
 )
 
-// FirewallMode is how packets meet the rules.
+// FirewallMode is how packets are checked against the rules.
 // +kubebuilder:validation:Enum=None;Stateful;Stateless
 type FirewallMode string
 
@@ -22,7 +22,7 @@ const (
 	FirewallNone FirewallMode = "None"
 	// FirewallStateful accepts packets of known flows before the rules.
 	FirewallStateful FirewallMode = "Stateful"
-	// FirewallStateless has every packet walk the rules, without connection tracking.
+	// FirewallStateless checks every packet against the rules, without connection tracking.
 	FirewallStateless FirewallMode = "Stateless"
 )
 
@@ -48,7 +48,7 @@ const (
 	RuleMatchPort RuleMatch = "Port"
 )
 
-// MatchPosition is where the rule stands that the traffic matches.
+// MatchPosition is the place of the rule that the traffic matches.
 // +kubebuilder:validation:Enum=First;Middle;Last;None
 type MatchPosition string
 
@@ -57,9 +57,9 @@ const (
 	MatchFirst MatchPosition = "First"
 	// MatchMiddle has half of the others before it.
 	MatchMiddle MatchPosition = "Middle"
-	// MatchLast is behind all others.
+	// MatchLast is after all others.
 	MatchLast MatchPosition = "Last"
-	// MatchNone is nowhere: the traffic meets the default policy.
+	// MatchNone is nowhere: the default policy applies to the traffic.
 	MatchNone MatchPosition = "None"
 )
 
@@ -70,38 +70,37 @@ type RuleVerdict string
 const (
 	// VerdictAccept forwards the packet.
 	VerdictAccept RuleVerdict = "Accept"
-	// VerdictDrop forgets it without an answer.
+	// VerdictDrop discards it without an answer.
 	VerdictDrop RuleVerdict = "Drop"
 )
 
-// Firewall sets a firewall's rules. They are the same in both directions and
-// for both IP versions; a packet walks those of its own version.
+// Firewall sets a firewall's rules. They are the same in both directions and for both IP
+// versions; a packet is checked against those of its IP version.
 // +kubebuilder:validation:XValidation:rule="self.mode != 'None' || self.rules == 0",message="mode None has no rules: leave rules out, or set mode to Stateful or Stateless",fieldPath=".rules"
-// +kubebuilder:validation:XValidation:rule="self.verdict == 'Accept'",message="verdict Drop loses every frame, and a run measures frames that come through: use Accept",fieldPath=".verdict"
-// +kubebuilder:validation:XValidation:rule="self.mode == 'None' || self.matchPosition != 'None' || self.defaultPolicy == 'Accept'",message="with matchPosition None the traffic meets the default policy, and Drop loses every frame: set defaultPolicy to Accept",fieldPath=".defaultPolicy"
+// +kubebuilder:validation:XValidation:rule="self.verdict == 'Accept'",message="verdict Drop loses every frame, and a run measures frames that arrive: use Accept",fieldPath=".verdict"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'None' || self.matchPosition != 'None' || self.defaultPolicy == 'Accept'",message="with matchPosition None the default policy applies to the traffic, and Drop loses every frame: set defaultPolicy to Accept",fieldPath=".defaultPolicy"
 type Firewall struct {
-	// backend is nftables (the kernel's nf_tables) or iptables (the kernel's
-	// x_tables, that is iptables-legacy; not the iptables that writes nf_tables).
-	// Default nftables.
+	// backend is nftables (the kernel's nf_tables) or iptables (the kernel's x_tables, which
+	// is iptables-legacy, and not the iptables that writes nf_tables). Default nftables.
 	// +optional
 	// +kubebuilder:default=nftables
 	Backend FirewallBackend `json:"backend,omitempty"`
 
-	// mode is None (no filter), Stateful (packets of a flow that was let through
-	// before pass first) or Stateless (connection tracking is off, and every
-	// packet walks the rules). Default Stateful.
+	// mode is None (no filter), Stateful (packets of a known flow are accepted before the
+	// rules) or Stateless (connection tracking is off, and every packet is checked against
+	// the rules). Default Stateful.
 	// +optional
 	// +kubebuilder:default=Stateful
 	Mode FirewallMode `json:"mode,omitempty"`
 
-	// forwarding is Routed, or Bridged: both ports in one bridge, without
-	// addresses, as a firewall is put into a cable. Default Routed.
+	// forwarding is Routed, or Bridged: both ports in one bridge, without addresses (a
+	// transparent firewall). Default Routed.
 	// +optional
 	// +kubebuilder:default=Routed
 	Forwarding FirewallForwarding `json:"forwarding,omitempty"`
 
-	// rules is how many there are beside the one that the traffic matches. None
-	// of them matches the traffic. Default 0; with mode None it must be 0.
+	// rules is the number of rules in addition to the one that the traffic matches. None of
+	// them matches the traffic. Default 0; with mode None it must be 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -114,14 +113,14 @@ type Firewall struct {
 	// +kubebuilder:default=Address
 	MatchBy RuleMatch `json:"matchBy,omitempty"`
 
-	// matchPosition is where the rule stands that the traffic matches; None where
-	// there is no such rule. Default Last.
+	// matchPosition is the place of the rule that the traffic matches, or None where there is
+	// no such rule. Default Last.
 	// +optional
 	// +kubebuilder:default=Last
 	MatchPosition MatchPosition `json:"matchPosition,omitempty"`
 
-	// verdict of the rule that the traffic matches. Default Accept, the only one
-	// with which frames come through to be measured.
+	// verdict of the rule that the traffic matches. Default Accept, the only one with which
+	// frames arrive and can be measured.
 	// +optional
 	// +kubebuilder:default=Accept
 	Verdict RuleVerdict `json:"verdict,omitempty"`
@@ -141,8 +140,8 @@ type FirewallReport struct {
 	// +kubebuilder:validation:MaxLength=32
 	Implementation string `json:"implementation,omitempty"`
 
-	// rules that the kernel holds for each IP version, the one that the traffic
-	// matches among them, counted in the kernel after they were loaded.
+	// rules that the kernel holds for each IP version, with the one that the traffic matches,
+	// counted in the kernel after they were loaded.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Rules int32 `json:"rules"`

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// FixedLoad holds loads for a stated time, as often as repeats says.
+// FixedLoad measures at stated loads for a stated time, in repeats.
 type FixedLoad struct {
 	// profiles are measured one after the other.
 	// +required
@@ -17,8 +17,8 @@ type FixedLoad struct {
 	// +kubebuilder:validation:Maximum=86400
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 
-	// discardSeconds is the time at the same load right before each repeat
-	// that does not count. Default 20; 0 leaves it out.
+	// discardSeconds is the time at the same load right before each repeat that does not
+	// count. Default 20; 0 skips it.
 	// +optional
 	// +kubebuilder:default=20
 	// +kubebuilder:validation:Minimum=0
@@ -43,9 +43,9 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// size is the name of what is sent: a size of traffic.frameBytes or frameRanges
-	// in bytes such as "64", the name of a mix in traffic.imix, or "udp-" and the
-	// payloadBytes of one of traffic.packets, such as "udp-4096".
+	// size names what is sent: a size of traffic.frameBytes or frameRanges in bytes such as
+	// "64", the name of a mix in traffic.imix, or "udp-" and the payloadBytes of one of
+	// traffic.packets, such as "udp-4096".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -57,17 +57,17 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
-	// layer2BitsPerSecond of each direction: the frames' own bits with their
-	// check sequences, without preamble and gap. Rounded down to whole frames.
+	// layer2BitsPerSecond of each direction: the bits of frames with their check sequence,
+	// without preamble and gap. Rounded down to whole frames.
 	// +optional
 	// +kubebuilder:validation:Minimum=512
 	// +kubebuilder:validation:Maximum=1000000000000
 	Layer2BitsPerSecond *int64 `json:"layer2BitsPerSecond,omitempty"`
 }
 
-// FixedLoadResult is what one profile came to.
+// FixedLoadResult is the result of one profile.
 type FixedLoadResult struct {
-	// profile's name.
+	// profile is the name of the profile.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	Profile string `json:"profile,omitempty"`
@@ -76,7 +76,7 @@ type FixedLoadResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
-	// worst holds, for each figure by itself, the worst of all repeats and directions.
+	// worst has, for each figure separately, the worst of all repeats and directions.
 	// +required
 	Worst WorstCase `json:"worst,omitzero"`
 
@@ -107,8 +107,8 @@ type RepeatResult struct {
 	Directions []DirectionResult `json:"directions,omitempty"`
 }
 
-// WorstCase holds the largest of each figure. With lossPartsPerMillion 1000000
-// a direction received nothing, and the delays are those of what did arrive.
+// WorstCase has the largest value of each figure. With lossPartsPerMillion 1000000 a direction
+// received nothing, and the delays are those of what did arrive.
 type WorstCase struct {
 	// lossPartsPerMillion is lost frames for each million sent.
 	// +required
@@ -122,15 +122,15 @@ type WorstCase struct {
 	// latencyMaxNanoseconds is the largest one-way delay of a frame.
 	// +required
 	LatencyMaxNanoseconds int64 `json:"latencyMaxNanoseconds"`
-	// delayVariationMaxNanoseconds is the largest |IPDV| (RFC 5481 section 4.1).
-	// Absent where none was counted, as by driver TRex.
+	// delayVariationMaxNanoseconds is the largest |IPDV| (RFC 5481 section 4.1). Absent where
+	// none was counted, as with driver TRex.
 	// +optional
 	DelayVariationMaxNanoseconds *int64 `json:"delayVariationMaxNanoseconds,omitempty"`
 	// jitterNanoseconds is the largest interarrival jitter (RFC 3550).
 	// +required
 	JitterNanoseconds int64 `json:"jitterNanoseconds"`
-	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds' share of the 150 ms
-	// one-way delay of ITU-T G.114; above 1000000 where it is longer.
+	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds as a share of the 150 ms one-way
+	// delay of ITU-T G.114. It is above 1000000 where the delay is longer.
 	// +required
 	OneWayBudgetPartsPerMillion int64 `json:"oneWayBudgetPartsPerMillion"`
 }

@@ -2,8 +2,8 @@ package v1alpha1
 
 // FrameLossRate measures loss at falling loads (RFC 2544 section 26.3).
 type FrameLossRate struct {
-	// stepPercent is what each trial's load is below the one before, in percent
-	// of the maximum. Default 10, which is the most that RFC 2544 allows.
+	// stepPercent is how far each trial's load is below the one before, in percent of the
+	// maximum. Default 10, the largest that RFC 2544 section 26.3 allows.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=2
@@ -18,16 +18,15 @@ type FrameLossRate struct {
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
-	// maximumFramesPerSecond is the load called 100 %, for each direction; it may
-	// not exceed line rate. Absent: line rate, or what the generator reaches
-	// by its calibration where that is less.
+	// maximumFramesPerSecond is the load called 100 %, for each direction, at most line rate.
+	// Absent: line rate, or what the generator reached in its calibration if that is less.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	MaximumFramesPerSecond *int64 `json:"maximumFramesPerSecond,omitempty"`
 }
 
-// MaximumOrigin says what bounded a maximum load.
+// MaximumOrigin says what limits a maximum load.
 // +kubebuilder:validation:MaxLength=64
 type MaximumOrigin string
 
@@ -47,7 +46,7 @@ type LossCurveEnd string
 const (
 	// EndTwoTrialsWithoutLoss means that two trials in a row lost nothing.
 	EndTwoTrialsWithoutLoss LossCurveEnd = "TwoTrialsWithoutLoss"
-	// EndLowestLoad means that the next step would have been a load of nothing.
+	// EndLowestLoad means that the next step would be a load of 0.
 	EndLowestLoad LossCurveEnd = "LowestLoad"
 )
 
@@ -57,7 +56,7 @@ type FrameLossRateResult struct {
 	// +required
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
 
-	// maximumOrigin says what bounded it: LineRate, Spec or Calibration.
+	// maximumOrigin says what limits it: LineRate, Spec or Calibration.
 	// +required
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 
@@ -80,7 +79,7 @@ type LossPoint struct {
 	// +kubebuilder:validation:Maximum=100
 	Percent int32 `json:"percent,omitempty"`
 
-	// intendedFramesPerSecond is what was asked of the generator, for each direction.
+	// intendedFramesPerSecond is the load asked of the generator, for each direction.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// FunctionReport is what a function of the chain turned out to be.
+// FunctionReport describes a function of the chain as it ran.
 type FunctionReport struct {
 	// name of the function in the chain.
 	// +required
@@ -23,8 +23,8 @@ type FunctionReport struct {
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
 
-	// imageID of the function, as the node's container runtime tells it; with a
-	// virtual machine, of the image that it booted from.
+	// imageID of the function, as the node's container runtime reports it; with a virtual
+	// machine, of the image that it booted from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ImageID string `json:"imageID,omitempty"`
@@ -33,19 +33,19 @@ type FunctionReport struct {
 	// +optional
 	VirtualMachine *VirtualMachineReport `json:"virtualMachine,omitempty"`
 
-	// What the function reports of itself, in the member of its kind.
+	// What the function reports about itself, in the member of its kind.
 	FunctionState `json:",inline"`
 }
 
-// VirtualMachineReport is what KubeVirt reports about a virtual machine: its
-// VirtualMachineInstance's status, and what its spec became at admission.
+// VirtualMachineReport is what KubeVirt reports about a virtual machine: the status of its
+// VirtualMachineInstance, and its spec after admission.
 type VirtualMachineReport struct {
 	// machineType that QEMU resolved, such as pc-q35-9.2.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	MachineType string `json:"machineType,omitempty"`
 
-	// cpuModel that KubeVirt was asked for: host-model where nothing else is set.
+	// cpuModel that was requested from KubeVirt; host-model where none was set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CPUModel string `json:"cpuModel,omitempty"`
@@ -60,7 +60,7 @@ type VirtualMachineReport struct {
 	// +kubebuilder:validation:Minimum=1
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 
-	// launcherImage is KubeVirt's own image in which QEMU runs.
+	// launcherImage is the image of KubeVirt in which QEMU runs.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	LauncherImage string `json:"launcherImage,omitempty"`
@@ -80,8 +80,8 @@ type VirtualPortReport struct {
 	// +kubebuilder:validation:MaxLength=15
 	Name string `json:"name,omitempty"`
 
-	// model that KubeVirt was asked for, such as virtio or e1000; sriov and
-	// hostdev are devices of the node.
+	// model that was requested from KubeVirt, such as virtio or e1000; sriov and hostdev are
+	// devices of the node.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Model string `json:"model,omitempty"`

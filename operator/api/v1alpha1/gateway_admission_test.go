@@ -31,7 +31,7 @@ func TestGatewayAdmission(t *testing.T) {
 		"unknown protocol": {"[{name: a, function: EncryptionGateway, encryptionGateway: {protocol: TLS}}]",
 			[]string{"spec.experiment.chain[0].encryptionGateway.protocol", "Unsupported value"}},
 		"on a router": {"[{name: a, function: Router, encryptionGateway: {}}]",
-			[]string{"spec.experiment.chain[0].encryptionGateway", "for function EncryptionGateway alone"}},
+			[]string{"spec.experiment.chain[0].encryptionGateway", "only for function EncryptionGateway"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requireRefused(t, map[string]string{"spec.experiment.chain": test.chain}, test.want)

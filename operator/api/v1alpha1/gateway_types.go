@@ -2,15 +2,14 @@ package v1alpha1
 
 import "fmt"
 
-// EncryptionProtocol is what a gateway speaks to its peer.
+// EncryptionProtocol is the protocol between a gateway and its peer.
 // +kubebuilder:validation:Enum=WireGuard;IPsec
 type EncryptionProtocol string
 
 const (
-	// ProtocolWireGuard is the kernel's, or else wireguard-go.
+	// ProtocolWireGuard is WireGuard in the kernel, or else wireguard-go.
 	ProtocolWireGuard EncryptionProtocol = "WireGuard"
-	// ProtocolIPsec is the kernel's ESP in tunnel mode with AES-256-GCM and keys
-	// agreed on before.
+	// ProtocolIPsec is ESP of the kernel in tunnel mode with AES-256-GCM and preset keys.
 	ProtocolIPsec EncryptionProtocol = "IPsec"
 )
 
@@ -19,16 +18,16 @@ const (
 type EncryptionImplementation string
 
 const (
-	// EncryptionAuto is the kernel's where it has one, else user space.
+	// EncryptionAuto uses the kernel where it has an implementation, else user space.
 	EncryptionAuto EncryptionImplementation = "Auto"
-	// EncryptionKernel is the kernel's alone.
+	// EncryptionKernel uses only the kernel.
 	EncryptionKernel EncryptionImplementation = "Kernel"
-	// EncryptionUserspace is a program's.
+	// EncryptionUserspace uses a program.
 	EncryptionUserspace EncryptionImplementation = "Userspace"
 )
 
-// EncryptionGateway sets a gateway. Two of them stand face to face in a chain:
-// what is between them is encrypted, what comes in and goes out is not.
+// EncryptionGateway sets a gateway. Two of them form a pair in a chain: frames between them are
+// encrypted, frames outside of the pair are not.
 // +kubebuilder:validation:XValidation:rule="self.protocol != 'IPsec' || self.implementation != 'Userspace'",message="IPsec is the kernel's: use implementation Auto or Kernel, or protocol WireGuard",fieldPath=".implementation"
 // +kubebuilder:validation:XValidation:rule="!has(self.threads) || (self.protocol == 'WireGuard' && self.implementation == 'Userspace')",message="threads is for WireGuard in user space: leave it out, or set protocol WireGuard and implementation Userspace",fieldPath=".threads"
 type EncryptionGateway struct {
@@ -38,14 +37,14 @@ type EncryptionGateway struct {
 	// +kubebuilder:default=WireGuard
 	Protocol EncryptionProtocol `json:"protocol,omitempty"`
 
-	// implementation is Auto (the node's kernel where it has WireGuard, else user
-	// space), Kernel or Userspace. Default Auto. IPsec is the kernel's always.
+	// implementation is Auto (the node's kernel where it has WireGuard, else user space),
+	// Kernel or Userspace. Default Auto. IPsec is always in the kernel.
 	// +optional
 	// +kubebuilder:default=Auto
 	Implementation EncryptionImplementation `json:"implementation,omitempty"`
 
-	// threads that may encrypt at a time, with implementation Userspace alone: a
-	// kernel spreads the work over its CPUs by itself. Absent: one for each CPU.
+	// threads that may encrypt at the same time, only with implementation Userspace: a kernel
+	// spreads the work over its CPUs by itself. Absent: one for each CPU.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
@@ -64,7 +63,8 @@ type EncryptionGatewayReport struct {
 	// +kubebuilder:validation:MaxLength=32
 	Implementation string `json:"implementation,omitempty"`
 
-	// threads that may encrypt at a time in user space. Absent where the kernel does.
+	// threads that may encrypt at the same time in user space. Absent where the kernel
+	// encrypts.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Threads int32 `json:"threads,omitempty"`

@@ -7,26 +7,25 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Driver string `json:"driver,omitempty"`
 
-	// transmitPath is the way out that the port supports: Direct or InnerVeth with
-	// driver XDP, DPDK or AFPacket with TRex.
+	// transmitPath is the way out that the port supports: Direct or InnerVeth with driver
+	// XDP, DPDK or AFPacket with TRex.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	TransmitPath string `json:"transmitPath,omitempty"`
 
-	// receiveMode is how frames were taken in: Native or Generic with driver XDP;
-	// with TRex Hardware where the NIC sorts and counts them, and Software.
+	// receiveMode is how frames were received: Native or Generic with driver XDP; with TRex,
+	// Hardware where the NIC sorts and counts them, or Software.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	ReceiveMode string `json:"receiveMode,omitempty"`
 
-	// westVLAN is the number of the 802.1Q tag of the generator's frames at its
-	// western port. Absent: they had none.
+	// westVLAN is the 802.1Q tag of the generator's frames at its west port. Absent: no tag.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4094
 	WestVLAN int32 `json:"westVLAN,omitempty"`
 
-	// eastVLAN is that at the eastern port.
+	// eastVLAN is that at the east port.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4094
@@ -36,7 +35,7 @@ type GeneratorReport struct {
 	// +optional
 	Threads int32 `json:"threads,omitempty"`
 
-	// scheduling is how the kernel scheduled what sent: Fair or RealTime.
+	// scheduling is how the kernel scheduled the threads that sent: Fair or RealTime.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Scheduling string `json:"scheduling,omitempty"`
@@ -48,8 +47,8 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	Fallbacks []string `json:"fallbacks,omitempty"`
 
-	// log is the last lines of the generator's own program, as TRex is one. Absent
-	// with driver XDP. The pod's log has all of them, while the pod is there.
+	// log is the last lines of the generator's own program, such as TRex. Absent with driver
+	// XDP. The pod's log has all lines, while the pod exists.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=40
@@ -61,8 +60,8 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:Minimum=1
 	CPUs int32 `json:"cpus,omitempty"`
 
-	// isolatedCPUs is how many of them the kernel's scheduler leaves alone.
-	// Absent: none, or not known.
+	// isolatedCPUs is how many of them are isolated from the kernel's scheduler. Absent:
+	// none, or not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	IsolatedCPUs int32 `json:"isolatedCPUs,omitempty"`

@@ -3,8 +3,8 @@ package v1alpha1
 // idleFramesPerSecond is the load called idle.
 const idleFramesPerSecond = 1000
 
-// MeasuredLoads are the loads that are measured: the run's own, or those of
-// its preset. The policies in config/admission have the same names.
+// MeasuredLoads returns the loads that are measured: the run's own, or those of its preset. The
+// policies in config/admission have the same names.
 func (l *Latency) MeasuredLoads() []LatencyLoad {
 	if len(l.Loads) > 0 {
 		return l.Loads

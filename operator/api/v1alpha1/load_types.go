@@ -1,11 +1,11 @@
 package v1alpha1
 
-// Load is the load of each direction in one of four units; for a mix, with its
+// Load is the load of each direction in one of four units. For a mix, bits are computed from its
 // exact mean size.
 // +kubebuilder:validation:XValidation:rule="[has(self.framesPerSecond), has(self.layer1BitsPerSecond), has(self.layer2BitsPerSecond), has(self.lineRatePercent)].filter(g, g).size() == 1",message="give exactly one of framesPerSecond, layer1BitsPerSecond, layer2BitsPerSecond and lineRatePercent"
 type Load struct {
-	// framesPerSecond is the same for every frame size; it may not exceed line
-	// rate. Of traffic.packets it counts whole packets.
+	// framesPerSecond is the same for every frame size, at most line rate. For
+	// traffic.packets it counts whole packets.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000

@@ -2,10 +2,9 @@ package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
 type Measurements struct {
-	// profile names a set of measurements and fills what is absent below: Quick (a
-	// first answer), Standard, RFC2544, CSIT or TST009. What is given takes
-	// precedence, field by field. Absent: only what is named below is measured,
-	// with the settings of Standard.
+	// profile names a set of measurements and fills in what is absent below: Quick (a first
+	// answer), Standard, RFC2544, CSIT or TST009. Fields that are set take precedence, one by
+	// one. Absent: only what is named below is measured, with the settings of Standard.
 	// +optional
 	Profile MeasurementProfile `json:"profile,omitempty"`
 
@@ -17,8 +16,8 @@ type Measurements struct {
 	// +optional
 	Latency *Latency `json:"latency,omitempty"`
 
-	// fixedLoad measures loss, delay and its variation at stated rates for a
-	// stated time, more than once. Absent: not measured.
+	// fixedLoad measures loss, delay and its variation at stated rates for a stated time, in
+	// repeats. Absent: not measured.
 	// +optional
 	FixedLoad *FixedLoad `json:"fixedLoad,omitempty"`
 
@@ -27,9 +26,9 @@ type Measurements struct {
 	// +optional
 	FrameLossRate *FrameLossRate `json:"frameLossRate,omitempty"`
 
-	// backToBack searches for the longest burst without loss (RFC 9004), for the
-	// frame sizes whose throughput the device bounds. It needs a throughput goal
-	// without loss. Absent: not measured.
+	// backToBack searches for the longest burst without loss (RFC 9004), for the frame sizes
+	// whose throughput the device limits. It needs a throughput goal without loss. Absent:
+	// not measured.
 	// +optional
 	BackToBack *BackToBack `json:"backToBack,omitempty"`
 
@@ -37,6 +36,11 @@ type Measurements struct {
 	// section 3.6.2), trial after trial. Absent: not measured.
 	// +optional
 	ReceiveRate *ReceiveRate `json:"receiveRate,omitempty"`
+
+	// recovery bounds the time in which the device still loses frames after an overload (RFC
+	// 2544 section 26.5). It needs throughput. Absent: not measured.
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
 
 	// soak holds one load of one size for hours, with a figure for each
 	// interval. Absent: not measured.
@@ -48,36 +52,35 @@ type Measurements struct {
 	// +optional
 	TCP *TCP `json:"tcp,omitempty"`
 
-	// connections measures TCP connections a second and at once, with an exchange
+	// connections measures TCP connections per second and concurrent ones, with a transaction
 	// in each. It needs a testbed with driver TRex. Experimental. Absent: not measured.
 	// +optional
 	Connections *Connections `json:"connections,omitempty"`
 
-	// warmUpMilliseconds is the time of the trial before each frame size that
-	// is not counted. Absent: the profile's, 1000 without one; 0 leaves it out.
+	// warmUpMilliseconds is the duration of the uncounted trial before each frame size.
+	// Absent: the profile's, or 1000 without a profile. 0 skips it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=600000
 	WarmUpMilliseconds *int32 `json:"warmUpMilliseconds,omitempty"`
 
-	// settleMilliseconds is the wait after each trial for frames still under
-	// way. Absent: the profile's, 100 without one. RFC 2544 section 23 asks for 2000.
+	// settleMilliseconds is the wait after each trial for frames that are still on the way.
+	// Absent: the profile's, or 100 without a profile. RFC 2544 section 23 asks for 2000.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=60000
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
 
-	// noisyNeighbors says how spec.experiment.noisyNeighbors are measured: With has everything
-	// measured beside them; WithAndWithout has everything measured without them
-	// first and beside them then, and the figures that differ stand side by side
-	// in status.noisyNeighbors. Default With, where there are neighbors.
+	// noisyNeighbors says how spec.experiment.noisyNeighbors are measured: With measures
+	// everything with them; WithAndWithout measures everything first without and then with
+	// them, and lists figures that differ in status.noisyNeighbors. Default With, where there
+	// are neighbors.
 	// +optional
 	NoisyNeighbors NoisyNeighborComparison `json:"noisyNeighbors,omitempty"`
 
-	// repeats is how often the whole measurement is made for each frame size:
-	// warm-up, searches and latency loads, tcp and connections, each time from the start. The figures
-	// are then means, with statistics beside them. Default 1. The calibration is
-	// made once.
+	// repeats is how many times the whole measurement is made for each frame size: warm-up,
+	// searches and latency loads, tcp and connections, each time from the start. The figures
+	// are then means with statistics. The calibration is made once. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -88,7 +91,7 @@ type Measurements struct {
 // HaveFrames reports whether something is measured for each size of frames.
 func (m Measurements) HaveFrames() bool {
 	return m.Throughput != nil || m.Latency != nil || m.FixedLoad != nil || m.FrameLossRate != nil ||
-		m.BackToBack != nil || m.ReceiveRate != nil || m.Soak != nil
+		m.BackToBack != nil || m.ReceiveRate != nil || m.Recovery != nil || m.Soak != nil
 }
 
 // SearchMethod names how the throughput is searched.
@@ -96,7 +99,7 @@ func (m Measurements) HaveFrames() bool {
 type SearchMethod string
 
 const (
-	// MethodMLRsearch is RFC 9971's search.
+	// MethodMLRsearch is the search of RFC 9971.
 	MethodMLRsearch SearchMethod = "MLRsearch"
 	// MethodRFC2544 halves between the loads with and without loss; shorter
 	// trials may search, full-length ones confirm (RFC 2544 section 24).
@@ -113,21 +116,20 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.minimumLoad) || !has(self.minimumFramesPerSecond) || self.minimumFramesPerSecond == 1000",message="give either minimumLoad or minimumFramesPerSecond",fieldPath=".minimumLoad"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumLoad) || !has(self.maximumFramesPerSecond)",message="give either maximumLoad or maximumFramesPerSecond",fieldPath=".maximumLoad"
 type Throughput struct {
-	// method of the search. Absent: the profile's, without one MLRsearch (RFC 9971), which searches for all
-	// goals at once. RFC2544, TST009 and TST009WithLossVerification search for one
-	// goal after the other, with trials shared where their loads are equal; they
-	// decide by single trials, so durationSumMilliseconds must equal
-	// trialMilliseconds and exceedPercent must be 0.
+	// method of the search. Absent: the profile's, or MLRsearch (RFC 9971), which searches
+	// for all goals at once. RFC2544, TST009 and TST009WithLossVerification search for one
+	// goal after the other and share trials at equal loads. They decide by single trials, so
+	// durationSumMilliseconds must equal trialMilliseconds and exceedPercent must be 0.
 	// +optional
 	Method SearchMethod `json:"method,omitempty"`
 
-	// lossVerification sets when a trial with loss is repeated, for method
-	// TST009WithLossVerification alone. Absent: one repeat, whatever was lost.
+	// lossVerification sets when a trial with loss is repeated, only for method
+	// TST009WithLossVerification. Absent: one repeat, whatever was lost.
 	// +optional
 	LossVerification *LossVerification `json:"lossVerification,omitempty"`
 
-	// goals of the search, which share their trials. Absent: the profile's; without one NDR (no loss)
-	// and PDR (at most 1000 parts per million lost, that is 0.1 %).
+	// goals of the search, which share their trials. Absent: the profile's, or NDR (no loss)
+	// and PDR (at most 1000 parts per million lost, which is 0.1 %).
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -142,46 +144,47 @@ type Throughput struct {
 	// +kubebuilder:validation:Maximum=1000000000
 	MinimumFramesPerSecond int64 `json:"minimumFramesPerSecond,omitempty"`
 
-	// maximumFramesPerSecond is the highest load tried, for each direction; it
-	// may not exceed line rate. Absent: line rate, or what the generator
-	// reaches by its calibration where that is less.
+	// maximumFramesPerSecond is the highest load tried, for each direction, at most line
+	// rate. Absent: line rate, or what the generator reached in its calibration if that is
+	// less.
 	// +optional
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=1000000000
 	MaximumFramesPerSecond *int64 `json:"maximumFramesPerSecond,omitempty"`
 
-	// minimumLoad is the lowest load tried in another unit, in the place of
+	// minimumLoad is the lowest load tried in another unit, instead of
 	// minimumFramesPerSecond.
 	// +optional
 	MinimumLoad *Load `json:"minimumLoad,omitempty"`
 
-	// maximumLoad is the highest load tried in another unit, in the place of
+	// maximumLoad is the highest load tried in another unit, instead of
 	// maximumFramesPerSecond.
 	// +optional
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
-	// maximumSearchSeconds is how long the search for one frame size may take;
-	// what is not certain by then is marked irregular. Absent: the profile's, 1200 without one.
+	// maximumSearchSeconds is how long the search for one frame size may take. Results that
+	// are not certain by then are marked irregular. Absent: the profile's, or 1200 without a
+	// profile.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaximumSearchSeconds int32 `json:"maximumSearchSeconds,omitempty"`
 }
 
-// LossVerification is how ETSI GS NFV-TST 009 section 12.3.3 tells loss that
-// comes again from loss that does not.
+// LossVerification is how ETSI GS NFV-TST 009 section 12.3.3 distinguishes loss that comes again
+// from loss that does not.
 type LossVerification struct {
-	// maximumRepeats is how often a trial with too much loss is made again before
-	// its load fails; the first good trial ends it. Default 1: at most two trials,
-	// which RFC 9971 calls max(r) = 2.
+	// maximumRepeats is how many times a trial with too much loss is repeated before its load
+	// fails; the first good trial ends it. Default 1: at most two trials, which RFC 9971
+	// calls max(r) = 2.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	MaximumRepeats int32 `json:"maximumRepeats,omitempty"`
 
-	// lossThresholdFrames is TST 009's z: a trial that lost more frames, in the
-	// worse direction, fails its load without a repeat. Absent: none does.
+	// lossThresholdFrames is z of TST 009: a trial that loses more frames, in the worse
+	// direction, fails its load without a repeat. Absent: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000000000
@@ -198,8 +201,8 @@ type Goal struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// lossPartsPerMillion is the highest loss ratio of a good trial, in lost
-	// frames for each million sent, of the worse direction. Default 0.
+	// lossPartsPerMillion is the highest loss ratio of a good trial, in lost frames per
+	// million sent, of the worse direction. Default 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -222,17 +225,17 @@ type Goal struct {
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
-	// durationSumMilliseconds is how long full-length trials at one load must
-	// last together before it counts as a bound. Default 1000.
+	// durationSumMilliseconds is how long full-length trials at one load must last together
+	// before it counts as a bound. Default 1000.
 	// +optional
 	// +kubebuilder:default=1000
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=36000000
 	DurationSumMilliseconds int32 `json:"durationSumMilliseconds,omitempty"`
 
-	// widthPartsPerMillion is the precision: the gap between the bounds, as
-	// parts of the upper one; with methods TST009 and TST009WithLossVerification
-	// the step between their loads, as parts of the highest. Default 20000 (2 %).
+	// widthPartsPerMillion is the precision: the gap between the bounds, as parts of the
+	// upper one; with methods TST009 and TST009WithLossVerification the step between their
+	// loads, as parts of the highest. Default 20000 (2 %).
 	// +optional
 	// +kubebuilder:default=20000
 	// +kubebuilder:validation:Minimum=100
@@ -276,18 +279,18 @@ type Latency struct {
 	// +kubebuilder:validation:MaxItems=8
 	Loads []LatencyLoad `json:"loads,omitempty"`
 
-	// trialMilliseconds is the duration of each trial. Absent: the profile's, 5000 without one. RFC 2544
-	// section 26.2 asks for 120000.
+	// trialMilliseconds is the duration of each trial. Absent: the profile's, or 5000 without
+	// a profile. RFC 2544 section 26.2 asks for 120000.
 	// +optional
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
-	// taggedFrame has each load sent as several streams in place of one trial,
-	// one frame of each stream timed by itself (RFC 2544 section 26.2); {} is as
-	// the RFC asks for. All other figures are there too: of all frames of all
-	// streams, combined like those of repeats. The RFC's load is preset RFC2544.
-	// It needs measurements.repeats of 1. Absent: one trial, no frame apart.
+	// taggedFrame sends each load as several streams instead of one trial, and times one
+	// frame of each stream separately (RFC 2544 section 26.2). {} has the settings of the
+	// RFC, whose load is preset RFC2544. All other figures cover all frames of all streams,
+	// combined like those of repeats. It needs measurements.repeats of 1. Absent: one trial,
+	// and no tagged frame.
 	// +optional
 	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`
 }
@@ -311,8 +314,8 @@ type TaggedFrame struct {
 	// +kubebuilder:validation:Maximum=3600000
 	StreamMilliseconds int32 `json:"streamMilliseconds,omitempty"`
 
-	// afterMilliseconds is when, after the stream's begin, the next frame that
-	// is due is tagged. Default 60000, as the RFC asks for.
+	// afterMilliseconds is the time from the start of the stream after which the next frame
+	// is tagged. Default 60000, as the RFC asks for.
 	// +optional
 	// +kubebuilder:default=60000
 	// +kubebuilder:validation:Minimum=1
@@ -331,13 +334,13 @@ type LatencyLoad struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// framesPerSecond of each direction; it may not exceed line rate.
+	// framesPerSecond of each direction, at most line rate.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
-	// rate of each direction in another unit; it may not exceed line rate.
+	// rate of each direction in another unit, at most line rate.
 	// +optional
 	Rate *Load `json:"rate,omitempty"`
 

@@ -13,8 +13,8 @@ const MixSimple = "SimpleIMIX"
 // +kubebuilder:validation:XValidation:rule="has(self.frames) != (self.name == 'SimpleIMIX')",message="SimpleIMIX has its own frames, and every other name needs frames: leave frames out, or give the mix another name",fieldPath=".frames"
 // +kubebuilder:validation:XValidation:rule="!self.name.matches('^([0-9]+|udp-[0-9]+)$')",message="the name is that of a frame size or of a packet: give the mix another name",fieldPath=".name"
 type FrameMix struct {
-	// name of the mix, unique in the run. SimpleIMIX is 7 frames of 64 bytes, 4 of
-	// 594 and 1 of 1518, 362 bytes in the mean; every other name needs frames.
+	// name of the mix, unique in the run. SimpleIMIX is 7 frames of 64 bytes, 4 of 594 and 1
+	// of 1518, with a mean of 362 bytes. Every other name needs frames.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -38,14 +38,14 @@ type WeightedFrame struct {
 	// +kubebuilder:validation:Maximum=9018
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 
-	// weight is how many of these frames are sent in every round of the mix.
+	// weight is how many of these frames are sent in each round of the mix.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	Weight int32 `json:"weight,omitempty"`
 }
 
-// Weighted are the mix's frames, also those that its name stands for.
+// Weighted returns the mix's frames, also those that its name represents.
 func (m FrameMix) Weighted() []WeightedFrame {
 	if len(m.Frames) == 0 && m.Name == MixSimple {
 		return []WeightedFrame{{64, 7}, {594, 4}, {1518, 1}}
@@ -53,8 +53,8 @@ func (m FrameMix) Weighted() []WeightedFrame {
 	return m.Frames
 }
 
-// MeanFrameBytes is the mix's mean frame size, rounded to the nearest byte: the
-// frameBytes by which its results go.
+// MeanFrameBytes returns the mix's mean frame size, rounded to the nearest byte: the frameBytes
+// of its results.
 func (m FrameMix) MeanFrameBytes() int32 {
 	var bytes, weights int64
 	for _, frame := range m.Weighted() {
@@ -67,7 +67,7 @@ func (m FrameMix) MeanFrameBytes() int32 {
 	return int32((2*bytes + weights) / (2 * weights))
 }
 
-// Sizes are the frame sizes of frameBytes and frameRanges in their order, each once.
+// Sizes returns the frame sizes of frameBytes and frameRanges in their order, each once.
 func (t Traffic) Sizes() []int32 {
 	sizes := slices.Clone(t.FrameBytes)
 	for _, r := range t.FrameRanges {
@@ -80,8 +80,8 @@ func (t Traffic) Sizes() []int32 {
 	return sizes
 }
 
-// SizeNames returns the names of everything that a run with this traffic sends, in
-// their order: its sizes, then its mixes, then its packets.
+// SizeNames returns the names of everything that a run with this traffic sends, in their order:
+// its sizes, then its mixes, then its packets.
 func (t Traffic) SizeNames() []string {
 	var names []string
 	for _, size := range t.Sizes() {
@@ -96,9 +96,8 @@ func (t Traffic) SizeNames() []string {
 	return names
 }
 
-// MeasuredFrameBytes are the frameBytes of all results that a run with this
-// traffic has, in their order: its sizes, then its mixes by
-// their mean, then its packets.
+// MeasuredFrameBytes returns the frameBytes of all results of a run with this traffic, in their
+// order: its sizes, then the means of its mixes, then its packets.
 func (t Traffic) MeasuredFrameBytes() []int32 {
 	all := t.Sizes()
 	for _, mix := range t.IMIX {

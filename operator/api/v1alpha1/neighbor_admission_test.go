@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-func beside(t *testing.T, neighbors, comparison string) *unstructured.Unstructured {
+func withNeighbors(t *testing.T, neighbors, comparison string) *unstructured.Unstructured {
 	t.Helper()
 	fields := map[string]string{"spec.experiment.noisyNeighbors": neighbors}
 	if comparison != "" {
@@ -27,7 +27,7 @@ func TestNeighborsAreAdmitted(t *testing.T) {
 		"machines": {"[{name: a, kind: CPU, workers: 2, cpu: 500m, runtime: VirtualMachine}, {name: b, kind: Network, framesPerSecond: 1, runtime: VirtualMachine}, {name: c, kind: Network, framesPerSecond: 1, runtime: VirtualMachine, attachment: E1000}]", ""},
 		"several":  {"[{name: a, kind: CPU}, {name: b, kind: CPU}, {name: c, kind: Memory}]", "WithAndWithout"},
 	} {
-		if err := create(beside(t, test.neighbors, test.comparison)); err != nil {
+		if err := create(withNeighbors(t, test.neighbors, test.comparison)); err != nil {
 			t.Errorf("%s: %s", name, clip(err.Error()))
 		}
 	}
@@ -48,9 +48,9 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 		"unknown kind":            {"[{name: a, kind: GPU}]", "", []string{"spec.experiment.noisyNeighbors[0].kind", "Unsupported value"}},
 		"a name twice":            {"[{name: a, kind: CPU}, {name: a, kind: Disk}]", "", []string{"spec.experiment.noisyNeighbors[1]", "Duplicate value"}},
 		"nine":                    {"[{name: a, kind: CPU}, {name: b, kind: CPU}, {name: c, kind: CPU}, {name: d, kind: CPU}, {name: e, kind: CPU}, {name: f, kind: CPU}, {name: g, kind: CPU}, {name: h, kind: CPU}, {name: i, kind: CPU}]", "", []string{"spec.experiment.noisyNeighbors", "at most 8 items"}},
-		"percent of memory":       {"[{name: a, kind: Memory, loadPercent: 50}]", "", []string{"spec.experiment.noisyNeighbors[0].loadPercent", "kind CPU alone"}},
-		"memory of a CPU":         {"[{name: a, kind: CPU, memory: 1Gi}]", "", []string{"spec.experiment.noisyNeighbors[0].memory", "kind Memory alone"}},
-		"disk of a CPU":           {"[{name: a, kind: CPU, disk: 1Gi}]", "", []string{"spec.experiment.noisyNeighbors[0].disk", "kind Disk alone"}},
+		"percent of memory":       {"[{name: a, kind: Memory, loadPercent: 50}]", "", []string{"spec.experiment.noisyNeighbors[0].loadPercent", "only for kind CPU"}},
+		"memory of a CPU":         {"[{name: a, kind: CPU, memory: 1Gi}]", "", []string{"spec.experiment.noisyNeighbors[0].memory", "only for kind Memory"}},
+		"disk of a CPU":           {"[{name: a, kind: CPU, disk: 1Gi}]", "", []string{"spec.experiment.noisyNeighbors[0].disk", "only for kind Disk"}},
 		"frames of a CPU":         {"[{name: a, kind: CPU, framesPerSecond: 1}]", "", []string{"spec.experiment.noisyNeighbors[0]", "attachment are for Network"}},
 		"no frames":               {"[{name: a, kind: Network}]", "", []string{"spec.experiment.noisyNeighbors[0].framesPerSecond", "give either framesPerSecond or bitsPerSecond"}},
 		"frames twice":            {"[{name: a, kind: Network, framesPerSecond: 1, bitsPerSecond: 100000}]", "", []string{"spec.experiment.noisyNeighbors[0].framesPerSecond", "give either"}},
@@ -62,7 +62,7 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 		"an unknown comparison":   {"[{name: a, kind: CPU}]", "Without", []string{"spec.experiment.measurements.noisyNeighbors", "Unsupported value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := create(beside(t, test.neighbors, test.comparison))
+			err := create(withNeighbors(t, test.neighbors, test.comparison))
 			if err == nil {
 				t.Fatal("was accepted")
 			}
@@ -75,10 +75,10 @@ func TestBadNeighborsAreRefused(t *testing.T) {
 	}
 }
 
-// A figure belongs to the neighbours that it was measured beside.
+// A figure belongs to the neighbors that it was measured with.
 func TestNeighborsAreImmutable(t *testing.T) {
-	run := beside(t, "[{name: a, kind: CPU}]", "")
-	run.SetName("beside")
+	run := withNeighbors(t, "[{name: a, kind: CPU}]", "")
+	run.SetName("neighbors")
 	if err := server.Create(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}

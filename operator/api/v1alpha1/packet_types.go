@@ -4,23 +4,23 @@ import "fmt"
 
 // Packet is a UDP packet that is sent in fragments.
 type Packet struct {
-	// payloadBytes of UDP. With the headers of UDP and IP it must be more than
-	// the path's MTU; what fits a frame belongs to frameBytes.
+	// payloadBytes of UDP. With the headers of UDP and IP it must be more than the path's
+	// MTU. Use frameBytes for what fits a frame.
 	// +required
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=65507
 	PayloadBytes int32 `json:"payloadBytes,omitempty"`
 }
 
-// What a packet's frame would have beside its UDP payload, in one piece:
-// Ethernet II, IP, UDP and the check sequence.
+// Bytes of Ethernet II, IP, UDP and check sequence that a packet's frame would have in one piece,
+// in addition to the UDP payload.
 const (
 	packetOverIPv4Bytes = 46
 	packetOverIPv6Bytes = 66
 )
 
-// FrameBytes is the frame that the packet would be in one piece: the frameBytes
-// by which its results go.
+// FrameBytes returns the size of the frame that the packet would be in one piece: the frameBytes
+// of its results.
 func (p Packet) FrameBytes(family IPFamily) int32 {
 	if family == FamilyIPv6 {
 		return p.PayloadBytes + packetOverIPv6Bytes
@@ -28,7 +28,7 @@ func (p Packet) FrameBytes(family IPFamily) int32 {
 	return p.PayloadBytes + packetOverIPv4Bytes
 }
 
-// SizeName returns the name by which the packet's results go, such as "udp-4096".
+// SizeName returns the name of the packet in results, such as "udp-4096".
 func (p Packet) SizeName() string { return fmt.Sprintf("udp-%d", p.PayloadBytes) }
 
 // PacketResult says how a packet was sent.

@@ -18,14 +18,14 @@ func TestMachinesAreRefusedWithFieldAndRemedy(t *testing.T) {
 		chain string
 		want  []string
 	}{
-		"queues of a virtual function": {machine(", west: {attachment: SRIOV, queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"queues of a virtual function": {machine(", west: {attachment: SRIOV, queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "only for attachment Virtio of runtime VirtualMachine"}},
 		"Veth in a machine":            {machine(", west: {attachment: Veth}"), []string{"spec.experiment.chain[", "west.attachment", "Veth is an attachment of runtime Pod"}},
 		"E1000 in a pod":               {pod(", east: {attachment: E1000}"), []string{"spec.experiment.chain[", "east.attachment", "are attachments of runtime VirtualMachine"}},
 		"platform of a pod":            {pod(", platform: {}"), []string{"spec.experiment.chain[0].platform", "for a pod set cpu and memory"}},
 		"cpu of a machine":             {machine(", cpu: 1"), []string{"spec.experiment.chain[0].cpu", "set platform.vcpus"}},
 		"memory of a machine":          {machine(", memory: 1Gi"), []string{"spec.experiment.chain[0].memory", "set platform.memory"}},
-		"queues of a pod":              {pod(", west: {queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
-		"queues of an emulated NIC":    {machine(", west: {attachment: E1000, queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "Virtio of runtime VirtualMachine alone"}},
+		"queues of a pod":              {pod(", west: {queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "only for attachment Virtio of runtime VirtualMachine"}},
+		"queues of an emulated NIC":    {machine(", west: {attachment: E1000, queues: 1}"), []string{"spec.experiment.chain[0].west.queues", "only for attachment Virtio of runtime VirtualMachine"}},
 		"queues without vCPUs":         {machine(", west: {queues: 2}, east: {queues: 2}"), []string{"spec.experiment.chain[", "queues must be 1 or platform.vcpus"}},
 		"fewer queues than vCPUs":      {machine(", platform: {vcpus: 4}, west: {queues: 2}, east: {queues: 2}"), []string{"spec.experiment.chain[", "queues must be 1 or platform.vcpus"}},
 		"queues of one port":           {machine(", platform: {vcpus: 4}, west: {queues: 1}"), []string{"spec.experiment.chain[", "west.queues and east.queues must be equal"}},

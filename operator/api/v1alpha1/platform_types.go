@@ -13,9 +13,9 @@ type CPUPlacement string
 const (
 	// CPUPlacementShared lets the node's scheduler place the vCPUs.
 	CPUPlacementShared CPUPlacement = "Shared"
-	// CPUPlacementDedicated gives each vCPU a core of its own.
+	// CPUPlacementDedicated gives each vCPU its own core.
 	CPUPlacementDedicated CPUPlacement = "Dedicated"
-	// CPUPlacementDedicatedWithIsolatedEmulator gives QEMU's own threads one more core.
+	// CPUPlacementDedicatedWithIsolatedEmulator adds one core for QEMU's own threads.
 	CPUPlacementDedicatedWithIsolatedEmulator CPUPlacement = "DedicatedWithIsolatedEmulator"
 )
 
@@ -56,12 +56,12 @@ const (
 	BootDisk Boot = "Disk"
 )
 
-// OnDifference says what becomes of a run whose virtual machine is not as it was asked for.
+// OnDifference says what happens to a run whose virtual machine differs from what was requested.
 // +kubebuilder:validation:Enum=Warn;Fail
 type OnDifference string
 
 const (
-	// OnDifferenceWarn puts a warning beside the figures.
+	// OnDifferenceWarn adds a warning to the figures.
 	OnDifferenceWarn OnDifference = "Warn"
 	// OnDifferenceFail ends the run before it measures.
 	OnDifferenceFail OnDifference = "Fail"
@@ -86,9 +86,9 @@ type Platform struct {
 	// +kubebuilder:default="512Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// cpuPlacement is Shared, Dedicated (each vCPU has a core of its own), or
-	// DedicatedWithIsolatedEmulator (and QEMU's own threads another). The node
-	// needs the kubelet's static CPU manager for the latter two. Default Shared.
+	// cpuPlacement is Shared, Dedicated (each vCPU has its own core), or
+	// DedicatedWithIsolatedEmulator (QEMU's own threads have one too). The node needs the
+	// kubelet's static CPU manager for the latter two. Default Shared.
 	// +optional
 	// +kubebuilder:default=Shared
 	CPUPlacement CPUPlacement `json:"cpuPlacement,omitempty"`
@@ -99,14 +99,14 @@ type Platform struct {
 	// +kubebuilder:default=None
 	NUMA NUMAPolicy `json:"numa,omitempty"`
 
-	// hugepages backs the memory with pages of this size, 2Mi or 1Gi, of which
-	// the node must have enough set aside. Absent: ordinary pages.
+	// hugepages backs the memory with pages of this size, 2Mi or 1Gi. The node must have
+	// reserved enough of them. Absent: ordinary pages.
 	// +optional
 	Hugepages HugepageSize `json:"hugepages,omitempty"`
 
-	// realtime is Disabled, or Enabled: vCPU threads have real-time priority.
-	// The latter needs numa GuestMappingPassthrough, and a node that KubeVirt
-	// labels as capable of it. Default Disabled.
+	// realtime is Disabled, or Enabled: vCPU threads have real-time priority. The latter
+	// needs numa GuestMappingPassthrough, and a node that KubeVirt labels as capable of it.
+	// Default Disabled.
 	// +optional
 	// +kubebuilder:default=Disabled
 	Realtime Realtime `json:"realtime,omitempty"`
@@ -117,20 +117,19 @@ type Platform struct {
 	// +kubebuilder:default=Kernel
 	Boot Boot `json:"boot,omitempty"`
 
-	// onDifference says what becomes of the run when KubeVirt reports another
-	// machine than was asked for (vCPUs, memory, queues, MAC addresses): Warn
-	// puts the warning MachineDiffers beside the figures, Fail ends the run with
-	// that reason before it measures. Default Warn.
+	// onDifference says what happens when KubeVirt reports another machine than was requested
+	// (vCPUs, memory, queues, MAC addresses): Warn adds the warning VirtualMachineMismatch to the
+	// figures, Fail ends the run with that reason before it measures. Default Warn.
 	// +optional
 	// +kubebuilder:default=Warn
 	OnDifference OnDifference `json:"onDifference,omitempty"`
 }
 
-// Dedicated says that each vCPU has a core of its own.
+// Dedicated reports whether each vCPU has its own core.
 func (p Platform) Dedicated() bool { return p.CPUPlacement != CPUPlacementShared }
 
-// EffectivePlatform is a virtual machine's shape with every default filled in.
-// Callers may change what they get.
+// EffectivePlatform returns a virtual machine's shape with every default filled in. Callers may
+// change what they get.
 func (f *NetworkFunction) EffectivePlatform() Platform {
 	var p Platform
 	if f.Platform != nil {
@@ -148,8 +147,8 @@ func (f *NetworkFunction) EffectivePlatform() Platform {
 	return p
 }
 
-// EffectiveAttachment is what a port of the function is, where its spec leaves
-// it to the runtime.
+// EffectiveAttachment returns the attachment of a port of the function, or the runtime's default
+// where the spec has none.
 func (f *NetworkFunction) EffectiveAttachment(port FunctionPort) Attachment {
 	switch {
 	case port.Attachment != "":

@@ -55,7 +55,7 @@ func TestWhatIsGivenTakesPrecedence(t *testing.T) {
 	if diff := cmp.Diff(goals, m.Throughput.Goals); diff != "" {
 		t.Error(diff)
 	}
-	if m.Throughput.Method != v1alpha1.MethodRFC2544 || m.Latency.Preset != v1alpha1.PresetNDR95 || *m.WarmUpMilliseconds != 0 || m.SettleMilliseconds != 2000 {
+	if m.Throughput.Method != v1alpha1.MethodRFC2544 || len(m.Latency.Loads) != 2 || m.Latency.Loads[1].Goal != "NDR" || *m.Latency.Loads[1].Percent != 95 || *m.WarmUpMilliseconds != 0 || m.SettleMilliseconds != 2000 {
 		t.Errorf("got %+v, want the user's goals, preset and warm-up, and RFC 2544's method and waiting", m)
 	}
 }
@@ -95,7 +95,7 @@ func TestSameMeasurements(t *testing.T) {
 	standard := v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}
 	written := v1alpha1.Measurements{Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000}, Latency: &v1alpha1.Latency{}}
 	if !standard.SameAs(written) {
-		t.Error("the profile and what it stands for differ")
+		t.Error("the profile and its measurements differ")
 	}
 	verified := v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009, Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000, Method: v1alpha1.MethodTST009WithLossVerification}}
 	if !(v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009}).SameAs(verified) {

@@ -77,16 +77,16 @@ func latencyOf(profile MeasurementProfile) Latency {
 	return Latency{TrialMilliseconds: 5000, Preset: PresetStandard}
 }
 
-// SameAs reports whether two runs measure the same, however much of it they wrote
-// down and left to a profile.
+// SameAs reports whether two runs measure the same, whether they set fields or left them to a
+// profile.
 func (m Measurements) SameAs(other Measurements) bool {
 	a, b := m.Filled(), other.Filled()
 	a.Profile, b.Profile = "", ""
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// Filled returns the measurements with everything that is absent set: with a
-// profile, what that has; without one, the settings of those that are there.
+// Filled returns the measurements with everything that is absent set: with a profile, to the
+// profile's measurements; without one, only the settings of those that are present.
 func (m Measurements) Filled() Measurements {
 	out := *m.DeepCopy()
 	if out.Profile != "" {
@@ -116,6 +116,7 @@ func (m Measurements) Filled() Measurements {
 	if out.SettleMilliseconds == 0 {
 		out.SettleMilliseconds = settle
 	}
+	out.Repeats = max(1, out.Repeats)
 	return out
 }
 
@@ -148,7 +149,8 @@ func (l *Latency) fill(from Latency) {
 	if l.Preset == "" && len(l.Loads) == 0 {
 		l.Preset, l.Loads = from.Preset, from.Loads
 	}
-	if l.TrialMilliseconds == 0 {
+	l.Preset, l.Loads = "", l.MeasuredLoads()
+	if l.TaggedFrame == nil && l.TrialMilliseconds == 0 {
 		l.TrialMilliseconds = from.TrialMilliseconds
 	}
 }

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// ReceiveRate measures what comes through at the maximum load, trial after trial.
+// ReceiveRate measures the forwarding rate at the maximum load, trial after trial.
 type ReceiveRate struct {
 	// trialMilliseconds is the duration of each trial. Default 1000.
 	// +optional
@@ -9,7 +9,7 @@ type ReceiveRate struct {
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
-	// trials is how many are made. Default 10.
+	// trials is the number of trials. Default 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -19,12 +19,13 @@ type ReceiveRate struct {
 
 // ReceiveRateResult is the forwarding rate at the maximum offered load.
 type ReceiveRateResult struct {
-	// intendedFramesPerSecond is the load of each direction. 0 means as fast as
-	// the generator can: there is no calibration to say how fast that is.
+	// intendedFramesPerSecond is the load of each direction. 0 means as fast as the generator
+	// can: there is no calibration that says how fast that is.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
-	// maximumOrigin says what bounded the load: LineRate, Spec or Calibration. Absent where none was set.
+	// maximumOrigin says what limits the load: LineRate, Spec or Calibration. Absent: no
+	// limit was set.
 	// +optional
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 
@@ -38,7 +39,7 @@ type ReceiveRateResult struct {
 	// maxFramesPerSecond is the highest trial's.
 	// +required
 	MaxFramesPerSecond int64 `json:"maxFramesPerSecond"`
-	// standardDeviationFramesPerSecond is the sample's (n - 1), rounded.
+	// standardDeviationFramesPerSecond is that of the sample (n - 1), rounded.
 	// +required
 	StandardDeviationFramesPerSecond int64 `json:"standardDeviationFramesPerSecond"`
 

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// PlanSummary says where and with what the run was made.
+// PlanSummary says where the run is measured, and identifies its plan.
 type PlanSummary struct {
 	// digest of the whole plan: equal digests mean equal experiments.
 	// +required
@@ -40,13 +40,13 @@ type Progress struct {
 	// +kubebuilder:validation:Minimum=0
 	RemainingSeconds int64 `json:"remainingSeconds"`
 
-	// measurerRestarts is how often the measurer was started again.
+	// measurerRestarts is how many times the measurer was restarted.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
 }
 
-// ResultSummary is the first size's figures.
+// ResultSummary has the figures of the first size.
 type ResultSummary struct {
 	// size names what was sent.
 	// +required
@@ -58,8 +58,8 @@ type ResultSummary struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// framesPerSecond is the goal's throughput, for each direction; of packets in
-	// fragments, in whole packets.
+	// framesPerSecond is the goal's throughput, for each direction; for packets in fragments,
+	// in whole packets.
 	// +optional
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
@@ -73,7 +73,7 @@ type ResultSummary struct {
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 }
 
-// FrameResult holds the results for one frame size, or for one mix of them.
+// FrameResult has the results for one frame size, mix or packet.
 type FrameResult struct {
 	// size names what was sent, unique in the run: a frame size in bytes such as
 	// "64", a mix's name such as "imix", or "udp-" and the payload in bytes of a
@@ -83,8 +83,8 @@ type FrameResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Size string `json:"size,omitempty"`
 
-	// frameBytes is the frame's size with its check sequence; of a mix the mean
-	// size, rounded to the nearest byte.
+	// frameBytes is the frame's size with its check sequence; for a mix the mean size,
+	// rounded to the nearest byte.
 	// +required
 	FrameBytes int32 `json:"frameBytes,omitempty"`
 
@@ -93,9 +93,9 @@ type FrameResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Mix string `json:"mix,omitempty"`
 
-	// packet is set where packets were sent in fragments: then all rates, loads
-	// and counts of frames in this entry are those of whole packets, and
-	// frameBytes is the frame that the packet would be in one piece.
+	// packet is set where packets were sent in fragments: then all rates, loads and counts of
+	// frames in this entry are those of whole packets, and frameBytes is the frame that the
+	// packet would be in one piece.
 	// +optional
 	Packet *PacketResult `json:"packet,omitempty"`
 
@@ -121,8 +121,8 @@ type FrameResult struct {
 	// +optional
 	FrameLossRate *FrameLossRateResult `json:"frameLossRate,omitempty"`
 
-	// backToBack is the longest burst without loss. Absent where the device does
-	// not bound the throughput.
+	// backToBack is the longest burst without loss. Absent where the device does not limit
+	// the throughput.
 	// +optional
 	BackToBack *BackToBackResult `json:"backToBack,omitempty"`
 
@@ -130,19 +130,24 @@ type FrameResult struct {
 	// +optional
 	ReceiveRate *ReceiveRateResult `json:"receiveRate,omitempty"`
 
+	// recovery is the time after an overload in which the device still lost frames.
+	// +optional
+	Recovery *RecoveryResult `json:"recovery,omitempty"`
+
 	// soak is a load over hours.
 	// +optional
 	Soak *SoakResult `json:"soak,omitempty"`
 
-	// firstFrame is the delay of the warm-up's first frame, one entry for each
-	// direction: the first frame of this size that the chain saw. Absent
-	// without a warm-up, and for a direction whose first frame was lost.
+	// firstFrame is the delay of the warm-up's first frame in each direction: the first frame
+	// of this size that the chain saw. Absent without a warm-up, and for a direction whose
+	// first frame was lost.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
 
-	// cpu is what the chain used at each figure. Absent where nobody could be asked.
+	// cpu is what the chain used at each figure. Absent where the node and the functions did
+	// not report it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=24
@@ -166,14 +171,13 @@ type FirstFrameResult struct {
 type Regularity string
 
 const (
-	// Regular means that both bounds are there and close enough.
+	// Regular means that both bounds exist and are close enough.
 	Regular Regularity = "Regular"
 	// Irregular means that a bound is missing or the gap is too wide.
 	Irregular Regularity = "Irregular"
 )
 
-// UpperBoundCause says why the throughput is not higher. The set is open: a later
-// version may know further causes.
+// UpperBoundCause says why the throughput is not higher. A later version may know further causes.
 // +kubebuilder:validation:MaxLength=64
 type UpperBoundCause string
 
@@ -183,8 +187,8 @@ const (
 	// CauseGeneratorCeiling means that the generator could not send more: the
 	// device may do better than the figure.
 	CauseGeneratorCeiling UpperBoundCause = "GeneratorCeiling"
-	// CauseMaximumLoad means that the highest load tried was still good: the
-	// device may do better than the figure.
+	// CauseMaximumLoad means that the highest load tried still met the goal: the device may
+	// do better than the figure.
 	CauseMaximumLoad UpperBoundCause = "MaximumLoad"
 )
 
@@ -192,7 +196,7 @@ const (
 // of each direction, the slower where they differ; with traffic.reversePercent,
 // those of the forward direction.
 type ThroughputResult struct {
-	// goal's name.
+	// goal is the name of the goal.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
@@ -212,8 +216,8 @@ type ThroughputResult struct {
 	// +optional
 	FragmentsPerSecond *int64 `json:"fragmentsPerSecond,omitempty"`
 
-	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in
-	// bits; of a mix with the exact mean, of a packet with all its fragments.
+	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in bits; for
+	// a mix with the exact mean, for a packet with all its fragments.
 	// +required
 	Layer1BitsPerSecond int64 `json:"layer1BitsPerSecond"`
 
@@ -226,8 +230,8 @@ type ThroughputResult struct {
 	// +required
 	LowerBoundFramesPerSecond int64 `json:"lowerBoundFramesPerSecond"`
 
-	// upperBoundFramesPerSecond is the relevant upper bound, the largest of the
-	// repeats. Absent when in one of them no load failed.
+	// upperBoundFramesPerSecond is the relevant upper bound, the largest of the repeats.
+	// Absent if in one of them no load failed.
 	// +optional
 	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`
 
@@ -257,9 +261,9 @@ type ThroughputResult struct {
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
-// LatencyResult is what one load came to.
+// LatencyResult is the result of one load.
 type LatencyResult struct {
-	// load's name.
+	// load is the name of the load.
 	// +required
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
@@ -300,7 +304,7 @@ type DirectionResult struct {
 	// +required
 	SentFrames int64 `json:"sentFrames"`
 
-	// receivedFrames that were distinct.
+	// receivedFrames counts each distinct frame once.
 	// +required
 	ReceivedFrames int64 `json:"receivedFrames"`
 
@@ -317,7 +321,7 @@ type DirectionResult struct {
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
 
-	// reorderedFrames arrived behind a later one (RFC 4737).
+	// reorderedFrames arrived after a later one (RFC 4737).
 	// +required
 	ReorderedFrames int64 `json:"reorderedFrames"`
 
@@ -325,8 +329,8 @@ type DirectionResult struct {
 	// +required
 	DuplicateFrames int64 `json:"duplicateFrames"`
 
-	// firstFrameNanoseconds is the delay of the trial's first frame; it is in
-	// latency too. Absent when that frame was lost.
+	// firstFrameNanoseconds is the delay of the trial's first frame, which latency includes.
+	// Absent when that frame was lost.
 	// +optional
 	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
 
@@ -344,11 +348,12 @@ type DirectionResult struct {
 	// +optional
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 
-	// packetDelayVariationP99Nanoseconds is p99 less the minimum (PDV, RFC 5481 section 4.2).
+	// packetDelayVariationP99Nanoseconds is p99 minus the minimum (PDV, RFC 5481 section
+	// 4.2).
 	// +required
 	PacketDelayVariationP99Nanoseconds int64 `json:"packetDelayVariationP99Nanoseconds"`
 
-	// packetDelayVariationP999Nanoseconds is p99.9 less the minimum. Absent where p99.9 is.
+	// packetDelayVariationP999Nanoseconds is p99.9 minus the minimum. Absent where p99.9 is.
 	// +optional
 	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
@@ -366,7 +371,7 @@ type DirectionResult struct {
 
 // TaggedFramesResult sums up the tagged frames of a load's streams, one of each.
 type TaggedFramesResult struct {
-	// sentFrames is in how many streams one was sent.
+	// sentFrames is the number of streams that sent a tagged frame.
 	// +required
 	SentFrames int64 `json:"sentFrames"`
 
@@ -393,7 +398,7 @@ type TaggedFramesResult struct {
 
 // Delays is a distribution, in nanoseconds.
 type Delays struct {
-	// samples is how many frames it is made of; with 0 no other figure is valid.
+	// samples is the number of frames; with 0 no other figure is valid.
 	// +required
 	Samples int64 `json:"samples"`
 	// minNanoseconds is the smallest.
@@ -422,7 +427,7 @@ type Delays struct {
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
 }
 
-// Warning is a doubt about figures that stands beside them.
+// Warning is a doubt about figures.
 type Warning struct {
 	// code is a documented constant, such as GeneratorCeiling.
 	// +required

@@ -5,11 +5,11 @@ package v1alpha1
 type TransmitScheduling string
 
 const (
-	// SchedulingAuto gives the traffic pod no further capability: Fair.
+	// SchedulingAuto gives the traffic pod no further capability, so it is Fair.
 	SchedulingAuto TransmitScheduling = "Auto"
-	// SchedulingFair shares a CPU with whatever else may run there.
+	// SchedulingFair shares a CPU with other threads that run there.
 	SchedulingFair TransmitScheduling = "Fair"
-	// SchedulingRealTime lets no ordinary thread take the CPU from one that
-	// sends (SCHED_FIFO). It needs the capability SYS_NICE.
+	// SchedulingRealTime lets no ordinary thread take the CPU from one that sends
+	// (SCHED_FIFO). It needs the capability SYS_NICE.
 	SchedulingRealTime TransmitScheduling = "RealTime"
 )

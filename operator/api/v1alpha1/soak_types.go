@@ -6,15 +6,15 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="self.durationSeconds <= self.intervalSeconds * 288",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
 // +kubebuilder:validation:XValidation:rule="self.intervalSeconds <= self.durationSeconds",message="intervalSeconds must be at most durationSeconds",fieldPath=".intervalSeconds"
 type Soak struct {
-	// size is the name of what is sent: a size of traffic.frameBytes or frameRanges
-	// in bytes such as "64", the name of a mix in traffic.imix, or "udp-" and the
-	// payloadBytes of one of traffic.packets, such as "udp-4096".
+	// size names what is sent: a size of traffic.frameBytes or frameRanges in bytes such as
+	// "64", the name of a mix in traffic.imix, or "udp-" and the payloadBytes of one of
+	// traffic.packets, such as "udp-4096".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	Size string `json:"size,omitempty"`
 
-	// framesPerSecond of each direction; it may not exceed line rate.
+	// framesPerSecond of each direction, at most line rate.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
@@ -32,24 +32,24 @@ type Soak struct {
 	// +kubebuilder:validation:Maximum=100
 	Percent *int32 `json:"percent,omitempty"`
 
-	// durationSeconds is the time in which frames are sent, in all. Default 3600.
-	// The run's deadlineSeconds must be longer.
+	// durationSeconds is the total time in which frames are sent. Default 3600. The run's
+	// deadlineSeconds must be longer.
 	// +optional
 	// +kubebuilder:default=3600
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604799
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 
-	// intervalSeconds is the time that one figure is formed over; there may be
-	// 288 intervals. Default 300, which is 288 a day.
+	// intervalSeconds is the time that each figure covers; at most 288 intervals. Default
+	// 300, which is 288 a day.
 	// +optional
 	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
 
-	// stopAboveLossPartsPerMillion ends the soak after an interval that lost
-	// more, in the worse direction. Absent: it goes on whatever is lost.
+	// stopAboveLossPartsPerMillion ends the soak after an interval that lost more, in the
+	// worse direction. Absent: no loss ends it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=999999
@@ -84,7 +84,7 @@ type SoakResult struct {
 	// lossPartsPerMillion of all intervals together, of the worse direction.
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
-	// worst holds, for each figure by itself, the worst of all intervals and directions.
+	// worst has, for each figure separately, the worst of all intervals and directions.
 	// +required
 	Worst WorstCase `json:"worst,omitzero"`
 	// intervals in their order.

@@ -1,13 +1,13 @@
 package v1alpha1
 
-// Statistics sum up one figure over the repeats of a measurement. Every figure
-// but n and the coefficient is in the metric's unit.
+// Statistics summarize one figure over the repeats of a measurement. Every figure except n and
+// the coefficient is in the metric's unit.
 type Statistics struct {
 	// metric is the figure, named with its unit.
 	// +required
 	Metric Metric `json:"metric,omitempty"`
 
-	// n is how many repeats the figure was measured in.
+	// n is the number of repeats in which the figure was measured.
 	// +required
 	// +kubebuilder:validation:Minimum=2
 	N int32 `json:"n,omitempty"`

@@ -36,8 +36,8 @@ func TestBadTCPIsRefused(t *testing.T) {
 		"not measured":        {"{throughput: {}}", "[{name: a, metric: TCPRetransmits, atMost: 1}]", []string{"spec.experiment.acceptance", "needs measurements.tcp"}},
 		"with a frame size":   {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, size: '64', atMost: 1}]", []string{"size", "no meaning for a TCP or Connections metric"}},
 		"with a load":         {"{tcp: {}}", "[{name: a, metric: TCPRetransmits, load: idle, atMost: 1}]", []string{"load", "forbidden with those"}},
-		"streams of frames":   {"{throughput: {}, tcp: {}}", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, streams: 1, atLeast: 1}]", []string{"streams goes with the TCP metrics alone"}},
-		"a limit of the time": {"{repeats: 2, tcp: {}}", "[{name: a, metric: TCPRoundTripTimeMeanNanoseconds, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConfidenceLimit goes only with"}},
+		"streams of frames":   {"{throughput: {}, tcp: {}}", "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, streams: 1, atLeast: 1}]", []string{"streams is only for the TCP metrics"}},
+		"a limit of the time": {"{repeats: 2, tcp: {}}", "[{name: a, metric: TCPRoundTripTimeMeanNanoseconds, statistic: ConfidenceLimit, atMost: 1}]", []string{"statistic", "ConfidenceLimit is only for"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := measuring(t, test.measurements, test.acceptance)

@@ -1,12 +1,12 @@
 package v1alpha1
 
-// TCP measures what kernel TCP connections carry through the chain. The ends are
-// two pods beside the traffic pod that run iperf3; the frames' sizes and loads
-// of spec.experiment.traffic have no meaning for it, its IP family has.
+// TCP measures what TCP connections of the kernel carry through the chain. The ends are two pods
+// next to the traffic pod that run iperf3. Of spec.experiment.traffic, only the IP family
+// applies, and no sizes or loads.
 type TCP struct {
-	// streams are the numbers of parallel connections of each direction, each
-	// measured on its own in this order: 1 to 128, at most 16 of them. Default 1.
-	// The smallest is what the report extrapolates from.
+	// streams are the numbers of parallel connections of each direction, each measured
+	// separately in this order: 1 to 128, at most 16 of them. Default 1. The report
+	// extrapolates from the smallest.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={1}
@@ -29,16 +29,16 @@ type TCP struct {
 	// +kubebuilder:validation:Maximum=3600
 	DurationSeconds int32 `json:"durationSeconds,omitempty"`
 
-	// omitSeconds is the time before it that does not count, in which the
-	// connections leave slow start. Default 2; 0 counts slow start too.
+	// omitSeconds is the time before it that does not count, in which the connections leave
+	// slow start. Default 2. With 0, slow start counts too.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=60
 	OmitSeconds *int32 `json:"omitSeconds,omitempty"`
 
-	// mssBytes is the maximum segment size that the ends ask for. Absent: what
-	// follows from the testbed's MTU.
+	// mssBytes is the maximum segment size that the ends request. Absent: what follows from
+	// the testbed's MTU.
 	// +optional
 	// +kubebuilder:validation:Minimum=536
 	// +kubebuilder:validation:Maximum=9176
@@ -60,15 +60,15 @@ type TCP struct {
 	// +kubebuilder:validation:Maximum=536870912
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 
-	// targetBitsPerSecond is what the connections of a direction send together
-	// at most, divided equally. Absent: as fast as they can.
+	// targetBitsPerSecond is the most that the connections of a direction send together,
+	// divided equally. Absent: as fast as they can.
 	// +optional
 	// +kubebuilder:validation:Minimum=128000
 	// +kubebuilder:validation:Maximum=1000000000000
 	TargetBitsPerSecond *int64 `json:"targetBitsPerSecond,omitempty"`
 }
 
-// TCPResult is what the TCP connections came to.
+// TCPResult is what measurements.tcp found.
 type TCPResult struct {
 	// streams holds one entry for each number of connections.
 	// +optional
@@ -76,14 +76,14 @@ type TCPResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Streams []TCPStreamsResult `json:"streams,omitempty"`
 
-	// ends are the two machines that TCP ran on, west first.
+	// ends are the two ends of the connections, west first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Ends []TCPEnd `json:"ends,omitempty"`
 }
 
-// TCPStreamsResult is what one number of connections came to.
+// TCPStreamsResult is the result of one number of connections.
 type TCPStreamsResult struct {
 	// streams is the number of connections of each direction.
 	// +required
@@ -101,10 +101,9 @@ type TCPStreamsResult struct {
 	CPU *CPUResult `json:"cpu,omitempty"`
 }
 
-// TCPDirectionResult is one direction of a number of connections, all of them
-// together. Over repeats, rates are means rounded down, retransmits and round
-// trip times means rounded up, and the smallest and largest round trip time are
-// those of all repeats.
+// TCPDirectionResult is one direction, with all connections together. Over repeats, rates are
+// means rounded down, retransmits and round trip times are means rounded up, and the smallest and
+// largest round trip time are those of all repeats.
 type TCPDirectionResult struct {
 	// direction is Forward (data from west to east) or Reverse.
 	// +required
@@ -128,14 +127,14 @@ type TCPDirectionResult struct {
 	// +required
 	EfficiencyPartsPerMillion int64 `json:"efficiencyPartsPerMillion"`
 
-	// roundTripTime is the sender's smoothed estimate (RFC 6298). Absent where
-	// the sender's kernel tells none.
+	// roundTripTime is the sender's smoothed estimate (RFC 6298). Absent where the sender's
+	// kernel does not report it.
 	// +optional
 	RoundTripTime *TCPRoundTripTime `json:"roundTripTime,omitempty"`
 
-	// senderCPUPartsPerMillion is the sending program's CPU time as a share of
-	// the time, 1000000 for one whole CPU. What the kernel does outside of the
-	// program's system calls is not in it.
+	// senderCPUPartsPerMillion is the sending program's CPU time as a share of the time,
+	// 1000000 for one whole CPU. It does not include the kernel's work outside of the
+	// program's system calls.
 	// +required
 	SenderCPUPartsPerMillion int64 `json:"senderCPUPartsPerMillion"`
 
@@ -152,7 +151,7 @@ type TCPDirectionResult struct {
 	// +kubebuilder:validation:MaxLength=15
 	CongestionControl string `json:"congestionControl,omitempty"`
 
-	// intervals of the latest repeat, as the sender saw them, omitted time left out.
+	// intervals of the latest repeat, as the sender saw them, without the omitted time.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
@@ -198,7 +197,7 @@ type TCPInterval struct {
 	Retransmits int64 `json:"retransmits"`
 }
 
-// TCPEnd is a machine that TCP ran on.
+// TCPEnd is one end of the TCP connections.
 type TCPEnd struct {
 	// name is west or east.
 	// +required
@@ -219,8 +218,8 @@ type TCPEnd struct {
 	// +optional
 	MTUBytes int32 `json:"mtuBytes,omitempty"`
 
-	// offloads that are on at its port: of TSO, GSO, GRO and LRO. They are left as the
-	// kernel has them.
+	// offloads of TSO, GSO, GRO and LRO that are on at its port. They are left as the kernel
+	// has them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -228,14 +227,14 @@ type TCPEnd struct {
 	Offloads []string `json:"offloads,omitempty"`
 }
 
-// Program makes traffic.
+// Program is a program that makes traffic.
 type Program struct {
 	// name is iperf3 or TRex.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name ProgramName `json:"name,omitempty"`
 
-	// version in the program's own words, such as 3.12 or v3.08.
+	// version as the program gives it, such as 3.12 or v3.08.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Version string `json:"version,omitempty"`
@@ -245,7 +244,7 @@ type Program struct {
 type ProgramName string
 
 const (
-	// ProgramIperf3 runs on a machine at each end.
+	// ProgramIperf3 runs in a pod at each end.
 	ProgramIperf3 ProgramName = "iperf3"
 	// ProgramTRex is both ends itself.
 	ProgramTRex ProgramName = "TRex"

@@ -6,11 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestbedSpec says where traffic is made, where network functions run, and how the two are joined.
+// TestbedSpec says where traffic is made, where network functions run, and how the two are
+// joined.
 type TestbedSpec struct {
-	// namespaces are those whose BenchmarkRuns may use this testbed. One run holds
-	// it at a time; the others queue in the order of their creation, whatever their
-	// namespace. Default: all namespaces.
+	// namespaces are those whose BenchmarkRuns may use this testbed. One run holds it at a
+	// time; the others wait in the order of their creation, whatever their namespace.
+	// Default: all namespaces.
 	// +optional
 	// +kubebuilder:default={from: All}
 	Namespaces TestbedNamespaces `json:"namespaces,omitzero"`
@@ -45,9 +46,9 @@ const (
 // TestbedNamespaces says which namespaces' runs may use a testbed.
 // +kubebuilder:validation:XValidation:rule="(has(self.from) && self.from == 'Selector') == has(self.selector)",message="selector is required with from Selector, and forbidden with from All",fieldPath=".selector"
 type TestbedNamespaces struct {
-	// from is All or Selector. A run of a namespace that is not chosen waits with
-	// reason NamespaceNotAllowed. A run that holds the testbed keeps it when its
-	// namespace is no longer chosen. Default All.
+	// from is All or Selector. A run of a namespace that is not chosen waits with reason
+	// NamespaceNotAllowed. A run that holds the testbed keeps it when its namespace is no
+	// longer chosen. Default All.
 	// +optional
 	// +kubebuilder:default=All
 	From NamespacesFrom `json:"from,omitempty"`
@@ -71,13 +72,12 @@ const (
 )
 
 // Generator describes the traffic pod.
-// +kubebuilder:validation:XValidation:rule="!has(self.trex) || (has(self.driver) && self.driver == 'TRex')",message="trex sets driver TRex, and the driver is another: set driver TRex, or leave trex out",fieldPath=".trex"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || (has(self.driver) && self.driver == 'TRex')",message="trex is only for driver TRex: set driver TRex, or leave trex out",fieldPath=".trex"
 // +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver != 'TRex' || has(self.trex)",message="driver TRex needs trex, which says what drives its ports: set trex.mode AFPacket, or DPDK with trex.hugepages",fieldPath=".driver"
-// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || has(self.cpu)",message="trex.mode DPDK sends by threads that never rest, each on a CPU of its own: set cpu to 2 + 2 x trex.coresPerPort whole CPUs or more",fieldPath=".trex"
-// +kubebuilder:validation:XValidation:rule="!has(self.trex) || !has(self.memory) || quantity(string(self.memory)).compareTo(quantity('512Mi')) >= 0",message="driver TRex needs memory of at least 512Mi beside its hugepages: raise memory, or leave it out for the default of 1Gi",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || has(self.cpu)",message="trex.mode DPDK sends with threads that never sleep, each on its own CPU: set cpu to 2 + 2 x trex.coresPerPort whole CPUs or more",fieldPath=".trex"
+// +kubebuilder:validation:XValidation:rule="!has(self.trex) || !has(self.memory) || quantity(string(self.memory)).compareTo(quantity('512Mi')) >= 0",message="driver TRex needs memory of at least 512Mi besides its hugepages: raise memory, or leave it out for the default of 1Gi",fieldPath=".memory"
 type Generator struct {
-	// driver is XDP (built in) or TRex, of which this project ships no image.
-	// Default XDP.
+	// driver is XDP (built in) or TRex, for which you build the image. Default XDP.
 	// +optional
 	// +kubebuilder:default=XDP
 	Driver GeneratorDriver `json:"driver,omitempty"`
@@ -94,33 +94,32 @@ type Generator struct {
 	// +kubebuilder:validation:MaxItems=16
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// image of the traffic pod. Absent: the one that the operator was installed
-	// with. For driver TRex that is one of your own, which has TRex and the
-	// measurer in it; where neither names one, runs end with ImageMissing.
+	// image of the traffic pod. Absent: the one that the operator was installed with. For
+	// driver TRex it is an image that you build, with TRex and the measurer; where neither
+	// names one, runs end with ImageMissing.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// cpu is what the traffic pod requests and is limited to. Whole numbers
-	// give it cores of its own on a node with the static CPU manager. With
-	// trex.mode DPDK it is required, whole, and at least 2 + 2 x
-	// trex.coresPerPort. Absent: it requests 1 and has no limit, so that one-node
-	// labs work.
+	// cpu is what the traffic pod requests and is limited to. Whole numbers give it dedicated
+	// cores on a node with the static CPU manager. With trex.mode DPDK it is required, whole,
+	// and at least 2 + 2 x trex.coresPerPort. Absent: it requests 1 and has no limit, so that
+	// one-node labs work.
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// memory is what the traffic pod requests and is limited to, hugepages apart.
-	// Default 256Mi, with driver TRex 1Gi.
+	// memory is what the traffic pod requests and is limited to, without hugepages. Default
+	// 256Mi, with driver TRex 1Gi.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// xdp sets driver XDP. Absent: everything is found out by the driver.
+	// xdp sets driver XDP. Absent: every default.
 	// +optional
 	// +kubebuilder:default={}
 	XDP XDPGenerator `json:"xdp,omitzero"`
 
-	// trex sets driver TRex, which needs it.
+	// trex sets driver TRex, for which it is required.
 	// +optional
 	TRex *TRexGenerator `json:"trex,omitempty"`
 }
@@ -130,7 +129,7 @@ type Generator struct {
 type TransmitPath string
 
 const (
-	// TransmitAuto lets the driver find out by probe frames which way works.
+	// TransmitAuto lets the driver find out with probe frames which way works.
 	TransmitAuto TransmitPath = "Auto"
 	// TransmitDirect redirects frames out of the port itself.
 	TransmitDirect TransmitPath = "Direct"
@@ -141,34 +140,33 @@ const (
 
 // XDPGenerator sets the XDP driver.
 type XDPGenerator struct {
-	// threads is how many cores send: 1 serves both directions alternately, 2
-	// gives each its own. Default 0: 2 where the pod has at least three CPUs,
-	// else 1.
+	// threads is the number of cores that send: 1 serves both directions alternately, 2 gives
+	// each its own. Default 0: 2 if the pod has at least three CPUs, else 1.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2
 	Threads int32 `json:"threads,omitempty"`
 
-	// transmitPath is Auto, Direct or InnerVeth. Default Auto: found out by
-	// probe frames, and named in the result.
+	// transmitPath is Auto, Direct or InnerVeth. Default Auto: the driver finds it out with
+	// probe frames, and the result names it.
 	// +optional
 	// +kubebuilder:default=Auto
 	TransmitPath TransmitPath `json:"transmitPath,omitempty"`
 
-	// scheduling of the threads that send is Auto, Fair or RealTime. RealTime
-	// gives the traffic pod the capability SYS_NICE, and needs generator.cpu in
-	// whole cores, one more than threads that send; where the node does not let
-	// it, they are scheduled Fair, and the result says so. Default Auto: Fair.
+	// scheduling of the threads that send is Auto, Fair or RealTime. RealTime gives the
+	// traffic pod the capability SYS_NICE, and needs generator.cpu in whole cores, one more
+	// than threads that send. Where the node does not allow it, they are scheduled Fair, and
+	// the result says so. Default Auto: Fair.
 	// +optional
 	// +kubebuilder:default=Auto
 	Scheduling TransmitScheduling `json:"scheduling,omitempty"`
 }
 
-// TestbedPorts are the two ports of the generator and where they lead.
+// TestbedPorts are the two ports of the generator and what they are attached to.
 type TestbedPorts struct {
-	// linkBitsPerSecond is the rate of the link behind each port, from which
-	// line rate in frames is computed: no load above it is accepted. Default 10 Gbit/s.
+	// linkBitsPerSecond is the rate of each port's link. Line rate in frames is computed from
+	// it, and no load above it is accepted. Default 10 Gbit/s.
 	// +optional
 	// +kubebuilder:default=10000000000
 	// +kubebuilder:validation:Minimum=1000000
@@ -202,7 +200,7 @@ type PortAttachment string
 const (
 	// PortBridge makes a Linux bridge on the node for generator and device; both run on one node.
 	PortBridge PortAttachment = "Bridge"
-	// PortNetworkAttachmentDefinition uses networks that exist already.
+	// PortNetworkAttachmentDefinition uses existing networks.
 	PortNetworkAttachmentDefinition PortAttachment = "NetworkAttachmentDefinition"
 	// PortSRIOV uses a virtual function of a resource pool.
 	PortSRIOV PortAttachment = "SRIOV"
@@ -222,11 +220,10 @@ type TestbedPort struct {
 	// +kubebuilder:default=Bridge
 	Attachment PortAttachment `json:"attachment,omitempty"`
 
-	// vlan is the number of the 802.1Q tag with which the generator's frames
-	// leave this port, with priority 0; only frames with it are counted here. The
-	// port of the function behind it has the same tag. Frame sizes do not include
-	// its 4 bytes, rates on the wire do. With attachment SRIOV the NIC adds the
-	// tag, see sriov.vlan. Absent: frames have no tag.
+	// vlan is the 802.1Q tag of the generator's frames at this port, with priority 0; only
+	// frames with it are counted here. The port of the function on the other side has the
+	// same tag. Frame sizes do not include its 4 bytes, rates on the wire do. With attachment
+	// SRIOV the NIC adds the tag, see sriov.vlan. Absent: no tag.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4094
@@ -255,8 +252,8 @@ type ExistingNetwork struct {
 	// +optional
 	DeviceRef *NetworkReference `json:"deviceRef,omitempty"`
 
-	// deviceVLAN is the number of the tag at the chain's outer port, where the
-	// networks change it on the way; 0: they take it off. Absent: the port's vlan.
+	// deviceVLAN is the tag at the chain's outer port, where the networks change it on the
+	// way; 0 means that they remove it. Absent: the port's vlan.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4094
@@ -265,10 +262,10 @@ type ExistingNetwork struct {
 
 // NetworkReference names a NetworkAttachmentDefinition.
 type NetworkReference struct {
-	// namespace of the network. Absent: that of each run, so that every namespace
-	// has a network of this name. With Multus' namespaceIsolation pods join only
-	// networks of their own namespace and of its globalNamespaces. An operator with
-	// watchNamespaces finds networks only in those.
+	// namespace of the network. Absent: that of each run, so that every namespace has a
+	// network of this name. With Multus' namespaceIsolation pods join only networks of their
+	// namespace and of its globalNamespaces. An operator with watchNamespaces finds only
+	// networks in those.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -292,8 +289,8 @@ type SRIOVPort struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="resourceName is a prefix and a name, such as openshift.io/west"
 	ResourceName string `json:"resourceName,omitempty"`
 
-	// vlan is the tag that the NIC puts on frames of the generator's and the
-	// function's virtual function, and takes off again. Default 0: none.
+	// vlan is the tag that the NIC adds to frames of the generator's and the function's
+	// virtual function, and removes from received ones. Default 0: none.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -301,8 +298,8 @@ type SRIOVPort struct {
 	VLAN int32 `json:"vlan,omitempty"`
 }
 
-// HostDevicePort names a NIC of a node. A PCI address says nothing about the
-// node: the node selector beside it must match the one that has the NIC.
+// HostDevicePort names a NIC of a node. A PCI address does not choose a node: the node selector
+// must match the one that has the NIC.
 type HostDevicePort struct {
 	// pciAddress is that of the NIC, such as "0000:03:00.1".
 	// +required
@@ -311,7 +308,7 @@ type HostDevicePort struct {
 	PCIAddress string `json:"pciAddress,omitempty"`
 }
 
-// TestbedStatus is what the operator found and who holds the testbed.
+// TestbedStatus is what the operator found and which runs hold the testbed.
 type TestbedStatus struct {
 	// conditions: Ready says whether the testbed can take a run, Calibrated
 	// whether its generator has measured itself without a device.
@@ -321,7 +318,7 @@ type TestbedStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that the status speaks of.
+	// observedGeneration is the generation of the spec that the status describes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -375,7 +372,7 @@ type ActiveRun struct {
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// TestbedNode is a node's fingerprint: figures of one node belong to it alone.
+// TestbedNode describes a node. Figures of one node are not valid for another.
 type TestbedNode struct {
 	// name of the node.
 	// +required
@@ -453,18 +450,17 @@ type CalibrationFrame struct {
 	// +kubebuilder:validation:Minimum=0
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
 
-	// latencyBiasNanoseconds is the median one-way delay without a device at
-	// low load: what the generator itself adds to every latency figure. It is
-	// reported, not subtracted.
+	// latencyBiasNanoseconds is the median one-way delay without a device at low load: what
+	// the generator itself adds to every latency figure. It is reported, not subtracted.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	LatencyBiasNanoseconds int64 `json:"latencyBiasNanoseconds"`
 }
 
-// Testbed is a place where BenchmarkRuns run: a traffic generator, two ports,
-// and nodes for network functions. It belongs to the cluster's administrator: what
-// touches nodes is here alone. The annotation vnfbench.io/is-default-testbed: "true"
-// makes it the testbed of runs that name none.
+// Testbed is a place where BenchmarkRuns run: a traffic generator, two ports, and nodes for
+// network functions. It belongs to the cluster's administrator: only it has settings that affect
+// nodes. The annotation vnfbench.io/is-default-testbed: "true" makes it the testbed of runs that
+// name none.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=tb,categories=vnfbench
@@ -480,7 +476,7 @@ type Testbed struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec says what the testbed is made of. Default: everything by default.
+	// spec says what the testbed consists of. Default: every default.
 	// +optional
 	// +kubebuilder:default={}
 	Spec TestbedSpec `json:"spec,omitzero"`

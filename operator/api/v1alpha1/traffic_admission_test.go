@@ -23,7 +23,7 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		fields map[string]string
 		want   []string
 	}{
-		"no frame":                    {run("spec.experiment.traffic", "{frameBytes: []}"), []string{"spec.experiment.traffic.frameBytes", "name a frame size in frameBytes"}},
+		"no frame":                    {run("spec.experiment.traffic", "{frameBytes: []}"), []string{"spec.experiment.traffic.frameBytes", "add a frame size to frameBytes"}},
 		"a range upside down":         {run("spec.experiment.traffic", "{frameRanges: [{from: 128, to: 64, step: 1}]}"), []string{"spec.experiment.traffic.frameRanges[0].to", "at least from"}},
 		"a range without step":        {run("spec.experiment.traffic", "{frameRanges: [{from: 64, to: 128, step: 0}]}"), []string{"spec.experiment.traffic.frameRanges[0].step", "greater than or equal to 1"}},
 		"a range of 33 sizes":         {run("spec.experiment.traffic", "{frameBytes: [], frameRanges: [{from: 64, to: 96, step: 1}]}"), []string{"spec.experiment.traffic.frameRanges", "more than 32 sizes"}},
@@ -37,9 +37,9 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"two maximum loads":           {run("spec.experiment.measurements", "{throughput: {maximumFramesPerSecond: 5000, maximumLoad: {lineRatePercent: 1}}}"), []string{"spec.experiment.measurements.throughput.maximumLoad", "give either"}},
 		"more in reverse":             {run("spec.experiment.traffic", "{reversePercent: 101}"), []string{"spec.experiment.traffic.reversePercent", "less than or equal to 100"}},
 		"nothing in reverse":          {run("spec.experiment.traffic", "{reversePercent: 0}"), []string{"spec.experiment.traffic.reversePercent", "greater than or equal to 1"}},
-		"a share of one way":          {run("spec.experiment.traffic", "{directions: Forward, reversePercent: 10}"), []string{"spec.experiment.traffic.reversePercent", "for directions Both alone"}},
+		"a share of one way":          {run("spec.experiment.traffic", "{directions: Forward, reversePercent: 10}"), []string{"spec.experiment.traffic.reversePercent", "only for directions Both"}},
 		"unknown mix":                 {run("spec.experiment.traffic", "{imix: [{name: Complete}]}"), []string{"spec.experiment.traffic.imix[0].frames", "every other name needs frames"}},
-		"a known mix anew":            {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].frames", "SimpleIMIX has its own frames"}},
+		"a known mix with frames":     {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].frames", "SimpleIMIX has its own frames"}},
 		"a mix twice":                 {run("spec.experiment.traffic", "{imix: [{name: SimpleIMIX}, {name: SimpleIMIX}]}"), []string{"spec.experiment.traffic.imix[1]", "Duplicate value"}},
 		"a mix of one size":           {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}]}]}"), []string{"spec.experiment.traffic.imix[0].frames", "at least 2 items"}},
 		"a mix without weight":        {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 64, weight: 1}, {frameBytes: 65, weight: 0}]}]}"), []string{"spec.experiment.traffic.imix[0].frames[1].weight", "greater than or equal to 1"}},
@@ -57,7 +57,7 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"flows above a million": {run("spec.experiment.traffic", "{flows: 1000001, flowVariation: [SourcePort, SourceAddress]}"), []string{"spec.experiment.traffic.flows", "less than or equal to 1000000"}},
 		"more flows than ports": {run("spec.experiment.traffic", "{flows: 64513}"), []string{"spec.experiment.traffic.flows", "vary a second header field"}},
 		"more flows than hosts": {run("spec.experiment.traffic", "{flows: 32767, flowVariation: [SourceAddress]}"), []string{"spec.experiment.traffic.flows", "vary a second header field"}},
-		"unknown flow field":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [Colour]}"), []string{"spec.experiment.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
+		"unknown flow field":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [Color]}"), []string{"spec.experiment.traffic.flowVariation[0]", "Unsupported value", "SourceAddress"}},
 		"a flow field twice":    {run("spec.experiment.traffic", "{flows: 2, flowVariation: [SourcePort, SourcePort]}"), []string{"spec.experiment.traffic.flowVariation[1]", "Duplicate value"}},
 		"unknown flow order":    {run("spec.experiment.traffic", "{flows: 2, flowOrder: Shuffled}"), []string{"spec.experiment.traffic.flowOrder", "Unsupported value", "Random"}},
 		"acceptance of no mix's mean": {run("spec.experiment.traffic", "{imix: [{name: a, frames: [{frameBytes: 100, weight: 1}, {frameBytes: 200, weight: 3}]}]}",
@@ -105,7 +105,7 @@ func TestBadTrafficIsRefusedWithFieldAndRemedy(t *testing.T) {
 
 func TestTrafficIsAdmitted(t *testing.T) {
 	for name, fields := range map[string]map[string]string{
-		"beside sizes": {"spec.experiment.traffic": "{imix: [{name: SimpleIMIX}]}"},
+		"with sizes": {"spec.experiment.traffic": "{imix: [{name: SimpleIMIX}]}"},
 		"a packet alone, judged": {
 			"spec.experiment.traffic":    "{frameBytes: [], packets: [{payloadBytes: 65507}, {payloadBytes: 4096}]}",
 			"spec.experiment.acceptance": "[{name: a, metric: ThroughputFramesPerSecond, goal: NDR, size: udp-65507, atLeast: 1}]",

@@ -28,14 +28,14 @@ const (
 	DirectionsReverse Directions = "Reverse"
 )
 
-// FlowField is a part of the headers that tells flows apart.
+// FlowField is a part of the headers that distinguishes flows.
 // +kubebuilder:validation:Enum=SourceAddress;DestinationAddress;SourcePort;DestinationPort
 type FlowField string
 
 const (
-	// FlowSourceAddress has 32766 values: the hosts behind the sending port.
+	// FlowSourceAddress has 32766 values: hosts on the side of the sending port.
 	FlowSourceAddress FlowField = "SourceAddress"
-	// FlowDestinationAddress has 32749 values: hosts behind the receiving port.
+	// FlowDestinationAddress has 32749 values: hosts on the side of the receiving port.
 	FlowDestinationAddress FlowField = "DestinationAddress"
 	// FlowSourcePort has 64512 values: 1024 to 65535.
 	FlowSourcePort FlowField = "SourcePort"
@@ -43,12 +43,12 @@ const (
 	FlowDestinationPort FlowField = "DestinationPort"
 )
 
-// FlowOrder is how frames are dealt to the flows.
+// FlowOrder is how frames are assigned to flows.
 // +kubebuilder:validation:Enum=Sequential;Random
 type FlowOrder string
 
 const (
-	// FlowsSequential sends one frame of each flow in its turn.
+	// FlowsSequential sends one frame of each flow in turn.
 	FlowsSequential FlowOrder = "Sequential"
 	// FlowsRandom takes the flow of each frame from a pseudo-random sequence.
 	FlowsRandom FlowOrder = "Random"
@@ -63,7 +63,7 @@ type FrameRange struct {
 	// +kubebuilder:validation:Maximum=9018
 	From int32 `json:"from,omitempty"`
 
-	// to is the most that a size may be; the last size is the one at or below it.
+	// to is the largest that a size may be. The last size is the one at or below it.
 	// +required
 	// +kubebuilder:validation:Minimum=64
 	// +kubebuilder:validation:Maximum=9018
@@ -82,11 +82,11 @@ type FrameRange struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || self.frameBytes.all(b, b >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise frameBytes or use IPv4",fieldPath=".frameBytes"
 // +kubebuilder:validation:XValidation:rule="!has(self.imix) || self.ipFamily == 'IPv4' || self.imix.all(m, has(m.frames) && m.frames.all(f, f.frameBytes >= 82))",message="an IPv6 frame has at least 82 bytes (SimpleIMIX has 64): give larger frames, or use IPv4",fieldPath=".imix"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamily) || self.ipFamily == 'IPv4' || !has(self.frameRanges) || self.frameRanges.all(r, r.from >= 82)",message="a frame with IPv6, UDP and the generator's signature has at least 82 bytes: raise from or use IPv4",fieldPath=".frameRanges"
-// +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is for directions Both alone: leave it out, or send in both directions",fieldPath=".reversePercent"
-// +kubebuilder:validation:XValidation:rule="!has(self.packets) || self.packets.size() == 0 || !has(self.flows) || self.flows == 1",message="packets in fragments are of one flow for each direction: set flows to 1, or make a run of its own for packets",fieldPath=".packets"
+// +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is only for directions Both: leave it out, or send in both directions",fieldPath=".reversePercent"
+// +kubebuilder:validation:XValidation:rule="!has(self.packets) || self.packets.size() == 0 || !has(self.flows) || self.flows == 1",message="packets in fragments have one flow in each direction: set flows to 1, or measure packets in a separate run",fieldPath=".packets"
 type Traffic struct {
-	// kind is what the generator's frames carry: UDP. TCP connections are no
-	// frames of a stated size and rate; measurements.tcp measures them. Default UDP.
+	// kind is what the generator's frames carry: UDP. TCP connections have no frames of a
+	// stated size and rate; measurements.tcp measures them. Default UDP.
 	// +optional
 	// +kubebuilder:default=UDP
 	Kind TrafficKind `json:"kind,omitempty"`
@@ -96,8 +96,8 @@ type Traffic struct {
 	// +kubebuilder:default=IPv4
 	IPFamily IPFamily `json:"ipFamily,omitempty"`
 
-	// directions is Both, Forward (west to east) or Reverse. Default Both. With
-	// Both, every load is that of each direction, but for reversePercent.
+	// directions is Both, Forward (west to east) or Reverse. Default Both. With Both, every
+	// load is that of each direction, unless reversePercent is set.
 	// +optional
 	// +kubebuilder:default=Both
 	Directions Directions `json:"directions,omitempty"`
@@ -111,9 +111,9 @@ type Traffic struct {
 	// +kubebuilder:validation:Maximum=100
 	ReversePercent int32 `json:"reversePercent,omitempty"`
 
-	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 2544
-	// section 9), each measured on its own in this order. 64 to 9018 and at most
-	// the testbed's MTU + 18. An empty list leaves the fields below alone. Default 64, 512, 1518.
+	// frameBytes are the Ethernet frame sizes, check sequence included (RFC 1242 section 3.5),
+	// each measured separately in this order. 64 to 9018 and at most the testbed's MTU + 18.
+	// With an empty list only the fields below apply. Default 64, 512, 1518.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={64, 512, 1518}
@@ -122,43 +122,41 @@ type Traffic struct {
 	// +kubebuilder:validation:items:Maximum=9018
 	FrameBytes []int32 `json:"frameBytes,omitzero"`
 
-	// frameRanges are measured after frameBytes; a size that both have is measured
-	// once. At most 32 sizes and mixes in all. Absent: none.
+	// frameRanges are measured after frameBytes; a size in both is measured once. At most 32
+	// sizes and mixes in all. Absent: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	FrameRanges []FrameRange `json:"frameRanges,omitempty"`
 
-	// imix are mixes of frame sizes, each measured like one more frame size after
-	// the others. Loads and rates count all frames of a mix. Absent: none.
+	// imix are mixes of frame sizes, each measured like a frame size, after the others. Loads
+	// and rates count all frames of a mix. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=4
 	IMIX []FrameMix `json:"imix,omitempty"`
 
-	// packets are UDP packets that are too large for a frame and are sent as IP
-	// fragments that fit the path's smallest MTU, each measured like one more
-	// frame size after the others. Loads and rates count whole packets, as do all
-	// figures named frames; a packet counts as received when all its fragments
-	// have arrived. Absent: none.
+	// packets are UDP packets that are too large for a frame and are sent as IP fragments
+	// that fit the path's smallest MTU, each measured like a frame size, after the others.
+	// Loads and rates count whole packets, as do all figures named frames. A packet is
+	// received when all its fragments have arrived. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=payloadBytes
 	// +kubebuilder:validation:MaxItems=8
 	Packets []Packet `json:"packets,omitempty"`
 
-	// flows is how many UDP flows each direction has, 1 to 1000000. Default 1.
+	// flows is the number of UDP flows of each direction. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Flows int32 `json:"flows,omitempty"`
 
-	// flowVariation names the header fields that differ from flow to flow, as the
-	// frames of each direction have them. Several count up at once, so each flow
-	// has a value of its own in every one of them while its values last; any two
-	// tell a million flows apart. Default SourcePort. Without meaning for one flow.
+	// flowVariation names the header fields that differ from flow to flow. Several count up
+	// at once, so each flow has its own value in each of them until the values run out; any
+	// two distinguish a million flows. Default SourcePort. It has no effect with one flow.
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={SourcePort}
@@ -166,15 +164,15 @@ type Traffic struct {
 	// +kubebuilder:validation:MaxItems=4
 	FlowVariation []FlowField `json:"flowVariation,omitempty"`
 
-	// flowOrder is Sequential or Random. Sequential sends one frame of each flow
-	// in its turn; Random takes each frame's flow from a pseudo-random sequence,
-	// evenly spread, the same in every trial (RFC 4814). Default Sequential.
+	// flowOrder is Sequential or Random. Sequential sends one frame of each flow in turn;
+	// Random takes each frame's flow from a pseudo-random sequence, evenly spread, the same
+	// in every trial (RFC 4814). Default Sequential.
 	// +optional
 	// +kubebuilder:default=Sequential
 	FlowOrder FlowOrder `json:"flowOrder,omitempty"`
 
-	// flowSeed is where the random sequence starts, from 1 on. Default 1. Without
-	// meaning for order Sequential.
+	// flowSeed is where the random sequence starts. Default 1. It has no effect with order
+	// Sequential.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1

@@ -18,34 +18,32 @@ const (
 
 // TRexGenerator sets driver TRex.
 // +kubebuilder:validation:XValidation:rule="self.mode != 'DPDK' || has(self.hugepages)",message="mode DPDK keeps its frames in hugepages: set hugepages.memory, such as 2Gi, or use mode AFPacket",fieldPath=".hugepages"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'AFPacket' || !has(self.hugepages)",message="mode AFPacket does without hugepages: leave them out, or use mode DPDK",fieldPath=".hugepages"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'AFPacket' || !has(self.hugepages)",message="mode AFPacket uses no hugepages: leave them out, or use mode DPDK",fieldPath=".hugepages"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'AFPacket' || self.coresPerPort == 1",message="mode AFPacket has one queue for each port, which one thread serves: leave coresPerPort at 1, or use mode DPDK",fieldPath=".coresPerPort"
 type TRexGenerator struct {
-	// mode is DPDK or AFPacket. DPDK drives devices that a device plugin gives
-	// and the kernel has let go of: ports with attachment SRIOV, or existing
-	// networks with such a resource. AFPacket sends through packet sockets on
-	// Linux interfaces of any attachment, far slower, for trying things out.
-	// Default DPDK.
+	// mode is DPDK or AFPacket. DPDK drives devices that a device plugin gives and that the
+	// kernel has released: ports with attachment SRIOV, or existing networks with such a
+	// resource. AFPacket sends through packet sockets on Linux interfaces of any attachment.
+	// It is far slower; use it to try things out. Default DPDK.
 	// +optional
 	// +kubebuilder:default=DPDK
 	Mode TRexMode `json:"mode,omitempty"`
 
-	// coresPerPort is how many threads send at each of the two ports, each on a
-	// CPU of its own; with mode AFPacket it is 1. Default 1.
+	// coresPerPort is the number of threads that send at each of the two ports, each on its
+	// own CPU. With mode AFPacket it is 1. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	CoresPerPort int32 `json:"coresPerPort,omitempty"`
 
-	// hugepages are required with mode DPDK, and for it alone.
+	// hugepages are required with mode DPDK, and forbidden with AFPacket.
 	// +optional
 	Hugepages *TRexHugepages `json:"hugepages,omitempty"`
 
-	// extraConfiguration is merged over the platform configuration that the
-	// measurer writes for TRex, and wins: a mapping by TRex's own names, such as
-	// {rx_desc: 4096}. Which interfaces and which TCP ports the server uses is
-	// not for it to say. At most 4096 bytes. Absent: none.
+	// extraConfiguration is merged over the platform configuration that the measurer writes
+	// for TRex, and overrides it: a mapping with TRex's own names, such as {rx_desc: 4096}.
+	// It may not set the server's interfaces and TCP ports. At most 4096 bytes. Absent: none.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=32
@@ -53,7 +51,7 @@ type TRexGenerator struct {
 	ExtraConfiguration *runtime.RawExtension `json:"extraConfiguration,omitempty"`
 }
 
-// TRexHugepages is memory in large pages, which a node sets aside when it starts.
+// TRexHugepages is memory in large pages, which a node reserves when it starts.
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).compareTo(quantity('1Gi')) >= 0",message="TRex needs at least 1Gi in hugepages: raise memory",fieldPath=".memory"
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).isInteger() && quantity(string(self.memory)).asInteger() % (self.pageSize == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of pageSize",fieldPath=".memory"
 type TRexHugepages struct {
@@ -61,7 +59,7 @@ type TRexHugepages struct {
 	// +required
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// pageSize is 1Gi or 2Mi: one of which the node has set pages aside. Default 1Gi.
+	// pageSize is 1Gi or 2Mi. The node must have reserved pages of this size. Default 1Gi.
 	// +optional
 	// +kubebuilder:default="1Gi"
 	PageSize HugepageSize `json:"pageSize,omitempty"`

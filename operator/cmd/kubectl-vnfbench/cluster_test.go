@@ -32,8 +32,8 @@ type apiServer struct {
 	kubeconfig string
 }
 
-// patience is longer than any awaited step takes on a busy machine.
-const patience = 2 * time.Minute
+// testTimeout is longer than any awaited step takes on a busy machine.
+const testTimeout = 2 * time.Minute
 
 // relay forwards connections until it is cut. It keeps its port until the test ends, so that no
 // other process gets the port in between.
@@ -110,8 +110,8 @@ func startAPIServer(t *testing.T) *apiServer {
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
 		// The default timeout is too short for an API server that starts on a busy machine.
-		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: testTimeout},
+		ControlPlaneStartTimeout: testTimeout, ControlPlaneStopTimeout: testTimeout,
 	}
 	config, err := env.Start()
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *buffer) String() string {
 
 func (b *buffer) waitFor(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(b.String(), text); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); !strings.Contains(b.String(), text); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q did not appear in:\n%s", text, b.String())
 		}
@@ -242,7 +242,7 @@ func TestAgainstAPIServer(t *testing.T) {
 		t.Errorf("timing out prints %q", out)
 	}
 	if out := s.run(t, exitSucceeded, "report", "router-pod"); !strings.Contains(out, "PARTIAL") {
-		t.Errorf("reporting a run that goes on prints %q", out)
+		t.Errorf("reporting a run that is active prints %q", out)
 	}
 
 	s.relay.cut()

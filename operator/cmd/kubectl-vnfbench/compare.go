@@ -16,11 +16,10 @@ import (
 
 const compareHelp = `Set the results of BenchmarkRuns side by side, a column for each run.
 
-The first run is what the others are set beside: behind each of their figures
-stands its change from the first run's. What else is not the same (testbed,
-nodes, traffic, measurements) is said above the table, and so is an emulated
-processor. The exit code says whether the comparison could be written, not how
-it came out.`
+The other runs are compared with the first: each of their figures is followed by
+its change from the first run's. Notes above the table say what else differs
+(testbed, nodes, traffic, measurements) and whether a processor is emulated. The
+exit code says whether the comparison could be written, not how it came out.`
 
 // comparing is what the user asks for.
 type comparing struct {
@@ -64,7 +63,7 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 	}
 	flags := command.Flags()
 	flags.StringVarP(&c.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.ComparisonFormats()))
-	flags.StringVar(&c.outputFile, "output-file", "", "write to this file and not to the standard output")
+	flags.StringVar(&c.outputFile, "output-file", "", "write to this file instead of the standard output")
 	// The only error is a flag that does not exist.
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.ComparisonFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command

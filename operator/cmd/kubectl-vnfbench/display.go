@@ -75,7 +75,7 @@ type redrawn struct {
 const clearLine = "\x1b[K"
 
 func (r *redrawn) show(v view)      { r.draw(v.bar(r.width())) }
-func (r *redrawn) note(text string) { r.draw(clip(text, max(r.width(), minimumWidth))) }
+func (r *redrawn) note(text string) { r.draw(clip(text, max(r.width(), minWidth))) }
 
 func (r *redrawn) draw(line string) {
 	fmt.Fprintf(r.out, "\r%s%s", line, clearLine)

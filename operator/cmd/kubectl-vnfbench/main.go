@@ -54,11 +54,11 @@ func main() {
 
 // execute runs the command and returns its exit code.
 func execute(ctx context.Context, command *cobra.Command, streams genericiooptions.IOStreams) int {
-	return tell(command.ExecuteContext(ctx), streams)
+	return printError(command.ExecuteContext(ctx), streams)
 }
 
-// tell writes an error in one line and returns its exit code.
-func tell(err error, streams genericiooptions.IOStreams) int {
+// printError writes an error in one line and returns its exit code.
+func printError(err error, streams genericiooptions.IOStreams) int {
 	if err == nil {
 		return exitSucceeded
 	}

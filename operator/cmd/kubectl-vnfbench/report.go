@@ -19,9 +19,9 @@ import (
 
 const reportHelp = `Write the result of a BenchmarkRun.
 
-A run that goes on is reported too, and marked as partial. The exit code says
-whether the report could be written, not how the run came out: for that, use
-"watch" or the JUnit format.`
+The report of a run that is still active is marked as partial. The exit code
+says whether the report could be written, not how the run came out: for that,
+use "watch" or the JUnit format.`
 
 // reporting is what the user asks for.
 type reporting struct {
@@ -63,8 +63,8 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 	}
 	flags := command.Flags()
 	flags.StringVarP(&r.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.Formats()))
-	flags.BoolVar(&r.trials, "trials", false, "add every trial; with -o csv, trials take the place of the results")
-	flags.StringVar(&r.outputFile, "output-file", "", "write to this file and not to the standard output")
+	flags.BoolVar(&r.trials, "trials", false, "add every trial; with -o csv, write the trials instead of the results")
+	flags.StringVar(&r.outputFile, "output-file", "", "write to this file instead of the standard output")
 	// The only error is a flag that does not exist.
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.Formats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command
@@ -84,7 +84,7 @@ func (r reporting) check() (report.Format, error) {
 		return "", err
 	}
 	if r.trials && format == report.FormatJUnit {
-		return "", errors.New("--trials has no place in -o junit; use -o csv or -o json")
+		return "", errors.New("--trials does not apply to -o junit; use -o csv or -o json")
 	}
 	return format, nil
 }

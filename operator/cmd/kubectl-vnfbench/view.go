@@ -71,7 +71,7 @@ func waitingFor(conditions []metav1.Condition) string {
 		}
 		return c.Reason
 	}
-	return "going on"
+	return "running"
 }
 
 // text returns the view in one line, without a bar.
@@ -89,8 +89,8 @@ func (v view) text() string {
 }
 
 const (
-	barCells     = 24
-	minimumWidth = 20
+	barCells = 24
+	minWidth = 20
 )
 
 // bar returns the view in one line of at most width characters, with a progress bar during a
@@ -101,7 +101,7 @@ func (v view) bar(width int) string {
 		done := int(min(max(v.progress.Percent, 0), 100)) * barCells / 100
 		line = "[" + strings.Repeat("#", done) + strings.Repeat(".", barCells-done) + "] " + line
 	}
-	return clip(line, max(width, minimumWidth))
+	return clip(line, max(width, minWidth))
 }
 
 // end returns a sentence with the run's name and verdict.

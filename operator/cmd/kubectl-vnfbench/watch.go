@@ -17,10 +17,10 @@ import (
 const watchHelp = `Follow a BenchmarkRun until it has ended.
 
 On a terminal one line is kept up to date; elsewhere a line is written for each
-change. The watch goes on through restarts of the API server.
+change. The watch continues through restarts of the API server.
 
 Exit codes: 0 the run succeeded, 1 it failed (not measured, or a criterion was
-missed), 2 any other error, 3 the timeout has passed and the run goes on, 4 the
+missed), 2 any other error, 3 the timeout has passed and the run continues, 4 the
 run was measured, missed no criterion, and its figures cannot decide one.`
 
 func newWatchCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
@@ -51,7 +51,7 @@ func newWatchCommand(streams genericiooptions.IOStreams, connect func() (*cluste
 			})
 		},
 	}
-	command.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the run's end, such as 30m; 0 waits for ever")
+	command.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait for the run's end, such as 30m; 0 waits without a limit")
 	return command
 }
 
@@ -92,9 +92,9 @@ func watchRun(ctx context.Context, w watching) error {
 		if last.stage == "" {
 			return &exit{exitTimeout, fmt.Errorf("timed out after %s, and the API server has not answered", w.timeout)}
 		}
-		return &exit{exitTimeout, fmt.Errorf("timed out after %s; BenchmarkRun %s goes on: %s", w.timeout, w.run, last.text())}
+		return &exit{exitTimeout, fmt.Errorf("timed out after %s; BenchmarkRun %s continues: %s", w.timeout, w.run, last.text())}
 	case ctx.Err() != nil:
-		return &exit{exitError, fmt.Errorf("interrupted; BenchmarkRun %s goes on", w.run)}
+		return &exit{exitError, fmt.Errorf("interrupted; BenchmarkRun %s continues", w.run)}
 	}
 	return &exit{exitError, fmt.Errorf("watching BenchmarkRun %s: %w", w.run, err)}
 }

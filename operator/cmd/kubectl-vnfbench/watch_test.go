@@ -54,7 +54,7 @@ var (
 	succeeded = condition(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "measured and accepted")
 	refused   = condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, "1 of 7 acceptance checks failed")
 	undecided = condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonInconclusive, "1 of 7 acceptance checks are inconclusive")
-	going     = condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run goes on")
+	running   = condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run is active")
 )
 
 // step is one answer of the API server: a list, and the watch after it.
@@ -129,11 +129,11 @@ func TestWatchRun(t *testing.T) {
 		},
 		"from the queue to success": {
 			steps: []step{{listed: newRun(), events: []watch.Event{
-				modified(queued(2), going), modified(queued(1), going),
-				modified(going, condition(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, "", ""),
+				modified(queued(2), running), modified(queued(1), running),
+				modified(running, condition(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, "", ""),
 					condition(v1alpha1.ConditionChainReady, metav1.ConditionUnknown, v1alpha1.ReasonPending, "0 of 1 functions forward")),
 				{Type: watch.Bookmark, Object: newRun()},
-				modified(going, progress("throughput, 64 bytes", 3, 10, 90)),
+				modified(running, progress("throughput, 64 bytes", 3, 10, 90)),
 				modified(succeeded, progress("done", 33, 100, 0)),
 			}}},
 			code: exitSucceeded,
@@ -141,14 +141,14 @@ func TestWatchRun(t *testing.T) {
 				"throughput, 64 bytes, 10 %, 3 trials, about 1m30s left\nBenchmarkRun lab/router-pod succeeded: measured and accepted\n",
 		},
 		"a missed criterion": {
-			steps: []step{{listed: newRun(going), events: []watch.Event{modified(refused)}}},
+			steps: []step{{listed: newRun(running), events: []watch.Event{modified(refused)}}},
 			code:  exitFailed,
-			out:   "going on\nBenchmarkRun lab/router-pod failed: NotAccepted: 1 of 7 acceptance checks failed\n",
+			out:   "running\nBenchmarkRun lab/router-pod failed: NotAccepted: 1 of 7 acceptance checks failed\n",
 		},
 		"figures that cannot decide": {
-			steps: []step{{listed: newRun(going), events: []watch.Event{modified(undecided)}}},
+			steps: []step{{listed: newRun(running), events: []watch.Event{modified(undecided)}}},
 			code:  exitInconclusive,
-			out:   "going on\nBenchmarkRun lab/router-pod is inconclusive: 1 of 7 acceptance checks are inconclusive\n",
+			out:   "running\nBenchmarkRun lab/router-pod is inconclusive: 1 of 7 acceptance checks are inconclusive\n",
 		},
 		"it does not exist": {
 			steps:   []step{{}},
@@ -191,10 +191,10 @@ func TestWatchRun(t *testing.T) {
 		},
 		"through a restart of the API server": {
 			steps: []step{
-				{listed: newRun(), events: []watch.Event{modified(going, progress("latency idle, 64 bytes", 9, 40, 60))}},
+				{listed: newRun(), events: []watch.Event{modified(running, progress("latency idle, 64 bytes", 9, 40, 60))}},
 				{listErr: refusedConnection}, {listErr: refusedConnection}, {listErr: forbidden},
-				{listed: newRun(going, progress("latency idle, 64 bytes", 9, 40, 60)), watchErr: refusedConnection},
-				{listed: newRun(going, progress("latency idle, 64 bytes", 9, 40, 60)), events: []watch.Event{{Type: watch.Error, Object: &expired}}},
+				{listed: newRun(running, progress("latency idle, 64 bytes", 9, 40, 60)), watchErr: refusedConnection},
+				{listed: newRun(running, progress("latency idle, 64 bytes", 9, 40, 60)), events: []watch.Event{{Type: watch.Error, Object: &expired}}},
 				{listed: newRun(succeeded)},
 			},
 			code: exitSucceeded,
@@ -206,10 +206,10 @@ func TestWatchRun(t *testing.T) {
 				"BenchmarkRun lab/router-pod succeeded: measured and accepted\n",
 		},
 		"the timeout passes": {
-			steps:   []step{{listed: newRun(going, progress("throughput, 64 bytes", 1, 2, 300)), hang: true}},
+			steps:   []step{{listed: newRun(running, progress("throughput, 64 bytes", 1, 2, 300)), hang: true}},
 			code:    exitTimeout,
 			out:     "throughput, 64 bytes, 2 %, 1 trial, about 5m0s left\n",
-			errText: "error: timed out after 100ms; BenchmarkRun lab/router-pod goes on: throughput, 64 bytes, 2 %, 1 trial, about 5m0s left\n",
+			errText: "error: timed out after 100ms; BenchmarkRun lab/router-pod continues: throughput, 64 bytes, 2 %, 1 trial, about 5m0s left\n",
 		},
 		"the timeout passes without an answer": {
 			code:    exitTimeout,
@@ -227,7 +227,7 @@ func TestWatchRun(t *testing.T) {
 			if tc.code == exitTimeout {
 				w.timeout = 100 * time.Millisecond
 			}
-			code := tell(watchRun(t.Context(), w), streams)
+			code := printError(watchRun(t.Context(), w), streams)
 			if code != tc.code {
 				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
@@ -246,12 +246,12 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	var out bytes.Buffer
 	err := watchRun(ctx, watching{source: &script{}, run: "lab/r", display: newDisplay(&out), pause: clock.Sleep})
-	if code := tell(err, genericiooptions.IOStreams{ErrOut: io.Discard}); code != exitError {
+	if code := printError(err, genericiooptions.IOStreams{ErrOut: io.Discard}); code != exitError {
 		t.Errorf("exit code %d, want %d", code, exitError)
 	}
 }
 
-func TestLogIsCalm(t *testing.T) {
+func TestLogSkipsSmallChanges(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	l := &log{out: &out, now: func() time.Time { return now }}
@@ -318,7 +318,7 @@ func TestUsageErrors(t *testing.T) {
 		"unknown command":   {[]string{"wach"}, "unknown command"},
 		"negative timeout":  {[]string{"watch", "a", "--timeout", "-1s"}, "must not be negative"},
 		"unknown format":    {[]string{"report", "a", "-o", "html"}, "use one of table, markdown, json, csv, junit"},
-		"trials in junit":   {[]string{"report", "a", "-o", "junit", "--trials"}, "no place in -o junit"},
+		"trials in junit":   {[]string{"report", "a", "-o", "junit", "--trials"}, "does not apply to -o junit"},
 		"one to compare":    {[]string{"compare", "a"}, "two BenchmarkRuns or more, not 1"},
 		"one with itself":   {[]string{"compare", "a", "b", "a"}, `"a" is named twice`},
 		"compare in junit":  {[]string{"compare", "a", "b", "-o", "junit"}, "use one of table, markdown, json, csv"},

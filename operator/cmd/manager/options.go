@@ -53,20 +53,20 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	flags.SetOutput(output)
 	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8443", "address of the metrics; \"0\" serves none")
-	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to those whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
+	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
-	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs one of its own; may be given several times; absent: there is none, and their runs end with ImageMissing")
+	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs a separate one; may be given several times; absent: there is none, and their runs end with ImageMissing")
 	flags.StringVar(&o.defaults.FunctionImage, "function-image", "", "image of the reference functions where a run names none (required)")
 	flags.StringVar(&o.defaults.GuestImage, "guest-image", "", "image that reference functions boot from as virtual machines where a run names none (required)")
 	flags.StringVar(&o.defaults.EndpointImage, "endpoint-image", "", "image of the ends of TCP connections (required)")
-	flags.StringVar(&o.defaults.NeighborImage, "neighbor-image", "", "image of noisy neighbours (required)")
-	flags.StringVar(&o.defaults.NeighborGuestImage, "neighbor-guest-image", "", "image that noisy neighbours boot from as virtual machines (required)")
+	flags.StringVar(&o.defaults.NeighborImage, "neighbor-image", "", "image of noisy neighbors (required)")
+	flags.StringVar(&o.defaults.NeighborGuestImage, "neighbor-guest-image", "", "image that noisy neighbors boot from as virtual machines (required)")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
-	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port behind which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
+	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
 	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	if err := flags.Parse(arguments); err != nil {
@@ -106,7 +106,7 @@ func (o *options) complete() error {
 		driver, image, _ := strings.Cut(text, "=")
 		name := v1alpha1.GeneratorDriver(driver)
 		if g := registry.Of(name); g == nil || g.OwnImage == nil || image == "" {
-			return fmt.Errorf("flag -generator-image is %q, want DRIVER=IMAGE with a driver that needs an image of its own", text)
+			return fmt.Errorf("flag -generator-image is %q, want DRIVER=IMAGE with a driver that needs a separate image", text)
 		}
 		if o.defaults.GeneratorImages == nil {
 			o.defaults.GeneratorImages = map[v1alpha1.GeneratorDriver]string{}

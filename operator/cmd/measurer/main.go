@@ -66,7 +66,7 @@ func newCommand(log *slog.Logger) *cobra.Command {
 	flags.StringVar(&o.instructions, "instructions", "/etc/vnfbench/instructions.json", "the instructions, a JSON file")
 	flags.StringVar(&o.namespace, "namespace", "", "the namespace of the results' ConfigMap")
 	flags.StringVar(&o.results, "results", "", "the name of the results' ConfigMap")
-	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "where a failure is left for the pod's status")
+	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "file for a failure, which the pod's status shows")
 	for _, name := range []string{"namespace", "results"} {
 		if err := command.MarkFlagRequired(name); err != nil {
 			panic(err)

@@ -10,7 +10,7 @@ import (
 // machine is the neighbor as a virtual machine.
 var machine = guest.Program{
 	Name:    "neighbor",
-	Whose:   "neighbour",
-	Purpose: "Make the machine a noisy neighbour",
+	Whose:   "neighbor",
+	Purpose: "Make the machine a noisy neighbor",
 	Run:     noisy.Run,
 }

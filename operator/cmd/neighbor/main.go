@@ -33,7 +33,7 @@ func newCommand() *cobra.Command {
 	var listen, program, scratch string
 	command := &cobra.Command{
 		Use:           "neighbor",
-		Short:         "A load beside a measured chain, until SIGTERM",
+		Short:         "Load the node next to a measured chain, until SIGTERM",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -47,7 +47,7 @@ func newCommand() *cobra.Command {
 	command.CompletionOptions.DisableDefaultCmd = true
 	command.Flags().StringVar(&listen, "listen", fmt.Sprintf(":%d", neighbor.Port), "address and port of the agent")
 	command.Flags().StringVar(&program, "stress-ng", "stress-ng", "the program")
-	command.Flags().StringVar(&scratch, "scratch", neighbor.Scratch, "folder that may be written to")
+	command.Flags().StringVar(&scratch, "scratch", neighbor.Scratch, "folder to write to")
 	return command
 }
 

@@ -18,7 +18,7 @@ func newDeleteBridgesCommand() *cobra.Command {
 		Long: `Delete the named bridges of this network namespace.
 
 The CNI bridge plugin makes bridges and never removes them. A name that does
-not exist is passed over. A link that is no bridge, or a bridge that still has a
+not exist is skipped. A link that is not a bridge, or a bridge that still has a
 port, is left alone and makes the command fail.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {

@@ -179,7 +179,7 @@ func (g *gatewayPair) endsOrIsReady(t *testing.T) (err error, ended bool) {
 	command := g.start(t)[0]
 	over := make(chan error, 1)
 	go func() { over <- command.Wait() }()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); {
 		select {
 		case err := <-over:
 			return err, true
@@ -234,7 +234,7 @@ func TestGatewayPair(t *testing.T) {
 				}
 				t.Logf("%+v %v", got, status.Counters)
 			}
-			g.requireNoKeyTold(t)
+			g.requireNoKeyShown(t)
 		})
 	}
 }
@@ -290,8 +290,8 @@ func framesWith(t *testing.T, socket *netnstest.Socket) (count int) {
 	}
 }
 
-// requireNoKeyTold looks for every key in the gateways' output and answers.
-func (g *gatewayPair) requireNoKeyTold(t *testing.T) {
+// requireNoKeyShown looks for every key in the gateways' output and answers.
+func (g *gatewayPair) requireNoKeyShown(t *testing.T) {
 	t.Helper()
 	for _, gateway := range g.gateways {
 		var status any
@@ -300,10 +300,10 @@ func (g *gatewayPair) requireNoKeyTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told bytes.Buffer
-		told.WriteString(gateway.log.String())
-		told.Write(config)
-		mustEncode(t, &told, status)
+		var shown bytes.Buffer
+		shown.WriteString(gateway.log.String())
+		shown.Write(config)
+		mustEncode(t, &shown, status)
 		for _, name := range []string{"private", "psk", "key-out", "key-in"} {
 			key, err := os.ReadFile(filepath.Join(gateway.keys, name))
 			if err != nil {
@@ -311,8 +311,8 @@ func (g *gatewayPair) requireNoKeyTold(t *testing.T) {
 			}
 			raw, _ := base64.StdEncoding.DecodeString(string(key))
 			for _, form := range []string{string(key), hexOf(raw)} {
-				if strings.Contains(told.String(), form) {
-					t.Errorf("key %q is told", name)
+				if strings.Contains(shown.String(), form) {
+					t.Errorf("key %q is shown", name)
 				}
 			}
 		}
@@ -346,7 +346,7 @@ func TestIPsecPair(t *testing.T) {
 	if plain := framesWith(t, between); plain != 0 {
 		t.Errorf("%d frames between the gateways have the plain text", plain)
 	}
-	g.requireNoKeyTold(t)
+	g.requireNoKeyShown(t)
 }
 
 func (g *gatewayPair) requireNoKeyInLog(t *testing.T) {

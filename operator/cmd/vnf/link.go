@@ -15,7 +15,7 @@ func newLinkCommand() *cobra.Command {
 	var config, port, state string
 	command := &cobra.Command{
 		Use:   "link",
-		Short: "Take a port down, or up again with its addresses, neighbours and routes",
+		Short: "Take a port down, or up again with its addresses, neighbors and routes",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			configuration, err := vnf.Load(config)

@@ -21,8 +21,8 @@ func newObserveCommand() *cobra.Command {
 	var guests []string
 	command := &cobra.Command{
 		Use:   "observe",
-		Short: "Tell what the node's kernel shows to everybody about processor time, until SIGTERM",
-		Long: `Tell what the node's kernel shows to everybody: the processor time of the node
+		Short: "Serve what the node's kernel shows to every user about processor time, until SIGTERM",
+		Long: `Serve what the node's kernel shows to every user: the processor time of the node
 and of the named virtual machines by kind, what the node is, and how the virtual
 machines really run.
 

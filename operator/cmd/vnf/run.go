@@ -29,7 +29,7 @@ func newRunCommand() *cobra.Command {
 	var config, keys, listen string
 	command := &cobra.Command{
 		Use:   "run",
-		Short: "Apply the configuration, then tell readiness and status until SIGTERM or until the function forwards no more",
+		Short: "Apply the configuration, then serve readiness and status until SIGTERM or until the function no longer forwards",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// The kernel's state stays: it ends with the pod's network namespace, and a restarted
@@ -81,7 +81,7 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	case err := <-agent.Lost():
 		// Figures from before and after cannot be combined. The last line that a container writes
 		// is the pod's termination message, so a user who looks at the pod finds the reason.
-		return fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return fmt.Errorf("the function was ready and no longer forwards: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-const patience = time.Minute
+const testTimeout = time.Minute
 
 // TestMain makes the test binary act as the vnf command of a pod.
 func TestMain(m *testing.M) {
@@ -141,7 +141,7 @@ func sealContainer() error {
 // eventually runs `vnf ready` until it prints the wanted text; "" means ready.
 func (p *pod) eventually(t *testing.T, want string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(testTimeout)
 	for {
 		output, err := p.run(t, "ready")
 		if want == "" && err == nil || want != "" && err != nil && strings.Contains(output, want) {
@@ -176,7 +176,7 @@ func TestPod(t *testing.T) {
 			t.Errorf("after SIGTERM: %v", err)
 		}
 		t.Logf("ended after %s", time.Since(terminated))
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("SIGTERM did not end it")
 	}
 	for line := range strings.Lines(log.String()) {
@@ -203,7 +203,7 @@ func TestLostPort(t *testing.T) {
 		t.Errorf("ended with %v, want exit code 1", err)
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if last := lines[len(lines)-1]; !strings.Contains(last, "forwards no more") || !strings.Contains(last, `port "east": interface "net2" is down`) {
+	if last := lines[len(lines)-1]; !strings.Contains(last, "no longer forwards") || !strings.Contains(last, `port "east": interface "net2" is down`) {
 		t.Errorf("the last line is %q", last)
 	}
 	router = p.start(t, &lockedBuffer{}, "run", "--config", p.config)

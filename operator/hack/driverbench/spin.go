@@ -151,17 +151,17 @@ func spin(departures []uint64, framesPerSecond, due, end uint64) int {
 		if due < now {
 			arrears = now - due
 		}
-		eligible = max(due, now+leastGap(gap, arrears))
+		eligible = max(due, now+minGap(gap, arrears))
 	}
 	return len(departures)
 }
 
-// leastGap returns the minimum gap by the transmit programs' rule for catching up (least_gap in
+// minGap returns the minimum gap by the transmit programs' rule for catching up (least_gap in
 // bpf/traffic.bpf.c). Without it, all frames that were due in a stall would leave at once, and the
 // errors would be those of another schedule.
 //
 //go:nosplit
-func leastGap(gap, arrears uint64) uint64 {
+func minGap(gap, arrears uint64) uint64 {
 	const catchUp, shortGap = 5_000_000, 16_000
 	parts := uint64(7)
 	if gap <= shortGap {

@@ -27,8 +27,8 @@ func TestSpinKeepsTheSchedule(t *testing.T) {
 			continue
 		}
 		arrears := uint64(max(0, int64(departures[i-1])-int64(start+uint64(i)*1e9/rate)))
-		if least := leastGap(gap, arrears); at-departures[i-1] < least {
-			t.Errorf("frame %d left %d ns behind the one before, want at least %d", i, at-departures[i-1], least)
+		if least := minGap(gap, arrears); at-departures[i-1] < least {
+			t.Errorf("frame %d left %d ns after the one before, want at least %d", i, at-departures[i-1], least)
 		}
 	}
 }
@@ -40,13 +40,13 @@ func TestSpinEnds(t *testing.T) {
 	}
 }
 
-// TestLeastGap wants 7/8 of a gap, 15/16 of a short one, and less with more arrears.
-func TestLeastGap(t *testing.T) {
+// TestMinGap wants 7/8 of a gap, 15/16 of a short one, and less with more arrears.
+func TestMinGap(t *testing.T) {
 	for _, c := range []struct{ gap, arrears, want uint64 }{
 		{1_000_000, 0, 875_000}, {16_000, 0, 15_000}, {10_000, 0, 9_375},
 		{1_000_000, 5_000_000, 466_666}, {16_000, 5_000_000, 7_741},
 	} {
-		if got := leastGap(c.gap, c.arrears); got != c.want {
+		if got := minGap(c.gap, c.arrears); got != c.want {
 			t.Errorf("gap %d with arrears of %d: %d, want %d", c.gap, c.arrears, got, c.want)
 		}
 	}

@@ -35,7 +35,7 @@ func compareThreads(ctx context.Context, kind string, build func() (*testpath.Pa
 		}
 	}
 	one, two := middle(rates[1]), middle(rates[2])
-	fmt.Printf("%s, both directions, 64 B, medians of %d: 1 thread %.0f frames/s, 2 threads %.0f frames/s, ratio %.2f; for each second of CPU time %.0f and %.0f, so cores of their own ratio %.2f; load average %s\n",
+	fmt.Printf("%s, both directions, 64 B, medians of %d: 1 thread %.0f frames/s, 2 threads %.0f frames/s, ratio %.2f; for each second of CPU time %.0f and %.0f, ratio for separate cores %.2f; load average %s\n",
 		kind, rounds, one.perSecond, two.perSecond, two.perSecond/one.perSecond,
 		one.perCPUSecond, two.perCPUSecond, 2*two.perCPUSecond/one.perCPUSecond, loadAverage())
 	return nil

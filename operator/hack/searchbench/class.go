@@ -13,8 +13,8 @@ const (
 	LinkFramesPerSecond = 14_880_952
 	// MinimumFramesPerSecond is FD.io CSIT's minimum load.
 	MinimumFramesPerSecond = 9001
-	// leastCapacity and mostCapacity bound what a device forwards.
-	leastCapacity, mostCapacity = 2e6, 12e6
+	// minCapacity and maxCapacity bound what a device forwards.
+	minCapacity, maxCapacity = 2e6, 12e6
 )
 
 // Bed is one device, drawn by a seed, and what is true of it.
@@ -41,7 +41,7 @@ type shape struct {
 // Bed returns the class's device of a seed, with its shape and its noise.
 func (c Class) Bed(seed uint64) Bed {
 	random := rand.New(rand.NewPCG(seed, 7))
-	bed := c.bed(shape{capacity: leastCapacity + random.Float64()*(mostCapacity-leastCapacity), knee: 0.6 + random.Float64()*0.3})
+	bed := c.bed(shape{capacity: minCapacity + random.Float64()*(maxCapacity-minCapacity), knee: 0.6 + random.Float64()*0.3})
 	bed.Driver.Seed = seed
 	return bed
 }

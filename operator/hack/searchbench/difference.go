@@ -16,7 +16,7 @@ type Difference struct {
 
 // resolution is the difference between two searches that are equally right: loads are whole frames
 // per second, and no device here forwards fewer.
-const resolution = 1 / leastCapacity
+const resolution = 1 / minCapacity
 
 // Worse reports whether the difference is above 0 by more than its interval.
 func (d Difference) Worse() bool { return d.Value > d.Interval+resolution }

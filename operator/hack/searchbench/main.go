@@ -63,8 +63,8 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 		ratios := Ratios(ours, theirs)
 		all = append(all, ratios...)
 		fmt.Printf("%-24s time_ratio %.3f\n", "", Median(ratios))
-		if behind := compare(ours, theirs, goals); len(behind) > 0 {
-			worse = append(worse, fmt.Sprintf("%q (%s)", class.Name, strings.Join(behind, ", ")))
+		if lost := compare(ours, theirs, goals); len(lost) > 0 {
+			worse = append(worse, fmt.Sprintf("%q (%s)", class.Name, strings.Join(lost, ", ")))
 		}
 	}
 	fmt.Printf("%-24s time_ratio %.3f\n", "overall", Median(all))

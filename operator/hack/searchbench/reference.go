@@ -116,7 +116,7 @@ func (r *Reference) Search(ctx context.Context, goals []search.Goal, driver meas
 func (r *Reference) exchange(say any) (referenceSays, error) {
 	var heard referenceSays
 	if err := json.NewEncoder(r.in).Encode(say); err != nil {
-		return heard, fmt.Errorf("telling the reference: %w", err)
+		return heard, fmt.Errorf("writing to the reference: %w", err)
 	}
 	if !r.out.Scan() {
 		return heard, fmt.Errorf("the reference fell silent: %w", r.out.Err())

@@ -149,7 +149,7 @@ func apart() error {
 		return err
 	}
 	if own == parents {
-		return fmt.Errorf("%s is set, and this is no network namespace of its own: unset it", inside)
+		return fmt.Errorf("%s is set, and this is not a separate network namespace: unset it", inside)
 	}
 	return nil
 }

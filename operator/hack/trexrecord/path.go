@@ -20,7 +20,7 @@ var ends = [2]struct {
 	portMAC, routerMAC   string
 	portAddress, gateway string
 	routerIPv6, portIPv6 string
-	behind               string
+	remote               string
 }{
 	{"west", "rwest", "02:00:00:00:00:01", "02:00:00:00:01:01", "10.10.0.2", "10.10.0.1", "2001:db8:10::1/64", "2001:db8:10::2", "16.0.0.0/8"},
 	{"east", "reast", "02:00:00:00:00:02", "02:00:00:00:01:02", "10.20.0.2", "10.20.0.1", "2001:db8:20::1/64", "2001:db8:20::2", "48.0.0.0/8"},
@@ -110,14 +110,14 @@ func forward(ipv6 bool) error {
 		}
 	}
 	for _, end := range ends {
-		if err := attach(end.router, end.gateway, end.portAddress, end.portMAC, end.behind, end.routerIPv6, end.portIPv6, ipv6); err != nil {
+		if err := attach(end.router, end.gateway, end.portAddress, end.portMAC, end.remote, end.routerIPv6, end.portIPv6, ipv6); err != nil {
 			return fmt.Errorf("%s: %w", end.router, err)
 		}
 	}
 	return nil
 }
 
-func attach(router, gateway, port, portMAC, behind, routerIPv6, portIPv6 string, ipv6 bool) error {
+func attach(router, gateway, port, portMAC, remote, routerIPv6, portIPv6 string, ipv6 bool) error {
 	link, err := netlink.LinkByName(router)
 	if err != nil {
 		return err
@@ -133,9 +133,9 @@ func attach(router, gateway, port, portMAC, behind, routerIPv6, portIPv6 string,
 		return err
 	}
 	index := link.Attrs().Index
-	addresses, neighbours := []string{gateway + "/24"}, []string{port}
+	addresses, neighbors := []string{gateway + "/24"}, []string{port}
 	if ipv6 {
-		addresses, neighbours = append(addresses, routerIPv6), append(neighbours, portIPv6)
+		addresses, neighbors = append(addresses, routerIPv6), append(neighbors, portIPv6)
 	}
 	for _, text := range addresses {
 		address, err := netlink.ParseAddr(text)
@@ -147,17 +147,17 @@ func attach(router, gateway, port, portMAC, behind, routerIPv6, portIPv6 string,
 			return fmt.Errorf("address %s: %w", text, err)
 		}
 	}
-	for _, text := range neighbours {
+	for _, text := range neighbors {
 		if err := netlink.NeighSet(&netlink.Neigh{LinkIndex: index, State: netlink.NUD_PERMANENT, IP: net.ParseIP(text), HardwareAddr: mac}); err != nil {
-			return fmt.Errorf("neighbour %s: %w", text, err)
+			return fmt.Errorf("neighbor %s: %w", text, err)
 		}
 	}
-	_, network, err := net.ParseCIDR(behind)
+	_, network, err := net.ParseCIDR(remote)
 	if err != nil {
 		return err
 	}
 	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: index, Dst: network, Gw: net.ParseIP(port)}); err != nil {
-		return fmt.Errorf("route to %s: %w", behind, err)
+		return fmt.Errorf("route to %s: %w", remote, err)
 	}
 	return nil
 }

@@ -104,16 +104,16 @@ func (p *player) make(ctx context.Context, old replay.Exchange) error {
 	return p.catchUp(ctx, conn, old.Connection, message)
 }
 
-// patience is the extra time that a slower machine may need.
-const patience = 2 * time.Minute
+// jobTimeout is the extra time that a slower machine may need.
+const jobTimeout = 2 * time.Minute
 
 // catchUp fetches events until the new server has reached the state that the old one had reported
 // in this fetch. All later calls are delayed by that time.
 func (p *player) catchUp(ctx context.Context, conn *zmtp.Conn, connection int, fetch []byte) error {
 	began := time.Now()
 	for p.ends[connection] > 0 && bytes.Contains(plain(fetch), []byte(`"get_async_events"`)) {
-		if time.Since(began) > patience {
-			return fmt.Errorf("the jobs did not end, and did not change their state, within %s", patience)
+		if time.Since(began) > jobTimeout {
+			return fmt.Errorf("the jobs did not end, and did not change their state, within %s", jobTimeout)
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):

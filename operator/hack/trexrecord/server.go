@@ -22,9 +22,9 @@ import (
 // address is where a server listens, in this process's network namespace.
 const address = "127.0.0.1:4501"
 
-// startPatience is how long a server may take until it answers. One whose gateway does not answer
+// startTimeout is how long a server may take until it answers. One whose gateway does not answer
 // takes 17 s.
-const startPatience = 90 * time.Second
+const startTimeout = 90 * time.Second
 
 // server is one process of TRex.
 type server struct {
@@ -94,7 +94,7 @@ func (s settings) configuration() string {
 
 // answers waits for the first answer.
 func (p *server) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("the server did not answer within %s", startPatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the server did not answer within %s", startTimeout))
 	defer cancel()
 	for {
 		if conn, err := zmtp.Dial(ctx, address, 0); err == nil {

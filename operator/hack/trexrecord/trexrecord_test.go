@@ -72,13 +72,13 @@ func TestPlaysWithNewTokens(t *testing.T) {
 	}
 }
 
-// TestTellsDifferences checks that a server is reported that refuses what was accepted, or accepts
+// TestReportsDifferences checks that a server is reported that refuses what was accepted, or accepts
 // what was refused.
-func TestTellsDifferences(t *testing.T) {
+func TestReportsDifferences(t *testing.T) {
 	script := replay.NewScript(t, rpc.STL, 2).
 		On("get_owner", func(replay.Call) replay.Answer { return replay.Refuse(rpc.CodeInternal, "not today") }).
 		On("get_port_status", func(replay.Call) replay.Answer { return replay.Result(map[string]any{}) }).
-		On("acquire", func(replay.Call) replay.Answer { return replay.Result("everybody") })
+		On("acquire", func(replay.Call) replay.Answer { return replay.Result("everyone") })
 	_, differences := play(t, replay.New(t, script), replay.Load(t, "02-acquire-release").Between(1, 17))
 	want := []string{
 		`n 12: was refused: "port is already owned by another session of 'alice'" (-32000)`,
@@ -148,7 +148,7 @@ func TestScenarios(t *testing.T) {
 		recording := replay.Load(t, s.name)
 		for n := range s.events {
 			if at := recording.Between(n, n); len(at) != 1 || at[0].Note == "" {
-				t.Errorf("%s: n %d is no note", s.name, n)
+				t.Errorf("%s: n %d is not a note", s.name, n)
 			}
 		}
 		p := newPlayer(nil)

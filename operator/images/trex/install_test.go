@@ -63,7 +63,7 @@ func install(arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// TestInstall: what the server needs is there, and nothing else.
+// TestInstall checks that what the server needs is there, and nothing else.
 func TestInstall(t *testing.T) {
 	library := "so/" + machineName(t) + "/libzmq.so.5"
 	tarball, sum := release(t, map[string]string{
@@ -148,7 +148,7 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// TestBuildSaysWhatItNeeds: make trex-image without a release.
+// TestBuildSaysWhatItNeeds runs make trex-image without a release.
 func TestBuildSaysWhatItNeeds(t *testing.T) {
 	command := exec.Command("bash", "../../../test/scripts/trex-image.sh")
 	command.Env = append(os.Environ(), "LAB=/bin/true", "BIN="+t.TempDir(), "TREX_TARBALL=v3.08.tar.gz", "TREX_SHA256=")

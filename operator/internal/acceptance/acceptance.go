@@ -3,6 +3,7 @@
 package acceptance
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -109,7 +110,7 @@ func judge(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, f figure.Figu
 	}
 	if !f.Known() && len(f.Doubts) == 0 {
 		verdict.Result = v1alpha1.VerdictFailed
-		verdict.Message = of + " has no figure: nothing arrived"
+		verdict.Message = fmt.Sprintf("%s has no figure: %s", of, cmp.Or(f.Cause, "nothing arrived"))
 		return verdict
 	}
 	if !f.Known() {

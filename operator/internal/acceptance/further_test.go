@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// For a profile, the worst repeat and direction count.
+// TestFixedLoadCriteria checks that for a profile, the worst repeat and direction count.
 func TestFixedLoadCriteria(t *testing.T) {
 	direction := func(name string, p99 int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Direction: name, SentFrames: 10, Latency: v1alpha1.Delays{Samples: 10, P99Nanoseconds: p99}}
@@ -31,7 +31,7 @@ func TestFixedLoadCriteria(t *testing.T) {
 	}
 }
 
-// One direction without a tagged frame leaves no figure.
+// TestTaggedFrameCriteria checks that one direction without a tagged frame leaves no figure.
 func TestTaggedFrameCriteria(t *testing.T) {
 	direction := func(name string, received, mean int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Direction: name, SentFrames: 9, Latency: v1alpha1.Delays{Samples: 9},
@@ -57,6 +57,23 @@ func TestTaggedFrameCriteria(t *testing.T) {
 	}
 }
 
+// TestRecoveryCriteria checks that a device that did not recover fails, and that it does not fail where the generator is the reason.
+func TestRecoveryCriteria(t *testing.T) {
+	most := int64(741)
+	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricRecovery}, AtMost: &most}}, []int32{64, 128, 256, 512},
+		[]v1alpha1.FrameResult{
+			{Size: "64", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryRecovered, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: &most}},
+			{Size: "128", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryRecovered, LowerBoundMilliseconds: new(int64(0)), UpperBoundMilliseconds: new(int64(742))}},
+			{Size: "256", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryNotRecovered, LowerBoundMilliseconds: new(int64(5))}},
+			{Size: "512", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryGeneratorCeiling}},
+		})
+	for i, want := range []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictFailed, v1alpha1.VerdictInconclusive} {
+		if got := verdicts[i]; got.Result != want || (got.Measured == nil) != (i >= 2) {
+			t.Errorf("%+v, want %s", got, want)
+		}
+	}
+}
+
 func TestReceiveRateCriteria(t *testing.T) {
 	least := int64(5000)
 	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, AtLeast: &least}}, []int32{64, 128},
@@ -66,7 +83,7 @@ func TestReceiveRateCriteria(t *testing.T) {
 	}
 }
 
-// For a soak, the worst interval counts, and only what the result keeps of it.
+// TestSoakCriteria checks that for a soak, the worst interval counts, and only what the result keeps of it.
 func TestSoakCriteria(t *testing.T) {
 	most := int64(250)
 	verdicts := evaluate([]v1alpha1.Criterion{
@@ -81,7 +98,7 @@ func TestSoakCriteria(t *testing.T) {
 	}
 }
 
-// Bursts belong to a frame size alone; a size without them is not the device's fault.
+// TestBackToBackCriteria checks that bursts belong to a frame size alone; that a size has none is not the device's fault.
 func TestBackToBackCriteria(t *testing.T) {
 	least := int64(4000)
 	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricBackToBack}, AtLeast: &least}}, []int32{64, 128},

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maximumMessageBytes keeps a condition's message readable; the API server allows 32768.
-	maximumMessageBytes = 1024
+	// maxMessageBytes keeps a condition's message readable; the API server allows 32768.
+	maxMessageBytes = 1024
 	// namedFailures is how many verdicts a message names; status.acceptance lists all of them.
 	namedFailures = 3
 )
@@ -41,13 +41,13 @@ func Message(verdicts []v1alpha1.Verdict) string {
 	default:
 		head = fmt.Sprintf("%d of %d acceptance checks are inconclusive: ", len(named), len(verdicts))
 	}
-	var told []string
+	var sentences []string
 	for _, verdict := range named[:min(len(named), namedFailures)] {
-		told = append(told, fmt.Sprintf("%s for %s: %s", verdict.Criterion, About(verdict.FigureKey), verdict.Message))
+		sentences = append(sentences, fmt.Sprintf("%s for %s: %s", verdict.Criterion, About(verdict.FigureKey), verdict.Message))
 	}
 	tail := ""
-	if others := len(named) - len(told); others > 0 {
+	if others := len(named) - len(sentences); others > 0 {
 		tail = fmt.Sprintf("; and %d more", others)
 	}
-	return head + excerpt.Text(strings.Join(told, "; "), maximumMessageBytes-len(head)-len(tail)) + tail
+	return head + excerpt.Text(strings.Join(sentences, "; "), maxMessageBytes-len(head)-len(tail)) + tail
 }

@@ -21,9 +21,9 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-// Trouble says, for people, why a run cannot be compared with the earlier one,
+// WhyIncomparable says, for people, why a run cannot be compared with the earlier one,
 // with the remedy; "" where it can. The earlier one is nil where there is none.
-func Trouble(run, earlier *v1alpha1.BenchmarkRun) string {
+func WhyIncomparable(run, earlier *v1alpha1.BenchmarkRun) string {
 	name := run.Spec.Experiment.Baseline.RunRef.Name
 	switch {
 	case earlier == nil:

@@ -120,8 +120,8 @@ func TestConnections(t *testing.T) {
 	then := runOf(0, 0, 0)
 	then.Status.Results, then.Status.Connections = nil, of(1000, 0)
 	run := nowOf(5, append(rates[:len(rates):len(rates)], v1alpha1.MetricConnectionsFailed)...)
-	if trouble := Trouble(run, then); trouble != "" {
-		t.Fatal(trouble)
+	if reason := WhyIncomparable(run, then); reason != "" {
+		t.Fatal(reason)
 	}
 	for _, test := range []struct {
 		perSecond, failed int64
@@ -164,7 +164,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-func TestTrouble(t *testing.T) {
+func TestWhyIncomparable(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(run, then *v1alpha1.BenchmarkRun)
 		want   []string
@@ -197,7 +197,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, then := nowOf(5, rates...), runOf(1000, 0, 0)
 			test.change(run, then)
-			got := Trouble(run, then)
+			got := WhyIncomparable(run, then)
 			if (got == "") != (test.want == nil) {
 				t.Fatalf("got %q", got)
 			}
@@ -208,7 +208,7 @@ func TestTrouble(t *testing.T) {
 			}
 		})
 	}
-	if got := Trouble(nowOf(5, rates...), nil); !strings.Contains(got, "no such BenchmarkRun") {
+	if got := WhyIncomparable(nowOf(5, rates...), nil); !strings.Contains(got, "no such BenchmarkRun") {
 		t.Errorf("of no run: %q", got)
 	}
 }

@@ -103,18 +103,18 @@ func TestInconclusive(t *testing.T) {
 }
 
 // Only a baseline without any figure to compare with is refused.
-func TestTroubleOfUncertainFigures(t *testing.T) {
+func TestWhyIncomparableOfUncertainFigures(t *testing.T) {
 	run := nowOf(5, rates...)
 	then := runOf(0, 0, 0)
 	then.Status.Results = with(1000, 9, 0, floor)
-	got := Trouble(run, then)
+	got := WhyIncomparable(run, then)
 	for _, want := range []string{"ThroughputFramesPerSecond of NDR for size 64: in the baseline the generator", "GeneratorCeiling", "name a run whose figures are the device's own"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}
 	}
 	run.Spec.Experiment.Baseline.Metrics = append(run.Spec.Experiment.Baseline.Metrics, v1alpha1.MetricLatencyP99)
-	if got := Trouble(run, then); got != "" {
+	if got := WhyIncomparable(run, then); got != "" {
 		t.Errorf("with a delay to compare: %q", got)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestMetadata: every object can be found by its run and names its kind.
+// TestMetadata checks that every object can be found by its run and names its kind.
 func TestMetadata(t *testing.T) {
 	in := plantest.Input(2)
 	seen := map[string]bool{}
@@ -50,7 +50,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestUnclaimedFields: server-side apply must not own what others fill in.
+// TestUnclaimedFields checks that server-side apply does not own what others fill in.
 func TestUnclaimedFields(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
 	results, err := chain.Unstructured(chain.ResultsConfigMap(p))
@@ -111,7 +111,7 @@ func TestInstructionsConfigMap(t *testing.T) {
 	}
 }
 
-// TestFunctionConfiguration: the function reads what is mounted for it.
+// TestFunctionConfiguration checks that the function reads what is mounted for it.
 func TestFunctionConfiguration(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestFunctionConfiguration(t *testing.T) {
 	}
 }
 
-// TestAttachments: pods ask Multus for the names that the networks have.
+// TestAttachments checks that pods ask Multus for the names that the networks have.
 func TestAttachments(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// TestConfinement: no container of a run has more than its work needs.
+// TestConfinement checks that no container of a run has more than its work needs.
 func TestConfinement(t *testing.T) {
 	in := plantest.Input(1)
 	p := mustMake(t, in)
@@ -264,7 +264,7 @@ func TestConfinement(t *testing.T) {
 	}
 }
 
-// TestRights: the measurer's token patches one object.
+// TestRights checks that the measurer's token patches one object.
 func TestRights(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
 	rules := chain.Role(p).Rules
@@ -279,7 +279,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestGuaranteed: a generator that names its CPU can get dedicated cores.
+// TestGuaranteed checks that a generator that names its CPU can get dedicated cores.
 func TestGuaranteed(t *testing.T) {
 	p := mustMake(t, plantest.ExistingNetworks())
 	resources := chain.MeasurerJob(p).Spec.Template.Spec.Containers[0].Resources
@@ -330,7 +330,7 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	}
 }
 
-// TestObserver: it sees the node's processes and has no other privilege.
+// TestObserver checks that the observer sees the node's processes and has no other privilege.
 func TestObserver(t *testing.T) {
 	in := plantest.Input(1)
 	p := mustMake(t, in)
@@ -376,8 +376,8 @@ func TestLabelsAtTheirLimit(t *testing.T) {
 	}
 }
 
-// TestFailurePolicy: the Job knows the measurer's exit code for a failure that
-// another attempt would meet again.
+// TestFailurePolicy checks that the Job knows the measurer's exit code for a failure that
+// another attempt would have again.
 func TestFailurePolicy(t *testing.T) {
 	job := chain.MeasurerJob(mustMake(t, plantest.Input(1)))
 	rule := job.Spec.PodFailurePolicy.Rules[0]

@@ -21,7 +21,7 @@ const (
 
 // BridgeCleanup returns a Job in the given namespace that deletes a testbed's bridges from
 // a node: the CNI plugin makes bridges and does not remove them. The command keeps a link
-// that is no bridge or that still has ports.
+// that is not a bridge or that still has ports.
 func BridgeCleanup(testbed *v1alpha1.Testbed, namespace, node string, defaults plan.Defaults) *batchv1.Job {
 	labels := map[string]string{
 		labelName:               application,

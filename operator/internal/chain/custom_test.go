@@ -14,7 +14,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestSeed: the secret has the filled texts, and none that the user's own secret has.
+// TestSeed checks that the secret has the filled texts, and none that the user's own secret has.
 func TestSeed(t *testing.T) {
 	in := plantest.CustomMachines()
 	p := mustMake(t, in)
@@ -47,16 +47,16 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestUserDataStandsInTheSecretAlone: no other object of the run has any of it.
-func TestUserDataStandsInTheSecretAlone(t *testing.T) {
+// TestUserDataIsInTheSecretAlone checks that no other object of the run has any of it.
+func TestUserDataIsInTheSecretAlone(t *testing.T) {
 	for _, secret := range []string{"vyos_config_commands", "198.18.0.2/24\n"} {
 		if text := render(t, objectsOf(mustMake(t, plantest.CustomMachines()))); bytes.Contains(text, []byte(secret)) {
-			t.Errorf("%q is in an object that is no secret", secret)
+			t.Errorf("%q is in an object that is not a secret", secret)
 		}
 	}
 }
 
-// TestClaimStaysAsItIs: the user's claim is below a separate layer.
+// TestClaimStaysAsItIs checks that the user's claim is below a separate layer.
 func TestClaimStaysAsItIs(t *testing.T) {
 	spec := functionsOf(mustMake(t, plantest.CustomMachines()))[1].Machine.Spec
 	for _, volume := range spec.Volumes {
@@ -69,7 +69,7 @@ func TestClaimStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestCustomProbes: KubeVirt asks what the user chose, and nothing if the generator's
+// TestCustomProbes checks that KubeVirt probes what the user chose, and nothing if the generator's
 // frames decide.
 func TestCustomProbes(t *testing.T) {
 	functions := functionsOf(mustMake(t, plantest.CustomMachines()))
@@ -90,8 +90,8 @@ func TestCustomProbes(t *testing.T) {
 	}
 }
 
-// TestCustomHasTheMachinesRest: what applies to every machine applies to the user's.
-func TestCustomHasTheMachinesRest(t *testing.T) {
+// TestCustomHasTheOtherMachineSettings checks that what applies to every machine applies to the user's.
+func TestCustomHasTheOtherMachineSettings(t *testing.T) {
 	for _, function := range functionsOf(mustMake(t, plantest.CustomMachines())) {
 		spec := function.Machine.Spec
 		if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || !spec.Domain.Devices.DisableHotplug ||
@@ -104,7 +104,7 @@ func TestCustomHasTheMachinesRest(t *testing.T) {
 	}
 }
 
-// TestSeedRefuses: what admission and plan would have found is not passed on.
+// TestSeedRefuses checks that what admission and plan would have found is not passed on.
 func TestSeedRefuses(t *testing.T) {
 	p := mustMake(t, plantest.MachineInput(1))
 	if secret, err := chain.Seed(p, &p.Functions[0], &v1alpha1.CustomFunction{UserData: "{{ .Nothing }}"}); err == nil {

@@ -139,7 +139,7 @@ func TestGolden(t *testing.T) {
 	golden.Compare(t, "testdata", goldens)
 }
 
-// TestStoredPlan: the controller renders from the plan that it reads back.
+// TestStoredPlan checks that the controller renders from the plan that it reads back.
 func TestStoredPlan(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {

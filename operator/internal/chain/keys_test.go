@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestKeys: each end has its own keys and what belongs to the peer, and nothing
+// TestKeys checks that each end has its own keys and what belongs to the peer, and nothing
 // that is rendered from the plan has any.
 func TestKeys(t *testing.T) {
 	p := mustMake(t, plantest.Gateways())
@@ -83,7 +83,7 @@ func keysOf(t *testing.T, p *plan.Plan) []map[string][]byte {
 	return data
 }
 
-// TestKeysInPods: each pod mounts its own Secret, and WireGuard's the TUN device.
+// TestKeysInPods checks that each pod mounts its own Secret, and WireGuard's the TUN device.
 func TestKeysInPods(t *testing.T) {
 	p := mustMake(t, plantest.Gateways())
 	for i, function := range functionsOf(p) {
@@ -105,7 +105,7 @@ func TestKeysInPods(t *testing.T) {
 	}
 }
 
-// TestKeysInMachines: each machine has a disk of its Secret, with the label that the guest
+// TestKeysInMachines checks that each machine has a disk of its Secret, with the label that the guest
 // looks for.
 func TestKeysInMachines(t *testing.T) {
 	p := mustMake(t, plantest.GatewayMachines())

@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// A neighbor that is a virtual machine gets its ports and nothing secret, and a disk if it
+// TestNeighborMachines checks that a neighbor that is a virtual machine gets its ports and nothing secret, and a disk if it
 // loads one.
 func TestNeighborMachines(t *testing.T) {
 	in := plantest.NeighborMachines()
@@ -63,7 +63,7 @@ func TestNeighborMachines(t *testing.T) {
 	}
 }
 
-// A neighbor only has the right that its kind needs.
+// TestNeighborRights checks that a neighbor only has the right that its kind needs.
 func TestNeighborRights(t *testing.T) {
 	in := plantest.Neighbors()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
@@ -92,7 +92,7 @@ func TestNeighborRights(t *testing.T) {
 	}
 }
 
-// Only the measurer reaches a neighbor, and a neighbor reaches no other pod.
+// TestNeighborPolicies checks that only the measurer reaches a neighbor, and a neighbor reaches no other pod.
 func TestNeighborPolicies(t *testing.T) {
 	p := mustMake(t, plantest.Neighbors())
 	found, let := false, false
@@ -111,6 +111,6 @@ func TestNeighborPolicies(t *testing.T) {
 		t.Errorf("closed %v, let in %v", found, let)
 	}
 	if len(policiesOf(mustMake(t, plantest.Input(1))))+1 != len(policiesOf(p)) {
-		t.Error("a run without neighbours has their policy too")
+		t.Error("a run without neighbors has their policy too")
 	}
 }

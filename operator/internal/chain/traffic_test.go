@@ -16,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestTRexConfinement: TRex has no more rights than other containers.
+// TestTRexConfinement checks that TRex has no more rights than other containers.
 func TestTRexConfinement(t *testing.T) {
 	want := []corev1.Capability{"IPC_LOCK", "NET_ADMIN", "NET_RAW"}
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
@@ -43,7 +43,7 @@ func TestTRexConfinement(t *testing.T) {
 			}
 			for _, volume := range []string{"/tmp", "/var/run/dpdk"} {
 				if source := mountedAt(pod, volume); source.EmptyDir == nil || source.EmptyDir.SizeLimit == nil {
-					t.Errorf("%s is no directory of bounded size: %+v", volume, source)
+					t.Errorf("%s is not a directory of bounded size: %+v", volume, source)
 				}
 			}
 		})
@@ -62,7 +62,7 @@ func mountedAt(pod corev1.PodSpec, path string) corev1.VolumeSource {
 	return corev1.VolumeSource{}
 }
 
-// TestDPDKPod: the pod requests what DPDK needs, and all of it is guaranteed.
+// TestDPDKPod checks that the pod requests what DPDK needs, and all of it is guaranteed.
 func TestDPDKPod(t *testing.T) {
 	for _, size := range []corev1.StorageMedium{"1Gi", "2Mi"} {
 		t.Run(string(size), func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestDPDKPod(t *testing.T) {
 	}
 }
 
-// TestDPDKPortsAreNamed: the measurer finds Multus' annotation next to its instructions.
+// TestDPDKPortsAreNamed checks that the measurer finds Multus' annotation next to its instructions.
 func TestDPDKPortsAreNamed(t *testing.T) {
 	pod := chain.MeasurerJob(mustMake(t, plantest.TRexDPDK())).Spec.Template.Spec
 	var files []string
@@ -114,7 +114,7 @@ func TestDPDKPortsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDPDKNetworks: no plugin looks for an interface that does not exist, and the
+// TestDPDKNetworks checks that no plugin looks for an interface that does not exist, and the
 // functions' virtual functions are tuned as always.
 func TestDPDKNetworks(t *testing.T) {
 	p := mustMake(t, plantest.TRexDPDK())
@@ -136,8 +136,8 @@ func TestDPDKNetworks(t *testing.T) {
 	}
 }
 
-// TestNobodyReachesTheTrafficPod: TRex's server does not authenticate clients.
-func TestNobodyReachesTheTrafficPod(t *testing.T) {
+// TestNoPodReachesTheTrafficPod checks that policies protect TRex's server, which does not authenticate clients.
+func TestNoPodReachesTheTrafficPod(t *testing.T) {
 	for name, in := range map[string]plan.Input{"AFPacket": plantest.TRexAFPacket(), "DPDK": plantest.TRexDPDK()} {
 		p := mustMake(t, in)
 		found := false

@@ -44,7 +44,7 @@ func expectNetworks(t *testing.T, machine *kubevirtv1.VirtualMachineInstance, kn
 	}
 }
 
-// TestMachineNICs: models follow the attachments, and the guest finds its ports by the MAC
+// TestMachineNICs checks that models follow the attachments, and the guest finds its ports by the MAC
 // addresses that it receives.
 func TestMachineNICs(t *testing.T) {
 	p := mustMake(t, plantest.Machines())
@@ -62,7 +62,7 @@ func TestMachineNICs(t *testing.T) {
 	}
 }
 
-// TestMachineQueues: KubeVirt's one switch is on exactly if a port has more than one queue.
+// TestMachineQueues checks that KubeVirt's one switch is on exactly if a port has more than one queue.
 func TestMachineQueues(t *testing.T) {
 	for vcpus, queues := range map[int32]int32{1: 1, 2: 2, 4: 1} {
 		in := plantest.MachineInput(1)
@@ -76,7 +76,7 @@ func TestMachineQueues(t *testing.T) {
 	}
 }
 
-// TestMachineKeepsSecrets: what the function reads is only in the secret.
+// TestMachineKeepsSecrets checks that what the function reads is only in the secret.
 func TestMachineKeepsSecrets(t *testing.T) {
 	p := mustMake(t, plantest.MachineInput(1))
 	function := functionsOf(p)[0]
@@ -89,7 +89,7 @@ func TestMachineKeepsSecrets(t *testing.T) {
 	}
 }
 
-// TestMachineStays: nothing moves, restarts or plugs into a machine in the middle of a trial.
+// TestMachineStays checks that nothing moves, restarts or plugs into a machine in the middle of a trial.
 func TestMachineStays(t *testing.T) {
 	spec := functionsOf(mustMake(t, plantest.MachineInput(1)))[0].Machine.Spec
 	if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || spec.LivenessProbe != nil || !spec.Domain.Devices.DisableHotplug {
@@ -100,7 +100,7 @@ func TestMachineStays(t *testing.T) {
 	}
 }
 
-// TestMachineDevices: virtual functions come with their network, whole NICs with KubeVirt's
+// TestMachineDevices checks that virtual functions come with their network, whole NICs with KubeVirt's
 // resource; no model is set for either.
 func TestMachineDevices(t *testing.T) {
 	p := mustMake(t, plantest.MachineSRIOV(1))
@@ -136,7 +136,7 @@ func TestMachineDevices(t *testing.T) {
 	}
 }
 
-// TestMachineNetworks: the launcher's pod forwards nothing itself, and its own
+// TestMachineNetworks checks that the launcher's pod forwards nothing itself, and its own
 // pod network keeps its addresses.
 func TestMachineNetworks(t *testing.T) {
 	p := mustMake(t, plantest.MachineInput(1))

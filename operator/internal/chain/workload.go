@@ -101,7 +101,7 @@ func functionWorkloads(p *plan.Plan) []Workload {
 	for i := range p.Functions {
 		function := p.Functions[i]
 		w := Workload{Component: ComponentFunction, Port: portHTTP, Policy: p.Names().FunctionsPolicy, Rules: Rules{
-			Title: fmt.Sprintf("function %q", function.Name), NotStarted: v1alpha1.ReasonMachineNotStarted,
+			Title: fmt.Sprintf("function %q", function.Name), NotStarted: v1alpha1.ReasonVirtualMachineNotStarted,
 			NotReady: v1alpha1.ReasonChainNotReady, Lost: v1alpha1.ReasonChainFailed,
 			FewerCPUs: "fewer platform.vcpus", LessMemory: "less platform.memory",
 		}}

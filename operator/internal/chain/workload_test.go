@@ -102,7 +102,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestDryRun: a Job is tried as the pod that it makes.
+// TestDryRun checks that a Job is tried as the pod that it makes.
 func TestDryRun(t *testing.T) {
 	for _, w := range chain.Render(mustMake(t, plantest.Input(1))) {
 		pod, ok := w.DryRun().(*corev1.Pod)
@@ -112,7 +112,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestOutline: without a plan, everything that the workloads needed is still found by its
+// TestOutline checks that without a plan, everything that the workloads needed is still found by its
 // name, except for the networks, which only the plan names.
 func TestOutline(t *testing.T) {
 	needs := func(p *plan.Plan) map[string]bool {

@@ -64,7 +64,7 @@ func codes(t *testing.T, prefixes ...string) map[string]string {
 				}
 				literal, ok := spec.Values[i].(*ast.BasicLit)
 				if !ok {
-					t.Fatalf("%s is no literal", name.Name)
+					t.Fatalf("%s is not a literal", name.Name)
 				}
 				value, err := strconv.Unquote(literal.Value)
 				if err != nil {
@@ -81,7 +81,7 @@ func codes(t *testing.T, prefixes ...string) map[string]string {
 	return found
 }
 
-// Every reason and every warning is explained where its reader looks for it.
+// TestCodesAreDocumented checks that every reason and every warning is explained where its reader looks for it.
 func TestCodesAreDocumented(t *testing.T) {
 	var all strings.Builder
 	for _, folder := range []string{"docs/concepts", "docs/reference"} {
@@ -103,7 +103,7 @@ var (
 	blockMake  = regexp.MustCompile(`^\s*(?:\$ )?make ((?:[-a-z0-9]+ ?)+)`)
 )
 
-// Every `make target` that a page names exists.
+// TestMakeTargetsExist checks that every `make target` that a page names exists.
 func TestMakeTargetsExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(top, "Makefile"))
 	if err != nil {
@@ -124,7 +124,7 @@ func TestMakeTargetsExist(t *testing.T) {
 			for word := range strings.FieldsSeq(words) {
 				named++
 				if !strings.HasPrefix(word, "-") && !targets[word] {
-					t.Errorf("%s names `make %s`, which is no target", page, word)
+					t.Errorf("%s names `make %s`, which is not a target", page, word)
 				}
 			}
 		}
@@ -158,7 +158,7 @@ func makeCommands(text string) []string {
 
 var misplacedFlag = regexp.MustCompile(`kubectl (?:-\S+ (?:[^-\s]\S* )?)+vnfbench (?:watch|report|compare)`)
 
-// kubectl takes no flag before a plugin's name.
+// TestFlagsFollowThePlugin checks the commands of all pages: kubectl takes no flag before a plugin's name.
 func TestFlagsFollowThePlugin(t *testing.T) {
 	for page, text := range pages(t, "") {
 		for _, command := range misplacedFlag.FindAllString(text, -1) {
@@ -187,13 +187,13 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// Every relative link leads to a file, and its fragment to a heading.
+// TestLinksResolve checks that every relative link leads to a file, and its fragment to a heading.
 func TestLinksResolve(t *testing.T) {
 	all := pages(t, "")
 	checked := 0
 	for page, text := range all {
 		if page == filepath.Join("docs", "reference", "api.md") {
-			continue // generated, with anchors of its own
+			continue // generated, with its own anchors
 		}
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
 			if scheme.MatchString(match[1]) {
@@ -219,7 +219,7 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// What these tests look for is found, and what they should refuse is refused.
+// TestFindings checks that what these tests look for is found, and what they should refuse is refused.
 func TestFindings(t *testing.T) {
 	text := "Run `make lab-up demo` or\n\n```sh\nmake test\nls # make x\n```\n\nthis will make sense; make tea.\n"
 	if got := strings.Join(makeCommands(text), "|"); got != "lab-up demo|test" {

@@ -73,7 +73,7 @@ func (c *Config) Validate() error {
 	case c.Name == "":
 		return errors.New("name: is missing")
 	case c.Interface == "" || len(c.Interface) > 15:
-		return fmt.Errorf("interface: %q is no name for an interface", c.Interface)
+		return fmt.Errorf("interface: %q is not a name for an interface", c.Interface)
 	case c.MTUBytes < 1280 || c.MTUBytes > 9216:
 		return fmt.Errorf("mtuBytes: %d is not between 1280 and 9216", c.MTUBytes)
 	case len(c.Addresses) == 0:
@@ -91,10 +91,10 @@ func (c *Config) Validate() error {
 	}
 	for i, route := range c.Routes {
 		if !reserved(route.Destination) || route.Destination != route.Destination.Masked() {
-			return fmt.Errorf("routes[%d].destination: %q is no network of %s and %s", i, route.Destination, benchmark[0], benchmark[1])
+			return fmt.Errorf("routes[%d].destination: %q is not a network of %s and %s", i, route.Destination, benchmark[0], benchmark[1])
 		}
 		if !c.onLink(route.Via) {
-			return fmt.Errorf("routes[%d].via: %q is on no network of the port", i, route.Via)
+			return fmt.Errorf("routes[%d].via: %q is not on a network of the port", i, route.Via)
 		}
 	}
 	return nil

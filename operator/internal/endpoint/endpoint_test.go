@@ -62,7 +62,7 @@ func client() Client {
 	}
 }
 
-// Data from the network becomes a program's argument only in its place.
+// TestChecks checks that data from the network becomes a program's argument only in its place.
 func TestChecks(t *testing.T) {
 	config := good()
 	config.Routes = append(config.Routes, Route{netip.MustParsePrefix("2001:2:0:9000::/64"), netip.MustParseAddr("2001:2::2")})

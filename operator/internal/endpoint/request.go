@@ -19,8 +19,8 @@ const (
 	silence = 20 * time.Second
 	// slack is what a test may take in addition to its stated time.
 	slack = silence + 10*time.Second
-	// maximumSeconds is the API's longest test with the omitted time.
-	maximumSeconds = 3600 + 60
+	// maxSeconds is the API's longest test with the omitted time.
+	maxSeconds = 3600 + 60
 )
 
 // Server asks an agent for an iperf3 server that takes one test and ends.
@@ -53,11 +53,11 @@ type Problem struct {
 func (s Server) Check(c *Config) error {
 	switch {
 	case !c.owns(s.Address):
-		return fmt.Errorf("address: %q is none of this machine's", s.Address)
+		return fmt.Errorf("address: %q is not an address of this machine", s.Address)
 	case s.Port < 1024:
 		return fmt.Errorf("port: %d is below 1024", s.Port)
-	case s.Seconds < 1 || s.Seconds > maximumSeconds:
-		return fmt.Errorf("seconds: %d is not between 1 and %d", s.Seconds, maximumSeconds)
+	case s.Seconds < 1 || s.Seconds > maxSeconds:
+		return fmt.Errorf("seconds: %d is not between 1 and %d", s.Seconds, maxSeconds)
 	}
 	return nil
 }
@@ -68,19 +68,19 @@ var algorithm = regexp.MustCompile(`^[a-z0-9_]{1,15}$`)
 func (r Client) Check(c *Config) error {
 	switch {
 	case !c.owns(r.Address):
-		return fmt.Errorf("address: %q is none of this machine's", r.Address)
+		return fmt.Errorf("address: %q is not an address of this machine", r.Address)
 	case !c.leadsTo(r.Server) || r.Server.Is4() != r.Address.Is4():
-		return fmt.Errorf("server: %q is not behind the chain as seen from %q", r.Server, r.Address)
+		return fmt.Errorf("server: %q is not on the other side of the chain from %q", r.Server, r.Address)
 	case r.Port < 1024:
 		return fmt.Errorf("port: %d is below 1024", r.Port)
 	case r.Streams < 1 || r.Streams > MaximumStreams:
 		return fmt.Errorf("streams: %d is not between 1 and %d", r.Streams, MaximumStreams)
-	case r.DurationSeconds < 1 || r.OmitSeconds < 0 || r.DurationSeconds+r.OmitSeconds > maximumSeconds:
+	case r.DurationSeconds < 1 || r.OmitSeconds < 0 || r.DurationSeconds+r.OmitSeconds > maxSeconds:
 		return fmt.Errorf("durationSeconds, omitSeconds: %d and %d are too long or too short", r.DurationSeconds, r.OmitSeconds)
 	case r.MSSBytes < 0 || r.WindowBytes < 0 || r.TargetBitsPerSecond < 0:
 		return errors.New("mssBytes, windowBytes, targetBitsPerSecond: one is negative")
 	case r.CongestionControl != "" && !algorithm.MatchString(r.CongestionControl):
-		return fmt.Errorf("congestionControl: %q is no algorithm's name", r.CongestionControl)
+		return fmt.Errorf("congestionControl: %q is not the name of an algorithm", r.CongestionControl)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (s Server) Arguments() []string {
 	}
 }
 
-// Lifetime returns the time after which an agent ends a server or a client by force.
+// Lifetime returns the time after which an agent kills a server or a client.
 func (s Server) Lifetime() time.Duration { return time.Duration(s.Seconds)*time.Second + slack }
 
 // Arguments returns iperf3's arguments.
@@ -120,7 +120,7 @@ func (r Client) Arguments() []string {
 	return list
 }
 
-// Lifetime returns the time after which an agent ends the client by force.
+// Lifetime returns the time after which an agent kills the client.
 func (r Client) Lifetime() time.Duration {
 	return time.Duration(r.DurationSeconds+r.OmitSeconds)*time.Second + slack
 }

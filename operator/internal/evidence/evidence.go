@@ -27,17 +27,17 @@ import (
 )
 
 const (
-	// patience is how long the observer and the neighbors may take to answer.
-	patience = 500 * time.Millisecond
-	// devicePatience limits the one question about what the node and the functions are.
-	devicePatience = 5 * time.Second
-	// mostBytes limits what is read of an answer.
-	mostBytes = 256 << 10
-	// mostNotes and maxNoteBytes limit what a record holds about missing answers.
-	mostNotes, maxNoteBytes = 4, 160
-	// mostMisses in a row, and a pod is not asked any more: to wait for a pod that cannot be
+	// answerTimeout is how long the observer and the neighbors may take to answer.
+	answerTimeout = 500 * time.Millisecond
+	// deviceTimeout limits the one question about what the node and the functions are.
+	deviceTimeout = 5 * time.Second
+	// maxAnswerBytes limits what is read of an answer.
+	maxAnswerBytes = 256 << 10
+	// maxNotes and maxNoteBytes limit what a record holds about missing answers.
+	maxNotes, maxNoteBytes = 4, 160
+	// maxMisses in a row, and a pod is no longer asked: to wait for a pod that cannot be
 	// reached would cost seconds of every trial.
-	mostMisses = 6
+	maxMisses = 6
 	// maxCounters of a function are kept; this is a limit of the API.
 	maxCounters = 12
 	// maxStateBytes of each text in a function's state are kept; this is a limit of the API.
@@ -47,12 +47,12 @@ const (
 	tolerance = 200 * time.Millisecond
 )
 
-// functionPatience is how long a function may take to answer. A virtual machine that has
+// functionTimeout is how long a function may take to answer. A virtual machine that has
 // just received its last frame may have to forward it, and hundreds before it, until it has
 // time for a question. The counters of many rules also take long to read. For a function
-// that has never answered the shorter patience applies, so that an address that cannot be
+// that has never answered the shorter answerTimeout applies, so that an address that cannot be
 // reached costs no seconds. It is a variable only for tests.
-var functionPatience = 5 * time.Second
+var functionTimeout = 5 * time.Second
 
 // Collector asks the same addresses repeatedly. One goroutine uses it at a time.
 type Collector struct {
@@ -62,8 +62,8 @@ type Collector struct {
 	misses []int
 	// answered marks, in the same order, those that have answered before.
 	answered []bool
-	// beside is true if the neighbors are asked.
-	beside bool
+	// askNeighbors is true if the neighbors are asked.
+	askNeighbors bool
 }
 
 // New returns a collector for a chain that is ready.
@@ -83,7 +83,7 @@ func (c *Collector) Close() { c.client.CloseIdleConnections() }
 // Device asks once what the device's node and the chain's functions are, all at
 // the same time.
 func (c *Collector) Device(ctx context.Context) measure.DeviceState {
-	ctx, cancel := context.WithTimeout(ctx, devicePatience)
+	ctx, cancel := context.WithTimeout(ctx, deviceTimeout)
 	defer cancel()
 	var device measure.DeviceState
 	var asked sync.WaitGroup
@@ -126,8 +126,8 @@ func (c *Collector) node(ctx context.Context) measure.DeviceState {
 
 const noObserver = "the node of the chain is not observed"
 
-// Look is what all sources reported at one moment.
-type Look struct {
+// Reading is what all sources reported at one moment.
+type Reading struct {
 	node *observer.Snapshot
 	// functions are in the order of their sources; nil did not answer.
 	functions []*vnf.Status
@@ -138,41 +138,41 @@ type Look struct {
 
 // Before reads the counters before a trial. The observer is asked after the functions have
 // answered, so that the node's processor time does not include the wait for them.
-func (c *Collector) Before(ctx context.Context) Look {
-	look, failures := c.newLook()
-	c.askFunctions(ctx, &look, failures, functionPatience)
-	c.askOthers(ctx, &look, failures)
-	return look.with(failures)
+func (c *Collector) Before(ctx context.Context) Reading {
+	reading, failures := c.newReading()
+	c.askFunctions(ctx, &reading, failures, functionTimeout)
+	c.askOthers(ctx, &reading, failures)
+	return reading.with(failures)
 }
 
 // After reads the counters after a trial's last frame, all at the same time. The functions
-// may answer until the trial has settled, and functionPatience longer: nothing else is sent
+// may answer until the trial has settled, and functionTimeout longer: nothing else is sent
 // before the next trial, so what they counted belongs to this one.
-func (c *Collector) After(ctx context.Context, settling time.Duration) Look {
-	look, failures := c.newLook()
+func (c *Collector) After(ctx context.Context, settling time.Duration) Reading {
+	reading, failures := c.newReading()
 	var asked sync.WaitGroup
-	asked.Go(func() { c.askFunctions(ctx, &look, failures, settling+functionPatience) })
-	asked.Go(func() { c.askOthers(ctx, &look, failures) })
+	asked.Go(func() { c.askFunctions(ctx, &reading, failures, settling+functionTimeout) })
+	asked.Go(func() { c.askOthers(ctx, &reading, failures) })
 	asked.Wait()
-	return look.with(failures)
+	return reading.with(failures)
 }
 
-// newLook returns a Look with a place for each source, and a list for their errors.
-func (c *Collector) newLook() (Look, []error) {
-	return Look{functions: make([]*vnf.Status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}, make([]error, len(c.misses))
+// newReading returns a Reading with a place for each source, and a list for their errors.
+func (c *Collector) newReading() (Reading, []error) {
+	return Reading{functions: make([]*vnf.Status, len(c.sources.Functions)), neighbors: make([]*neighbor.Status, len(c.neighbors()))}, make([]error, len(c.misses))
 }
 
-func (l Look) with(failures []error) Look {
+func (r Reading) with(failures []error) Reading {
 	for _, err := range failures {
 		if err != nil {
-			l.problems = append(l.problems, note("%v", err))
+			r.problems = append(r.problems, note("%v", err))
 		}
 	}
-	return l
+	return r
 }
 
 // askFunctions asks all functions at the same time.
-func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []error, atMost time.Duration) {
+func (c *Collector) askFunctions(ctx context.Context, reading *Reading, failures []error, atMost time.Duration) {
 	var asked sync.WaitGroup
 	for i, function := range c.sources.Functions {
 		if function.Address == "" {
@@ -181,13 +181,13 @@ func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []err
 		asked.Go(func() {
 			wait := atMost
 			if !c.answered[i+1] {
-				wait = min(wait, patience)
+				wait = min(wait, answerTimeout)
 			}
 			ctx, cancel := context.WithTimeout(ctx, wait)
 			defer cancel()
 			var answer vnf.Status
 			if failures[i+1] = c.ask(ctx, i+1, "function "+function.Name, function.Address, vnf.PathStatus, statusOf(&answer)); failures[i+1] == nil {
-				look.functions[i] = &answer
+				reading.functions[i] = &answer
 			}
 		})
 	}
@@ -195,15 +195,15 @@ func (c *Collector) askFunctions(ctx context.Context, look *Look, failures []err
 }
 
 // askOthers asks the observer and the neighbors at the same time.
-func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *Collector) askOthers(ctx context.Context, reading *Reading, failures []error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var asked sync.WaitGroup
 	if c.sources.Observer != "" {
 		asked.Go(func() {
 			var snapshot observer.Snapshot
 			if failures[0] = c.ask(ctx, 0, "the observer", c.sources.Observer, observer.PathSnapshot, jsonOf(&snapshot)); failures[0] == nil {
-				look.node = &snapshot
+				reading.node = &snapshot
 			}
 		})
 	}
@@ -211,8 +211,8 @@ func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error)
 		asked.Go(func() {
 			var answer neighbor.Status
 			place := 1 + len(c.sources.Functions) + i
-			if failures[place] = c.ask(ctx, place, "neighbour "+source.Name, source.Address, neighbor.PathStatus, jsonOf(&answer)); failures[place] == nil {
-				look.neighbors[i] = &answer
+			if failures[place] = c.ask(ctx, place, "neighbor "+source.Name, source.Address, neighbor.PathStatus, jsonOf(&answer)); failures[place] == nil {
+				reading.neighbors[i] = &answer
 			}
 		})
 	}
@@ -221,8 +221,8 @@ func (c *Collector) askOthers(ctx context.Context, look *Look, failures []error)
 
 // ask asks one of the sources that are counted in misses.
 func (c *Collector) ask(ctx context.Context, place int, who, address, path string, read func([]byte) error) error {
-	if c.misses[place] >= mostMisses {
-		return fmt.Errorf("%s is not asked any more: it did not answer %d times in a row", who, mostMisses)
+	if c.misses[place] >= maxMisses {
+		return fmt.Errorf("%s is no longer asked: it did not answer %d times in a row", who, maxMisses)
 	}
 	if err := c.get(ctx, address, path, read); err != nil {
 		c.misses[place]++
@@ -245,7 +245,7 @@ func (c *Collector) get(ctx context.Context, address, path string, read func([]b
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("it took too long")
@@ -253,8 +253,8 @@ func (c *Collector) get(ctx context.Context, address, path string, read func([]b
 		return err
 	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("HTTP %d", response.StatusCode)
-	case len(body) > mostBytes:
-		return fmt.Errorf("its answer is longer than %d bytes", mostBytes)
+	case len(body) > maxAnswerBytes:
+		return fmt.Errorf("its answer is longer than %d bytes", maxAnswerBytes)
 	}
 	return read(body)
 }
@@ -277,7 +277,7 @@ func statusOf(into *vnf.Status) func([]byte) error {
 }
 
 // Between returns the difference of two reads around a trial that sent for a time.
-func (c *Collector) Between(before, after Look, sending time.Duration) *measure.Evidence {
+func (c *Collector) Between(before, after Reading, sending time.Duration) *measure.Evidence {
 	e := &measure.Evidence{}
 	notes := slices.Concat(before.problems, after.problems)
 	guests := map[string]measure.DomainTime{}
@@ -371,7 +371,7 @@ func note(format string, args ...any) string {
 func distinct(notes []string) []string {
 	var kept []string
 	for _, n := range notes {
-		if n = note("%s", n); !slices.Contains(kept, n) && len(kept) < mostNotes {
+		if n = note("%s", n); !slices.Contains(kept, n) && len(kept) < maxNotes {
 			kept = append(kept, n)
 		}
 	}

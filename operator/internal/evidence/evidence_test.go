@@ -139,7 +139,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestSilentFunction: a user's own machine is not asked and not missed. What its hypervisor
+// TestSilentFunction checks that a user's own machine is not asked and not missed. What its hypervisor
 // used is known all the same.
 func TestSilentFunction(t *testing.T) {
 	node, observerAddress := newPods(t)
@@ -162,7 +162,7 @@ func TestSilentFunction(t *testing.T) {
 	}
 }
 
-// What does not answer as it should is missing and named; the others are present.
+// TestMissing checks that what does not answer as it should is missing and named; the others are present.
 func TestMissing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	again := answer(2*time.Second, 200, 0, 100, 0)
@@ -178,20 +178,20 @@ func TestMissing(t *testing.T) {
 		note           string
 		noNode, noFunc bool
 	}{
-		"all is well":               {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0)},
-		"the observer hangs":        {node: hang, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer did not answer: it took too long", noNode: true},
-		"the function hangs":        {node: snapshot(11*time.Second, 600, 40), function: hang, note: "function r1 did not answer: it took too long", noFunc: true},
-		"no JSON":                   {node: "<html>", function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer did not answer: invalid character", noNode: true},
-		"an endless answer":         {node: strings.Repeat(" ", mostBytes+1), function: answer(time.Second*2, 200, 0, 100, 0), note: "longer than 262144 bytes", noNode: true},
-		"an error":                  {node: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }, function: again, note: "HTTP 500", noNode: true, noFunc: true},
-		"a redirect":                {node: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, function: again, note: "HTTP 302", noNode: true, noFunc: true},
-		"the function started anew": {node: snapshot(11*time.Second, 600, 40), function: again, note: "function r1 was started again", noFunc: true},
-		"the observer started anew": {node: restarted, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer was started again", noNode: true},
-		"the guest started anew":    {node: replaced, function: answer(time.Second*2, 200, 0, 100, 0), note: "virtual machine benchmarks_fw was started again"},
-		"a late function":           {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*4, 200, 0, 100, 0), note: "function r1: it was looked at over 3000 ms, of which frames were sent in 1000 ms"},
-		"counters cannot be read":   {node: snapshot(11*time.Second, 600, 40), function: unread(answer(time.Second*2, 200, 0, 100, 0)), note: "function r1: it is not known what it counted: no memory"},
-		"a newer function":          {node: snapshot(11*time.Second, 600, 40), function: newer, note: "function r1 did not answer: its status has version 2, want 1: use a function's image", noFunc: true},
-		"a late look":               {node: snapshot(14*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0), note: "looked at over 4000 ms, of which frames were sent in 1000 ms"},
+		"all is well":                {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0)},
+		"the observer hangs":         {node: hang, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer did not answer: it took too long", noNode: true},
+		"the function hangs":         {node: snapshot(11*time.Second, 600, 40), function: hang, note: "function r1 did not answer: it took too long", noFunc: true},
+		"no JSON":                    {node: "<html>", function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer did not answer: invalid character", noNode: true},
+		"an endless answer":          {node: strings.Repeat(" ", maxAnswerBytes+1), function: answer(time.Second*2, 200, 0, 100, 0), note: "longer than 262144 bytes", noNode: true},
+		"an error":                   {node: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }, function: again, note: "HTTP 500", noNode: true, noFunc: true},
+		"a redirect":                 {node: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, function: again, note: "HTTP 302", noNode: true, noFunc: true},
+		"the function started again": {node: snapshot(11*time.Second, 600, 40), function: again, note: "function r1 was started again", noFunc: true},
+		"the observer started again": {node: restarted, function: answer(time.Second*2, 200, 0, 100, 0), note: "the observer was started again", noNode: true},
+		"the guest started again":    {node: replaced, function: answer(time.Second*2, 200, 0, 100, 0), note: "virtual machine benchmarks_fw was started again"},
+		"a late function":            {node: snapshot(11*time.Second, 600, 40), function: answer(time.Second*4, 200, 0, 100, 0), note: "function r1: it was looked at over 3000 ms, of which frames were sent in 1000 ms"},
+		"counters cannot be read":    {node: snapshot(11*time.Second, 600, 40), function: unread(answer(time.Second*2, 200, 0, 100, 0)), note: "function r1: it is not known what it counted: no memory"},
+		"a newer function":           {node: snapshot(11*time.Second, 600, 40), function: newer, note: "function r1 did not answer: its status has version 2, want 1: use a function's image", noFunc: true},
+		"a late look":                {node: snapshot(14*time.Second, 600, 40), function: answer(time.Second*2, 200, 0, 100, 0), note: "looked at over 4000 ms, of which frames were sent in 1000 ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			node, observerAddress := newPods(t)
@@ -204,11 +204,11 @@ func TestMissing(t *testing.T) {
 			node.say(observer.PathSnapshot, test.node)
 			pod.say("/status", test.function)
 			if name == "the function hangs" {
-				impatient(t, 200*time.Millisecond)
+				shortenTimeout(t, 200*time.Millisecond)
 			}
 			begun := time.Now()
 			after := c.After(t.Context(), 0)
-			if took := time.Since(begun); took > patience+functionPatience+10*time.Second {
+			if took := time.Since(begun); took > answerTimeout+functionTimeout+10*time.Second {
 				t.Errorf("the look took %v", took)
 			}
 			got := c.Between(before, after, time.Second)
@@ -227,14 +227,14 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// impatient shortens how long a function may take to answer.
-func impatient(t *testing.T, patience time.Duration) {
-	before := functionPatience
-	functionPatience = patience
-	t.Cleanup(func() { functionPatience = before })
+// shortenTimeout shortens how long a function may take to answer.
+func shortenTimeout(t *testing.T, timeout time.Duration) {
+	before := functionTimeout
+	functionTimeout = timeout
+	t.Cleanup(func() { functionTimeout = before })
 }
 
-// TestAnswersLate: a function may answer while the trial settles, if it first has to
+// TestAnswersLate checks that a function may answer while the trial settles, if it first has to
 // forward the frames that it received. The node is read without waiting for it.
 func TestAnswersLate(t *testing.T) {
 	node, observerAddress := newPods(t)
@@ -244,7 +244,7 @@ func TestAnswersLate(t *testing.T) {
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 	guest.say("/status", answer(10*time.Second, 100, 0, 100, 7))
 	before := c.Before(t.Context())
-	impatient(t, 10*time.Millisecond)
+	shortenTimeout(t, 10*time.Millisecond)
 	node.say(observer.PathSnapshot, snapshot(11*time.Second, 1400, 640))
 	busy := answer(14*time.Second, 1100, 0, 500, 1007)
 	guest.say("/status", func(w http.ResponseWriter, _ *http.Request) {
@@ -266,8 +266,8 @@ func TestAnswersLate(t *testing.T) {
 	}
 }
 
-// TestCountersThatWereNotRead: counters that could only be read after the trial have not
-// all moved in it.
+// TestCountersThatWereNotRead checks that counters that could only be read after the trial are not
+// taken for what the trial counted.
 func TestCountersThatWereNotRead(t *testing.T) {
 	pod, address := newPods(t)
 	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}})
@@ -281,7 +281,7 @@ func TestCountersThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A pod that cannot be reached does not slow down every trial, and one that is late only at
+// TestGivesUp checks that a pod that cannot be reached does not slow down every trial, and one that is late only at
 // times is asked again.
 func TestGivesUp(t *testing.T) {
 	node, address := newPods(t)
@@ -293,7 +293,7 @@ func TestGivesUp(t *testing.T) {
 		http.Error(w, "not now", http.StatusServiceUnavailable)
 	}
 	node.say(observer.PathSnapshot, fails)
-	for range mostMisses - 1 {
+	for range maxMisses - 1 {
 		c.After(t.Context(), 0)
 	}
 	node.say(observer.PathSnapshot, snapshot(time.Second, 1, 1))
@@ -302,13 +302,13 @@ func TestGivesUp(t *testing.T) {
 	}
 	node.say(observer.PathSnapshot, fails)
 	asked = 0
-	for range 3 * mostMisses {
+	for range 3 * maxMisses {
 		if look := c.After(t.Context(), 0); look.node != nil || len(look.problems) != 1 {
 			t.Errorf("%+v", look)
 		}
 	}
-	if asked != mostMisses || !strings.Contains(c.After(t.Context(), 0).problems[0], "not asked any more") {
-		t.Errorf("asked %d times, want %d", asked, mostMisses)
+	if asked != maxMisses || !strings.Contains(c.After(t.Context(), 0).problems[0], "no longer asked") {
+		t.Errorf("asked %d times, want %d", asked, maxMisses)
 	}
 }
 
@@ -334,7 +334,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// Functions are asked once what they are; one that does not answer is named.
+// TestDeviceFunctions checks that functions are asked once what they are; one that does not answer is named.
 func TestDeviceFunctions(t *testing.T) {
 	whole, wholeAddress := newPods(t)
 	bare, bareAddress := newPods(t)
@@ -372,7 +372,7 @@ func TestDeviceFunctions(t *testing.T) {
 	}
 }
 
-func TestFit(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	whole := &measure.Evidence{
 		ElapsedMilliseconds: 1000, CPUs: 4, Node: &measure.CPUTime{SoftirqMilliseconds: 900},
 		Functions: []measure.FunctionEvidence{{
@@ -389,7 +389,7 @@ func TestFit(t *testing.T) {
 	last := ""
 	forms := map[string]bool{}
 	for most := Bytes(whole); most >= 0; most-- {
-		got := Fit(whole, most)
+		got := Truncate(whole, most)
 		if Bytes(got) > most {
 			t.Fatalf("%d bytes, at most %d were asked for", Bytes(got), most)
 		}

@@ -7,31 +7,31 @@ import (
 	"vnfbench.io/operator/internal/neighbor"
 )
 
-// Beside sets whether the following reads ask the neighbors. They do not while the
+// SetNeighbors sets whether the following reads ask the neighbors. They do not while the
 // neighbors rest.
-func (c *Collector) Beside(neighbors bool) { c.beside = neighbors }
+func (c *Collector) SetNeighbors(neighbors bool) { c.askNeighbors = neighbors }
 
 // neighbors returns the sources that are asked now.
 func (c *Collector) neighbors() []measure.NeighborSource {
-	if !c.beside {
+	if !c.askNeighbors {
 		return nil
 	}
 	return c.sources.Neighbors
 }
 
 // neighborsBetween returns the differences of two reads, and what is missing.
-func (c *Collector) neighborsBetween(before, after Look) (out []measure.NeighborEvidence, notes []string) {
+func (c *Collector) neighborsBetween(before, after Reading) (out []measure.NeighborEvidence, notes []string) {
 	for i, source := range c.neighbors() {
 		if i >= len(before.neighbors) || i >= len(after.neighbors) || before.neighbors[i] == nil || after.neighbors[i] == nil {
 			continue
 		}
 		then, now := before.neighbors[i], after.neighbors[i]
 		if !then.StartedAt.Equal(now.StartedAt) {
-			notes = append(notes, note("neighbour %s was started again during the trial", source.Name))
+			notes = append(notes, note("neighbor %s was started again during the trial", source.Name))
 			continue
 		}
 		if now.CPUProblem != "" {
-			notes = append(notes, note("neighbour %s: %s", source.Name, now.CPUProblem))
+			notes = append(notes, note("neighbor %s: %s", source.Name, now.CPUProblem))
 		}
 		out = append(out, between(source.Name, *then, *now))
 	}

@@ -16,7 +16,7 @@ func TestNeighbors(t *testing.T) {
 	pod, address := newPods(t)
 	c := New(measure.Sources{Neighbors: []measure.NeighborSource{{Name: "n", Address: address}, {Name: "gone", Address: "127.0.0.1:1"}}})
 	defer c.Close()
-	look := func(s neighbor.Status) Look {
+	look := func(s neighbor.Status) Reading {
 		s.StartedAt = started
 		pod.say(neighbor.PathStatus, s)
 		return c.After(t.Context(), 0)
@@ -26,7 +26,7 @@ func TestNeighbors(t *testing.T) {
 	if got := c.Between(look(first), look(first), time.Second); len(got.Neighbors)+len(got.Notes) > 0 {
 		t.Errorf("%+v", got)
 	}
-	c.Beside(true)
+	c.SetNeighbors(true)
 	before := look(first)
 	got := c.Between(before, look(neighbor.Status{ElapsedNanoseconds: int64(2 * time.Second), CPUNanoseconds: 24e8, SentFrames: 300, ReceivedFrames: 280}), time.Second)
 	want := []measure.NeighborEvidence{{Name: "n", ElapsedMilliseconds: 1000, CPUMilliseconds: 1900, SentFrames: 200, ReceivedFrames: 190, Stopped: true}}

@@ -42,6 +42,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtUnsteadyPacing:   {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtStretchedTrials:  {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:     {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
+	v1alpha1.DoubtNotMeasured:      {"the generator or the time did not allow it", "see the run's warnings"},
 	v1alpha1.DoubtNotCounted:       {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
 }
 

@@ -73,7 +73,7 @@ func TestEveryFieldIsReached(t *testing.T) {
 	}
 	for value, path := range paths {
 		if !reached[value] && !noFigures.MatchString(path) {
-			t.Errorf("%s is no figure", path)
+			t.Errorf("%s is not a figure", path)
 		}
 		if reached[value] && noFigures.MatchString(path) {
 			t.Errorf("%s is a figure: take it off the list", path)
@@ -92,7 +92,7 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// A soak's first interval and a fixed load's worst case have different keys, even
+// TestKeysOfPartsAreUnique checks that a soak's first interval and a fixed load's worst case have different keys, even
 // where all names are as short as possible.
 func TestKeysOfPartsAreUnique(t *testing.T) {
 	direction := []v1alpha1.DirectionResult{{Direction: "Forward"}, {Direction: "Reverse"}}
@@ -103,6 +103,7 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 		FirstFrame:  []v1alpha1.FirstFrameResult{{Direction: "Forward"}, {Direction: "Reverse"}},
 		Soak:        &v1alpha1.SoakResult{Intervals: []v1alpha1.SoakInterval{{}, {StartSeconds: 300}}},
 		BackToBack:  &v1alpha1.BackToBackResult{Bursts: []int64{1, 2}},
+		Recovery:    &v1alpha1.RecoveryResult{UpperBoundMilliseconds: new(int64(2)), LowerBoundMilliseconds: new(int64(1)), ResolutionMilliseconds: new(int64(1))},
 		ReceiveRate: &v1alpha1.ReceiveRateResult{Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1}, {Trial: 2}}},
 		CPU: []v1alpha1.CPUResult{
 			{FigureKey: v1alpha1.FigureKey{Goal: "NDR"}, Node: &v1alpha1.NodeCPU{}}, {FigureKey: v1alpha1.FigureKey{Load: "p"}, Node: &v1alpha1.NodeCPU{}},
@@ -147,7 +148,7 @@ func TestEveryMetricHasARow(t *testing.T) {
 	}
 }
 
-// A metric's name ends with its unit. People and machines depend on it.
+// TestNamesEndWithTheUnit checks that a metric's name ends with its unit. People and machines depend on it.
 func TestNamesEndWithTheUnit(t *testing.T) {
 	suffixes := map[Unit]string{
 		FramesPerSecond: "FramesPerSecond", FragmentsPerSecond: "FragmentsPerSecond", BitsPerSecond: "BitsPerSecond", OperationsPerSecond: "OperationsPerSecond", ConnectionsPerSecond: "PerSecond",
@@ -164,7 +165,7 @@ func TestNamesEndWithTheUnit(t *testing.T) {
 	}
 }
 
-// The lists of metrics in the API's rules are columns of the table.
+// TestAPIListsAreColumns checks that the lists of metrics in the API's rules are columns of the table.
 func TestAPIListsAreColumns(t *testing.T) {
 	policy, baseline := source(t, "../../../config/admission/benchmarkrun-acceptance.yaml"), source(t, "../../api/v1alpha1/baseline_types.go")
 	for name, list := range map[string]struct {
@@ -210,7 +211,7 @@ func between(t *testing.T, text, from, to string) string {
 	return text
 }
 
-// A value without samples does not count, and one direction without a value leaves none.
+// TestWorst checks that a value without samples does not count, and one direction without a value leaves none.
 func TestWorst(t *testing.T) {
 	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: "64", Load: "idle"}
 	of := func(direction string, value, samples int64) Figure {
@@ -240,5 +241,16 @@ func TestWorst(t *testing.T) {
 	key.Metric = v1alpha1.MetricReceiveRate
 	if got := Find([]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, key); got == nil || *got != 1 {
 		t.Errorf("the worse of two rates is %v, want 1", got)
+	}
+}
+
+// A column of a misspelled metric would be empty in every report.
+func TestColumnsHaveMetricsOfSizes(t *testing.T) {
+	for _, table := range Tables() {
+		for _, c := range table.Columns {
+			if m := byName[c.Metric]; m.Of != OfSize || c.Head == "" {
+				t.Errorf("%s: column %q shows %q, which is no metric of a size", table.Title, c.Head, c.Metric)
+			}
+		}
 	}
 }

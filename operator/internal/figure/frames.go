@@ -38,9 +38,9 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 			}
 		}
 	}
-	w.frameLossRate(size, frame.FrameLossRate)
-	w.backToBack(size, frame.BackToBack)
-	w.receiveRate(size, frame.ReceiveRate)
+	for _, m := range sizeMeasurements {
+		m.add(w, size, frame)
+	}
 	w.soak(size, frame.Soak)
 	for _, c := range frame.CPU {
 		key := size
@@ -185,82 +185,6 @@ func (p place) worst(c v1alpha1.WorstCase) {
 	p.addKnown("DelayVariationMaxNanoseconds", c.DelayVariationMaxNanoseconds)
 	p.add(v1alpha1.MetricJitter, c.JitterNanoseconds)
 	p.add("OneWayBudgetPartsPerMillion", c.OneWayBudgetPartsPerMillion)
-}
-
-func (w *walk) frameLossRate(key Key, r *v1alpha1.FrameLossRateResult) {
-	if r == nil {
-		return
-	}
-	w.at(key).add("FrameLossRateMaximumFramesPerSecond", r.MaximumFramesPerSecond)
-	for _, point := range r.Points {
-		key.Percent = point.Percent
-		p := w.at(key)
-		p.add("FrameLossRateIntendedFramesPerSecond", point.IntendedFramesPerSecond)
-		p.add("FrameLossRateOfferedFramesPerSecond", point.OfferedFramesPerSecond)
-		p.add("FrameLossRateForwardingFramesPerSecond", point.ForwardingFramesPerSecond)
-		p.add("FrameLossRatePartsPerMillion", point.LossPartsPerMillion)
-	}
-}
-
-func (w *walk) backToBack(key Key, r *v1alpha1.BackToBackResult) {
-	if r == nil {
-		return
-	}
-	p := w.at(key)
-	mean := p.from(max(1, int64(len(r.Bursts)))).doubtful(r.Doubts...)
-	mean.values = r.Bursts
-	if r.MaxFrames == r.LongestBurstFrames {
-		mean = mean.bounded(AtLeast, string(v1alpha1.DoubtLongestBurst)).doubtful(v1alpha1.DoubtLongestBurst)
-	}
-	mean.add(v1alpha1.MetricBackToBack, r.MeanFrames)
-	p.add("BackToBackMinFrames", r.MinFrames)
-	p.add("BackToBackMaxFrames", r.MaxFrames)
-	p.add("BackToBackStandardDeviationFrames", r.StandardDeviationFrames)
-	p.add("BackToBackStepFrames", r.StepFrames)
-	p.add("BackToBackLongestBurstFrames", r.LongestBurstFrames)
-	p.add("BackToBackMaximumFramesPerSecond", r.MaximumFramesPerSecond)
-	p.add("BackToBackThroughputFramesPerSecond", r.ThroughputFramesPerSecond)
-	p.add("BackToBackImpliedBufferNanoseconds", r.ImpliedBufferNanoseconds)
-	p.add("BackToBackCorrectedBufferNanoseconds", r.CorrectedBufferNanoseconds)
-	for i, burst := range r.Bursts {
-		key.Repeat = int32(i + 1)
-		w.at(key).add(v1alpha1.MetricBackToBack, burst)
-	}
-}
-
-func (w *walk) receiveRate(key Key, r *v1alpha1.ReceiveRateResult) {
-	if r == nil {
-		return
-	}
-	p := w.at(key)
-	mean, loss := p.from(max(1, int64(len(r.Trials)))).doubtful(r.Doubts...), int64(0)
-	for _, t := range r.Trials {
-		loss = max(loss, t.LossPartsPerMillion)
-		mean.values = append(mean.values, t.ForwardingFramesPerSecond)
-	}
-	if loss == 0 {
-		mean = mean.bounded(AtLeast, string(r.MaximumOrigin)).doubtful(receiveRateFloor(r.MaximumOrigin))
-	}
-	mean.add(v1alpha1.MetricReceiveRate, r.MeanFramesPerSecond)
-	p.add("ReceiveRateIntendedFramesPerSecond", r.IntendedFramesPerSecond)
-	p.add("ReceiveRateMinFramesPerSecond", r.MinFramesPerSecond)
-	p.add("ReceiveRateMaxFramesPerSecond", r.MaxFramesPerSecond)
-	p.add("ReceiveRateStandardDeviationFramesPerSecond", r.StandardDeviationFramesPerSecond)
-	for _, t := range r.Trials {
-		key.Repeat = t.Trial
-		p := w.at(key)
-		p.add("ReceiveRateOfferedFramesPerSecond", t.OfferedFramesPerSecond)
-		p.add(v1alpha1.MetricReceiveRate, t.ForwardingFramesPerSecond)
-		p.add("ReceiveRateLossPartsPerMillion", t.LossPartsPerMillion)
-	}
-}
-
-// receiveRateFloor returns what bounds a receive rate without loss.
-func receiveRateFloor(origin v1alpha1.MaximumOrigin) v1alpha1.DoubtCode {
-	if origin == v1alpha1.MaximumLineRate || origin == v1alpha1.MaximumSpec {
-		return v1alpha1.DoubtMaximumLoad
-	}
-	return v1alpha1.DoubtGeneratorCeiling
 }
 
 func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {

@@ -1,6 +1,10 @@
 package figure
 
-import "vnfbench.io/operator/api/v1alpha1"
+import (
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Unit of a value.
 type Unit string
@@ -86,7 +90,10 @@ type Metric struct {
 func (m Metric) Is(use Use) bool { return m.Uses&use != 0 }
 
 // Metrics are all metrics, ordered by what they are of.
-var Metrics = []Metric{
+var Metrics = slices.Concat(ofGoalsAndLoads, ofSizes, ofOthers)
+
+// ofGoalsAndLoads are the metrics of goals and of loads.
+var ofGoalsAndLoads = []Metric{
 	{v1alpha1.MetricThroughputFramesPerSecond, FramesPerSecond, Higher, OfGoal, "throughput", Judged | Compared | Default | Limited | Shown},
 	{v1alpha1.MetricThroughputLayer1BitsPerSecond, BitsPerSecond, Higher, OfGoal, "throughput on layer 1", Judged | Shown},
 	{"ThroughputLineRatePartsPerMillion", PartsPerMillion, Higher, OfGoal, "share of the line rate", 0},
@@ -136,30 +143,11 @@ var Metrics = []Metric{
 	{"SoakSendingSeconds", Seconds, Neither, OfLoad, "time of sending", 0},
 	{"SoakLossPartsPerMillion", PartsPerMillion, Lower, OfLoad, "loss of all intervals", Shown},
 	{"IntervalStartMilliseconds", Milliseconds, Neither, OfLoad, "start of the interval", 0},
+}
 
+// ofOthers are the metrics of everything else, except those of sizeMeasurements.
+var ofOthers = []Metric{
 	{"WarmUpFirstFrameNanoseconds", Nanoseconds, Lower, OfSize, "first frame of the warm-up", 0},
-	{"FrameLossRateMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "maximum load", 0},
-	{"FrameLossRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load", Shown},
-	{"FrameLossRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load", Shown},
-	{"FrameLossRateForwardingFramesPerSecond", FramesPerSecond, Higher, OfSize, "forwarding rate", Shown},
-	{"FrameLossRatePartsPerMillion", PartsPerMillion, Lower, OfSize, "loss", Shown},
-	{v1alpha1.MetricBackToBack, Number, Higher, OfSize, "back-to-back frames", Judged | Compared | Default | Shown},
-	{"BackToBackMinFrames", Number, Higher, OfSize, "shortest burst", 0},
-	{"BackToBackMaxFrames", Number, Higher, OfSize, "longest burst", 0},
-	{"BackToBackStandardDeviationFrames", Number, Lower, OfSize, "standard deviation of bursts", 0},
-	{"BackToBackStepFrames", Number, Neither, OfSize, "precision of bursts", 0},
-	{"BackToBackLongestBurstFrames", Number, Neither, OfSize, "longest burst that was possible", 0},
-	{"BackToBackMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "rate within a burst", 0},
-	{"BackToBackThroughputFramesPerSecond", FramesPerSecond, Neither, OfSize, "throughput for the correction", 0},
-	{"BackToBackImpliedBufferNanoseconds", Nanoseconds, Neither, OfSize, "implied buffer", 0},
-	{"BackToBackCorrectedBufferNanoseconds", Nanoseconds, Neither, OfSize, "corrected buffer", 0},
-	{v1alpha1.MetricReceiveRate, FramesPerSecond, Higher, OfSize, "receive rate", Judged | Compared | Default | Shown},
-	{"ReceiveRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load of the receive rate", Shown},
-	{"ReceiveRateMinFramesPerSecond", FramesPerSecond, Higher, OfSize, "lowest receive rate", 0},
-	{"ReceiveRateMaxFramesPerSecond", FramesPerSecond, Higher, OfSize, "highest receive rate", 0},
-	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
-	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
-	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
 	{"CalibrationMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum", 0},
 	{"CalibrationLatencyBiasNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay", 0},
 
@@ -173,7 +161,7 @@ var Metrics = []Metric{
 	{"TCPSenderCPUPartsPerMillion", PartsPerMillion, Neither, OfStreams, "CPU of the sender", 0},
 	{"TCPReceiverCPUPartsPerMillion", PartsPerMillion, Neither, OfStreams, "CPU of the receiver", 0},
 	{"TCPMaximumSegmentBytes", Bytes, Neither, OfStreams, "maximum segment size", 0},
-	{TCPScalingEfficiency, PartsPerMillion, Higher, OfStreams, "share of what the fewest connections let expect", 0},
+	{TCPScalingEfficiency, PartsPerMillion, Higher, OfStreams, "share of what the fewest connections predict", 0},
 
 	{"ConnectionsIntendedPerSecond", ConnectionsPerSecond, Neither, OfConnections, "intended", 0},
 	{"ConnectionsAttemptedPerSecond", ConnectionsPerSecond, Neither, OfConnections, "attempted", 0},
@@ -181,8 +169,8 @@ var Metrics = []Metric{
 	{"ConnectionsIntendedConcurrent", Number, Neither, OfConnections, "intended at once", 0},
 	{"ConnectionsConcurrent", Number, Neither, OfConnections, "most at once", 0},
 	{v1alpha1.MetricConnectionsHeld, Number, Higher, OfConnections, "held", Judged | Compared | Default | Shown},
-	{"ConnectionsAttempted", Number, Neither, OfConnections, "attempted in all", 0},
-	{"ConnectionsEstablished", Number, Neither, OfConnections, "established in all", 0},
+	{"ConnectionsAttempted", Number, Neither, OfConnections, "attempted in total", 0},
+	{"ConnectionsEstablished", Number, Neither, OfConnections, "established in total", 0},
 	{"ConnectionsCompleted", Number, Higher, OfConnections, "completed", 0},
 	{"ConnectionsReset", Number, Lower, OfConnections, "reset", 0},
 	{"ConnectionsTimedOut", Number, Lower, OfConnections, "timed out", 0},
@@ -214,7 +202,7 @@ var Metrics = []Metric{
 	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
 	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
 	{"FunctionDroppedFrames", Number, Lower, OfTrials, "dropped frames", Shown},
-	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent meanwhile", 0},
+	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent in the same time", 0},
 	{"FunctionCounter", Number, Neither, OfTrials, "counted", Shown},
 
 	{"NeighborTrials", Number, Neither, OfNeighbor, "trials", 0},

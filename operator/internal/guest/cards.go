@@ -30,8 +30,8 @@ type Card struct {
 }
 
 const (
-	// cardPatience is the timeout for drivers that make their interfaces in the background.
-	cardPatience = 10 * time.Second
+	// cardTimeout is the timeout for drivers that make their interfaces in the background.
+	cardTimeout  = 10 * time.Second
 	cardInterval = 50 * time.Millisecond
 )
 
@@ -63,20 +63,20 @@ func (c Cards) Port(mac string) (Card, bool) {
 	return c.cards[i], true
 }
 
-// Serve serves the handler on the management card, the first that is no port,
+// Serve serves the handler on the management card, the first that is not a port,
 // in the background until the context ends. A guest without one only logs that
 // on the console.
 func (c Cards) Serve(ctx context.Context, port int, handler http.Handler, log *slog.Logger) {
 	chosen, ok := management(c.cards, c.macs)
 	if !ok {
-		log.Warn("no management interface: every network card is a port of the configuration, so nobody can ask this guest")
+		log.Warn("no management interface: every network card is a port of the configuration, so this guest cannot be asked")
 		return
 	}
 	go serve(ctx, chosen, port, handler, log)
 }
 
 func awaitCards(ctx context.Context, macs []string) ([]Card, error) {
-	deadline := time.Now().Add(cardPatience)
+	deadline := time.Now().Add(cardTimeout)
 	for {
 		found, err := cards()
 		if err != nil || len(found) > 0 && len(missing(found, macs)) == 0 || time.Now().After(deadline) {
@@ -152,7 +152,7 @@ func missing(found []Card, macs []string) []string {
 	return absent
 }
 
-// management returns the first card that is no port.
+// management returns the first card that is not a port.
 func management(found []Card, macs []string) (Card, bool) {
 	i := slices.IndexFunc(found, func(c Card) bool { return !slices.Contains(macs, c.MAC) })
 	if i < 0 {

@@ -55,7 +55,7 @@ func (p Program) Commands() []*cobra.Command {
 func (p Program) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Be the first process of a guest",
+		Short: "Run as the first process of a guest",
 		// The kernel passes on the arguments that it does not know.
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -94,7 +94,7 @@ func (p Program) guestCommand() *cobra.Command {
 			return PowerOff()
 		},
 	}
-	command.Flags().StringVar(&failed, failedFlag, "", "why the process before this one ended; tell that and do nothing else")
+	command.Flags().StringVar(&failed, failedFlag, "", "why the process before this one ended; report that and do nothing else")
 	return command
 }
 

@@ -24,7 +24,7 @@ type Disk struct{ Device, kind, label string }
 // AwaitDisk waits for the disk with a label. If it does not appear, AwaitDisk
 // returns absent, which names what to attach.
 func AwaitDisk(ctx context.Context, label string, absent error) (Disk, error) {
-	deadline := time.Now().Add(diskPatience)
+	deadline := time.Now().Add(diskTimeout)
 	for {
 		disk, found, err := FindDisk(label)
 		if found {

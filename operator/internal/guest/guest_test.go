@@ -28,14 +28,14 @@ var three = []Card{
 
 func TestManagement(t *testing.T) {
 	for name, tc := range map[string]struct{ userData, want string }{
-		"the one that is no port":   {`{"ports": [{"mac": "02:00:00:00:00:02"}, {"mac": "02:00:00:00:01:01"}]}`, "eth1"},
-		"capitals":                  {`{"ports": [{"mac": "02:00:00:00:00:02"}, {"mac": "52:54:00:12:34:56"}, {"mac": "02:00:00:00:01:0A"}]}`, "eth0"},
-		"a field that is unknown":   {`{"prots": 1, "ports": [{"mac": "02:00:00:00:01:01"}]}`, "eth1"},
-		"no configuration":          {``, "eth0"},
-		"no JSON":                   {`#cloud-config`, "eth0"},
-		"an address that is none":   {`{"ports": [{"mac": "nonsense"}, {"mac": "02:00:00:00:01:01"}]}`, "eth1"},
-		"every card is a port's":    {`{"ports": [{"mac": "02:00:00:00:00:02"}, {"mac": "52:54:00:12:34:56"}, {"mac": "02:00:00:00:01:01"}]}`, ""},
-		"a field of the wrong type": {`{"ports": [{"mac": "02:00:00:00:01:01", "mtuBytes": "x"}]}`, "eth1"},
+		"the one that is not a port": {`{"ports": [{"mac": "02:00:00:00:00:02"}, {"mac": "02:00:00:00:01:01"}]}`, "eth1"},
+		"capitals":                   {`{"ports": [{"mac": "02:00:00:00:00:02"}, {"mac": "52:54:00:12:34:56"}, {"mac": "02:00:00:00:01:0A"}]}`, "eth0"},
+		"a field that is unknown":    {`{"prots": 1, "ports": [{"mac": "02:00:00:00:01:01"}]}`, "eth1"},
+		"no configuration":           {``, "eth0"},
+		"no JSON":                    {`#cloud-config`, "eth0"},
+		"an address that is none":    {`{"ports": [{"mac": "nonsense"}, {"mac": "02:00:00:00:01:01"}]}`, "eth1"},
+		"every card is a port's":     {`{"ports": [{"mac": "02:00:00:00:00:02"}, {"mac": "52:54:00:12:34:56"}, {"mac": "02:00:00:00:01:01"}]}`, ""},
+		"a field of the wrong type":  {`{"ports": [{"mac": "02:00:00:00:01:01", "mtuBytes": "x"}]}`, "eth1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := management(three, portMACs([]byte(tc.userData)))
@@ -80,7 +80,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestSupervise: the first process keeps the last words of the second one, and
+// TestSupervise checks that the first process keeps the last words of the second one, and
 // ends on a signal.
 func TestSupervise(t *testing.T) {
 	signals := make(chan os.Signal, 8)
@@ -93,10 +93,10 @@ func TestSupervise(t *testing.T) {
 	if _, err := supervise("function", []string{"/nowhere"}, signals); err == nil {
 		t.Error("no error for a program that is not there")
 	}
-	told := make(chan os.Signal, 1)
-	told <- syscall.SIGTERM
-	if why, err := supervise("function", []string{"/bin/sh", "-c", "exit 0"}, told); why != "" || err != nil {
-		t.Errorf("told to end: %q, %v", why, err)
+	terminated := make(chan os.Signal, 1)
+	terminated <- syscall.SIGTERM
+	if why, err := supervise("function", []string{"/bin/sh", "-c", "exit 0"}, terminated); why != "" || err != nil {
+		t.Errorf("after SIGTERM: %q, %v", why, err)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestPowerButton(t *testing.T) {
 		"pushed":          {event(kindKey, keyPower, 1), true},
 		"let go":          {event(kindKey, keyPower, 0), false},
 		"another key":     {event(kindKey, 30, 1), false},
-		"synchronisation": {event(0, 0, 0), false},
+		"synchronization": {event(0, 0, 0), false},
 	} {
 		if got := isPowerButton(tc.event); got != tc.want {
 			t.Errorf("%s: %t", name, got)

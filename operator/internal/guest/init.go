@@ -32,7 +32,7 @@ import (
 // it ended.
 const failedFlag = "failed"
 
-// errNotFirst protects a machine that is no guest.
+// errNotFirst protects a machine that is not a guest.
 var errNotFirst = errors.New("this is not the first process of a machine: it would mount file systems, end other processes and power off")
 
 // restartPause is the wait between two starts of the second process.
@@ -82,7 +82,7 @@ func Init(whose string, command []string) error {
 		// What it had started, such as a load, must not continue without it. The
 		// signal spares the first process itself.
 		if err := unix.Kill(-1, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			log.Error("ending what was left behind", "problem", err.Error())
+			log.Error("ending the processes that are left", "problem", err.Error())
 		}
 		log.Error("the "+whose+"'s process ended", "reason", why)
 		if reason == "" { // the first failure is the cause

@@ -18,8 +18,8 @@ const (
 	SeedLabel = "cidata"
 
 	seedDirectory = "/run/seed"
-	// diskPatience is the timeout for disks that the kernel looks for in the background.
-	diskPatience = 15 * time.Second
+	// diskTimeout is the timeout for disks that the kernel looks for in the background.
+	diskTimeout  = 15 * time.Second
 	diskInterval = 100 * time.Millisecond
 	// maxSeedBytes is far more than any configuration needs.
 	maxSeedBytes = 4 << 20

@@ -76,7 +76,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// Every fact of a node changes its digest, except facts that do not affect it.
+// TestDigest checks that every fact of a node changes its digest, except facts that do not affect it.
 func TestDigest(t *testing.T) {
 	before := Fingerprint(tree(server())).Digest
 	if !strings.HasPrefix(before, "sha256:") || len(before) != len("sha256:")+64 {
@@ -113,7 +113,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// An empty node yields an empty fingerprint.
+// TestFingerprintOfNothing checks that an empty node yields an empty fingerprint.
 func TestFingerprintOfNothing(t *testing.T) {
 	if diff := cmp.Diff(measure.Fingerprint{}.Sealed(), Fingerprint(fstest.MapFS{})); diff != "" {
 		t.Error(diff)

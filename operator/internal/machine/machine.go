@@ -49,8 +49,8 @@ func readList(system fs.FS, name string) []int {
 	return cpus
 }
 
-// mostCPUs keeps a broken range from filling the memory.
-const mostCPUs = 1 << 16
+// maxCPUs keeps a broken range from filling the memory.
+const maxCPUs = 1 << 16
 
 // ParseList parses the kernel's lists of CPUs, such as "0-3,8".
 func ParseList(text string) ([]int, error) {
@@ -65,8 +65,8 @@ func ParseList(text string) ([]int, error) {
 		if err == nil && isRange {
 			last, err = strconv.Atoi(high)
 		}
-		if err != nil || first < 0 || last < first || last >= mostCPUs {
-			return nil, fmt.Errorf("reading the list of CPUs %q: %q is no CPU or range", text, part)
+		if err != nil || first < 0 || last < first || last >= maxCPUs {
+			return nil, fmt.Errorf("reading the list of CPUs %q: %q is not a CPU or a range", text, part)
 		}
 		for cpu := first; cpu <= last; cpu++ {
 			out = append(out, cpu)

@@ -66,7 +66,7 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-// This machine has at least the CPU that the test runs on.
+// TestThisMachine checks that this machine has at least the CPU that the test runs on.
 func TestThisMachine(t *testing.T) {
 	cpus, err := Affinity()
 	if err != nil || len(cpus) == 0 {

@@ -1,6 +1,10 @@
 package measure
 
-import "context"
+import (
+	"context"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Driver makes traffic on one Path. It is RFC 9971's Measurer seen from the search: a load
 // and a duration go in, an Outcome comes out. One goroutine at a time uses a driver.
@@ -14,6 +18,9 @@ type Driver interface {
 	// Close removes everything that the driver put on the ports.
 	Close() error
 }
+
+// ErrClosed is what Measure returns after Close.
+var ErrClosed error = Failf(v1alpha1.ReasonInvalidTrial, "open a new driver", "the driver is closed")
 
 // Notifier is a Driver that reports the end of sending while frames may still be under way:
 // what others counted until then belongs to the load.
@@ -45,6 +52,12 @@ type Description struct {
 	// RealTimeLimited is true if the sending threads run in real time and the kernel limits how
 	// long they may run.
 	RealTimeLimited bool `json:"realTimeLimited,omitempty"`
+	// RingFrames is the number of places of the ring in which frames wait that are due; 0 if the
+	// driver has none.
+	RingFrames int `json:"ringFrames,omitempty"`
+	// FrameCostNanoseconds is the time that the driver itself takes of a core for each small
+	// frame, without the device; 0 if unknown.
+	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port or the node did not support,
 	// with what was used instead.
 	Fallbacks []string `json:"fallbacks,omitempty"`

@@ -21,100 +21,19 @@ type Instructions struct {
 	StartupSeconds int `json:"startupSeconds"`
 	// Sizes are measured one after the other. Empty if only TCP or connections are measured.
 	Sizes []Size `json:"sizes"`
-	// WarmUpNanoseconds is the length of the uncounted trial before each frame size; 0 leaves
-	// it out.
-	WarmUpNanoseconds int64 `json:"warmUpNanoseconds"`
-	// Repeats is how often each frame size is measured from the start; 0 means 1.
-	Repeats int `json:"repeats,omitempty"`
-	// SettleNanoseconds is the wait after each trial.
-	SettleNanoseconds int64 `json:"settleNanoseconds"`
-	// Throughput is nil when it is not measured.
-	Throughput *ThroughputInstructions `json:"throughput,omitempty"`
-	// Latency is nil when it is not measured.
-	Latency *LatencyInstructions `json:"latency,omitempty"`
-	// FixedLoad is nil when it is not measured.
-	FixedLoad *v1alpha1.FixedLoad `json:"fixedLoad,omitempty"`
-	// FrameLossRate is nil when it is not measured.
-	FrameLossRate *v1alpha1.FrameLossRate `json:"frameLossRate,omitempty"`
-	// BackToBack is nil when it is not measured.
-	BackToBack *v1alpha1.BackToBack `json:"backToBack,omitempty"`
-	// ReceiveRate is nil when it is not measured.
-	ReceiveRate *v1alpha1.ReceiveRate `json:"receiveRate,omitempty"`
-	// Soak is nil when it is not measured.
-	Soak *v1alpha1.Soak `json:"soak,omitempty"`
-	// TCP is nil when it is not measured.
-	TCP *TCPInstructions `json:"tcp,omitempty"`
-	// Connections is nil when they are not measured.
-	Connections *v1alpha1.Connections `json:"connections,omitempty"`
+	// Measurements are the run's, with everything filled in that it left out.
+	v1alpha1.Measurements `json:"measurements"`
+	// TCPPath is nil if no machines at the ends of the path make TCP connections.
+	TCPPath *TCPPath `json:"tcpPath,omitempty"`
 	// Stateful is nil if the ends of TCP connections are separate machines, and not the
 	// generator itself.
 	Stateful *Stateful `json:"stateful,omitempty"`
 	// Neighbors load the chain's node while frames are sent through the chain.
 	Neighbors []NeighborLoad `json:"neighbors,omitempty"`
-	// NeighborsCompared adds a first measurement, without Neighbors, of everything except the
-	// calibration.
-	NeighborsCompared bool `json:"neighborsCompared,omitempty"`
 }
 
-// ThroughputInstructions configure the search.
-type ThroughputInstructions struct {
-	// Method is the search's name in the API; empty means MLRsearch.
-	Method string `json:"method,omitempty"`
-	// LossVerification is only set for method TST009WithLossVerification.
-	LossVerification *LossVerificationInstructions `json:"lossVerification,omitempty"`
-	Goals            []GoalInstructions            `json:"goals"`
-	// MinimumFramesPerSecond and MaximumFramesPerSecond bound the load of each
-	// direction. Maximum 0 means line rate, or what the calibration reached.
-	MinimumFramesPerSecond uint64 `json:"minimumFramesPerSecond"`
-	MaximumFramesPerSecond uint64 `json:"maximumFramesPerSecond"`
-	// MinimumLoad and MaximumLoad replace them if they are set.
-	MinimumLoad *Load `json:"minimumLoad,omitempty"`
-	MaximumLoad *Load `json:"maximumLoad,omitempty"`
-	// MaximumSearchNanoseconds bounds the search for one frame size.
-	MaximumSearchNanoseconds int64 `json:"maximumSearchNanoseconds"`
-}
-
-// LossVerificationInstructions say when a trial with loss is repeated.
-type LossVerificationInstructions struct {
-	MaximumRepeats int64 `json:"maximumRepeats"`
-	// LossThresholdFrames is nil if no loss is too large for a repeat.
-	LossThresholdFrames *uint64 `json:"lossThresholdFrames,omitempty"`
-}
-
-// GoalInstructions are one search goal (RFC 9971).
-type GoalInstructions struct {
-	Name                   string `json:"name"`
-	LossPartsPerMillion    int64  `json:"lossPartsPerMillion"`
-	ExceedPercent          int64  `json:"exceedPercent"`
-	TrialNanoseconds       int64  `json:"trialNanoseconds"`
-	DurationSumNanoseconds int64  `json:"durationSumNanoseconds"`
-	WidthPartsPerMillion   int64  `json:"widthPartsPerMillion"`
-}
-
-// LatencyInstructions configure the latency trials.
-type LatencyInstructions struct {
-	TrialNanoseconds int64 `json:"trialNanoseconds"`
-	// Streams is the number of trials at each load. TaggedFrameNanoseconds is when a frame is
-	// tagged in each of them (RFC 2544 section 26.2). 0 means one trial without a tagged frame.
-	Streams                int               `json:"streams,omitempty"`
-	TaggedFrameNanoseconds int64             `json:"taggedFrameNanoseconds,omitempty"`
-	Loads                  []LoadInstruction `json:"loads"`
-}
-
-// Trials returns the number of trials at each load.
-func (l LatencyInstructions) Trials() int { return max(1, l.Streams) }
-
-// LoadInstruction is a latency load: a rate, in frames or by Rate, or a share of
-// a goal's throughput.
-type LoadInstruction struct {
-	Name            string `json:"name"`
-	FramesPerSecond uint64 `json:"framesPerSecond,omitempty"`
-	Rate            *Load  `json:"rate,omitempty"`
-	Goal            string `json:"goal,omitempty"`
-	Percent         int64  `json:"percent,omitempty"`
-}
-
-// Stage is the purpose of a trial.
+// Stage is the purpose of a trial. A measurement has its stage in its file of package procedure;
+// here are those that other packages know too.
 type Stage string
 
 const (
@@ -129,6 +48,14 @@ const (
 	// StageLatency is a trial at a latency load.
 	StageLatency Stage = "Latency"
 )
+
+// SoakLoad is the name of a soak's load in records and criteria.
+const SoakLoad = "soak"
+
+// MaximumResultsBytes limits all keys and values of the results' ConfigMap together. The
+// API server refuses a ConfigMap beyond 1 MiB; the rest is for the keys that are written at
+// the end.
+const MaximumResultsBytes = 900 << 10
 
 // Record is one trial as it is stored when it ends. The list of records is the whole memory
 // of a measurement: the next trial and the results follow only from the instructions and

@@ -8,27 +8,18 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// Load is a load of each stream in one of four units; the others are 0. For
-// packets in fragments, FramesPerSecond counts packets.
-type Load struct {
-	FramesPerSecond     uint64 `json:"framesPerSecond,omitempty"`
-	Layer1BitsPerSecond uint64 `json:"layer1BitsPerSecond,omitempty"`
-	Layer2BitsPerSecond uint64 `json:"layer2BitsPerSecond,omitempty"`
-	LineRatePercent     uint64 `json:"lineRatePercent,omitempty"`
-}
-
 // FramesPerSecond returns a load of a size in whole frames, rounded down; 0 if the load is
-// less than one frame.
-func (i Instructions) FramesPerSecond(load Load, size Size) uint64 {
+// less than one frame. For packets in fragments, it counts packets.
+func (i Instructions) FramesPerSecond(load v1alpha1.Load, size Size) uint64 {
 	switch {
-	case load.Layer1BitsPerSecond > 0:
-		return i.framesOf(load.Layer1BitsPerSecond, size, FrameOverheadBytes+i.tagBytes())
-	case load.Layer2BitsPerSecond > 0:
-		return i.framesOf(load.Layer2BitsPerSecond, size, i.tagBytes())
-	case load.LineRatePercent > 0:
-		return i.LineRateFramesPerSecond(size) * load.LineRatePercent / 100
+	case load.Layer1BitsPerSecond != nil:
+		return i.framesOf(uint64(*load.Layer1BitsPerSecond), size, FrameOverheadBytes+i.tagBytes())
+	case load.Layer2BitsPerSecond != nil:
+		return i.framesOf(uint64(*load.Layer2BitsPerSecond), size, i.tagBytes())
+	case load.LineRatePercent != nil:
+		return i.LineRateFramesPerSecond(size) * uint64(*load.LineRatePercent) / 100
 	}
-	return load.FramesPerSecond
+	return uint64(ptr.Deref(load.FramesPerSecond, 0))
 }
 
 // LineRateFramesPerSecond returns the line rate of a size.
@@ -76,7 +67,7 @@ func (i Instructions) Minimum(size Size) uint64 {
 	if load := i.Throughput.MinimumLoad; load != nil {
 		return i.FramesPerSecond(*load, size)
 	}
-	return i.Throughput.MinimumFramesPerSecond
+	return uint64(i.Throughput.MinimumFramesPerSecond)
 }
 
 // Maximum returns the highest requested load, or 0 if there is none.
@@ -84,21 +75,18 @@ func (i Instructions) Maximum(size Size) uint64 {
 	if load := i.Throughput.MaximumLoad; load != nil {
 		return i.FramesPerSecond(*load, size)
 	}
-	return i.Throughput.MaximumFramesPerSecond
+	return uint64(ptr.Deref(i.Throughput.MaximumFramesPerSecond, 0))
 }
 
 // Rate returns a latency load's own rate, or 0 if it is a share of a goal's throughput.
-func (i Instructions) Rate(load LoadInstruction, size Size) uint64 {
+func (i Instructions) Rate(load v1alpha1.LatencyLoad, size Size) uint64 {
 	if load.Rate != nil {
 		return i.FramesPerSecond(*load.Rate, size)
 	}
-	return load.FramesPerSecond
+	return uint64(ptr.Deref(load.FramesPerSecond, 0))
 }
 
 // ProfileRate returns the rate of a profile of fixedLoad in frames of its size.
 func (i Instructions) ProfileRate(profile v1alpha1.LoadProfile, size Size) uint64 {
-	load := Load{
-		FramesPerSecond: uint64(ptr.Deref(profile.FramesPerSecond, 0)), Layer2BitsPerSecond: uint64(ptr.Deref(profile.Layer2BitsPerSecond, 0)),
-	}
-	return i.FramesPerSecond(load, size)
+	return i.FramesPerSecond(v1alpha1.Load{FramesPerSecond: profile.FramesPerSecond, Layer2BitsPerSecond: profile.Layer2BitsPerSecond}, size)
 }

@@ -19,7 +19,7 @@ import (
 // start delimiter and the minimum gap (IEEE 802.3).
 const FrameOverheadBytes = 20
 
-// FrameCheckSequenceBytes is counted in a frame's size (RFC 2544 section 9) but is never in
+// FrameCheckSequenceBytes is counted in a frame's size (RFC 1242 section 3.5) but is never in
 // a buffer that software sees.
 const FrameCheckSequenceBytes = 4
 
@@ -60,11 +60,28 @@ type Port struct {
 	VLAN int `json:"vlan,omitempty"`
 }
 
+// Hop is how frames pass from a traffic port to the first function.
+type Hop string
+
+const (
+	// HopInline is a veth pair or a bridge on one node: the function's kernel forwards on the
+	// core that sends, so frames that find no room are the device's loss.
+	HopInline Hop = "Inline"
+	// HopTap is a virtual machine behind a tap of the same node. The bridge and the tap work on
+	// the core that sends, the machine does not.
+	HopTap Hop = "Tap"
+	// HopSeparate is everything else, such as a network card: no part of the device works on the
+	// core that sends.
+	HopSeparate Hop = "Separate"
+)
+
 // Path is what a driver is opened on: two ports and one or two streams. Ports[0] sends
 // Forward and receives Reverse, Ports[1] the other way round.
 type Path struct {
 	Ports   [2]Port  `json:"ports"`
 	Streams []Stream `json:"streams"`
+	// Hop is HopSeparate if empty: then no frame that did not leave a port is the device's loss.
+	Hop Hop `json:"hop,omitempty"`
 }
 
 // VLANTagBytes is what a tag adds to a frame (IEEE 802.1Q). No frame size includes it, so
@@ -78,7 +95,7 @@ func (p Path) HasVLAN() bool { return p.Ports[0].VLAN != 0 || p.Ports[1].VLAN !=
 type Trial struct {
 	// Size is the name of what is sent; empty for a trial of TCP or of connections.
 	Size string `json:"size,omitempty"`
-	// FrameBytes is the frame's size with its check sequence (RFC 2544 section 9),
+	// FrameBytes is the frame's size with its check sequence (RFC 1242 section 3.5),
 	// or the mean of a mix.
 	FrameBytes int `json:"frameBytes"`
 	// Mix is nil if all frames have one size.
@@ -124,6 +141,14 @@ type Delays struct {
 	MaxNanoseconds   uint64 `json:"maxNanoseconds"`
 }
 
+// DelayQuantiles summarize a distribution in fewer figures than Delays, because a record holds
+// many of them.
+type DelayQuantiles struct {
+	P50Nanoseconds uint64 `json:"p50Nanoseconds"`
+	P99Nanoseconds uint64 `json:"p99Nanoseconds"`
+	MaxNanoseconds uint64 `json:"maxNanoseconds"`
+}
+
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
 // at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
@@ -140,14 +165,23 @@ type DirectionOutcome struct {
 	LoadPercent int `json:"loadPercent,omitempty"`
 	// IntendedFrames is load times duration; 0 if the load was "as fast as possible".
 	IntendedFrames uint64 `json:"intendedFrames"`
-	// SentFrames left the port: the offered load (RFC 2285 section 3.5.2).
+	// SentFrames are the offered load (RFC 2285 section 3.5.2). On a path with HopInline that is
+	// every frame whose time came; on others OverflowFrames and RefusedFrames are not sent.
 	SentFrames uint64 `json:"sentFrames"`
+	// OverflowFrames were due and found the generator's receive ring full, which stands for that
+	// of the device's port.
+	OverflowFrames uint64 `json:"overflowFrames,omitempty"`
+	// RefusedFrames were handed to the sending port, which dropped them.
+	RefusedFrames uint64 `json:"refusedFrames,omitempty"`
 	// ReceivedFrames counts distinct frames of this trial that arrived.
 	ReceivedFrames uint64 `json:"receivedFrames"`
 	// DuplicateFrames arrived more than once (RFC 5560).
 	DuplicateFrames uint64 `json:"duplicateFrames"`
 	// ReorderedFrames arrived after a frame with a higher sequence number (RFC 4737 section 3).
 	ReorderedFrames uint64 `json:"reorderedFrames"`
+	// LateArrivals are frames of the trial before, which arrived after it had settled: they
+	// count as lost there.
+	LateArrivals uint64 `json:"lateArrivals,omitempty"`
 	// SentFragments and ReceivedFragments count the frames of packets in fragments, each once;
 	// 0 without a Packet. A packet has arrived when all of its fragments have.
 	SentFragments     uint64 `json:"sentFragments,omitempty"`
@@ -157,8 +191,14 @@ type DirectionOutcome struct {
 	FirstFrameNanoseconds uint64 `json:"firstFrameNanoseconds,omitempty"`
 	// TaggedFrame is nil if none was requested, or if the stream ended before one was sent.
 	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`
-	// Latency is the one-way delay (RFC 7679).
+	// Latency is the one-way delay (RFC 7679): from the time when a frame was due if a load was
+	// set, otherwise from its departure.
 	Latency Delays `json:"latency,omitzero"`
+	// Lateness is the part of Latency before the departure, which is the wait in the ring; zero
+	// if no load was set.
+	Lateness DelayQuantiles `json:"lateness,omitzero"`
+	// DelaySinceDeparture is the part of Latency after the departure; zero if no load was set.
+	DelaySinceDeparture DelayQuantiles `json:"delaySinceDeparture,omitzero"`
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
 	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
 	DelayVariation Delays `json:"delayVariation,omitzero"`
@@ -238,6 +278,16 @@ const (
 	DoubtFragmentsUnknown = "FragmentsUnknown"
 	// DoubtStretched: the trial took clearly longer than requested.
 	DoubtStretched = "StretchedTrial"
+	// DoubtOverflow: frames were due and not sent, because the path from the generator to the
+	// device took fewer.
+	DoubtOverflow = "GeneratorOverflow"
+	// DoubtLimited: the generator's own work takes more than half of the core that the device
+	// forwards on.
+	DoubtLimited = "GeneratorLimited"
+	// DoubtLateArrivals: frames of the trial before arrived in this one.
+	DoubtLateArrivals = "LateArrivals"
+	// DoubtUnaccounted: the generator's own counts of frames do not add up.
+	DoubtUnaccounted = "FramesUnaccounted"
 )
 
 // Outcome is what a trial found. ReceivedFrames of a direction may exceed
@@ -248,8 +298,11 @@ type Outcome struct {
 	// rates are computed.
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`
 	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
-	TotalNanoseconds int64              `json:"totalNanoseconds"`
-	Directions       []DirectionOutcome `json:"directions"`
+	TotalNanoseconds int64 `json:"totalNanoseconds"`
+	// LongestAwayNanoseconds is the longest time for which a sending thread was kept off its
+	// core, as far as the driver can tell.
+	LongestAwayNanoseconds int64              `json:"longestAwayNanoseconds,omitempty"`
+	Directions             []DirectionOutcome `json:"directions"`
 	// TCP is set for a trial of TCP connections, which has no Directions.
 	TCP *TCPOutcome `json:"tcp,omitempty"`
 	// Connections is set for a trial of connections, which has no Directions either.
@@ -334,6 +387,11 @@ type Failure struct {
 	// Remedy is one sentence for the user.
 	Remedy string
 	Err    error
+}
+
+// Failf makes a Failure whose error is formatted as by fmt.Errorf.
+func Failf(reason, remedy, format string, args ...any) *Failure {
+	return &Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 }
 
 func (f *Failure) Error() string {

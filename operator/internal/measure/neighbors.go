@@ -1,5 +1,7 @@
 package measure
 
+import "vnfbench.io/operator/api/v1alpha1"
+
 // NeighborLoad is the work of one neighbor. The plan puts it into the instructions, so that
 // it is a part of the experiment. The measurer sends it unchanged to the neighbor's agent.
 type NeighborLoad struct {
@@ -49,7 +51,9 @@ func (i Instructions) Beside() bool { return len(i.Neighbors) > 0 }
 
 // Compares reports whether everything is measured twice, first without neighbors and then
 // with them.
-func (i Instructions) Compares() bool { return i.Beside() && i.NeighborsCompared }
+func (i Instructions) Compares() bool {
+	return i.Beside() && i.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
+}
 
 // NeighborEvidence is what one neighbor did between two reads around a trial.
 type NeighborEvidence struct {

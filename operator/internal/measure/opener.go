@@ -13,9 +13,11 @@ type Opening struct {
 	Driver DriverSettings
 	// Path is where frames are sent.
 	Path *Path
-	// Endpoints are the machines between which TCP connections are made, as set by TCP.
-	Endpoints *Endpoints
-	TCP       TCPInstructions
+	// Endpoints are the machines between which TCP connections are made, in Directions between
+	// the addresses of TCPPath.
+	Endpoints  *Endpoints
+	TCPPath    TCPPath
+	Directions []Direction
 	// Stateful is set for a generator that makes connections with its own TCP.
 	Stateful *Stateful
 }

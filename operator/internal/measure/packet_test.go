@@ -78,10 +78,10 @@ func TestRatesOfPackets(t *testing.T) {
 	const wire uint64 = (1518 + 1518 + 1182 + 3*20) * 8
 	for name, c := range map[string]struct{ got, want uint64 }{
 		"line rate":   {i.LineRateFramesPerSecond(size), 1_000_000_000 / wire},
-		"layer 1":     {i.FramesPerSecond(Load{Layer1BitsPerSecond: 10 * wire}, size), 10},
-		"layer 2":     {i.FramesPerSecond(Load{Layer2BitsPerSecond: 10 * (wire - 60*8)}, size), 10},
-		"percent":     {i.FramesPerSecond(Load{LineRatePercent: 50}, size), 1_000_000_000 / wire / 2},
-		"packets":     {i.FramesPerSecond(Load{FramesPerSecond: 7}, size), 7},
+		"layer 1":     {i.FramesPerSecond(layer1(int64(10*wire)), size), 10},
+		"layer 2":     {i.FramesPerSecond(layer2(int64(10*(wire-60*8))), size), 10},
+		"percent":     {i.FramesPerSecond(ofLineRate(50), size), 1_000_000_000 / wire / 2},
+		"packets":     {i.FramesPerSecond(frames(7), size), 7},
 		"bits":        {uint64(p.Layer1BitsPerSecond(3)), 3 * wire},
 		"other sizes": {i.LineRateFramesPerSecond(FrameSize(64)), LineRateFramesPerSecond(1e9, 64)},
 	} {

@@ -1,8 +1,12 @@
 package measure
 
-import "testing"
+import (
+	"math"
+	"testing"
+	"time"
+)
 
-func TestShareOf(t *testing.T) {
+func TestFramesPerSecond(t *testing.T) {
 	for name, c := range map[string]struct {
 		percent    int
 		load, want uint64
@@ -13,8 +17,31 @@ func TestShareOf(t *testing.T) {
 		"less than a frame":   {1, 7, 1},
 		"as fast as possible": {10, 0, 0},
 	} {
-		if got := (Stream{LoadPercent: c.percent}).ShareOf(c.load); got != c.want {
+		if got := (Stream{LoadPercent: c.percent}).FramesPerSecond(Trial{IntendedFramesPerSecond: c.load}); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestIntendedFrames(t *testing.T) {
+	for _, c := range []struct {
+		percent  int
+		rate     uint64
+		duration time.Duration
+		want     uint64
+	}{
+		{0, 0, time.Second, 0},
+		{0, 1000, time.Second, 1000},
+		{10, 1000, time.Second, 100},
+		{0, 1000, 1499 * time.Microsecond, 1},
+		{0, 1000, 1500 * time.Microsecond, 2},
+		{0, 14_880_952, time.Minute, 892_857_120},
+		{0, 148_809_523, 24 * time.Hour, 12_857_142_787_200},
+		{0, math.MaxUint64, time.Hour, math.MaxUint64},
+	} {
+		trial := Trial{IntendedFramesPerSecond: c.rate, DurationNanoseconds: int64(c.duration)}
+		if got := (Stream{LoadPercent: c.percent}).IntendedFrames(trial); got != c.want {
+			t.Errorf("%d %% of %d frames/s for %v: %d frames, want %d", c.percent, c.rate, c.duration, got, c.want)
 		}
 	}
 }

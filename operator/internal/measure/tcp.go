@@ -5,24 +5,29 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
 )
 
 // StageTCP is a trial of TCP connections.
 const StageTCP Stage = "TCP"
 
-// TCPInstructions configure the trials of TCP connections.
-type TCPInstructions struct {
-	// Streams are the numbers of connections; each repeat has one trial for each number.
-	Streams []int `json:"streams"`
-	// DurationNanoseconds counts; OmitNanoseconds before it does not.
-	DurationNanoseconds int64 `json:"durationNanoseconds"`
-	OmitNanoseconds     int64 `json:"omitNanoseconds"`
-	// Directions are those in which data flows at the same time.
-	Directions []Direction `json:"directions"`
-	TCPSettings
-	// West and East are the ends' addresses on the measured path.
+// TCPPath has the addresses on the measured path between which two machines make TCP
+// connections.
+type TCPPath struct {
 	West netip.Addr `json:"west"`
 	East netip.Addr `json:"east"`
+}
+
+// TCPDirections returns those in which data of a TCP measurement flows at the same time.
+func TCPDirections(directions v1alpha1.Directions) []Direction {
+	switch directions {
+	case v1alpha1.DirectionsReverse:
+		return []Direction{Reverse}
+	case v1alpha1.DirectionsBoth:
+		return []Direction{Forward, Reverse}
+	}
+	return []Direction{Forward}
 }
 
 // TCPSettings are those of every connection; 0 and "" leave them to the kernel.

@@ -21,13 +21,14 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 	if at == nil || !at.West.IsValid() || !at.East.IsValid() {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonEndpointFailed,
-			Err:    errors.New("the chain is ready, and the results do not say where the ends of the TCP connections are"),
+			Err:    errors.New("the chain is ready, but the results do not say where the ends of the TCP connections are"),
 			Remedy: "use an operator and a measurer of the same version",
 		}
 	}
 	driver, err := m.openWhenReady(ctx, func() (measure.Driver, error) {
 		return m.Drivers.Open(ctx, measure.Opening{
-			Driver: measure.DriverSettings{Name: measure.EndpointDriver}, Endpoints: at, TCP: *m.Instructions.TCP,
+			Driver: measure.DriverSettings{Name: measure.EndpointDriver}, Endpoints: at,
+			TCPPath: *m.Instructions.TCPPath, Directions: measure.TCPDirections(m.Instructions.TCP.Directions),
 		})
 	})
 	if err != nil {
@@ -41,7 +42,7 @@ func (m *Measurer) useEndpoints(ctx context.Context) error {
 // frames; each trial names what makes the connections.
 func (m *Measurer) openedConnections(ctx context.Context, path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
-	if err := m.meet(ctx); err != nil {
+	if err := m.startEvidence(ctx); err != nil {
 		return err
 	}
 	m.Log.Info("opened", "path", path, "driver", driver.Description().Driver)

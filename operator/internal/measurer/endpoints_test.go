@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -84,9 +83,8 @@ func (l *lab) withTCP(t *testing.T, m *Measurer, e *ends, frames bool) *Measurer
 	l.server.Edit(func(c *corev1.ConfigMap) {
 		c.Data[measure.KeyChain], c.Data[measure.KeyEndpoints] = measure.ChainReady, string(text)
 	})
-	m.Instructions.TCP = &measure.TCPInstructions{
-		Streams: []int{1, 4}, DurationNanoseconds: 10 * time.Second.Nanoseconds(), Directions: []measure.Direction{measure.Forward},
-	}
+	m.Instructions.TCP = &v1alpha1.TCP{Streams: []int32{1, 4}, DurationSeconds: 10, Directions: v1alpha1.DirectionsForward}
+	m.Instructions.TCPPath = &measure.TCPPath{}
 	if !frames {
 		m.Instructions.Sizes, m.Instructions.Throughput, m.Instructions.Latency = nil, nil, nil
 	}
@@ -105,7 +103,7 @@ func (l *lab) records(t *testing.T) []measure.Record {
 	return store.Records()
 }
 
-// TCP alone: no traffic port is opened, and the ends are asked at the addresses from the
+// TestTCPAlone measures TCP alone: no traffic port is opened, and the ends are asked at the addresses from the
 // controller.
 func TestTCPAlone(t *testing.T) {
 	l, e := newLab(), &ends{}
@@ -125,8 +123,8 @@ func TestTCPAlone(t *testing.T) {
 	}
 }
 
-// After the frames: the generator's ports are released first.
-func TestTCPBehindFrames(t *testing.T) {
+// TestTCPAfterFrames measures TCP after frames: the generator's ports are released first.
+func TestTCPAfterFrames(t *testing.T) {
 	l, e := newLab(), &ends{}
 	e.open = func(int) error {
 		if l.closed != 2 {
@@ -146,7 +144,7 @@ func TestTCPBehindFrames(t *testing.T) {
 	}
 }
 
-// A measurer that dies in a trial is followed by one that repeats that trial.
+// TestTCPRestart checks that a measurer that dies in a trial is followed by one that repeats that trial.
 func TestTCPRestart(t *testing.T) {
 	killed := errors.New("killed")
 	l, e := newLab(), &ends{fail: func(n int) error {
@@ -166,8 +164,8 @@ func TestTCPRestart(t *testing.T) {
 	}
 }
 
-// The measurer asks an end that is not reachable yet again, for a bounded time.
-func TestTCPPatience(t *testing.T) {
+// TestTCPTimeout checks that the measurer asks an end that is not reachable yet again, for a bounded time.
+func TestTCPTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unreachable := &measure.Failure{Reason: v1alpha1.ReasonEndpointFailed, Err: errors.New("no answer")}
 		l, e := newLab(), &ends{open: func(n int) error {
@@ -200,7 +198,7 @@ func TestTCPWithoutAPlaceToAsk(t *testing.T) {
 	}
 }
 
-// A generator with its own TCP takes the chain's path, after the traffic ports are
+// TestTCPByTheGenerator checks that a generator with its own TCP takes the chain's path, after the traffic ports are
 // released, and asks for no ends.
 func TestTCPByTheGenerator(t *testing.T) {
 	l, e := newLab(), &ends{}
@@ -217,7 +215,7 @@ func TestTCPByTheGenerator(t *testing.T) {
 	}
 }
 
-// A driver that is asked for what it does not support ends the run at once.
+// TestNoGeneratorWithTCP checks that a driver that is asked for what it does not support ends the run at once.
 func TestNoGeneratorWithTCP(t *testing.T) {
 	l, e := newLab(), &ends{open: func(int) error { return measure.NotOpened("Pigeon", "frames") }}
 	m := l.withTCP(t, l.measurer("a"), e, false)
@@ -227,7 +225,7 @@ func TestNoGeneratorWithTCP(t *testing.T) {
 	}
 }
 
-// TCP and connections share one driver, which is opened once.
+// TestConnections checks that TCP and connections share one driver, which is opened once.
 func TestConnections(t *testing.T) {
 	l, e := newLab(), &ends{}
 	m := l.withTCP(t, l.measurer("a"), e, false)

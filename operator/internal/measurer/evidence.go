@@ -9,9 +9,9 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// meet learns whom it may ask about trials on the chain's path, and what the chain's node
-// is. No figure depends on it.
-func (m *Measurer) meet(ctx context.Context) error {
+// startEvidence reads which addresses it may ask about trials on the chain's path, and what
+// the chain's node is. No figure depends on it.
+func (m *Measurer) startEvidence(ctx context.Context) error {
 	sources := m.store.Sources()
 	if sources.Observer == "" && len(sources.Functions)+len(sources.Neighbors) == 0 {
 		return nil
@@ -22,13 +22,13 @@ func (m *Measurer) meet(ctx context.Context) error {
 		m.evidenceBytes += evidence.Bytes(record.Evidence)
 	}
 	device := m.evidence.Device(ctx)
-	m.Log.Info("met the chain", "observer", sources.Observer, "functions", len(sources.Functions),
+	m.Log.Info("observing the chain", "observer", sources.Observer, "functions", len(sources.Functions),
 		"answered", len(device.Functions), "domains", len(device.Domains), "problems", device.Problems)
 	return m.store.SetDevice(device)
 }
 
-// forget closes the connections to the chain.
-func (m *Measurer) forget() {
+// stopEvidence closes the connections to the chain.
+func (m *Measurer) stopEvidence() {
 	if m.evidence != nil {
 		m.evidence.Close()
 		m.evidence = nil
@@ -44,17 +44,17 @@ func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
 	return time.Duration(outcome.SendingNanoseconds)
 }
 
-// watch reads the chain's counters before a trial and after its last frame. The function
+// beginEvidence reads the chain's counters before a trial and after its last frame. The function
 // that it returns makes the evidence after the trial, or nil.
-func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.Outcome) *measure.Evidence {
+func (m *Measurer) beginEvidence(ctx context.Context, step procedure.Step) func(measure.Outcome) *measure.Evidence {
 	room := procedure.EvidenceRoom(m.Instructions, m.evidenceBytes)
 	if m.evidence == nil || step.Path == procedure.PathCalibration || !procedure.WantsEvidence(step.Stage) || room <= 0 {
 		return func(measure.Outcome) *measure.Evidence { return nil }
 	}
 	collector := m.evidence
-	collector.Beside(step.Neighbors)
+	collector.SetNeighbors(step.Neighbors)
 	before := collector.Before(ctx)
-	after := make(chan evidence.Look, 1)
+	after := make(chan evidence.Reading, 1)
 	notifier, notifies := m.driver.(measure.Notifier)
 	sent := false
 	if notifies {
@@ -71,7 +71,7 @@ func (m *Measurer) watch(ctx context.Context, step procedure.Step) func(measure.
 		if !sent {
 			after <- collector.After(ctx, 0)
 		}
-		found := evidence.Fit(collector.Between(before, <-after, sendingTime(step.Trial, outcome)), room)
+		found := evidence.Truncate(collector.Between(before, <-after, sendingTime(step.Trial, outcome)), room)
 		m.evidenceBytes += evidence.Bytes(found)
 		return found
 	}

@@ -59,7 +59,7 @@ func (l *lab) chainReadyAt(sources measure.Sources) {
 	})
 }
 
-// Evidence is in the record of every trial that becomes a figure, survives a restart, and
+// TestEvidence checks that evidence is in the record of every trial that becomes a figure, survives a restart, and
 // changes nothing else.
 func TestEvidence(t *testing.T) {
 	bare := newLab()
@@ -115,7 +115,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// A chain without sources is measured all the same, and the results say so.
+// TestEvidenceThatIsMissing checks that a chain without sources is measured all the same, and the results say so.
 func TestEvidenceThatIsMissing(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.TrimPrefix(server.URL, "http://")
@@ -164,7 +164,7 @@ func (d *observed) Measure(_ context.Context, trial measure.Trial) (measure.Outc
 	return measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds}, nil
 }
 
-// The chain is not asked while frames are sent, and the second read does not wait until the
+// TestLooksAroundSending checks that the chain is not asked while frames are sent, and the second read does not wait until the
 // trial has settled.
 func TestLooksAroundSending(t *testing.T) {
 	chain := &watched{}
@@ -178,30 +178,30 @@ func TestLooksAroundSending(t *testing.T) {
 	if m.store, err = trialstore.Open(t.Context(), m.Results); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.meet(t.Context()); err != nil {
+	if err := m.startEvidence(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	driver := &observed{chain: chain}
 	m.driver = driver
 	step := procedure.Step{Path: procedure.PathChain, Stage: measure.StageLatency, Trial: measure.Trial{DurationNanoseconds: int64(100 * time.Millisecond)}}
 	for range 3 {
-		conclude := m.watch(t.Context(), step)
+		finish := m.beginEvidence(t.Context(), step)
 		outcome, err := driver.Measure(t.Context(), step.Trial)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := chain.looks.Load()
-		e := conclude(outcome)
+		e := finish(outcome)
 		if e == nil || e.Node == nil || len(e.Notes) > 0 || chain.looks.Load() != before {
-			t.Errorf("%+v, %d looks behind the trial", e, chain.looks.Load()-before)
+			t.Errorf("%+v, %d looks after the trial", e, chain.looks.Load()-before)
 		}
 		if driver.sent != nil {
-			t.Error("the driver would tell again")
+			t.Error("the driver would notify again")
 		}
 	}
 	step.Stage = measure.StageWarmUp
 	before := chain.looks.Load()
-	if e := m.watch(t.Context(), step)(measure.Outcome{}); e != nil || chain.looks.Load() != before {
+	if e := m.beginEvidence(t.Context(), step)(measure.Outcome{}); e != nil || chain.looks.Load() != before {
 		t.Errorf("a warm-up has evidence: %+v", e)
 	}
 }

@@ -16,7 +16,7 @@ import (
 const (
 	// ExitDone: every trial has been made.
 	ExitDone = 0
-	// ExitAgain: something went wrong that another measurer may not meet.
+	// ExitAgain: something went wrong that another measurer may not have.
 	ExitAgain = 1
 	// ExitFailure: the measurement cannot succeed. The reason is in the results and in the
 	// termination message. Another measurer cannot help.

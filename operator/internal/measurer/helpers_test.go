@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 	"vnfbench.io/operator/internal/testing/configmaptest"
@@ -19,31 +20,22 @@ import (
 const results = "run-results"
 
 func instructions() measure.Instructions {
-	second := time.Second.Nanoseconds()
-	goal := func(name string, loss int64) measure.GoalInstructions {
-		return measure.GoalInstructions{
-			Name: name, LossPartsPerMillion: loss, TrialNanoseconds: second,
-			DurationSumNanoseconds: second, WidthPartsPerMillion: 20_000,
-		}
-	}
-	return measure.Instructions{
+	instr := measure.Instructions{
 		Run: "lab/run", Digest: "sha256:plan",
 		LinkBitsPerSecond: 10_000_000_000, StartupSeconds: 30,
-		Chain:       measure.Path{Ports: [2]measure.Port{{Interface: "west"}, {Interface: "east"}}},
-		Calibration: &measure.Path{Ports: [2]measure.Port{{Interface: "cal0"}, {Interface: "cal1"}}},
-		Sizes:       []measure.Size{measure.FrameSize(64), measure.FrameSize(512)}, WarmUpNanoseconds: second, SettleNanoseconds: second / 10,
-		Throughput: &measure.ThroughputInstructions{
-			Goals:                    []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},
-			MinimumFramesPerSecond:   1000,
-			MaximumSearchNanoseconds: 1200 * second,
-		},
-		Latency: &measure.LatencyInstructions{TrialNanoseconds: second, Loads: []measure.LoadInstruction{
-			{Name: "idle", FramesPerSecond: 1000}, {Name: "pdr90", Goal: "PDR", Percent: 90},
-		}},
+		Chain:        measure.Path{Ports: [2]measure.Port{{Interface: "west"}, {Interface: "east"}}},
+		Calibration:  &measure.Path{Ports: [2]measure.Port{{Interface: "cal0"}, {Interface: "cal1"}}},
+		Sizes:        []measure.Size{measure.FrameSize(64), measure.FrameSize(512)},
+		Measurements: v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}.Filled(),
 	}
+	instr.Profile = ""
+	instr.Latency = &v1alpha1.Latency{TrialMilliseconds: 1000, Loads: []v1alpha1.LatencyLoad{
+		{Name: "idle", FramesPerSecond: new(int64(1000))}, {Name: "pdr90", Goal: "PDR", Percent: new(int32(90))},
+	}}
+	return instr
 }
 
-// lab is what successive measurers meet: the paths and the results.
+// lab is what successive measurers use: the paths and the results.
 type lab struct {
 	server *configmaptest.Server
 	device simulated.Device
@@ -57,7 +49,7 @@ type lab struct {
 	closed int
 	trials int
 	// repeats of each frame size; 0 is 1.
-	repeats int
+	repeats int32
 	// log is what the generator's own program writes; nil if it has none.
 	log []string
 }

@@ -49,14 +49,14 @@ type Measurer struct {
 }
 
 const (
-	// chainPatience is what the chain's pods may take in addition to startupSeconds: nodes are
+	// chainTimeout is what the chain's pods may take in addition to startupSeconds: nodes are
 	// chosen and images pulled in it. The controller, which sees the pods, gives up earlier and
 	// with a better reason.
-	chainPatience = 15 * time.Minute
+	chainTimeout = 15 * time.Minute
 	// openPause is the wait between two attempts to open the chain's path.
 	openPause = time.Second
-	// failPatience bounds the attempt to store a failure.
-	failPatience = 30 * time.Second
+	// failTimeout bounds the attempt to store a failure.
+	failTimeout = 30 * time.Second
 )
 
 // Run measures until every trial has been made. It stores a *measure.Failure before it
@@ -76,7 +76,7 @@ func (m *Measurer) Run(ctx context.Context) (err error) {
 		return nil
 	}
 	err = m.measure(ctx)
-	m.dismiss(ctx)
+	m.stopNeighbors(ctx)
 	m.close()
 	if err == nil {
 		return m.done(ctx)
@@ -97,21 +97,21 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err != nil || step.Done {
 			return err
 		}
-		if err := m.use(ctx, step.Path); err != nil {
+		if err := m.ensurePath(ctx, step.Path); err != nil {
 			return err
 		}
-		if err := m.accompany(ctx, step); err != nil {
+		if err := m.syncNeighbors(ctx, step); err != nil {
 			return err
 		}
 		m.Log.Debug("measuring", "stage", step.Stage, "why", step.Why)
-		conclude := m.watch(ctx, step)
+		finish := m.beginEvidence(ctx, step)
 		outcome, err := m.driver.Measure(ctx, step.Trial)
 		if err != nil {
 			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
 		}
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: conclude(outcome),
+			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: finish(outcome),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {
@@ -159,7 +159,7 @@ func (m *Measurer) keepFailure(ctx context.Context, failure error) {
 	case v1alpha1.ReasonResultsLost, v1alpha1.ReasonResultsNotStored:
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTimeout)
 	defer cancel()
 	if err := m.store.Fail(ctx, StateOf(failure)); err != nil {
 		m.Log.Error("the failure could not be stored", "error", err.Error())
@@ -177,7 +177,7 @@ func (m *Measurer) close() {
 		m.Log.Warn("the driver could not be closed", "path", m.path, "error", err.Error())
 	}
 	m.driver, m.path = nil, ""
-	m.forget()
+	m.stopEvidence()
 }
 
 // keepLog keeps the last lines of a generator that has a log. The next write stores them,

@@ -104,7 +104,7 @@ func TestRestartAnywhere(t *testing.T) {
 	}
 }
 
-// Another measurer makes every trial, and dies as soon as its trial is stored.
+// TestOneTrialEach lets another measurer make every trial, and die as soon as its trial is stored.
 func TestOneTrialEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		undisturbed, l := newLab(), newLab()
@@ -215,7 +215,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A device that stops must not be taken for a slow one, whenever it stops.
+// TestDeviceStopsAnywhere checks that a device that stops is not taken for a slow one, whenever it stops.
 func TestDeviceStopsAnywhere(t *testing.T) {
 	whole := newLab()
 	whole.chainReady()
@@ -260,7 +260,7 @@ func TestTwoMeasurers(t *testing.T) {
 	}
 }
 
-// The last lines of a generator are kept with the failure, and with the last trial.
+// TestGeneratorsLog checks that the last lines of a generator are kept with the failure, and with the last trial.
 func TestGeneratorsLog(t *testing.T) {
 	for name, failure := range map[string]error{"done": nil, "failed": &measure.Failure{Reason: "TRexServerFailed", Err: errors.New("dead")}} {
 		t.Run(name, func(t *testing.T) {

@@ -16,18 +16,18 @@ import (
 
 // Times of neighbors. They are variables, so that tests need not wait.
 var (
-	// neighborPatience is how long a neighbor may take until it loads or rests: a network
+	// neighborTimeout is how long a neighbor may take until it loads or rests: a network
 	// policy may not have reached the node yet.
-	neighborPatience = 30 * time.Second
+	neighborTimeout = 30 * time.Second
 	// neighborPause is the wait between two requests.
 	neighborPause = 200 * time.Millisecond
 	// neighborSettle is the wait until a load that has started is steady.
 	neighborSettle = time.Second
 )
 
-// accompany makes the neighbors load or rest, as a step requires. After a restart, the
+// syncNeighbors makes the neighbors load or rest, as a step requires. After a restart, the
 // measurer does not know what they do, and sends the command in any case.
-func (m *Measurer) accompany(ctx context.Context, step procedure.Step) error {
+func (m *Measurer) syncNeighbors(ctx context.Context, step procedure.Step) error {
 	if !m.Instructions.Beside() || step.Path == procedure.PathCalibration || m.loading != nil && *m.loading == step.Neighbors {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (m *Measurer) accompany(ctx context.Context, step procedure.Step) error {
 			return err
 		}
 	}
-	m.Log.Info("neighbours load", "neighbours", len(m.Instructions.Neighbors))
+	m.Log.Info("neighbors started", "neighbors", len(m.Instructions.Neighbors))
 	return clock.Sleep(ctx, neighborSettle)
 }
 
@@ -63,7 +63,7 @@ func (m *Measurer) addressOf(name string) (string, error) {
 	sources := m.store.Sources().Neighbors
 	i := slices.IndexFunc(sources, func(s measure.NeighborSource) bool { return s.Name == name })
 	if i < 0 {
-		return "", errors.New("the chain is ready, and the results do not say where it is")
+		return "", errors.New("the chain is ready, but the results do not say where it is")
 	}
 	return sources[i].Address, nil
 }
@@ -75,7 +75,7 @@ func (m *Measurer) eventually(ctx context.Context, load measure.NeighborLoad, as
 		return notStarted(load, err)
 	}
 	for start := time.Now(); ; {
-		once, cancel := context.WithTimeout(ctx, neighborPatience)
+		once, cancel := context.WithTimeout(ctx, neighborTimeout)
 		_, err := ask(once, address)
 		cancel()
 		switch {
@@ -83,10 +83,10 @@ func (m *Measurer) eventually(ctx context.Context, load measure.NeighborLoad, as
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case time.Since(start) > neighborPatience:
+		case time.Since(start) > neighborTimeout:
 			return notStarted(load, err)
 		}
-		m.Log.Info("a neighbour does not do yet what it is told", "neighbour", load.Name, "error", err.Error())
+		m.Log.Info("neighbor not ready yet, retrying", "neighbor", load.Name, "error", err.Error())
 		if err := clock.Sleep(ctx, neighborPause); err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ func (m *Measurer) awaitLoad(ctx context.Context, load measure.NeighborLoad) err
 			first = &now
 		case loads(load, *first, now):
 			return nil
-		case time.Since(start) > neighborPatience:
-			return notStarted(load, fmt.Errorf("it was told to, and its counters do not move"))
+		case time.Since(start) > neighborTimeout:
+			return notStarted(load, fmt.Errorf("it accepted the command, but its counters do not move"))
 		}
 		if err := clock.Sleep(ctx, neighborPause); err != nil {
 			return err
@@ -132,14 +132,14 @@ func loads(load measure.NeighborLoad, before, now neighbor.Status) bool {
 func notStarted(load measure.NeighborLoad, err error) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonNeighborNotStarted,
-		Err:    fmt.Errorf("neighbour %q does not load: %w", load.Name, err),
+		Err:    fmt.Errorf("neighbor %q does not load: %w", load.Name, err),
 		Remedy: "look at the log of its pod, and whether the node has what it asks for",
 	}
 }
 
-// dismiss stops neighbors that load, and keeps their last report. A measurer that is itself
+// stopNeighbors stops neighbors that load, and keeps their last report. A measurer that is itself
 // stopped leaves them to the next one, which continues with the trials.
-func (m *Measurer) dismiss(ctx context.Context) {
+func (m *Measurer) stopNeighbors(ctx context.Context) {
 	if m.neighbors == nil {
 		return
 	}
@@ -147,7 +147,7 @@ func (m *Measurer) dismiss(ctx context.Context) {
 	if m.loading == nil || !*m.loading || ctx.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, neighborPatience)
+	ctx, cancel := context.WithTimeout(ctx, neighborTimeout)
 	defer cancel()
 	var states []measure.NeighborState
 	for _, load := range m.Instructions.Neighbors {
@@ -158,14 +158,14 @@ func (m *Measurer) dismiss(ctx context.Context) {
 			status, err = m.neighbors.Stop(ctx, address)
 		}
 		if err != nil {
-			status.Problem = fmt.Sprintf("it gave no account: %v", err)
+			status.Problem = fmt.Sprintf("it did not report: %v", err)
 		}
 		state.Stressors, state.Problem = status.Stressors, shorten(status.Problem)
-		m.Log.Info("neighbour dismissed", "neighbour", load.Name, "stressors", state.Stressors, "problem", state.Problem)
+		m.Log.Info("neighbor stopped", "neighbor", load.Name, "stressors", state.Stressors, "problem", state.Problem)
 		states = append(states, state)
 	}
 	m.loading = nil
 	if err := m.store.SetNeighbors(states); err != nil {
-		m.Log.Error("what the neighbours did cannot be kept", "error", err.Error())
+		m.Log.Error("what the neighbors did cannot be kept", "error", err.Error())
 	}
 }

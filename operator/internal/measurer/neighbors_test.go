@@ -67,9 +67,9 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // withNeighbor returns a lab with a neighbor, and without its waits.
 func withNeighbor(t *testing.T, a *agent) (*lab, func(*Measurer) *Measurer) {
 	t.Helper()
-	patience, pause, settle := neighborPatience, neighborPause, neighborSettle
-	neighborPatience, neighborPause, neighborSettle = 200*time.Millisecond, time.Millisecond, time.Millisecond
-	t.Cleanup(func() { neighborPatience, neighborPause, neighborSettle = patience, pause, settle })
+	timeout, pause, settle := neighborTimeout, neighborPause, neighborSettle
+	neighborTimeout, neighborPause, neighborSettle = 200*time.Millisecond, time.Millisecond, time.Millisecond
+	t.Cleanup(func() { neighborTimeout, neighborPause, neighborSettle = timeout, pause, settle })
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	l := newLab()
@@ -83,15 +83,15 @@ func withNeighbor(t *testing.T, a *agent) (*lab, func(*Measurer) *Measurer) {
 func compared(instr measure.Instructions) measure.Instructions {
 	instr.Sizes = []measure.Size{measure.FrameSize(64)}
 	instr.Neighbors = []measure.NeighborLoad{{Name: "noisy", Kind: measure.NeighborCPU, Workers: 2, LoadPercent: 100}}
-	instr.NeighborsCompared = true
+	instr.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
 	return instr
 }
 
-// The neighbors rest for the first half, load for the second, and stop at the end. The
+// TestNeighborsLoadTheSecondSide checks that the neighbors rest for the first half, load for the second, and stop at the end. The
 // records and the results show what they did.
 func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	a := &agent{refuse: 2}
-	l, beside := withNeighbor(t, a)
+	l, loaded := withNeighbor(t, a)
 	l.before = func(_ int, o *measure.Outcome) error {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -100,7 +100,7 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 		}
 		return nil
 	}
-	if err := beside(l.measurer("a")).Run(t.Context()); err != nil {
+	if err := loaded(l.measurer("a")).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"stop", "start", "stop"}, a.calls); diff != "" {
@@ -111,7 +111,7 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	for _, r := range store.Records() {
 		if !r.Neighbors {
 			if r.Evidence != nil && len(r.Evidence.Neighbors) > 0 {
-				t.Errorf("trial %d was made without neighbours and has %+v", r.Index, r.Evidence.Neighbors)
+				t.Errorf("trial %d was made without neighbors and has %+v", r.Index, r.Evidence.Neighbors)
 			}
 			continue
 		}
@@ -121,7 +121,7 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 		}
 	}
 	if with == 0 {
-		t.Error("no trial was made beside neighbours")
+		t.Error("no trial was made with neighbors")
 	}
 	figures := procedure.Results(compared(l.instructions()), store.Records())
 	if got := figures.Neighbors.Loads[0]; got.Trials == 0 || *got.MilliCPU != 1900 || *got.IntendedMilliCPU != 2000 {
@@ -138,10 +138,10 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	}
 }
 
-// The next measurer does not know what the neighbors do, and commands them again.
+// TestNeighborsAfterARestart checks that the next measurer does not know what the neighbors do, and commands them again.
 func TestNeighborsAfterARestart(t *testing.T) {
 	a := &agent{}
-	l, beside := withNeighbor(t, a)
+	l, loaded := withNeighbor(t, a)
 	with := 0
 	l.before = func(int, *measure.Outcome) error {
 		a.mu.Lock()
@@ -153,11 +153,11 @@ func TestNeighborsAfterARestart(t *testing.T) {
 		}
 		return nil
 	}
-	if err := beside(l.measurer("a")).Run(t.Context()); err == nil {
+	if err := loaded(l.measurer("a")).Run(t.Context()); err == nil {
 		t.Fatal("it was not stopped")
 	}
 	l.before = nil
-	if err := beside(l.measurer("b")).Run(t.Context()); err != nil {
+	if err := loaded(l.measurer("b")).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(a.calls, " "); got != "stop start stop start stop" {
@@ -175,15 +175,15 @@ func TestNeighborsThatDoNotLoad(t *testing.T) {
 		"ends at once":  {&agent{problem: "stress-ng ended: exit status 3"}, nil, "it ended: stress-ng ended: exit status 3"},
 		"does not move": {&agent{idle: true}, nil, "its counters do not move"},
 		"no address":    {&agent{}, &measure.Sources{}, "do not say where it is"},
-		"nobody there":  {&agent{}, &measure.Sources{Neighbors: []measure.NeighborSource{{Name: "noisy", Address: "127.0.0.1:1"}}}, "refused"},
+		"no agent":      {&agent{}, &measure.Sources{Neighbors: []measure.NeighborSource{{Name: "noisy", Address: "127.0.0.1:1"}}}, "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, beside := withNeighbor(t, test.agent)
+			l, loaded := withNeighbor(t, test.agent)
 			if test.sources != nil {
 				l.chainReadyAt(*test.sources)
 			}
-			err := beside(l.measurer("a")).Run(t.Context())
-			if measure.ReasonOf(err) != v1alpha1.ReasonNeighborNotStarted || !strings.Contains(err.Error(), `neighbour "noisy"`) || !strings.Contains(err.Error(), test.want) {
+			err := loaded(l.measurer("a")).Run(t.Context())
+			if measure.ReasonOf(err) != v1alpha1.ReasonNeighborNotStarted || !strings.Contains(err.Error(), `neighbor "noisy"`) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -12,9 +12,9 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// use makes sure that a driver is open on a path. Opening the calibration path is the
+// ensurePath makes sure that a driver is open on a path. Opening the calibration path is the
 // preflight: the programs can be loaded and the ports exist.
-func (m *Measurer) use(ctx context.Context, path procedure.Path) error {
+func (m *Measurer) ensurePath(ctx context.Context, path procedure.Path) error {
 	if m.path == path {
 		return nil
 	}
@@ -62,22 +62,22 @@ func (m *Measurer) useChain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the chain's path: %w", err)
 	}
-	if err := m.meet(ctx); err != nil {
+	if err := m.startEvidence(ctx); err != nil {
 		return err
 	}
 	return m.opened(procedure.PathChain, driver)
 }
 
 func (m *Measurer) awaitChain(ctx context.Context) error {
-	patience := m.startup() + chainPatience
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	timeout := m.startup() + chainTimeout
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	m.Log.Info("waiting for the chain", "atMost", patience.String())
+	m.Log.Info("waiting for the chain", "atMost", timeout.String())
 	err := m.store.AwaitChain(waiting)
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && measure.ReasonOf(err) == "" {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonChainNotReady,
-			Err:    fmt.Errorf("the chain was not ready after %s", patience),
+			Err:    fmt.Errorf("the chain was not ready after %s", timeout),
 			Remedy: "look at the chain's pods, or raise startupSeconds",
 		}
 	}
@@ -106,18 +106,18 @@ func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Drive
 		if stopped := context.Cause(ctx); stopped != nil {
 			return nil, stopped
 		}
-		if !timeHeals(err) || time.Since(start)+openPause > m.startup() {
+		if !isRetriable(err) || time.Since(start)+openPause > m.startup() {
 			return nil, err
 		}
-		m.Log.Info("no way through yet", "error", err.Error())
+		m.Log.Info("no path through the chain yet, retrying", "error", err.Error())
 		if err := clock.Sleep(ctx, openPause); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// timeHeals reports whether an error is one that a chain shows while it starts.
-func timeHeals(err error) bool {
+// isRetriable reports whether an error is one that a chain shows while it starts.
+func isRetriable(err error) bool {
 	reason := measure.ReasonOf(err)
 	// An end that cannot be reached yet may wait for its network policy.
 	return reason == v1alpha1.ReasonNoPathThroughChain || reason == v1alpha1.ReasonPortDown || reason == v1alpha1.ReasonEndpointFailed

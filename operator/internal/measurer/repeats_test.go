@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// A measurer that is killed in any trial of any repeat is followed by one that continues in
+// TestRestartAnywhereInRepeats checks that a measurer that is killed in any trial of any repeat is followed by one that continues in
 // the same repeat.
 func TestRestartAnywhereInRepeats(t *testing.T) {
 	repeated := func() *lab {

@@ -92,10 +92,10 @@ func (a *Agent) Fail(reason error) {
 // refuse returns why a load cannot be started. The caller holds the lock.
 func (a *Agent) refuse(wanted measure.NeighborLoad) error {
 	if a.notReady != nil {
-		return fmt.Errorf("neighbour %q is not ready: %w", wanted.Name, a.notReady)
+		return fmt.Errorf("neighbor %q is not ready: %w", wanted.Name, a.notReady)
 	}
 	if a.noDisk != nil && wanted.Kind == measure.NeighborDisk {
-		return fmt.Errorf("neighbour %q has nothing to write to: %w", wanted.Name, a.noDisk)
+		return fmt.Errorf("neighbor %q has nothing to write to: %w", wanted.Name, a.noDisk)
 	}
 	return nil
 }
@@ -188,8 +188,8 @@ func (a *Agent) Status() Status {
 	return status
 }
 
-// longestRequest is more than any load takes.
-const longestRequest = 16 << 10
+// maxRequestBytes is more than any load takes.
+const maxRequestBytes = 16 << 10
 
 // Handler serves the agent and PathReady.
 func (a *Agent) Handler() http.Handler {
@@ -202,7 +202,7 @@ func (a *Agent) Handler() http.Handler {
 	}
 	mux.HandleFunc("POST "+PathStart, func(w http.ResponseWriter, r *http.Request) {
 		var wanted measure.NeighborLoad
-		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestRequest))
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&wanted); err != nil {
 			http.Error(w, fmt.Sprintf("reading the load: %v", err), http.StatusBadRequest)

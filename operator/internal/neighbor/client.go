@@ -13,8 +13,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// mostBytes is the limit of an answer that is read.
-const mostBytes = 64 << 10
+// maxAnswerBytes is the limit of an answer that is read.
+const maxAnswerBytes = 64 << 10
 
 // Client talks to agents.
 type Client struct{ http *http.Client }
@@ -59,7 +59,7 @@ func (c *Client) do(ctx context.Context, method, address, path string, body []by
 		return Status{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
 		return Status{}, err
 	}

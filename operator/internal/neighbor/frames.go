@@ -26,15 +26,15 @@ const (
 	etherType = 0x88b5
 	// burst is how many frames one system call sends.
 	burst = 64
-	// mostBehind is how much a sender may lag before it gives frames up: frames
+	// maxLag is how much a sender may lag before it gives frames up: frames
 	// that it could not send are then missing in the achieved load.
-	mostBehind = 10 * time.Millisecond
+	maxLag = 10 * time.Millisecond
 	// pause is the wait for the next frames that are due.
-	pause                = 100 * time.Microsecond
-	ethernetHeaderBytes  = 14
-	smallestFrame        = 64
-	largestFrame         = 9018
-	largestFramesPerSend = 10_000_000
+	pause               = 100 * time.Microsecond
+	ethernetHeaderBytes = 14
+	minFrameBytes       = 64
+	maxFrameBytes       = 9018
+	maxFramesPerSend    = 10_000_000
 )
 
 // stream sends in one direction.
@@ -57,14 +57,14 @@ type frames struct {
 
 // startFrames sends between two interfaces that a bridge joins.
 func startFrames(load measure.NeighborLoad, west, east string) (_ *frames, err error) {
-	if load.FramesPerSecond < 1 || load.FramesPerSecond > largestFramesPerSend || load.FrameBytes < smallestFrame || load.FrameBytes > largestFrame {
-		return nil, fmt.Errorf("neighbour %q: %d frames/s of %d bytes is no load", load.Name, load.FramesPerSecond, load.FrameBytes)
+	if load.FramesPerSecond < 1 || load.FramesPerSecond > maxFramesPerSend || load.FrameBytes < minFrameBytes || load.FrameBytes > maxFrameBytes {
+		return nil, fmt.Errorf("neighbor %q: %d frames/s of %d bytes is not a load", load.Name, load.FramesPerSecond, load.FrameBytes)
 	}
 	ways := map[string][][2]string{
 		"Both": {{west, east}, {east, west}}, "Forward": {{west, east}}, "Reverse": {{east, west}},
 	}[load.Directions]
 	if ways == nil {
-		return nil, fmt.Errorf("neighbour %q: directions %q is none of Both, Forward and Reverse", load.Name, load.Directions)
+		return nil, fmt.Errorf("neighbor %q: directions %q is not Both, Forward or Reverse", load.Name, load.Directions)
 	}
 	f := &frames{west: west, east: east, halt: make(chan struct{})}
 	defer func() {
@@ -81,7 +81,7 @@ func startFrames(load measure.NeighborLoad, west, east string) (_ *frames, err e
 	for _, way := range ways {
 		socket, frame, err := openWay(way[0], way[1], load.FrameBytes)
 		if err != nil {
-			return nil, fmt.Errorf("opening port %q of neighbour %q: %w", way[0], load.Name, err)
+			return nil, fmt.Errorf("opening port %q of neighbor %q: %w", way[0], load.Name, err)
 		}
 		f.streams = append(f.streams, &stream{socket: socket, done: make(chan struct{})})
 		sends = append(sends, frame)
@@ -134,7 +134,7 @@ type message struct {
 }
 
 // run sends on a separate thread until halt closes: what is due since the start,
-// in bursts, and it catches up on at most mostBehind.
+// in bursts, and it catches up on at most maxLag.
 func (s *stream) run(frame []byte, framesPerSecond int64, halt <-chan struct{}) {
 	defer close(s.done)
 	runtime.LockOSThread()
@@ -149,7 +149,7 @@ func (s *stream) run(frame []byte, framesPerSecond int64, halt <-chan struct{}) 
 	interval := time.Second / time.Duration(framesPerSecond)
 	// passed counts the frames that were due: sent, refused and given up.
 	start, passed := time.Now(), int64(0)
-	most := int64(mostBehind/max(1, interval)) + 1
+	most := int64(maxLag/max(1, interval)) + 1
 	for {
 		select {
 		case <-halt:

@@ -34,8 +34,8 @@ const ScratchSerial = "vnfscratch"
 // MTUs that a port can have: the smallest of IPv4 (RFC 791), and the largest that
 // a frame's length can express.
 const (
-	smallestMTUBytes = 68
-	largestMTUBytes  = 65535
+	minMTUBytes = 68
+	maxMTUBytes = 65535
 )
 
 // ParseGuestConfig reads and checks a configuration. An error names the field.
@@ -74,8 +74,8 @@ func (c *GuestConfig) validate() error {
 		if seen[mac.String()] {
 			return fmt.Errorf("%s.mac: %q is taken by another port", field, port.MAC)
 		}
-		if port.MTUBytes < smallestMTUBytes || port.MTUBytes > largestMTUBytes {
-			return fmt.Errorf("%s.mtuBytes: %d is not between %d and %d", field, port.MTUBytes, smallestMTUBytes, largestMTUBytes)
+		if port.MTUBytes < minMTUBytes || port.MTUBytes > maxMTUBytes {
+			return fmt.Errorf("%s.mtuBytes: %d is not between %d and %d", field, port.MTUBytes, minMTUBytes, maxMTUBytes)
 		}
 		seen[port.Name], seen[mac.String()] = true, true
 	}

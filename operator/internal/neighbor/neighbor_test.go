@@ -44,8 +44,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// patience is longer than the awaited events take on a busy machine.
-const patience = 30 * time.Second
+// testTimeout is longer than the awaited events take on a busy machine.
+const testTimeout = 30 * time.Second
 
 // newAgent serves an agent with the real stress-ng, or another program instead.
 func newAgent(t *testing.T, program string) (*Client, string) {
@@ -66,7 +66,7 @@ func newAgent(t *testing.T, program string) (*Client, string) {
 	return client, strings.TrimPrefix(server.URL, "http://")
 }
 
-// The real stress-ng loads, is stopped, and writes its account.
+// TestStress checks that the real stress-ng loads, is stopped, and writes its account.
 func TestStress(t *testing.T) {
 	for name, load := range map[string]measure.NeighborLoad{
 		"cpu": {Name: "n", Kind: "CPU", Workers: 1, LoadPercent: 50},
@@ -81,7 +81,7 @@ func TestStress(t *testing.T) {
 			}
 			// On a busy machine a second may be too short for any work.
 			var during Status
-			for end := time.Now().Add(patience); ; {
+			for end := time.Now().Add(testTimeout); ; {
 				time.Sleep(time.Second)
 				during, err = client.Status(t.Context(), address)
 				if err != nil || !during.Running || during.ElapsedNanoseconds <= before.ElapsedNanoseconds {
@@ -111,7 +111,7 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// A load that ends by itself reports why, and one that cannot start is refused.
+// TestStressFails checks that a load that ends by itself reports why, and one that cannot start is refused.
 func TestStressFails(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stress-ng")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no such thing >&2\nexit 3\n"), 0o755); err != nil {
@@ -123,7 +123,7 @@ func TestStressFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	var status Status
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var err error
 		if status, err = client.Status(t.Context(), address); err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestStressFails(t *testing.T) {
 	}
 }
 
-// A machine's agent starts nothing before Ready, or after Fail, and reports
+// TestInGuest checks that a machine's agent starts nothing before Ready, or after Fail, and reports
 // that; its account is that of all processors.
 func TestInGuest(t *testing.T) {
 	agent, err := NewInGuest("/absent", t.TempDir(), slog.New(slog.DiscardHandler))
@@ -188,9 +188,9 @@ func TestInGuest(t *testing.T) {
 			t.Errorf("started: %v, want %q", err, refusal)
 		}
 	}
-	requireState(errNotConfigured.Error(), `neighbour "n" is not ready: `+errNotConfigured.Error())
+	requireState(errNotConfigured.Error(), `neighbor "n" is not ready: `+errNotConfigured.Error())
 	agent.Ready(errors.New("no disk"))
-	requireState("", `neighbour "n" has nothing to write to: no disk`)
+	requireState("", `neighbor "n" has nothing to write to: no disk`)
 	agent.Ready(nil)
 	requireState("", "starting /absent")
 	agent.Fail(errors.New("a card is missing"))
@@ -221,11 +221,11 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// Frames pass between two ports at their rate, and end with the load.
+// TestFrames checks that frames pass between two ports at their rate, and end with the load.
 func TestFrames(t *testing.T) {
 	for directions, ways := range map[string]float64{"Both": 2, "Forward": 1} {
 		t.Run(directions, func(t *testing.T) {
-			ns := netnstest.New(t, "neighbour")
+			ns := netnstest.New(t, "neighbor")
 			netnstest.Cable(t, netnstest.End{Namespace: ns, Interface: "west", MAC: "02:00:00:00:00:01"},
 				netnstest.End{Namespace: ns, Interface: "east", MAC: "02:00:00:00:00:02"})
 			ns.Must(t, func() error {
@@ -235,7 +235,7 @@ func TestFrames(t *testing.T) {
 					return err
 				}
 				begun, wanted := time.Now(), uint64(100*ways)
-				for sent := uint64(0); sent < wanted && f.running() && time.Since(begun) < patience; sent, _ = f.frames() {
+				for sent := uint64(0); sent < wanted && f.running() && time.Since(begun) < testTimeout; sent, _ = f.frames() {
 					time.Sleep(time.Second)
 				}
 				if !f.running() {
@@ -251,7 +251,7 @@ func TestFrames(t *testing.T) {
 				}
 				time.Sleep(50 * time.Millisecond)
 				if later, _ := f.frames(); later != sent {
-					t.Errorf("it went on: %d, then %d", sent, later)
+					t.Errorf("it continued: %d, then %d", sent, later)
 				}
 				return nil
 			})
@@ -260,7 +260,7 @@ func TestFrames(t *testing.T) {
 }
 
 func TestFramesRefused(t *testing.T) {
-	ns := netnstest.New(t, "neighbour")
+	ns := netnstest.New(t, "neighbor")
 	netnstest.Cable(t, netnstest.End{Namespace: ns, Interface: "west", MAC: "02:00:00:00:00:01"},
 		netnstest.End{Namespace: ns, Interface: "east", MAC: "02:00:00:00:00:02"})
 	good := measure.NeighborLoad{Name: "n", Kind: "Network", FramesPerSecond: 10, FrameBytes: 512, Directions: "Both"}
@@ -269,10 +269,10 @@ func TestFramesRefused(t *testing.T) {
 		east   string
 		want   string
 	}{
-		"no rate":    {func(l *measure.NeighborLoad) { l.FramesPerSecond = 0 }, "east", "is no load"},
-		"too small":  {func(l *measure.NeighborLoad) { l.FrameBytes = 63 }, "east", "is no load"},
+		"no rate":    {func(l *measure.NeighborLoad) { l.FramesPerSecond = 0 }, "east", "is not a load"},
+		"too small":  {func(l *measure.NeighborLoad) { l.FrameBytes = 63 }, "east", "is not a load"},
 		"too large":  {func(l *measure.NeighborLoad) { l.FrameBytes = 1519 }, "east", "exceed its MTU of 1500"},
-		"no way":     {func(l *measure.NeighborLoad) { l.Directions = "Up" }, "east", "is none of"},
+		"no way":     {func(l *measure.NeighborLoad) { l.Directions = "Up" }, "east", "is not Both"},
 		"no port":    {func(*measure.NeighborLoad) {}, "north", `port "north"`},
 		"port is up": {func(*measure.NeighborLoad) {}, "east", ""},
 	} {

@@ -18,9 +18,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// stopPatience is how long stress-ng may take to end its workers and to write
+// stopTimeout is how long stress-ng may take to end its workers and to write
 // its account.
-const stopPatience = 10 * time.Second
+const stopTimeout = 10 * time.Second
 
 // accountFile is where stress-ng writes its metrics, in the scratch folder.
 const accountFile = "account.yaml"
@@ -34,7 +34,7 @@ func arguments(load measure.NeighborLoad, scratch string) ([]string, error) {
 	}
 	switch {
 	case load.Workers < 1:
-		return nil, fmt.Errorf("neighbour %q has no workers", load.Name)
+		return nil, fmt.Errorf("neighbor %q has no workers", load.Name)
 	case load.Kind == measure.NeighborCPU && load.LoadPercent >= 1 && load.LoadPercent <= 100:
 		return append(common, "--cpu", workers, "--cpu-load", strconv.Itoa(load.LoadPercent)), nil
 	case load.Kind == measure.NeighborMemory && load.Bytes > 0:
@@ -44,7 +44,7 @@ func arguments(load measure.NeighborLoad, scratch string) ([]string, error) {
 		// Without a flush the load would be on memory alone.
 		return append(common, "--hdd", workers, "--hdd-bytes", strconv.FormatInt(load.Bytes, 10), "--hdd-opts", "fsync"), nil
 	}
-	return nil, fmt.Errorf("neighbour %q of kind %q has no load that stress-ng could make", load.Name, load.Kind)
+	return nil, fmt.Errorf("neighbor %q of kind %q has no load that stress-ng could make", load.Name, load.Kind)
 }
 
 // stress is a running stress-ng.
@@ -114,11 +114,11 @@ func (s *stress) stop() ([]measure.Stressor, error) {
 		}
 		select {
 		case <-s.ended:
-		case <-time.After(stopPatience):
+		case <-time.After(stopTimeout):
 			// End the rest of its group.
 			_ = syscall.Kill(-s.command.Process.Pid, syscall.SIGKILL)
 			<-s.ended
-			return nil, fmt.Errorf("stress-ng did not end within %s and was killed", stopPatience)
+			return nil, fmt.Errorf("stress-ng did not end within %s and was killed", stopTimeout)
 		}
 	}
 	return readAccount(filepath.Join(s.scratch, accountFile))
@@ -128,7 +128,7 @@ func (s *stress) stop() ([]measure.Stressor, error) {
 func readAccount(path string) ([]measure.Stressor, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the account of stress-ng: %w", err)
+		return nil, fmt.Errorf("reading the report of stress-ng: %w", err)
 	}
 	// It ends its document with "...", after which nothing follows.
 	text, _, _ = bytes.Cut(text, []byte("\n..."))
@@ -140,14 +140,14 @@ func readAccount(path string) ([]measure.Stressor, error) {
 		} `json:"metrics"`
 	}
 	if err := yaml.Unmarshal(text, &account); err != nil {
-		return nil, fmt.Errorf("reading the account of stress-ng: %w", err)
+		return nil, fmt.Errorf("reading the report of stress-ng: %w", err)
 	}
 	var out []measure.Stressor
 	for _, m := range account.Metrics {
 		out = append(out, measure.Stressor{Name: m.Stressor, Operations: int64(m.Operations), OperationsPerSecond: int64(m.OperationsPerSecond)})
 	}
 	if len(out) == 0 {
-		return nil, errors.New("the account of stress-ng has no stressor")
+		return nil, errors.New("the report of stress-ng has no stressor")
 	}
 	return out, nil
 }
@@ -155,12 +155,12 @@ func readAccount(path string) ([]measure.Stressor, error) {
 // tail keeps the end of a program's output.
 type tail struct{ text []byte }
 
-const longestTail = 2048
+const maxTailBytes = 2048
 
 // Write is called by one goroutine, and the text is read when that has ended.
 func (t *tail) Write(p []byte) (int, error) {
 	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-longestTail):]
+	t.text = t.text[max(0, len(t.text)-maxTailBytes):]
 	return len(p), nil
 }
 

@@ -148,7 +148,7 @@ func (o *Observer) Node() Node {
 	return node
 }
 
-const noKernelThreads = "the node shows no kernel threads, so that neither ksoftirqd nor vhost threads beside QEMU can be counted"
+const noKernelThreads = "the node shows no kernel threads, so that neither ksoftirqd nor vhost threads outside QEMU can be counted"
 
 func noProcess(name string) string {
 	return fmt.Sprintf("virtual machine %q: no QEMU process of that name on the node", name)

@@ -65,7 +65,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// What the node does not show is absent, with a reason, and not 0.
+// TestAbsent checks that what the node does not show is absent, with a reason, and not 0.
 func TestAbsent(t *testing.T) {
 	n := newNode(t)
 	n.guest(4000, "libvirt10-kvm.txt", taskTime{user: 10, start: 900}, map[string]taskTime{"4000 qemu-kvm": {user: 10}})
@@ -93,7 +93,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// The threads of KubeVirt's QEMU under emulation, by their names in the lab; the
+// TestEmulatedThreads reads the threads of KubeVirt's QEMU under emulation, by their names in the lab; the
 // first helper has the process's own.
 func TestEmulatedThreads(t *testing.T) {
 	n := newNode(t)
@@ -114,7 +114,7 @@ func TestEmulatedThreads(t *testing.T) {
 	}
 }
 
-// A process that was restarted, under any number, is found again.
+// TestFindsAgain checks that a process that was restarted, under any number, is found again.
 func TestFindsAgain(t *testing.T) {
 	n := newNode(t)
 	n.thread("proc/15", "ksoftirqd/0", taskTime{kernel: true})
@@ -130,7 +130,7 @@ func TestFindsAgain(t *testing.T) {
 	}
 }
 
-// vhost threads of kernels since Linux 6.4 are QEMU's own.
+// TestVhostInTheProcess checks that vhost threads of kernels since Linux 6.4 are QEMU's own.
 func TestVhostInTheProcess(t *testing.T) {
 	n := newNode(t)
 	n.guest(4000, "libvirt10-kvm.txt", taskTime{user: 10, system: 300, start: 900}, map[string]taskTime{
@@ -209,7 +209,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// A node without counters is an error; a process without counters counts as absent.
+// TestBrokenCounters checks that a node without counters is an error; a process without counters counts as absent.
 func TestBrokenCounters(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "no sum": "cpu0 1 2 3 4 5 6 7 8 9 10\n", "no CPU": "cpu 1 2 3 4 5 6 7 8 9 10\n", "no number": "cpu 1 2 x 4 5 6 7 8 9 10\ncpu0 1\n",
@@ -230,7 +230,7 @@ func TestBrokenCounters(t *testing.T) {
 	}
 }
 
-// A name may contain blanks and parentheses.
+// TestThreadNames checks that a name may contain blanks and parentheses.
 func TestThreadNames(t *testing.T) {
 	n := newNode(t)
 	n.thread("proc/7", "a) (b c)", taskTime{user: 11, system: 12, start: 99, policy: 7, priority: 0})
@@ -285,7 +285,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// Any user can read this machine's own counters.
+// TestThisMachine checks that any user can read this machine's own counters.
 func TestThisMachine(t *testing.T) {
 	o, err := New("/", nil, time.Now)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	envRole   = "VNFBENCH_OBSERVER_TEST"
 	roleGuest = "guest"
 	roleLook  = "look"
-	nobody    = 65532
+	nobodyUID = 65532
 )
 
 // TestMain lets the test binary run as a virtual machine's process, and as an
@@ -51,7 +51,7 @@ type both struct {
 	Node     Node
 }
 
-// A user without a capability sees root's processes, with their command lines,
+// TestUnprivileged checks that a user without a capability sees root's processes, with their command lines,
 // times and placement. The observer's pod has no more than that.
 func TestUnprivileged(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -101,7 +101,7 @@ func TestUnprivileged(t *testing.T) {
 	look.Env = []string{envRole + "=" + roleLook}
 	look.Stdout = &out
 	look.Dir = "/"
-	look.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	look.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyUID, Gid: nobodyUID}}
 	var got both
 	// The process has its name and command line a moment after its start.
 	for end := time.Now().Add(time.Minute); len(got.Node.Domains) == 0 && time.Now().Before(end); {

@@ -92,7 +92,7 @@ func (v Values) Fill(text string) (string, error) {
 	}
 	for name, defined := range trees {
 		if defined != tree {
-			return "", fmt.Errorf("{{define %q}}: a definition is no placeholder", name)
+			return "", fmt.Errorf("{{define %q}}: a definition is not a placeholder", name)
 		}
 	}
 	var b strings.Builder
@@ -148,5 +148,5 @@ func (v Values) fillAction(action *parse.ActionNode) (string, error) {
 const maxQuotedBytes = 60
 
 func (v Values) refuse(node parse.Node) error {
-	return fmt.Errorf("%s is no placeholder; there are %s, and {{\"{{\"}} for two braces themselves", excerpt.Text(node.String(), maxQuotedBytes), strings.Join(v.Names(), ", "))
+	return fmt.Errorf("%s is not a placeholder; the placeholders are %s, and {{\"{{\"}} writes two braces", excerpt.Text(node.String(), maxQuotedBytes), strings.Join(v.Names(), ", "))
 }

@@ -82,23 +82,23 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestRefused: only existing fields are allowed; the message says where, what and what else.
+// TestRefused checks that only existing fields are allowed; the message says where, what and what else.
 func TestRefused(t *testing.T) {
 	values := placeholder.Of(config())
 	tests := map[string]struct {
 		text string
 		want []string
 	}{
-		"unknown":          {"a\nb {{ .West.Mac }}", []string{"line 2:", "{{.West.Mac}} is no placeholder", ".West.MAC,", ".Name"}},
+		"unknown":          {"a\nb {{ .West.Mac }}", []string{"line 2:", "{{.West.Mac}} is not a placeholder", ".West.MAC,", ".Name"}},
 		"no such port":     {"{{ .North.MAC }}", []string{"line 1:", "{{.North.MAC}}"}},
-		"a port":           {"{{ .West }}", []string{"{{.West}} is no placeholder"}},
-		"everything":       {"{{ . }}", []string{"is no placeholder"}},
-		"a loop":           {"{{ range .West }}x{{ end }}", []string{"is no placeholder"}},
-		"a condition":      {"{{ if .Name }}x{{ end }}", []string{"is no placeholder"}},
-		"a function":       {`{{ printf "%999999999d" 1 }}`, []string{"is no placeholder"}},
-		"a pipe":           {"{{ .Name | html }}", []string{"is no placeholder"}},
-		"a variable":       {"{{ $x := .Name }}", []string{"is no placeholder"}},
-		"another template": {`{{ template "x" }}`, []string{"is no placeholder"}},
+		"a port":           {"{{ .West }}", []string{"{{.West}} is not a placeholder"}},
+		"everything":       {"{{ . }}", []string{"is not a placeholder"}},
+		"a loop":           {"{{ range .West }}x{{ end }}", []string{"is not a placeholder"}},
+		"a condition":      {"{{ if .Name }}x{{ end }}", []string{"is not a placeholder"}},
+		"a function":       {`{{ printf "%999999999d" 1 }}`, []string{"is not a placeholder"}},
+		"a pipe":           {"{{ .Name | html }}", []string{"is not a placeholder"}},
+		"a variable":       {"{{ $x := .Name }}", []string{"is not a placeholder"}},
+		"another template": {`{{ template "x" }}`, []string{"is not a placeholder"}},
 		"not closed":       {"a\n{{ .Name", []string{"line 2:", "unclosed action"}},
 		"no end":           {"{{ if .Name }}", []string{"line 1:", "unexpected EOF"}},
 		"Jinja":            {"{{ ds.meta_data }}", []string{"line 1:"}},
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreRefused: text/template would silently remove them from the text.
+// TestDefinitionsAreRefused checks that definitions are refused: text/template would silently remove them from the text.
 func TestDefinitionsAreRefused(t *testing.T) {
 	if got, err := placeholder.Of(config()).Fill(`{{ define "x" }}{{ .Nothing }}{{ end }}a`); err == nil {
 		t.Errorf("a definition was taken: %q", got)

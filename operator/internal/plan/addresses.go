@@ -55,7 +55,7 @@ func onSegment(segment int, host byte) networks {
 // their place in the chain, and the generator's ports for calibration.
 const (
 	placeGenerator   = 0
-	placeCalibration = maximumFunctions + 1
+	placeCalibration = maxFunctions + 1
 )
 
 // macAddress returns a locally administered unicast address. Five octets name the testbed, the

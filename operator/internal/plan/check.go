@@ -15,9 +15,9 @@ const (
 	// headerBytes is what a frame adds to its IP packet: Ethernet II and the check sequence.
 	headerBytes = 14 + measure.FrameCheckSequenceBytes
 
-	// minimumMTUBytes is what IPv6 asks of every link (RFC 8200 section 5),
+	// minMTUBytes is what IPv6 asks of every link (RFC 8200 section 5),
 	// and functions carry both families.
-	minimumMTUBytes = 1280
+	minMTUBytes = 1280
 )
 
 func fail(reason, remedy, format string, arguments ...any) error {
@@ -98,12 +98,12 @@ func checkFrames(in Input) error {
 }
 
 func checkMTU(field string, mtu int) error {
-	if mtu >= minimumMTUBytes {
+	if mtu >= minMTUBytes {
 		return nil
 	}
-	return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("raise %s to at least %d", field, minimumMTUBytes),
+	return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("raise %s to at least %d", field, minMTUBytes),
 		"%s is %d, but functions carry IPv6 too, which asks every link for packets of %d bytes (RFC 8200 section 5)",
-		field, mtu, minimumMTUBytes)
+		field, mtu, minMTUBytes)
 }
 
 // checkFrame compares a frame size of a field of the traffic with everything that carries it.
@@ -128,7 +128,7 @@ func checkFrame(in Input, field string, size int) error {
 			}
 		}
 	}
-	if most := maximumFrameBytes(in); size > most {
+	if most := maxFrameBytes(in); size > most {
 		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("lower the run's spec.experiment.traffic.%s to at most %d, or send larger packets in fragments with spec.experiment.traffic.packets", field, most),
 			"frames of %d bytes are more than the %s driver can send, which is %d", size, in.Testbed.Spec.Generator.Driver, most)
 	}

@@ -39,9 +39,9 @@ func TestCustomDefaults(t *testing.T) {
 	}
 }
 
-// TestCustomStandsInTheRoutersPlace checks that addresses and next hops are those that a
+// TestCustomReplacesTheRouter checks that addresses and next hops are those that a
 // reference router would have there.
-func TestCustomStandsInTheRoutersPlace(t *testing.T) {
+func TestCustomReplacesTheRouter(t *testing.T) {
 	router := mustMake(t, plantest.MachineInput(2))
 	own := mustMake(t, customInput(v1alpha1.CustomFunction{ContainerDisk: "x"}))
 	want, got := router.Functions[1].Config, own.Functions[1].Config

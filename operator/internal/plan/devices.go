@@ -59,7 +59,7 @@ func checkLinks(in Input) error {
 	} {
 		theirs, ours := wayOfPort(outer.port), wayOf(outer.attachment)
 		if theirs != wayAny && theirs != ours {
-			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				fmt.Sprintf("change %s.attachment of function %q in the run's spec.experiment.chain, or the testbed's spec.ports.%s.attachment", outer.side, outer.function, outer.side),
 				"the testbed's port %s is %s and leads to %s, but port %s of function %q is %s and leads to %s",
 				outer.side, outer.port.Attachment, theirs, outer.side, outer.function, outer.attachment, ours)
@@ -106,13 +106,13 @@ func checkInnerLink(in Input, west, east v1alpha1.NetworkFunction) error {
 		attachment     v1alpha1.Attachment
 	}{{InterfaceEast, west.Name, ours}, {InterfaceWest, east.Name, theirs}} {
 		if end.attachment == v1alpha1.AttachmentHostDevice {
-			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				fmt.Sprintf("use SRIOV or a bridge's attachment for %s of function %q in the run's spec.experiment.chain", end.port, end.function),
 				"port %s of function %q is inside of the chain, where a whole NIC leads nowhere", end.port, end.function)
 		}
 	}
 	if wayOf(ours) != wayOf(theirs) {
-		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
 			fmt.Sprintf("give east of function %q and west of function %q in the run's spec.experiment.chain attachments that meet", west.Name, east.Name),
 			"port east of function %q is %s and leads to %s, but port west of function %q is %s and leads to %s",
 			west.Name, ours, wayOf(ours), east.Name, theirs, wayOf(theirs))

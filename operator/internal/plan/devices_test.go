@@ -99,7 +99,7 @@ func TestExistingVirtualFunctions(t *testing.T) {
 	}
 }
 
-func TestLinksThatCannotBe(t *testing.T) {
+func TestImpossibleLinks(t *testing.T) {
 	tests := map[string]struct {
 		change  func(*plan.Input)
 		reason  string
@@ -110,19 +110,19 @@ func TestLinksThatCannotBe(t *testing.T) {
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge}
 			},
-			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
+			reason:  v1alpha1.ReasonIncompatibleAttachments,
 			message: []string{"port west is Bridge", `port west of function "router-1" is SRIOV`},
 			remedy:  "spec.ports.west.attachment",
 		},
 		"a virtual function and a veth": {
 			change:  func(in *plan.Input) { in.Run.Spec.Experiment.Chain[1].East.Attachment = v1alpha1.AttachmentVeth },
-			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
+			reason:  v1alpha1.ReasonIncompatibleAttachments,
 			message: []string{"port east is SRIOV", `port east of function "router-2" is Veth`},
 			remedy:  "spec.ports.east.attachment",
 		},
 		"inside": {
 			change:  func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].East.Attachment = v1alpha1.AttachmentVeth },
-			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
+			reason:  v1alpha1.ReasonIncompatibleAttachments,
 			message: []string{`port east of function "router-1" is Veth`, `port west of function "router-2" is SRIOV`},
 			remedy:  "attachments that meet",
 		},
@@ -131,7 +131,7 @@ func TestLinksThatCannotBe(t *testing.T) {
 				in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, v1alpha1.AttachmentHostDevice)
 				in.Run.Spec.Experiment.Chain[1].West.Attachment = v1alpha1.AttachmentHostDevice
 			},
-			reason:  v1alpha1.ReasonAttachmentsDoNotJoin,
+			reason:  v1alpha1.ReasonIncompatibleAttachments,
 			message: []string{`port west of function "router-2"`, "leads nowhere"},
 			remedy:  "use SRIOV",
 		},
@@ -162,7 +162,7 @@ func TestLinksThatCannotBe(t *testing.T) {
 		"a pool that is too small": {
 			change:  func(in *plan.Input) { plantest.Offer(&in.Nodes[0], "openshift.io/dut_inner", 1) },
 			reason:  v1alpha1.ReasonResourceMissing,
-			message: []string{"dut_inner", "2 in all", `"device", 1`},
+			message: []string{"dut_inner", "2 in total", `"device", 1`},
 			remedy:  "numVfs of a SriovNetworkNodePolicy",
 		},
 		"no device plugin": {

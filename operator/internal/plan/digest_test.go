@@ -22,7 +22,7 @@ func TestDigest(t *testing.T) {
 	equal := map[string]func(*plan.Input){
 		"the same again":      func(*plan.Input) {},
 		"another run":         func(in *plan.Input) { in.Run.Name, in.Run.UID = "other", "other" },
-		"the testbed anew":    func(in *plan.Input) { in.Testbed.Name, in.Testbed.UID = "other", "other" },
+		"another testbed":     func(in *plan.Input) { in.Testbed.Name, in.Testbed.UID = "other", "other" },
 		"another namespace":   func(in *plan.Input) { in.Run.Namespace = "other" },
 		"another deadline":    func(in *plan.Input) { in.Run.Spec.Experiment.DeadlineSeconds = 60 },
 		"acceptance":          func(in *plan.Input) { in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
@@ -88,5 +88,27 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%s: the digest is that of %s", name, other)
 		}
 		seen[got] = name
+	}
+}
+
+// TestDigestOfEqualMeasurements checks that a profile, a preset and a default have the digest of the same measurements written out.
+func TestDigestOfEqualMeasurements(t *testing.T) {
+	of := func(m v1alpha1.Measurements) string {
+		in := plantest.Input(1)
+		in.Run.Spec.Experiment.Measurements = m
+		return mustMake(t, in).Digest
+	}
+	standard := v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}
+	written := standard.Filled()
+	written.Profile, written.NoisyNeighbors = "", v1alpha1.NeighborsWith
+	preset := v1alpha1.Measurements{
+		Throughput: &v1alpha1.Throughput{MinimumFramesPerSecond: 1000}, Latency: &v1alpha1.Latency{Preset: v1alpha1.PresetStandard},
+	}
+	want := of(standard)
+	if got := of(written); got != want {
+		t.Errorf("written down: digest %s, want the profile's, %s", got, want)
+	}
+	if got := of(preset); got != want {
+		t.Errorf("with a preset: digest %s, want the profile's, %s", got, want)
 	}
 }

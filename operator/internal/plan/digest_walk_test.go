@@ -44,7 +44,7 @@ func TestEveryFieldIsDigested(t *testing.T) {
 	}
 	slices.Sort(left)
 	if diff := cmp.Diff(undigested, left); diff != "" {
-		t.Errorf("fields that are no part of the digest (-want +got):\n%s", diff)
+		t.Errorf("fields that are not part of the digest (-want +got):\n%s", diff)
 	}
 }
 

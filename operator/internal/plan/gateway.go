@@ -117,10 +117,10 @@ func checkTunnel(in Input, index int, segments []Segment) error {
 	west, east, protocol := chain[index-1].Name, chain[index].Name, gatewayOf(chain[index]).Protocol
 	mtu, overhead := tunnelMTU(segments[index], protocol), vnf.TunnelOverheadBytes(string(protocol))
 	fields := fmt.Sprintf("east.mtuBytes of function %q and west.mtuBytes of function %q in spec.experiment.chain", west, east)
-	if mtu < minimumMTUBytes {
-		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minimumMTUBytes+overhead),
+	if mtu < minMTUBytes {
+		return fail(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("leave out %s, or raise them to at least %d", fields, minMTUBytes+overhead),
 			"between the gateways %q and %q packets of %d bytes fit into %s, but IPv6 asks every link for %d bytes (RFC 8200 section 5)",
-			west, east, mtu, protocol, minimumMTUBytes)
+			west, east, mtu, protocol, minMTUBytes)
 	}
 	for _, size := range frameSizes(in.Run.Spec.Experiment.Traffic) {
 		if size <= mtu+headerBytes {

@@ -46,7 +46,7 @@ var requirements = []struct {
 		}
 		for _, field := range flows.Fields {
 			if most := (measure.Flows{Count: measure.MaximumFlows, Fields: flows.Fields}).Values(field); flows.Count > most {
-				return fmt.Sprintf("%d flows in random order, of which %s tells %d apart", flows.Count, field, most)
+				return fmt.Sprintf("%d flows in random order, of which %s distinguishes %d", flows.Count, field, most)
 			}
 		}
 		return ""

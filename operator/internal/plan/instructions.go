@@ -1,13 +1,9 @@
 package plan
 
 import (
-	"time"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
-
-const defaultMaximumRepeats = 1
 
 // instruct fills the measurer's instructions from the spec, except for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
@@ -20,34 +16,33 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		// the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
-		StartupSeconds:    int(spec.StartupSeconds) + bootSeconds(p.Functions),
-		SettleNanoseconds: nanoseconds(spec.Measurements.SettleMilliseconds),
-		Throughput:        instructThroughput(spec.Measurements.Throughput),
-		Latency:           instructLatency(spec.Measurements.Latency),
-		FixedLoad:         spec.Measurements.FixedLoad,
-		FrameLossRate:     spec.Measurements.FrameLossRate,
-		BackToBack:        spec.Measurements.BackToBack,
-		ReceiveRate:       spec.Measurements.ReceiveRate,
-		Soak:              spec.Measurements.Soak,
+		StartupSeconds: int(spec.StartupSeconds) + bootSeconds(p.Functions),
+		Measurements:   measurementsOf(in),
+		TCPPath:        tcpPathOf(in),
+		Stateful:       statefulOf(in, p.Segments),
 	}
 	if spec.Measurements.HaveFrames() {
 		instructions.Sizes = sizesOf(in)
 	}
-	instructNeighbors(in, p, &instructions)
+	for _, neighbor := range p.Neighbors {
+		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)
+	}
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
 		instructions.Calibration = &path
 	}
-	if warmUp := spec.Measurements.WarmUpMilliseconds; warmUp != nil {
-		instructions.WarmUpNanoseconds = nanoseconds(*warmUp)
-	}
-	// A single measurement leaves no trace in the instructions, nor in their digest.
-	if spec.Measurements.Repeats > 1 {
-		instructions.Repeats = int(spec.Measurements.Repeats)
-	}
-	instructions.TCP, instructions.Stateful = instructTCP(in), statefulOf(in, p.Segments)
-	instructions.Connections = spec.Measurements.Connections
 	return instructions
+}
+
+// measurementsOf returns the run's measurements, which Make has filled, without what would make
+// two digests of equal measurements differ: the profile's name, and the default of noisyNeighbors.
+func measurementsOf(in Input) v1alpha1.Measurements {
+	out := in.Run.Spec.Experiment.Measurements
+	out.Profile = ""
+	if out.NoisyNeighbors == v1alpha1.NeighborsWith {
+		out.NoisyNeighbors = ""
+	}
+	return out
 }
 
 // pathOf sends frames from the first host of one stub network to the first of the other, and on
@@ -75,77 +70,3 @@ func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextE
 	}
 	return path
 }
-
-func instructThroughput(spec *v1alpha1.Throughput) *measure.ThroughputInstructions {
-	if spec == nil {
-		return nil
-	}
-	throughput := &measure.ThroughputInstructions{
-		Method:                   string(spec.Method),
-		LossVerification:         instructLossVerification(spec),
-		MinimumFramesPerSecond:   uint64(spec.MinimumFramesPerSecond),
-		MaximumSearchNanoseconds: int64(spec.MaximumSearchSeconds) * int64(time.Second),
-	}
-	if spec.MaximumFramesPerSecond != nil {
-		throughput.MaximumFramesPerSecond = uint64(*spec.MaximumFramesPerSecond)
-	}
-	throughput.MinimumLoad, throughput.MaximumLoad = loadOf(spec.MinimumLoad), loadOf(spec.MaximumLoad)
-	if throughput.MinimumLoad != nil {
-		// The default of the field that it replaces.
-		throughput.MinimumFramesPerSecond = 0
-	}
-	for _, goal := range spec.Goals {
-		throughput.Goals = append(throughput.Goals, measure.GoalInstructions{
-			Name:                   goal.Name,
-			LossPartsPerMillion:    int64(goal.LossPartsPerMillion),
-			ExceedPercent:          int64(goal.ExceedPercent),
-			TrialNanoseconds:       nanoseconds(goal.TrialMilliseconds),
-			DurationSumNanoseconds: nanoseconds(goal.DurationSumMilliseconds),
-			WidthPartsPerMillion:   int64(goal.WidthPartsPerMillion),
-		})
-	}
-	return throughput
-}
-
-func instructLossVerification(spec *v1alpha1.Throughput) *measure.LossVerificationInstructions {
-	if spec.Method != v1alpha1.MethodTST009WithLossVerification {
-		return nil
-	}
-	verification := &measure.LossVerificationInstructions{MaximumRepeats: defaultMaximumRepeats}
-	if spec.LossVerification == nil {
-		return verification
-	}
-	if repeats := spec.LossVerification.MaximumRepeats; repeats > 0 {
-		verification.MaximumRepeats = int64(repeats)
-	}
-	if threshold := spec.LossVerification.LossThresholdFrames; threshold != nil {
-		verification.LossThresholdFrames = new(uint64(*threshold))
-	}
-	return verification
-}
-
-func instructLatency(spec *v1alpha1.Latency) *measure.LatencyInstructions {
-	if spec == nil {
-		return nil
-	}
-	latency := &measure.LatencyInstructions{TrialNanoseconds: nanoseconds(spec.TrialMilliseconds)}
-	if tagged := spec.TaggedFrame; tagged != nil {
-		latency.Streams, latency.TrialNanoseconds = int(tagged.Streams), nanoseconds(tagged.StreamMilliseconds)
-		latency.TaggedFrameNanoseconds = nanoseconds(tagged.AfterMilliseconds)
-	}
-	for _, load := range spec.MeasuredLoads() {
-		instruction := measure.LoadInstruction{Name: load.Name, Goal: load.Goal, Rate: loadOf(load.Rate)}
-		if load.FramesPerSecond != nil {
-			instruction.FramesPerSecond = uint64(*load.FramesPerSecond)
-		}
-		if load.Percent != nil {
-			instruction.Percent = int64(*load.Percent)
-		}
-		latency.Loads = append(latency.Loads, instruction)
-	}
-	return latency
-}
-
-func nanoseconds(milliseconds int32) int64 { return int64(milliseconds) * int64(time.Millisecond) }
-
-func wholeSeconds(n int32) int64 { return int64(n) * int64(time.Second) }

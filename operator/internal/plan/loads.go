@@ -7,24 +7,6 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-func loadOf(load *v1alpha1.Load) *measure.Load {
-	if load == nil {
-		return nil
-	}
-	out := &measure.Load{}
-	switch {
-	case load.FramesPerSecond != nil:
-		out.FramesPerSecond = uint64(*load.FramesPerSecond)
-	case load.Layer1BitsPerSecond != nil:
-		out.Layer1BitsPerSecond = uint64(*load.Layer1BitsPerSecond)
-	case load.Layer2BitsPerSecond != nil:
-		out.Layer2BitsPerSecond = uint64(*load.Layer2BitsPerSecond)
-	case load.LineRatePercent != nil:
-		out.LineRatePercent = uint64(*load.LineRatePercent)
-	}
-	return out
-}
-
 // checkLoads compares every load that the spec gives as a rate with the line
 // rate of every size and mix, in any unit.
 func checkLoads(in Input) error {
@@ -33,11 +15,7 @@ func checkLoads(in Input) error {
 		Chain:             measure.Path{Ports: taggedPorts(in)},
 		LinkBitsPerSecond: uint64(in.Testbed.Spec.Ports.LinkBitsPerSecond),
 		Sizes:             sizesOf(in),
-		FixedLoad:         in.Run.Spec.Experiment.Measurements.FixedLoad,
-		FrameLossRate:     in.Run.Spec.Experiment.Measurements.FrameLossRate,
-		Soak:              in.Run.Spec.Experiment.Measurements.Soak,
-		Throughput:        instructThroughput(in.Run.Spec.Experiment.Measurements.Throughput),
-		Latency:           instructLatency(in.Run.Spec.Experiment.Measurements.Latency),
+		Measurements:      in.Run.Spec.Experiment.Measurements,
 	}
 	for _, size := range instructions.Sizes {
 		loads := append(loadsOf(instructions, size), statedLoads(instructions, size)...)
@@ -46,14 +24,14 @@ func checkLoads(in Input) error {
 				return err
 			}
 			if share := reversePercent(traffic); share > 0 && load.framesPerSecond*uint64(share) < 100 {
-				return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
+				return fail(v1alpha1.ReasonInvalidLoadRange, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
 					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(size))
 			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
 			if most > 0 && least >= most {
-				return fail(v1alpha1.ReasonLoadsContradict, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
+				return fail(v1alpha1.ReasonInvalidLoadRange, "lower the run's minimum load in spec.experiment.measurements.throughput, or raise its maximum",
 					"the minimum load is %d frames/s of %s and the maximum load %d", least, named(size), most)
 			}
 		}
@@ -78,7 +56,7 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 			most = "maximumLoad"
 		}
 		rates = append(rates, rate{"measurements.throughput." + least, instructions.Minimum(size)})
-		if t.MaximumLoad != nil || t.MaximumFramesPerSecond > 0 {
+		if t.MaximumLoad != nil || t.MaximumFramesPerSecond != nil {
 			rates = append(rates, rate{"measurements.throughput." + most, instructions.Maximum(size)})
 		}
 	}
@@ -89,7 +67,7 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 			case load.Rate != nil:
 				rates = append(rates, rate{field + "rate", instructions.Rate(load, size)})
 			case load.Goal == "":
-				rates = append(rates, rate{field + "framesPerSecond", load.FramesPerSecond})
+				rates = append(rates, rate{field + "framesPerSecond", instructions.Rate(load, size)})
 			}
 		}
 	}
@@ -140,7 +118,7 @@ func checkLoad(instructions measure.Instructions, size measure.Size, load rate) 
 			load.field, load.framesPerSecond, instructions.LinkBitsPerSecond, lineRate, named(size))
 	}
 	if load.framesPerSecond == 0 {
-		return fail(v1alpha1.ReasonLoadsContradict, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
+		return fail(v1alpha1.ReasonInvalidLoadRange, fmt.Sprintf("raise the run's spec.experiment.%s", load.field),
 			"%s is less than one frame/s of %s", load.field, named(size))
 	}
 	return nil

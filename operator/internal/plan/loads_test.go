@@ -63,7 +63,7 @@ func TestShareOfTheReverseDirection(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.ReversePercent = 1
 	in.Run.Spec.Experiment.Measurements.Latency.Loads[0].FramesPerSecond = new(int64(50))
-	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), "spec.experiment.traffic.reversePercent") {
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonInvalidLoadRange || !strings.Contains(err.Error(), "spec.experiment.traffic.reversePercent") {
 		t.Errorf("1 %% of 50 frames/s: %v", err)
 	}
 }
@@ -84,13 +84,13 @@ func TestLoadsRefused(t *testing.T) {
 			func(m *v1alpha1.Measurements) {
 				m.Latency.Loads[0] = v1alpha1.LatencyLoad{Name: "slow", Rate: &v1alpha1.Load{Layer2BitsPerSecond: new(int64(5000))}}
 			},
-			v1alpha1.ReasonLoadsContradict, []string{"measurements.latency.loads[slow].rate", "less than one frame/s of 1518 bytes"},
+			v1alpha1.ReasonInvalidLoadRange, []string{"measurements.latency.loads[slow].rate", "less than one frame/s of 1518 bytes"},
 		},
 		"minimum above maximum": {
 			func(m *v1alpha1.Measurements) {
 				m.Throughput.MaximumLoad = &v1alpha1.Load{Layer2BitsPerSecond: new(int64(10_000_000))}
 			},
-			v1alpha1.ReasonLoadsContradict, []string{"the minimum load is 1000 frames/s of 1518 bytes and the maximum load 823", "spec.experiment.measurements.throughput"},
+			v1alpha1.ReasonInvalidLoadRange, []string{"the minimum load is 1000 frames/s of 1518 bytes and the maximum load 823", "spec.experiment.measurements.throughput"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -129,7 +129,7 @@ func functionOf(in Input, index int, segments []Segment) Function {
 	}
 	function.Resources.MemoryBytes += plannerOf(spec.Function).memoryBytes(function)
 	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
-		inMachine(in, &function, &spec)
+		applyVM(in, &function, &spec)
 	}
 	return function
 }

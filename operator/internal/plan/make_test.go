@@ -69,9 +69,7 @@ func TestInstructions(t *testing.T) {
 	p := mustMake(t, in)
 	got := p.Instructions
 	got.Chain, got.Calibration = measure.Path{}, nil
-	goal := measure.GoalInstructions{
-		Name: "NDR", TrialNanoseconds: 1e9, DurationSumNanoseconds: 1e9, WidthPartsPerMillion: 20000,
-	}
+	goal := v1alpha1.Goal{Name: "NDR", TrialMilliseconds: 1000, DurationSumMilliseconds: 1000, WidthPartsPerMillion: 20000}
 	pdr := goal
 	pdr.Name, pdr.LossPartsPerMillion = "PDR", 1000
 	want := measure.Instructions{
@@ -81,21 +79,22 @@ func TestInstructions(t *testing.T) {
 		Driver:            driverSettings(t, "XDP", xdp.Settings{Threads: 2, TransmitPath: "Auto"}),
 		StartupSeconds:    300,
 		Sizes:             []measure.Size{measure.FrameSize(64), measure.FrameSize(512), measure.FrameSize(1518)},
-		WarmUpNanoseconds: 1e9,
-		SettleNanoseconds: 1e8,
-		Throughput: &measure.ThroughputInstructions{
-			Method:                   "MLRsearch",
-			Goals:                    []measure.GoalInstructions{goal, pdr},
-			MinimumFramesPerSecond:   1000,
-			MaximumFramesPerSecond:   500_000,
-			MaximumSearchNanoseconds: 1200e9,
-		},
-		Latency: &measure.LatencyInstructions{
-			TrialNanoseconds: 5e9,
-			Loads: []measure.LoadInstruction{
-				{Name: "idle", FramesPerSecond: 1000},
-				{Name: "pdr50", Goal: "PDR", Percent: 50},
-				{Name: "pdr90", Goal: "PDR", Percent: 90},
+		Measurements: v1alpha1.Measurements{
+			WarmUpMilliseconds: new(int32(1000)), SettleMilliseconds: 100, Repeats: 1,
+			Throughput: &v1alpha1.Throughput{
+				Method:                 "MLRsearch",
+				Goals:                  []v1alpha1.Goal{goal, pdr},
+				MinimumFramesPerSecond: 1000,
+				MaximumFramesPerSecond: new(int64(500_000)),
+				MaximumSearchSeconds:   1200,
+			},
+			Latency: &v1alpha1.Latency{
+				TrialMilliseconds: 5000,
+				Loads: []v1alpha1.LatencyLoad{
+					{Name: "idle", FramesPerSecond: new(int64(1000))},
+					{Name: "pdr50", Goal: "PDR", Percent: new(int32(50))},
+					{Name: "pdr90", Goal: "PDR", Percent: new(int32(90))},
+				},
 			},
 		},
 	}
@@ -104,7 +103,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// A testbed's choice of scheduling reaches the driver. The default, and a testbed older than the
+// TestScheduling checks that a testbed's choice of scheduling reaches the driver. The default, and a testbed older than the
 // field, leave no trace.
 func TestScheduling(t *testing.T) {
 	for scheduling, want := range map[v1alpha1.TransmitScheduling]string{
@@ -119,34 +118,32 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
-// Loss verification is only for its method, and complete without settings.
+// TestLossVerification checks that loss verification is only for its method, and complete without settings.
 func TestLossVerification(t *testing.T) {
 	spec := &v1alpha1.LossVerification{MaximumRepeats: 3, LossThresholdFrames: new(int64(0))}
 	for name, test := range map[string]struct {
 		method v1alpha1.SearchMethod
 		given  *v1alpha1.LossVerification
-		want   *measure.LossVerificationInstructions
+		want   *v1alpha1.LossVerification
 	}{
 		"another method": {v1alpha1.MethodTST009, nil, nil},
-		"by default":     {v1alpha1.MethodTST009WithLossVerification, nil, &measure.LossVerificationInstructions{MaximumRepeats: 1}},
-		"as given": {v1alpha1.MethodTST009WithLossVerification, spec,
-			&measure.LossVerificationInstructions{MaximumRepeats: 3, LossThresholdFrames: new(uint64(0))}},
+		"by default":     {v1alpha1.MethodTST009WithLossVerification, nil, &v1alpha1.LossVerification{MaximumRepeats: 1}},
+		"as given":       {v1alpha1.MethodTST009WithLossVerification, spec, spec},
 	} {
 		in := plantest.Input(1)
 		throughput := in.Run.Spec.Experiment.Measurements.Throughput
 		throughput.Method, throughput.LossVerification = test.method, test.given
 		got := mustMake(t, in).Instructions.Throughput
-		if diff := cmp.Diff(test.want, got.LossVerification); diff != "" || got.Method != string(test.method) {
+		if diff := cmp.Diff(test.want, got.LossVerification); diff != "" || got.Method != test.method {
 			t.Errorf("%s: method %s, %s", name, got.Method, diff)
 		}
 	}
 }
 
-// A single measurement has the instructions, and so the digest, that it had before there were
-// repeats.
+// TestRepeats checks that a single measurement has the same digest with repeats of 1 as without.
 func TestRepeats(t *testing.T) {
 	digests := map[string]int32{}
-	for repeats, want := range map[int32]int{0: 0, 1: 0, 5: 5} {
+	for repeats, want := range map[int32]int32{0: 1, 1: 1, 5: 5} {
 		in := plantest.Input(1)
 		in.Run.Spec.Experiment.Measurements.Repeats = repeats
 		p := mustMake(t, in)
@@ -163,8 +160,8 @@ func TestRepeats(t *testing.T) {
 func TestWarmUpLeftOut(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Measurements.WarmUpMilliseconds = new(int32(0))
-	if got := mustMake(t, in).Instructions.WarmUpNanoseconds; got != 0 {
-		t.Errorf("warm-up of %d ns, want none", got)
+	if got := mustMake(t, in).Instructions.WarmUpMilliseconds; *got != 0 {
+		t.Errorf("warm-up of %d ms, want none", *got)
 	}
 }
 
@@ -432,7 +429,7 @@ func expectFailure(t *testing.T, failure *measure.Failure, reason string, messag
 	}
 }
 
-// TestLineRateIsAllowed checks that the bounds themselves are no failures.
+// TestLineRateIsAllowed checks that the bounds themselves are not failures.
 func TestLineRateIsAllowed(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{xdp.MaxFrameBytes}
@@ -442,7 +439,7 @@ func TestLineRateIsAllowed(t *testing.T) {
 	mustMake(t, in)
 }
 
-// The instructions have the API's own words.
+// TestInstructionsCarryMeasurements checks that the instructions have the API's own words.
 func TestInstructionsCarryMeasurements(t *testing.T) {
 	in := plantest.Input(1)
 	m := &in.Run.Spec.Experiment.Measurements

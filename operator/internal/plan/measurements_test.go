@@ -3,31 +3,16 @@ package plan
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
-func TestInstructTaggedFrame(t *testing.T) {
-	got := instructLatency(&v1alpha1.Latency{
-		Preset: v1alpha1.PresetRFC2544, TrialMilliseconds: 5000,
-		TaggedFrame: &v1alpha1.TaggedFrame{Streams: 20, StreamMilliseconds: 120_000, AfterMilliseconds: 60_000},
-	})
-	want := &measure.LatencyInstructions{
-		TrialNanoseconds: 120e9, Streams: 20, TaggedFrameNanoseconds: 60e9,
-		Loads: []measure.LoadInstruction{{Name: "ndr100", Goal: "NDR", Percent: 100}},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// What cannot be stored is refused before anything starts.
+// TestCheckSize checks that what cannot be stored is refused before anything starts.
 func TestCheckSize(t *testing.T) {
-	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}, Soak: &v1alpha1.Soak{
+	instructions := measure.Instructions{LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(256)}}
+	instructions.Soak = &v1alpha1.Soak{
 		Size: "256", FramesPerSecond: new(int64(1000)), DurationSeconds: 86_400, IntervalSeconds: 300,
-	}}
+	}
 	if err := checkSize(instructions); err != nil {
 		t.Errorf("a day in intervals of five minutes: %v", err)
 	}
@@ -37,11 +22,11 @@ func TestCheckSize(t *testing.T) {
 		instructions.Sizes = append(instructions.Sizes, measure.FrameSize(frameBytes))
 	}
 	if err := checkSize(instructions); measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge {
-		t.Errorf("seven curves of 50 points beside it: %v", err)
+		t.Errorf("seven curves of 50 points with it: %v", err)
 	}
 }
 
-// A profile's rate is compared with the line rate of only this profile's frame size.
+// TestLoadsAboveLineRate checks that a profile's rate is compared with the line rate of only this profile's frame size.
 func TestLoadsAboveLineRate(t *testing.T) {
 	profile := func(size string, rate int64) v1alpha1.Measurements {
 		return v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
@@ -56,7 +41,7 @@ func TestLoadsAboveLineRate(t *testing.T) {
 		"above its size":    {profile("1518", 1_000_000), v1alpha1.ReasonLoadAboveLineRate},
 		"below a frame of its size": {v1alpha1.Measurements{FixedLoad: &v1alpha1.FixedLoad{
 			Profiles: []v1alpha1.LoadProfile{{Name: "a", Size: "1518", Layer2BitsPerSecond: new(int64(12_143))}},
-		}}, v1alpha1.ReasonLoadsContradict},
+		}}, v1alpha1.ReasonInvalidLoadRange},
 		"curve above line rate": {v1alpha1.Measurements{FrameLossRate: &v1alpha1.FrameLossRate{MaximumFramesPerSecond: new(int64(1_000_000))}},
 			v1alpha1.ReasonLoadAboveLineRate},
 		"soak above line rate": {v1alpha1.Measurements{Soak: &v1alpha1.Soak{Size: "1518", FramesPerSecond: new(int64(1_000_000))}},

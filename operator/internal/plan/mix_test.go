@@ -37,7 +37,7 @@ func TestMixesInInstructions(t *testing.T) {
 	}
 }
 
-// Two sizes may have the same number of bytes: their names distinguish them.
+// TestMixesWithTheMeanOfAnother checks that two sizes may have the same number of bytes: their names distinguish them.
 func TestMixesWithTheMeanOfAnother(t *testing.T) {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{512}
@@ -57,7 +57,7 @@ func TestMixesRefused(t *testing.T) {
 		want   string
 	}{
 		"a size beyond the MTU":  {mixes: []v1alpha1.FrameMix{mix("big", 64, 1, 1519, 1)}, reason: v1alpha1.ReasonFrameTooLarge, want: "spec.experiment.traffic.imix[big]"},
-		"the name of a size":     {mixes: []v1alpha1.FrameMix{mix("512", 500, 1, 524, 1)}, reason: v1alpha1.ReasonFramesAlike, want: `are named "512"`},
+		"the name of a size":     {mixes: []v1alpha1.FrameMix{mix("512", 500, 1, 524, 1)}, reason: v1alpha1.ReasonDuplicateFrameSize, want: `are named "512"`},
 		"a load above line rate": {mixes: []v1alpha1.FrameMix{mix("long", 1500, 1, 1518, 99)}, load: 820_000, reason: v1alpha1.ReasonLoadAboveLineRate, want: "leave long out of spec.experiment.traffic.imix"},
 	} {
 		t.Run(name, func(t *testing.T) {

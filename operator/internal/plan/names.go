@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// maximumBaseBytes leaves room for "-", 8 digits, "-fn-" and a function's
+	// maxBaseBytes leaves room for "-", 8 digits, "-fn-" and a function's
 	// name of 20 characters within the 63 of a DNS label.
-	maximumBaseBytes = 30
-	hashDigits       = 8
-	// maximumFunctions is the longest chain that the API takes.
-	maximumFunctions = 8
+	maxBaseBytes = 30
+	hashDigits   = 8
+	// maxFunctions is the longest chain that the API takes.
+	maxFunctions = 8
 )
 
 // Names are the names of a run's objects. They follow only from the run's name and UID, so that
@@ -46,8 +46,8 @@ type Names struct {
 func NamesOf(run *v1alpha1.BenchmarkRun) Names { return namesOf(run.Name, run.UID) }
 
 func namesOf(run string, uid types.UID) Names {
-	if len(run) > maximumBaseBytes {
-		run = run[:maximumBaseBytes]
+	if len(run) > maxBaseBytes {
+		run = run[:maxBaseBytes]
 	}
 	base := strings.Trim(strings.ReplaceAll(run, ".", "-"), "-") + "-" + hash(uid)
 	return Names{
@@ -86,11 +86,11 @@ func (n Names) network(segment, end string) string { return n.Base + "-net-" + s
 // BridgeNames returns all bridges that runs on a testbed can have left on a node. They belong to
 // the testbed and the place in the chain, so runs use them again and their number is bounded.
 func BridgeNames(testbed *v1alpha1.Testbed) []string {
-	names := make([]string, 0, maximumFunctions+2+maximumNeighbors)
-	for i := range maximumFunctions + 1 {
+	names := make([]string, 0, maxFunctions+2+maxNeighbors)
+	for i := range maxFunctions + 1 {
 		names = append(names, bridgeName(testbed.UID, fmt.Sprint(i)))
 	}
-	for i := range maximumNeighbors {
+	for i := range maxNeighbors {
 		names = append(names, bridgeName(testbed.UID, neighborSegment(i)))
 	}
 	return append(names, bridgeName(testbed.UID, calibrationSegment))

@@ -51,7 +51,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestNamesTellRunsApart(t *testing.T) {
+func TestNamesDistinguishRuns(t *testing.T) {
 	one, other := plantest.Run(1), plantest.Run(1)
 	other.UID = "another"
 	if plan.NamesOf(one).Base == plan.NamesOf(other).Base {
@@ -69,12 +69,12 @@ func TestBridges(t *testing.T) {
 	listed := map[string]bool{}
 	for _, name := range plan.BridgeNames(in.Testbed) {
 		if len(name) > 15 || !bridgePattern.MatchString(name) {
-			t.Errorf("%q is no name for a bridge", name)
+			t.Errorf("%q is not a name for a bridge", name)
 		}
 		listed[name] = true
 	}
 	if len(listed) != 18 {
-		t.Errorf("%d names, want those of 9 segments, the calibration and 8 neighbours", len(listed))
+		t.Errorf("%d names, want those of 9 segments, the calibration and 8 neighbors", len(listed))
 	}
 	for i := range 8 {
 		in.Run.Spec.Experiment.NoisyNeighbors = append(in.Run.Spec.Experiment.NoisyNeighbors, v1alpha1.NoisyNeighbor{Name: fmt.Sprint("n", i), Kind: v1alpha1.NeighborNetwork, FramesPerSecond: new(int64(1))})

@@ -15,8 +15,8 @@ const (
 	// placeNeighbors is the first neighbor's place in a MAC address, after the ends of TCP
 	// connections; each neighbor has a separate place.
 	placeNeighbors = placeEndpoint + 1
-	// maximumNeighbors is the largest number that the API takes.
-	maximumNeighbors = 8
+	// maxNeighbors is the largest number that the API takes.
+	maxNeighbors = 8
 
 	defaultNeighborMilliCPU = 100
 	// agentMilliCPU is the limit of the agent that starts the workers, in addition to a CPU for
@@ -32,8 +32,8 @@ const (
 	// guestShare of what a Memory neighbor loads is the guest's page tables and what its kernel
 	// keeps free.
 	guestShare = 32
-	// leastMTUBytes of a neighbor's port.
-	leastMTUBytes = 1500
+	// minNeighborMTUBytes of a neighbor's port.
+	minNeighborMTUBytes = 1500
 )
 
 var (
@@ -173,7 +173,7 @@ func neighborNetwork(in Input, index, frameBytes int) *Segment {
 		return End{
 			Interface: iface,
 			MAC:       macAddress(in.Testbed.UID, placeNeighbors+index, host),
-			MTUBytes:  max(leastMTUBytes, frameBytes-headerBytes),
+			MTUBytes:  max(minNeighborMTUBytes, frameBytes-headerBytes),
 			Network:   names.network(segment, iface),
 		}
 	}
@@ -187,8 +187,8 @@ func neighborSegment(index int) string { return fmt.Sprintf("n%d", index) }
 func checkNeighbors(in Input) error {
 	for i, spec := range in.Run.Spec.Experiment.NoisyNeighbors {
 		if load := neighborOf(in, i).Load; spec.Kind == v1alpha1.NeighborNetwork && load.FramesPerSecond < 1 {
-			return fail(v1alpha1.ReasonLoadsContradict, "raise bitsPerSecond, or lower frameBytes",
-				"bitsPerSecond of neighbour %q in the run's spec.experiment.noisyNeighbors is less than one frame of %d bytes each second", spec.Name, load.FrameBytes)
+			return fail(v1alpha1.ReasonInvalidLoadRange, "raise bitsPerSecond, or lower frameBytes",
+				"bitsPerSecond of neighbor %q in the run's spec.experiment.noisyNeighbors is less than one frame of %d bytes each second", spec.Name, load.FrameBytes)
 		}
 	}
 	return nil
@@ -197,12 +197,4 @@ func checkNeighbors(in Input) error {
 // orNeighbors adds another remedy where the nodes have too little.
 func orNeighbors(remedy, field string) string {
 	return remedy + fmt.Sprintf(", or lower %s in the run's spec.experiment.noisyNeighbors", field)
-}
-
-// instructNeighbors adds the neighbors' loads to the measurer's instructions.
-func instructNeighbors(in Input, p *Plan, instructions *measure.Instructions) {
-	for _, neighbor := range p.Neighbors {
-		instructions.Neighbors = append(instructions.Neighbors, neighbor.Load)
-	}
-	instructions.NeighborsCompared = len(p.Neighbors) > 0 && in.Run.Spec.Experiment.Measurements.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
 }

@@ -76,7 +76,7 @@ func neighborMachines() plan.Input {
 	return in
 }
 
-// A neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
+// TestNeighborMachines checks that a neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
 // addition to its load, and the same load.
 func TestNeighborMachines(t *testing.T) {
 	p, pods := mustMake(t, neighborMachines()), mustMake(t, neighborInput())
@@ -101,8 +101,8 @@ func TestNeighborMachines(t *testing.T) {
 			t.Errorf("%+v with %+v", n, n.Machine)
 		}
 		// 192 MiB boot; more than half a gibibyte in addition to the load would be waste.
-		if beside := n.Machine.MemoryBytes - least; beside < 192<<20 || beside > 512<<20 || n.Resources.MemoryBytes <= n.Machine.MemoryBytes {
-			t.Errorf("%s has %d bytes beside its load and requests %+v", n.Load.Name, beside, n.Resources)
+		if rest := n.Machine.MemoryBytes - least; rest < 192<<20 || rest > 512<<20 || n.Resources.MemoryBytes <= n.Machine.MemoryBytes {
+			t.Errorf("%s has %d bytes without its load and requests %+v", n.Load.Name, rest, n.Resources)
 		}
 		if n.Image != "registry.example/neighbor-guest:v1" || n.Resources.RequestMilliCPU <= want.milliCPU {
 			t.Errorf("%+v", n)
@@ -113,7 +113,7 @@ func TestNeighborMachines(t *testing.T) {
 func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
 	in := neighborMachines()
 	in.KubeVirt = false
-	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonKubeVirtNotInstalled || !strings.Contains(err.Error(), `neighbour "cpu" is a virtual machine`) || !strings.Contains(err.Error(), "spec.experiment.noisyNeighbors") {
+	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonKubeVirtNotInstalled || !strings.Contains(err.Error(), `neighbor "cpu" is a virtual machine`) || !strings.Contains(err.Error(), "spec.experiment.noisyNeighbors") {
 		t.Errorf("got %v", err)
 	}
 	in = neighborMachines()
@@ -123,7 +123,7 @@ func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
 	}
 }
 
-// Ports of neighbors have separate MAC addresses and bridges.
+// TestNeighborsPorts checks that ports of neighbors have separate MAC addresses and bridges.
 func TestNeighborsPorts(t *testing.T) {
 	in := neighborInput()
 	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, DurationSeconds: 1}
@@ -151,7 +151,7 @@ func TestNeighborsPorts(t *testing.T) {
 }
 
 func TestNeighborsAreInTheDigest(t *testing.T) {
-	bare, beside := mustMake(t, plantest.Input(1)), mustMake(t, neighborInput())
+	bare, noisy := mustMake(t, plantest.Input(1)), mustMake(t, neighborInput())
 	again := neighborInput()
 	again.Run.Name, again.Run.UID = "other", "other"
 	compared, image := neighborInput(), neighborInput()
@@ -164,11 +164,11 @@ func TestNeighborsAreInTheDigest(t *testing.T) {
 	if mustMake(t, guest).Digest == machines || mustMake(t, card).Digest == machines {
 		t.Error("the digest does not depend on a machine's image or card")
 	}
-	if mustMake(t, again).Digest != beside.Digest {
+	if mustMake(t, again).Digest != noisy.Digest {
 		t.Error("the digest depends on the run's name")
 	}
 	for name, other := range map[string]*plan.Plan{"none": bare, "compared": mustMake(t, compared), "image": mustMake(t, image), "machines": mustMake(t, neighborMachines())} {
-		if other.Digest == beside.Digest {
+		if other.Digest == noisy.Digest {
 			t.Errorf("%s: the digests are equal", name)
 		}
 	}
@@ -177,11 +177,11 @@ func TestNeighborsAreInTheDigest(t *testing.T) {
 	}
 }
 
-func TestNeighborsTakePlace(t *testing.T) {
+func TestNeighborsNeedResources(t *testing.T) {
 	in := neighborInput()
 	in.Nodes[0].Status.Allocatable["memory"] = resource.MustParse("1Gi")
 	_, err := plan.Make(in)
-	if measure.ReasonOf(err) != v1alpha1.ReasonInsufficientMemory || !strings.Contains(err.Error(), "and the neighbours") || !strings.Contains(err.Error(), "lower memory in the run's spec.experiment.noisyNeighbors") {
+	if measure.ReasonOf(err) != v1alpha1.ReasonInsufficientMemory || !strings.Contains(err.Error(), "and the neighbors") || !strings.Contains(err.Error(), "lower memory in the run's spec.experiment.noisyNeighbors") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestNeighborsWithoutAFrame(t *testing.T) {
 	// The minimum that the API takes, in frames that are larger than it lets them be.
 	in.Run.Spec.Experiment.NoisyNeighbors[3].BitsPerSecond, in.Run.Spec.Experiment.NoisyNeighbors[3].FrameBytes = new(int64(1000)), new(int32(9018))
 	_, err := plan.Make(in)
-	if measure.ReasonOf(err) != v1alpha1.ReasonLoadsContradict || !strings.Contains(err.Error(), `bitsPerSecond of neighbour "frames"`) {
+	if measure.ReasonOf(err) != v1alpha1.ReasonInvalidLoadRange || !strings.Contains(err.Error(), `bitsPerSecond of neighbor "frames"`) {
 		t.Errorf("got %v", err)
 	}
 }

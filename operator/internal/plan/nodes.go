@@ -68,14 +68,14 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		memory.functions += neighbor.Resources.MemoryBytes
 	}
 	if len(p.Neighbors) > 0 {
-		others += " and the neighbours"
+		others += " and the neighbors"
 		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
 	}
 	needs := append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
 	needs = append(needs, cpu, memory)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return nil, nil, fail(lacking.reason, lacking.remedy,
-			"the traffic pod%s requests %d%s of %s and %s %d%s in all, but %s",
+			"the traffic pod%s requests %d%s of %s and %s %d%s in total, but %s",
 			endsToo(p), lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
 	}
 	chosen, _ := found.first(needs...)

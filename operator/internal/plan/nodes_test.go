@@ -98,7 +98,7 @@ func TestNodes(t *testing.T) {
 			},
 			generator: "c", device: "b",
 		},
-		"two small nodes in place of one large": {
+		"two small nodes instead of one large": {
 			change: func(in *plan.Input) {
 				withExistingNetworks(in)
 				in.Nodes = nodes(has("1050m", "8Gi"), has("1050m", "8Gi"))

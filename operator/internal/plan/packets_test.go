@@ -32,7 +32,7 @@ func TestPacketsInInstructions(t *testing.T) {
 	}
 }
 
-// On jumbo ports fragments are as large as the driver's frames.
+// TestPacketsOnJumboPorts checks that on jumbo ports fragments are as large as the driver's frames.
 func TestPacketsOnJumboPorts(t *testing.T) {
 	in := plantest.Input(1)
 	in.Testbed.Spec.Ports.MTUBytes = 9000
@@ -49,8 +49,8 @@ func TestPacketsOnJumboPorts(t *testing.T) {
 	}
 }
 
-// A frame beyond the driver's largest is refused with the limit, though its ports carry it.
-func TestJumboFramesBeyondTheDriver(t *testing.T) {
+// TestJumboFramesTooLargeForTheDriver checks that a frame beyond the driver's largest is refused with the limit, though its ports carry it.
+func TestJumboFramesTooLargeForTheDriver(t *testing.T) {
 	in := plantest.Input(1)
 	in.Testbed.Spec.Ports.MTUBytes = 9000
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{3412}

@@ -34,7 +34,7 @@ func checkMachineNIC(in Input, side, function string, attachment v1alpha1.Attach
 	case attachment == v1alpha1.AttachmentSRIOV && existing:
 		return checkExistingPool(in, side, function, *port.NetworkAttachmentDefinition)
 	case attachment == v1alpha1.AttachmentHostDevice && existing:
-		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
 			fmt.Sprintf("use attachment SRIOV for %s of function %q in the run's spec.experiment.chain, or SRIOV or HostDevice for the testbed's spec.ports.%s", side, function, side),
 			"the testbed's port %s is a network that exists already, but port %s of function %q is a whole NIC of a virtual machine, which joins no network", side, side, function)
 	case attachment == v1alpha1.AttachmentHostDevice && outerDevice(in, side).ResourceName == "":

@@ -84,7 +84,7 @@ func TestExistingNetworkOfVirtualFunctions(t *testing.T) {
 	}
 }
 
-func TestMachinesDevicesThatCannotBe(t *testing.T) {
+func TestImpossibleMachineDevices(t *testing.T) {
 	tests := map[string]struct {
 		in      plan.Input
 		change  func(*plan.Input)
@@ -112,7 +112,7 @@ func TestMachinesDevicesThatCannotBe(t *testing.T) {
 		"too few virtual functions": {
 			in:     plantest.MachineSRIOV(2),
 			change: func(in *plan.Input) { plantest.Offer(&in.Nodes[0], "openshift.io/dut_inner", 1) },
-			reason: v1alpha1.ReasonResourceMissing, message: []string{"dut_inner", "2 in all"}, remedy: "numVfs of a SriovNetworkNodePolicy",
+			reason: v1alpha1.ReasonResourceMissing, message: []string{"dut_inner", "2 in total"}, remedy: "numVfs of a SriovNetworkNodePolicy",
 		},
 		"a NIC by its address alone": {
 			in: plantest.MachineHostDevices(),
@@ -137,14 +137,14 @@ func TestMachinesDevicesThatCannotBe(t *testing.T) {
 				in.Networks["net"] = true
 				in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("net", "")
 			},
-			reason: v1alpha1.ReasonAttachmentsDoNotJoin, message: []string{"joins no network"}, remedy: "use attachment SRIOV",
+			reason: v1alpha1.ReasonIncompatibleAttachments, message: []string{"joins no network"}, remedy: "use attachment SRIOV",
 		},
 		"a bridge": {
 			in: plantest.MachineSRIOV(1),
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge}
 			},
-			reason: v1alpha1.ReasonAttachmentsDoNotJoin, message: []string{"port west is Bridge"}, remedy: "spec.ports.west.attachment",
+			reason: v1alpha1.ReasonIncompatibleAttachments, message: []string{"port west is Bridge"}, remedy: "spec.ports.west.attachment",
 		},
 	}
 	for name, test := range tests {

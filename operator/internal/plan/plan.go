@@ -23,7 +23,7 @@ import (
 // Version is the layout of the stored plan. A plan of another layout is not read.
 // It is raised when an operator of the new layout would read an older plan
 // differently from how it was meant. A field that may be absent does not raise it.
-const Version = 2
+const Version = 3
 
 // ErrVersion says that a stored plan is of another layout.
 var ErrVersion = errors.New("the plan is of another version of the operator")
@@ -116,7 +116,7 @@ type Plan struct {
 	Observer *Observer `json:"observer,omitempty" digest:"-"`
 	// Segments join them: one more than there are functions.
 	Segments []Segment `json:"segments"`
-	// Calibration joins the generator to itself; nil where a port is no Bridge.
+	// Calibration joins the generator to itself; nil where a port is not a Bridge.
 	Calibration *Segment `json:"calibration,omitempty"`
 
 	// Endpoints are the ends of the TCP connections, west and east; none where TCP is not measured.

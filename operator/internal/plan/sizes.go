@@ -43,13 +43,13 @@ func checkMixes(in Input) error {
 			}
 		}
 		if err := mixOf(mix).Check(); err != nil {
-			return fail(v1alpha1.ReasonFramesAlike, "correct the run's spec.experiment.traffic.imix", "mix %q: %w", mix.Name, err)
+			return fail(v1alpha1.ReasonDuplicateFrameSize, "correct the run's spec.experiment.traffic.imix", "mix %q: %w", mix.Name, err)
 		}
 	}
 	taken := map[string]bool{}
 	for _, name := range traffic.SizeNames() {
 		if taken[name] {
-			return fail(v1alpha1.ReasonFramesAlike,
+			return fail(v1alpha1.ReasonDuplicateFrameSize,
 				fmt.Sprintf("give what is named %q in the run's spec.experiment.traffic another name", name),
 				"two of the run's sizes are named %q, and results go by their names", name)
 		}

@@ -63,7 +63,7 @@ func checkStateful(in Input) error {
 		return fail(v1alpha1.ReasonNotOfferedByDriver,
 			fmt.Sprintf("name a testbed with driver %s in the run's spec.experiment.testbedRef, or leave measurements.connections out",
 				names(registry.Offering(func(l generator.Limits) bool { return l.Stateful != nil }), " or ")),
-			"measurements.connections needs a generator with a TCP of its own, and testbed %q has driver %s", in.Testbed.Name, in.Testbed.Spec.Generator.Driver)
+			"measurements.connections needs a generator with its own TCP, and testbed %q has driver %s", in.Testbed.Name, in.Testbed.Spec.Generator.Driver)
 	}
 	if !makesConnections(in) {
 		return nil

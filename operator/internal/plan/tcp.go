@@ -92,7 +92,7 @@ func checkTCP(in Input) error {
 		return nil
 	}
 	if first, _ := outermostRouting(in.Run.Spec.Experiment.Chain); first < 0 {
-		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
 			"put a function that routes into the run's spec.experiment.chain, or leave measurements.tcp out",
 			"measurements.tcp runs between two networks, and every function of the chain is a bridge")
 	}
@@ -100,13 +100,13 @@ func checkTCP(in Input) error {
 	for _, i := range []int{first, last} {
 		if f := in.Run.Spec.Experiment.Chain[i]; f.Function == v1alpha1.FunctionCustom {
 			// Its placeholders name one next machine for each port, and the ends are a second.
-			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				"put a function Router at both ends of the run's spec.experiment.chain, or leave measurements.tcp out",
 				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)
 		}
 	}
 	if side := taggedPort(in); side != "" {
-		return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
 			fmt.Sprintf("leave measurements.tcp out, or the testbed's spec.ports.%s.vlan", side),
 			"the ends of measurements.tcp send no VLAN tags, and port %s of testbed %q has one", side, in.Testbed.Name)
 	}
@@ -116,9 +116,9 @@ func checkTCP(in Input) error {
 		port v1alpha1.TestbedPort
 	}{{InterfaceWest, ports.West}, {InterfaceEast, ports.East}} {
 		if wayOfPort(side.port) == wayWire {
-			return fail(v1alpha1.ReasonAttachmentsDoNotJoin,
+			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				"leave measurements.tcp out, or use a testbed with ports of the kinds Bridge or NetworkAttachmentDefinition",
-				"the ends of measurements.tcp stand beside the generator, and port %s of testbed %q is %s, which one pod takes for itself",
+				"the ends of measurements.tcp run next to the generator, and port %s of testbed %q is %s, which one pod takes for itself",
 				side.name, in.Testbed.Name, side.port.Attachment)
 		}
 	}
@@ -160,46 +160,13 @@ func connect(e *Endpoint, next *vnf.Config, port string, gateway, own, other, li
 	}
 }
 
-func instructTCP(in Input) *measure.TCPInstructions {
+// tcpPathOf returns the addresses of the two ends; nil where there are none.
+func tcpPathOf(in Input) *measure.TCPPath {
 	spec := in.Run.Spec.Experiment
-	tcp := spec.Measurements.TCP
-	if tcp == nil {
+	if spec.Measurements.TCP == nil || ownsTCP(in) {
 		return nil
 	}
-	instructions := &measure.TCPInstructions{
-		DurationNanoseconds: wholeSeconds(tcp.DurationSeconds),
-		TCPSettings:         measure.TCPSettings{CongestionControl: tcp.CongestionControl},
-		West:                endpointWest.family(spec.Traffic.IPFamily),
-		East:                endpointEast.family(spec.Traffic.IPFamily),
-	}
-	for _, n := range tcp.Streams {
-		instructions.Streams = append(instructions.Streams, int(n))
-	}
-	if tcp.OmitSeconds != nil {
-		instructions.OmitNanoseconds = wholeSeconds(*tcp.OmitSeconds)
-	}
-	if tcp.MSSBytes != nil {
-		instructions.MSSBytes = int(*tcp.MSSBytes)
-	}
-	if tcp.WindowBytes != nil {
-		instructions.WindowBytes = *tcp.WindowBytes
-	}
-	if tcp.TargetBitsPerSecond != nil {
-		instructions.TargetBitsPerSecond = *tcp.TargetBitsPerSecond
-	}
-	if tcp.Directions != v1alpha1.DirectionsReverse {
-		instructions.Directions = append(instructions.Directions, measure.Forward)
-	}
-	if tcp.Directions == v1alpha1.DirectionsReverse || tcp.Directions == v1alpha1.DirectionsBoth {
-		instructions.Directions = append(instructions.Directions, measure.Reverse)
-	}
-	if ownsTCP(in) {
-		instructions.West, instructions.East = stubWest.host(spec.Traffic.IPFamily), stubEast.host(spec.Traffic.IPFamily)
-		if instructions.MSSBytes == 0 {
-			instructions.MSSBytes = segmentBytes(in)
-		}
-	}
-	return instructions
+	return &measure.TCPPath{West: endpointWest.family(spec.Traffic.IPFamily), East: endpointEast.family(spec.Traffic.IPFamily)}
 }
 
 // family returns the network's own address in one family.

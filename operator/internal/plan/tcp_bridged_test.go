@@ -42,7 +42,7 @@ func TestTCPThroughABridge(t *testing.T) {
 	}
 	for _, i := range []int{0, 2} {
 		for _, neighbor := range p.Functions[i].Config.Neighbors {
-			t.Errorf("bridge %d has a neighbour %v", i, neighbor)
+			t.Errorf("bridge %d has a neighbor %v", i, neighbor)
 		}
 	}
 	// One network on each side of the router.
@@ -54,16 +54,16 @@ func TestTCPThroughABridge(t *testing.T) {
 	}
 }
 
-func TestTCPThatCannotBe(t *testing.T) {
+func TestImpossibleTCP(t *testing.T) {
 	in := plantest.Input(1)
 	measureTCP(&in)
 	bridging(&in.Run.Spec.Experiment.Chain[0])
-	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{"every function of the chain is a bridge"}, "a function that routes")
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{"every function of the chain is a bridge"}, "a function that routes")
 	in = plantest.Input(1)
 	measureTCP(&in)
 	in.Testbed.Spec.Ports.East.VLAN = new(int32(7))
-	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{"port east", "send no VLAN tags"}, "spec.ports.east.vlan")
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{"port east", "send no VLAN tags"}, "spec.ports.east.vlan")
 	in = plantest.SRIOV(1)
 	measureTCP(&in)
-	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{"port west", "SRIOV"}, "leave measurements.tcp out")
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{"port west", "SRIOV"}, "leave measurements.tcp out")
 }

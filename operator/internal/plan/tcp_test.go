@@ -43,7 +43,7 @@ func nextHop(t *testing.T, config vnf.Config, to netip.Addr) (via netip.Addr, ma
 	return via, mac
 }
 
-// Packets of each end pass every function and reach the other end's port.
+// TestWaysBetweenTheEnds checks that packets of each end pass every function and reach the other end's port.
 func TestWaysBetweenTheEnds(t *testing.T) {
 	for _, routers := range []int{1, 3} {
 		p := mustMake(t, withTCP(routers))
@@ -66,7 +66,7 @@ func TestWaysBetweenTheEnds(t *testing.T) {
 				for range routers {
 					i := slices.IndexFunc(p.Functions, func(f plan.Function) bool { return f.Name == at })
 					if i < 0 {
-						t.Fatalf("%s to %s: %q is no function", way.from.Config.Name, target, at)
+						t.Fatalf("%s to %s: %q is not a function", way.from.Config.Name, target, at)
 					}
 					_, mac := nextHop(t, p.Functions[i].Config, target)
 					at = owner[mac]
@@ -91,7 +91,7 @@ func own(t *testing.T, config endpoint.Config, bits int) netip.Addr {
 	return netip.Addr{}
 }
 
-// No frame of the generator is sent to an end, however many flows there are.
+// TestEndsAreNoDestination checks that no frame of the generator is sent to an end, however many flows there are.
 func TestEndsAreNoDestination(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Traffic.Flows = measure.MaximumFlows
@@ -128,16 +128,13 @@ func TestTCPPlan(t *testing.T) {
 			}
 		}
 	}
-	want := &measure.TCPInstructions{
-		Streams: []int{1, 4}, DurationNanoseconds: 10e9, OmitNanoseconds: 2e9, Directions: []measure.Direction{measure.Forward},
-		West: netip.MustParseAddr("198.18.255.254"), East: netip.MustParseAddr("198.19.255.254"),
-	}
-	if diff := cmp.Diff(want, p.Instructions.TCP, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+	want := &measure.TCPPath{West: netip.MustParseAddr("198.18.255.254"), East: netip.MustParseAddr("198.19.255.254")}
+	if diff := cmp.Diff(want, p.Instructions.TCPPath, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TCP alone measures no frames, whatever the default of traffic.frameBytes is.
+// TestTCPAlonePlan checks that TCP alone measures no frames, whatever the default of traffic.frameBytes is.
 func TestTCPAlonePlan(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Measurements.Throughput, in.Run.Spec.Experiment.Measurements.Latency = nil, nil
@@ -151,7 +148,7 @@ func TestTCPAlonePlan(t *testing.T) {
 	}
 }
 
-// What affects a figure changes the digest; a run without TCP has the plan that it always had.
+// TestTCPDigest checks that what affects a figure changes the digest; a run without TCP has the plan that it always had.
 func TestTCPDigest(t *testing.T) {
 	without, with := mustMake(t, plantest.Input(1)), mustMake(t, withTCP(1))
 	if without.Digest == with.Digest || without.Endpoints != nil {
@@ -185,20 +182,20 @@ func TestIPv6TCP(t *testing.T) {
 	in := withTCP(1)
 	in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128}
-	tcp := mustMake(t, in).Instructions.TCP
+	tcp := mustMake(t, in).Instructions.TCPPath
 	if tcp.West != netip.MustParseAddr("2001:2:0:8000::ffff") || tcp.East != netip.MustParseAddr("2001:2:0:9000::ffff") {
 		t.Errorf("the ends are %s and %s", tcp.West, tcp.East)
 	}
 }
 
-// TestTCPBesideCustom checks that a user's own machine, which cannot get the ends' routes, is at
+// TestTCPWithCustom checks that a user's own machine, which cannot get the ends' routes, is at
 // no end.
-func TestTCPBesideCustom(t *testing.T) {
+func TestTCPWithCustom(t *testing.T) {
 	tcp := withTCP(1).Run.Spec.Experiment.Measurements.TCP
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
 	in.Run.Spec.Experiment.Measurements.TCP = tcp
-	expectFailure(t, failureOf(t, in), v1alpha1.ReasonAttachmentsDoNotJoin, []string{`function "own" is Custom`}, "put a function Router at both ends")
-	in.Run.Spec.Experiment.Chain = append(in.Run.Spec.Experiment.Chain, plantest.Machine("behind"))
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{`function "own" is Custom`}, "put a function Router at both ends")
+	in.Run.Spec.Experiment.Chain = append(in.Run.Spec.Experiment.Chain, plantest.Machine("last"))
 	p := mustMake(t, in)
 	if want, got := "198.19.128.0/17", placeholder.Of(p.Functions[1].Config)["East.NetworkIPv4"]; got != want {
 		t.Errorf("the network beyond east is %s, want %s", got, want)

@@ -123,7 +123,7 @@ func TestTRexIsRefused(t *testing.T) {
 		},
 		"many flows in random order": {
 			plantest.TRexAFPacket(), randomFlows(32_767, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
-			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.traffic.flows", "32767 flows in random order", "SourceAddress tells 32766 apart"}, "flowOrder Sequential",
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.traffic.flows", "32767 flows in random order", "SourceAddress distinguishes 32766"}, "flowOrder Sequential",
 		},
 		"a verdict on IPDV": {
 			plantest.TRexAFPacket(), func(in *plan.Input) {
@@ -190,10 +190,10 @@ func randomFlows(count int32, fields ...v1alpha1.FlowField) func(*plan.Input) {
 	}
 }
 
-// What TRex does make is not refused.
+// TestTRexIsOffered checks that what TRex does make is not refused.
 func TestTRexIsOffered(t *testing.T) {
 	for name, change := range map[string]func(*plan.Input){
-		"random flows that one field tells apart": randomFlows(32_766, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
+		"random flows that one field distinguishes": randomFlows(32_766, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort),
 		"a million flows in sequence": func(in *plan.Input) {
 			randomFlows(1_000_000, v1alpha1.FlowSourceAddress, v1alpha1.FlowSourcePort)(in)
 			in.Run.Spec.Experiment.Traffic.FlowOrder = v1alpha1.FlowsSequential
@@ -214,7 +214,7 @@ func TestTRexIsOffered(t *testing.T) {
 	}
 }
 
-// What forbids every run is reported for the testbed itself, before there is a run.
+// TestCheckGenerator checks that what forbids every run is reported for the testbed itself, before there is a run.
 func TestCheckGenerator(t *testing.T) {
 	if failure := plan.CheckGenerator(plantest.Testbed(), plan.Defaults{}); failure != nil {
 		t.Errorf("driver XDP: %v", failure)
@@ -228,7 +228,7 @@ func TestCheckGenerator(t *testing.T) {
 	}
 }
 
-// A testbed reports that its nodes lack hugepages.
+// TestMissingHugepages checks that a testbed reports that its nodes lack hugepages.
 func TestMissingHugepages(t *testing.T) {
 	in := plantest.TRexDPDK()
 	if missing := plan.MissingResource(in.Testbed, in.Nodes); missing != nil {
@@ -241,7 +241,7 @@ func TestMissingHugepages(t *testing.T) {
 	}
 }
 
-// Machines with pages of the same size share the node's with the generator.
+// TestHugepagesAreShared checks that machines with pages of the same size share the node's with the generator.
 func TestHugepagesAreShared(t *testing.T) {
 	shared := func(allocatable string) plan.Input {
 		in := plantest.TRexDPDK()
@@ -262,7 +262,7 @@ func TestHugepagesAreShared(t *testing.T) {
 	expectFailure(t, failureOf(t, shared("5Gi")), v1alpha1.ReasonInsufficientHugepages, []string{"4294967296 bytes", "2147483648 bytes", "5368709120 bytes"}, "hugepages.memory")
 }
 
-// TRex sends what fits the ports, also where driver XDP would not.
+// TestTRexSendsJumboFrames checks that TRex sends what fits the ports, also where driver XDP would not.
 func TestTRexSendsJumboFrames(t *testing.T) {
 	in := plantest.TRexDPDK()
 	in.Testbed.Spec.Ports.MTUBytes, in.Run.Spec.Experiment.Traffic.FrameBytes = 9000, []int32{9018}

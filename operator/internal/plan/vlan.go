@@ -69,9 +69,9 @@ func taggedPort(in Input) string {
 	return ""
 }
 
-// maximumFrameBytes returns the largest frame that the testbed's driver sends on it. A tag is
+// maxFrameBytes returns the largest frame that the testbed's driver sends on it. A tag is
 // part of that frame, but not of its size.
-func maximumFrameBytes(in Input) int {
+func maxFrameBytes(in Input) int {
 	most := limitsOf(in.Testbed).MaxFrameBytes
 	if taggedPort(in) != "" {
 		most -= measure.VLANTagBytes

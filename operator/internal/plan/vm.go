@@ -76,8 +76,8 @@ var (
 	consoleAndImageGuaranteed = Resources{RequestMilliCPU: 15 + 10, MemoryBytes: 100_000_000}
 )
 
-// inMachine puts a function into a virtual machine.
-func inMachine(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
+// applyVM puts a function into a virtual machine.
+func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	platform := spec.EffectivePlatform()
 	f.Machine = &Machine{
 		VCPUs:        platform.VCPUs,
@@ -134,10 +134,10 @@ func (m *Machine) requests() Resources {
 		RequestMilliCPU: m.RequestMilliCPU(),
 		MemoryBytes:     m.MemoryBytes/pagetableShare + launcherBytes + (int64(m.VCPUs)+1)*threadBytes,
 	}
-	beside := consoleAndImage
+	overhead := consoleAndImage
 	if m.Dedicated() {
 		r.MemoryBytes += guaranteedBytes
-		beside = consoleAndImageGuaranteed
+		overhead = consoleAndImageGuaranteed
 	}
 	if m.Isolated() {
 		r.RequestMilliCPU += 1000
@@ -145,8 +145,8 @@ func (m *Machine) requests() Resources {
 	if m.Hugepages == "" {
 		r.MemoryBytes += m.MemoryBytes
 	}
-	r.RequestMilliCPU += beside.RequestMilliCPU
-	r.MemoryBytes += beside.MemoryBytes
+	r.RequestMilliCPU += overhead.RequestMilliCPU
+	r.MemoryBytes += overhead.MemoryBytes
 	return r
 }
 
@@ -167,7 +167,7 @@ func checkKubeVirt(in Input) error {
 	}
 	for _, neighbor := range in.Run.Spec.Experiment.NoisyNeighbors {
 		if neighbor.Runtime == v1alpha1.RuntimeVirtualMachine {
-			return lacking("neighbour", neighbor.Name, "spec.experiment.noisyNeighbors")
+			return lacking("neighbor", neighbor.Name, "spec.experiment.noisyNeighbors")
 		}
 	}
 	return nil

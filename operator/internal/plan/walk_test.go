@@ -78,7 +78,7 @@ func walk(p *plan.Plan, from hop, destination netip.Addr) (iface string, passed 
 	for range len(p.Functions) + 1 {
 		taker, found := w[from.mac]
 		if !found || taker.segment != from.segment {
-			return "", passed, fmt.Errorf("on segment %d nobody has the address %s", from.segment, from.mac)
+			return "", passed, fmt.Errorf("on segment %d no port has the address %s", from.segment, from.mac)
 		}
 		if taker.end.Function == "" {
 			return taker.end.Interface, passed, nil

@@ -26,7 +26,7 @@ func read(t *testing.T, text string) (Times, map[int]Times, error) {
 	return ReadCPUs(fs)
 }
 
-// No guest is counted twice, and a CPU that is offline is in the sum alone.
+// TestReadCPUs checks that no guest is counted twice, and a CPU that is offline is in the sum alone.
 func TestReadCPUs(t *testing.T) {
 	total, online, err := read(t, `cpu  2715 17782 6996 80250 452 3 75 43 1005 6
 cpu0 1065 9055 3248 40718 38 1 11 21 2 3
@@ -63,7 +63,7 @@ softirq 45 1 2 3 4 5 6 7 8 9 0
 	}
 }
 
-// No tick is lost on the way through procfs's seconds.
+// TestTicksAreWhole checks that no tick is lost on the way through procfs's seconds.
 func TestTicksAreWhole(t *testing.T) {
 	for _, ticks := range []int64{0, 1, 7, 29, 57, 58, 115, 1001, 4503, 123_456_789, 31_536_000_000, 1<<40 + 1} {
 		for n := ticks; n < ticks+200; n++ {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -21,11 +20,14 @@ const (
 	steadyBurst = 99
 )
 
+// stageBackToBack is a burst.
+const stageBackToBack measure.Stage = "BackToBack"
+
 // backToBackOf measures RFC 9004's back-to-back frames: the longest burst at the maximum rate
 // without loss, by a binary search with loss verification, several times.
 type backToBackOf struct{ timed }
 
-var backToBackMeasurement = backToBackOf{timed{base{name: measure.StageBackToBack, noun: "back-to-back frames"}}}
+var backToBackMeasurement = backToBackOf{timed{base{name: stageBackToBack, noun: "back-to-back frames"}}}
 
 func (backToBackOf) check(instr measure.Instructions) error {
 	if b := instr.BackToBack; b != nil && (b.StepFrames < 1 || b.MaximumBurstMilliseconds < 1 || instr.Throughput == nil) {
@@ -52,19 +54,10 @@ func (backToBackOf) expected(w *replay, ph phase) time.Duration {
 
 // evidence returns false, as bursts are too short for the kernel's counters.
 func (backToBackOf) evidence() bool                       { return false }
-func (backToBackOf) recordBytes(measure.Instructions) int { return burstBytes }
+func (backToBackOf) recordBytes(measure.Instructions) int { return countsBytes }
 
-// compact leaves the delays out. Only counts of a burst are figures; without its delays a record
-// is a third as large, and a benchmark of hundreds of bursts fits into the results.
-func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
-	outcome.Directions = slices.Clone(outcome.Directions)
-	for i := range outcome.Directions {
-		d := &outcome.Directions[i]
-		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
-		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
-	}
-	return outcome
-}
+// compact leaves the delays out, so that a benchmark of hundreds of bursts fits into the results.
+func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome { return countsOnly(outcome) }
 
 func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
@@ -82,7 +75,7 @@ func (w *replay) burstSteps(size measure.Size) uint64 {
 
 // burstSettle returns the wait after a burst.
 func (w *replay) burstSettle(burst time.Duration) time.Duration {
-	return max(depletion, burst, time.Duration(w.instr.SettleNanoseconds))
+	return max(depletion, burst, time.Duration(w.settle()))
 }
 
 // burstTime returns the time of a number of searches, with bursts of half the longest.

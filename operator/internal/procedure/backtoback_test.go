@@ -45,7 +45,7 @@ func TestBackToBack(t *testing.T) {
 	// 3000 frames of buffer hold bursts of 4000.
 	b := kept(newBench(buffered{500_000, 3000}))
 	records, err := b.run(t, instr, func(_ []measure.Record, s Step) {
-		if s.Stage != measure.StageBackToBack {
+		if s.Stage != stageBackToBack {
 			return
 		}
 		frames := float64(s.Trial.IntendedFramesPerSecond) * s.Trial.Duration().Seconds()
@@ -88,7 +88,7 @@ func TestBackToBackStaysSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Stage == measure.StageBackToBack && len(text) > 800 {
+		if r.Stage == stageBackToBack && len(text) > 800 {
 			t.Fatalf("a burst's record has %d bytes: %s", len(text), text)
 		}
 	}
@@ -112,7 +112,7 @@ func TestBackToBackVerifiesLoss(t *testing.T) {
 			b := newBench(buffered{500_000, 3000})
 			odd := false
 			b.spoil = func(r *measure.Record) {
-				if r.Stage != measure.StageBackToBack || r.Outcome.LossRatio() > 0 {
+				if r.Stage != stageBackToBack || r.Outcome.LossRatio() > 0 {
 					odd = false
 					return
 				}
@@ -170,7 +170,7 @@ func TestBackToBackUnsent(t *testing.T) {
 	instr := backToBack()
 	b := newBench(buffered{500_000, 3000})
 	b.spoil = func(r *measure.Record) {
-		if d := &r.Outcome.Directions[0]; r.Stage == measure.StageBackToBack && d.IntendedFrames > 2000 {
+		if d := &r.Outcome.Directions[0]; r.Stage == stageBackToBack && d.IntendedFrames > 2000 {
 			d.SentFrames, d.ReceivedFrames = 2000, 2000
 			r.Outcome.Directions[1] = *d
 		}
@@ -194,7 +194,7 @@ func TestBackToBackStretched(t *testing.T) {
 	instr := backToBack()
 	b := newBench(buffered{500_000, 3000})
 	b.spoil = func(r *measure.Record) {
-		if r.Stage == measure.StageBackToBack {
+		if r.Stage == stageBackToBack {
 			r.Outcome.SendingNanoseconds = r.Outcome.SendingNanoseconds * 5 / 4
 		}
 	}
@@ -212,7 +212,7 @@ func TestSilenceAfterBursts(t *testing.T) {
 	instr.BackToBack.MaximumBurstMilliseconds = 16_000
 	longer, shorter := 0, 0
 	_, err := kept(newBench(buffered{500_000, 3000})).run(t, instr, func(_ []measure.Record, s Step) {
-		if s.Stage != measure.StageBackToBack {
+		if s.Stage != stageBackToBack {
 			return
 		}
 		want := 2 * time.Second

@@ -25,7 +25,7 @@ func (calibrationOf) phases(instr measure.Instructions, _ measure.Size) []phase 
 }
 
 func (calibrationOf) expected(w *replay, _ phase) time.Duration {
-	return calibrationDuration + time.Duration(w.instr.SettleNanoseconds)
+	return calibrationDuration + time.Duration(w.settle())
 }
 
 // expects returns true for a doubt that a flat-out calibration measures: how much the generator

@@ -45,7 +45,7 @@ func (connectionsOf) phases(instr measure.Instructions, _ measure.Size) []phase 
 	var out []phase
 	for i := range instr.Connections.Loads {
 		load := &instr.Connections.Loads[i]
-		out = append(out, phase{load: measure.LoadInstruction{Name: load.Name}, stateful: true, connections: load})
+		out = append(out, phase{load: v1alpha1.LatencyLoad{Name: load.Name}, stateful: true, connections: load})
 	}
 	return out
 }
@@ -96,13 +96,13 @@ func connectionsTrial(load *v1alpha1.ConnectionsLoad) *measure.ConnectionsTrial 
 // expected returns the time of one trial: held connections are opened, held, and closed at the
 // rate at which they were opened.
 func (connectionsOf) expected(w *replay, ph phase) time.Duration {
-	return time.Duration(seconds(ph.connections.DurationSeconds)+2*connectionsTrial(ph.connections).RampNanoseconds()+w.instr.SettleNanoseconds) + connectionsOverhead
+	return time.Duration(seconds(ph.connections.DurationSeconds)+2*connectionsTrial(ph.connections).RampNanoseconds()+w.settle()) + connectionsOverhead
 }
 
 // fill takes the first record that the generator does not doubt.
 func (connectionsOf) fill(w *replay, p *part, records []measure.Record) error {
 	p.next = measure.Trial{
-		DurationNanoseconds: seconds(p.connections.DurationSeconds), SettleNanoseconds: w.instr.SettleNanoseconds,
+		DurationNanoseconds: seconds(p.connections.DurationSeconds), SettleNanoseconds: w.settle(),
 		Connections: connectionsTrial(p.connections),
 	}
 	if err := p.once(records); err != nil || !p.over {

@@ -20,8 +20,11 @@ func connectionsOnly() measure.Instructions {
 		}
 	}
 	return measure.Instructions{
-		LinkBitsPerSecond: 10_000_000_000, SettleNanoseconds: 1e8, Repeats: 2, Stateful: &measure.Stateful{},
-		Connections: &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{load("web", nil), load("table", new(int64(5000)))}},
+		LinkBitsPerSecond: 10_000_000_000, Stateful: &measure.Stateful{},
+		Measurements: v1alpha1.Measurements{
+			SettleMilliseconds: 100, Repeats: 2,
+			Connections: &v1alpha1.Connections{Loads: []v1alpha1.ConnectionsLoad{load("web", nil), load("table", new(int64(5000)))}},
+		},
 	}
 }
 

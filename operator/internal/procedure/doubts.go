@@ -3,6 +3,8 @@ package procedure
 import (
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/search"
@@ -64,7 +66,7 @@ func (w *replay) shareOf(p *part) *v1alpha1.LoadShare {
 	for _, t := range w.searchResults(throughput) {
 		if t.Goal == p.load.Goal {
 			return &v1alpha1.LoadShare{
-				Goal: t.Goal, Percent: int32(p.load.Percent), ThroughputFramesPerSecond: t.FramesPerSecond,
+				Goal: t.Goal, Percent: ptr.Deref(p.load.Percent, 0), ThroughputFramesPerSecond: t.FramesPerSecond,
 				UpperBoundCause: t.UpperBoundCause, Regularity: t.Regularity,
 			}
 		}

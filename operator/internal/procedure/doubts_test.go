@@ -25,7 +25,7 @@ func TestDoubtsOfFrames(t *testing.T) {
 	}{
 		"a steady device": {cause: v1alpha1.CauseDeviceLoss},
 		"a load above the generator": {
-			change: func(i *measure.Instructions) { i.Latency.Loads[0].FramesPerSecond = 2_500_000 },
+			change: func(i *measure.Instructions) { i.Latency.Loads[0].FramesPerSecond = new(int64(2_500_000)) },
 			idle:   codes{v1alpha1.DoubtLoadNotReached}, cause: v1alpha1.CauseDeviceLoss,
 		},
 		"a disturbed load": {
@@ -104,7 +104,7 @@ func TestDoubtsOfOtherMeasurements(t *testing.T) {
 	bursts := backToBack()
 	b := newBench(buffered{500_000, 3000})
 	b.spoil = func(r *measure.Record) {
-		if r.Stage == measure.StageBackToBack {
+		if r.Stage == stageBackToBack {
 			r.Outcome.SendingNanoseconds = r.Outcome.SendingNanoseconds * 5 / 4
 		}
 	}
@@ -134,7 +134,7 @@ func TestDoubtsOfSoaks(t *testing.T) {
 	instr.Soak = &v1alpha1.Soak{Size: "64", Goal: "NDR", Percent: new(int32(50)), DurationSeconds: 2, IntervalSeconds: 1}
 	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6})
 	b.spoil = func(r *measure.Record) {
-		if r.Stage == measure.StageSoak {
+		if r.Stage == stageSoak {
 			stolen(r)
 		}
 	}

@@ -14,14 +14,21 @@ import (
 // speech, not to suffer.
 const oneWayBudget = 150 * time.Millisecond
 
+const (
+	// stageFixedLoad is a repeat at a profile's load.
+	stageFixedLoad measure.Stage = "FixedLoad"
+	// stageDiscard is the time at a load before the trial that counts.
+	stageDiscard measure.Stage = "Discard"
+)
+
 // fixedLoadOf holds a profile's load for a stated time. Before each repeat is a trial at the same
 // load that does not count.
 type fixedLoadOf struct{ timed }
 
-var fixedLoadMeasurement = fixedLoadOf{timed{base{name: measure.StageFixedLoad, noun: "fixed load"}}}
+var fixedLoadMeasurement = fixedLoadOf{timed{base{name: stageFixedLoad, noun: "fixed load"}}}
 
 func (fixedLoadOf) owns(stage measure.Stage) bool {
-	return stage == measure.StageFixedLoad || stage == measure.StageDiscard
+	return stage == stageFixedLoad || stage == stageDiscard
 }
 
 func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase {
@@ -31,13 +38,15 @@ func (fixedLoadOf) phases(instr measure.Instructions, size measure.Size) []phase
 	var out []phase
 	for _, profile := range instr.FixedLoad.Profiles {
 		if profile.Size == size.Name {
-			out = append(out, phase{load: measure.LoadInstruction{Name: profile.Name, FramesPerSecond: instr.ProfileRate(profile, size)}})
+			out = append(out, phase{load: v1alpha1.LatencyLoad{Name: profile.Name, FramesPerSecond: new(int64(instr.ProfileRate(profile, size)))}})
 		}
 	}
 	return out
 }
 
-func (fixedLoadOf) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
+func (fixedLoadOf) highest(w *replay, ph phase) (uint64, error) {
+	return w.instr.Rate(ph.load, ph.size), nil
+}
 
 func (fixedLoadOf) trials(w *replay, _ phase) int {
 	if discarded(w.instr.FixedLoad) > 0 {
@@ -76,11 +85,11 @@ func (w *replay) fixedLoadTime(repeats int) time.Duration {
 // fill asks for the discarded time before each repeat. An invalid repeat is made again
 // at once, as the load was on the device just before.
 func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
-	f := w.instr.FixedLoad
+	f, rate := w.instr.FixedLoad, w.instr.Rate(p.load, p.size)
 	var repeats []measure.Record
 	warm := false
 	for _, r := range records {
-		if r.Stage == measure.StageDiscard {
+		if r.Stage == stageDiscard {
 			warm = true
 			continue
 		}
@@ -91,13 +100,13 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
-		return w.chainFailed(p.size, p.load.FramesPerSecond)
+		return w.chainFailed(p.size, rate)
 	}
 	p.over = len(p.counted) >= int(f.Repeats)
 	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
-	p.next = w.trial(p.size, p.load.FramesPerSecond, seconds(f.DurationSeconds))
+	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
 	if discarded(f) > 0 && !warm {
-		p.nextStage = measure.StageDiscard
+		p.nextStage = stageDiscard
 		p.next.DurationNanoseconds = discarded(f)
 	}
 	return nil
@@ -113,7 +122,7 @@ func (fixedLoadOf) report(_ *replay, parts []*part, frame *v1alpha1.FrameResult)
 // fixedLoadResult returns the figures of a profile.
 func (p *part) fixedLoadResult() v1alpha1.FixedLoadResult {
 	result := v1alpha1.FixedLoadResult{
-		Profile: p.load.Name, IntendedFramesPerSecond: signed(p.load.FramesPerSecond),
+		Profile: p.load.Name, IntendedFramesPerSecond: *p.load.FramesPerSecond,
 		Doubts: loadDoubtsOf(p.counted),
 	}
 	for i, r := range p.counted {

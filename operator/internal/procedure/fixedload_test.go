@@ -51,7 +51,7 @@ func TestFixedLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := []measure.Stage{measure.StageDiscard, measure.StageFixedLoad}
+	pair := []measure.Stage{stageDiscard, stageFixedLoad}
 	if diff := cmp.Diff(append(pair, pair...), stages); diff != "" {
 		t.Error(diff)
 	}
@@ -79,7 +79,7 @@ func TestFixedLoadWithoutDiscard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if r.Stage == measure.StageDiscard {
+		if r.Stage == stageDiscard {
 			t.Fatal("discards, though none were asked for")
 		}
 	}
@@ -96,7 +96,7 @@ func TestFixedLoadWorstCase(t *testing.T) {
 	var stages []measure.Stage
 	b.spoil = func(r *measure.Record) {
 		stages = append(stages, r.Stage)
-		if r.Stage != measure.StageFixedLoad {
+		if r.Stage != stageFixedLoad {
 			return
 		}
 		repeats++
@@ -117,7 +117,7 @@ func TestFixedLoadWorstCase(t *testing.T) {
 		t.Fatal(err)
 	}
 	tail := stages[len(stages)-5:]
-	want := []measure.Stage{measure.StageDiscard, measure.StageFixedLoad, measure.StageFixedLoad, measure.StageDiscard, measure.StageFixedLoad}
+	want := []measure.Stage{stageDiscard, stageFixedLoad, stageFixedLoad, stageDiscard, stageFixedLoad}
 	if diff := cmp.Diff(want, tail); diff != "" {
 		t.Error(diff)
 	}
@@ -136,7 +136,7 @@ func TestFixedLoadFailures(t *testing.T) {
 	}
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
-		if r.Stage == measure.StageFixedLoad {
+		if r.Stage == stageFixedLoad {
 			invalidate(r)
 		}
 	}

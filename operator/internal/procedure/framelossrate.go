@@ -10,11 +10,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
+// stageFrameLossRate is a trial of the loss curve.
+const stageFrameLossRate measure.Stage = "FrameLossRate"
+
 // frameLossRateOf measures RFC 2544 section 26.3: from the maximum down in steps until two trials
 // in a row lose nothing.
 type frameLossRateOf struct{ timed }
 
-var frameLossRateMeasurement = frameLossRateOf{timed{base{name: measure.StageFrameLossRate, noun: "frame loss rate"}}}
+var frameLossRateMeasurement = frameLossRateOf{timed{base{name: stageFrameLossRate, noun: "frame loss rate"}}}
 
 func (frameLossRateOf) check(instr measure.Instructions) error {
 	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {

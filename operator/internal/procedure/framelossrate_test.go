@@ -88,7 +88,7 @@ func TestFrameLossRateBehind(t *testing.T) {
 	instr := frameLossRate(400_000)
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
-		if r.Stage == measure.StageFrameLossRate && r.Trial.IntendedFramesPerSecond > 250_000 {
+		if r.Stage == stageFrameLossRate && r.Trial.IntendedFramesPerSecond > 250_000 {
 			for i := range r.Outcome.Directions {
 				d := &r.Outcome.Directions[i]
 				d.SentFrames /= 2
@@ -102,7 +102,7 @@ func TestFrameLossRateBehind(t *testing.T) {
 	}
 	trials := map[uint64]int{}
 	for _, r := range records {
-		if r.Stage == measure.StageFrameLossRate {
+		if r.Stage == stageFrameLossRate {
 			trials[r.Trial.IntendedFramesPerSecond]++
 		}
 	}

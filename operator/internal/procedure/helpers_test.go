@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
@@ -15,30 +16,14 @@ const (
 
 // instructions returns those of a run with every default and two frame sizes.
 func instructions() measure.Instructions {
-	second := time.Second.Nanoseconds()
-	goal := func(name string, loss int64) measure.GoalInstructions {
-		return measure.GoalInstructions{
-			Name: name, LossPartsPerMillion: loss, TrialNanoseconds: second,
-			DurationSumNanoseconds: second, WidthPartsPerMillion: 20_000,
-		}
-	}
-	return measure.Instructions{
+	instr := measure.Instructions{
 		LinkBitsPerSecond: 10_000_000_000,
 		Calibration:       &measure.Path{},
 		Sizes:             sizes(64, 512),
-		WarmUpNanoseconds: second,
-		SettleNanoseconds: second / 10,
-		Throughput: &measure.ThroughputInstructions{
-			Goals:                    []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},
-			MinimumFramesPerSecond:   1000,
-			MaximumSearchNanoseconds: 1200 * second,
-		},
-		Latency: &measure.LatencyInstructions{TrialNanoseconds: 5 * second, Loads: []measure.LoadInstruction{
-			{Name: "idle", FramesPerSecond: 1000},
-			{Name: "pdr50", Goal: "PDR", Percent: 50},
-			{Name: "pdr90", Goal: "PDR", Percent: 90},
-		}},
+		Measurements:      v1alpha1.Measurements{Profile: v1alpha1.ProfileStandard}.Filled(),
 	}
+	instr.Profile = ""
+	return instr
 }
 
 // bench is a generator with and without a device.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -22,8 +24,9 @@ func (latencyOf) check(instr measure.Instructions) error {
 		return nil
 	case len(l.Loads) == 0:
 		return fmt.Errorf("%w: latency without a load", ErrInstructions)
-	case l.TaggedFrameNanoseconds < 0 || l.TaggedFrameNanoseconds >= l.TrialNanoseconds:
-		return fmt.Errorf("%w: a frame is tagged after %d ns of a stream of %d ns", ErrInstructions, l.TaggedFrameNanoseconds, l.TrialNanoseconds)
+	case l.TaggedFrame != nil && (l.TaggedFrame.Streams < 1 || l.TaggedFrame.AfterMilliseconds >= l.TaggedFrame.StreamMilliseconds):
+		return fmt.Errorf("%w: a frame is tagged after %d ms of %d streams of %d ms", ErrInstructions,
+			l.TaggedFrame.AfterMilliseconds, l.TaggedFrame.Streams, l.TaggedFrame.StreamMilliseconds)
 	}
 	return nil
 }
@@ -42,10 +45,23 @@ func (latencyOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 func (latencyOf) highest(w *replay, ph phase) (uint64, error) {
 	return w.instr.Rate(ph.load, ph.size), nil
 }
-func (latencyOf) trials(w *replay, _ phase) int { return w.instr.Latency.Trials() }
+
+func (latencyOf) trials(w *replay, _ phase) int {
+	n, _ := latencyTrials(w.instr.Latency)
+	return n
+}
 
 func (latencyOf) expected(w *replay, _ phase) time.Duration {
-	return w.cost(w.instr.Latency.Trials(), w.instr.Latency.TrialNanoseconds)
+	return w.cost(latencyTrials(w.instr.Latency))
+}
+
+// latencyTrials returns the number of trials at each load, and their duration: one, or a stream
+// for each tagged frame.
+func latencyTrials(l *v1alpha1.Latency) (n int, nanoseconds int64) {
+	if tagged := l.TaggedFrame; tagged != nil {
+		return int(tagged.Streams), milliseconds(tagged.StreamMilliseconds)
+	}
+	return 1, milliseconds(l.TrialMilliseconds)
 }
 
 func (latencyOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
@@ -78,17 +94,19 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 		}
 		return nil
 	}
-	latency := w.instr.Latency
-	p.next = w.trial(p.size, rate, latency.TrialNanoseconds)
-	p.next.TaggedFrameNanoseconds = latency.TaggedFrameNanoseconds
+	trials, nanoseconds := latencyTrials(w.instr.Latency)
+	p.next = w.trial(p.size, rate, nanoseconds)
+	if tagged := w.instr.Latency.TaggedFrame; tagged != nil {
+		p.next.TaggedFrameNanoseconds = milliseconds(tagged.AfterMilliseconds)
+	}
 	if err := p.take(records); err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		return w.chainFailed(p.size, rate)
 	}
-	p.over = len(p.counted) >= latency.Trials()
-	p.left = w.cost(latency.Trials()-len(p.counted), latency.TrialNanoseconds)
+	p.over = len(p.counted) >= trials
+	p.left = w.cost(trials-len(p.counted), nanoseconds)
 	return nil
 }
 
@@ -104,7 +122,7 @@ func (w *replay) latencyRate(p *part) uint64 {
 	}
 	for _, r := range throughput.results {
 		if r.Goal == p.load.Goal {
-			return wholeFrames(r.ConditionalThroughputFramesPerSecond) * uint64(max(p.load.Percent, 0)) / 100
+			return wholeFrames(r.ConditionalThroughputFramesPerSecond) * uint64(max(0, ptr.Deref(p.load.Percent, 0))) / 100
 		}
 	}
 	return 0

@@ -3,6 +3,7 @@ package procedure
 import (
 	"testing"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
@@ -12,9 +13,9 @@ import (
 func TestLoadsBySize(t *testing.T) {
 	instr := instructions()
 	instr.Throughput.MinimumFramesPerSecond = 0
-	instr.Throughput.MinimumLoad = &measure.Load{Layer2BitsPerSecond: 4_096_000}
-	instr.Throughput.MaximumLoad = &measure.Load{LineRatePercent: 1}
-	instr.Latency.Loads = []measure.LoadInstruction{{Name: "branch", Rate: &measure.Load{Layer2BitsPerSecond: 40_960_000}}}
+	instr.Throughput.MinimumLoad = &v1alpha1.Load{Layer2BitsPerSecond: new(int64(4_096_000))}
+	instr.Throughput.MaximumLoad = &v1alpha1.Load{LineRatePercent: new(int32(1))}
+	instr.Latency.Loads = []v1alpha1.LatencyLoad{{Name: "branch", Rate: &v1alpha1.Load{Layer2BitsPerSecond: new(int64(40_960_000))}}}
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 100e6}).run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ const (
 // registry holds every measurement, in the order in which they are made.
 var registry = []measurement{
 	rateCalibration, latencyCalibration, warmUpMeasurement, throughputMeasurement, latencyMeasurement,
-	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, soakMeasurement,
+	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, recoveryMeasurement, soakMeasurement,
 	tcpMeasurement, connectionsMeasurement,
 }
 
@@ -175,9 +175,12 @@ func (timed) within(_ *replay, p *part, expected time.Duration) (float64, time.D
 func seconds(n int32) int64      { return int64(n) * int64(time.Second) }
 func milliseconds(n int32) int64 { return int64(n) * int64(time.Millisecond) }
 
+// settle returns the wait after each trial, in nanoseconds.
+func (w *replay) settle() int64 { return milliseconds(w.instr.SettleMilliseconds) }
+
 // cost returns the expected time of n trials.
 func (w *replay) cost(n int, nanoseconds int64) time.Duration {
-	return time.Duration(n) * time.Duration(nanoseconds+w.instr.SettleNanoseconds)
+	return time.Duration(n) * time.Duration(nanoseconds+w.settle())
 }
 
 // take sorts records into those that count and those that do not, and fails

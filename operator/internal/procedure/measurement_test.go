@@ -19,6 +19,7 @@ func everything() measure.Instructions {
 	instr.FrameLossRate = frameLossRate(0).FrameLossRate
 	instr.BackToBack = backToBack().BackToBack
 	instr.ReceiveRate = receiveRate().ReceiveRate
+	instr.Recovery = recovery().Recovery
 	instr.Soak = soakOf(time.Minute, 10*time.Second).Soak
 	return instr
 }
@@ -81,7 +82,7 @@ func TestMeasurementsEnd(t *testing.T) {
 func TestOrderOfMeasurements(t *testing.T) {
 	var got []measure.Stage
 	_, err := newBench(buffered{500_000, 3000}).run(t, everything(), func(_ []measure.Record, s Step) {
-		if n := len(got); s.Trial.FrameBytes == 64 && s.Path == PathChain && s.Stage != measure.StageDiscard && (n == 0 || got[n-1] != s.Stage) {
+		if n := len(got); s.Trial.FrameBytes == 64 && s.Path == PathChain && s.Stage != stageDiscard && (n == 0 || got[n-1] != s.Stage) {
 			got = append(got, s.Stage)
 		}
 	})
@@ -89,8 +90,8 @@ func TestOrderOfMeasurements(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []measure.Stage{
-		measure.StageWarmUp, measure.StageThroughput, measure.StageLatency, measure.StageFixedLoad, measure.StageFrameLossRate,
-		measure.StageBackToBack, measure.StageReceiveRate, measure.StageSoak,
+		measure.StageWarmUp, measure.StageThroughput, measure.StageLatency, stageFixedLoad, stageFrameLossRate,
+		stageBackToBack, stageReceiveRate, stageOverload, stageRecovery, stageSoak,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -15,14 +15,14 @@ import (
 func methodInstructions(method v1alpha1.SearchMethod, trial time.Duration) measure.Instructions {
 	instr := instructions()
 	instr.Sizes = instr.Sizes[:1]
-	instr.Throughput.Method = string(method)
-	instr.Throughput.MaximumSearchNanoseconds = (4 * time.Hour).Nanoseconds()
+	instr.Throughput.Method = method
+	instr.Throughput.MaximumSearchSeconds = 4 * 3600
 	if method == v1alpha1.MethodTST009WithLossVerification {
-		instr.Throughput.LossVerification = &measure.LossVerificationInstructions{MaximumRepeats: 2}
+		instr.Throughput.LossVerification = &v1alpha1.LossVerification{MaximumRepeats: 2}
 	}
 	for i := range instr.Throughput.Goals {
-		instr.Throughput.Goals[i].TrialNanoseconds = trial.Nanoseconds()
-		instr.Throughput.Goals[i].DurationSumNanoseconds = trial.Nanoseconds()
+		instr.Throughput.Goals[i].TrialMilliseconds = int32(trial.Milliseconds())
+		instr.Throughput.Goals[i].DurationSumMilliseconds = int32(trial.Milliseconds())
 	}
 	return instr
 }

@@ -21,7 +21,9 @@ func besideInstructions(compared bool) measure.Instructions {
 		{Name: "cpu", Kind: measure.NeighborCPU, Workers: 2, LoadPercent: 100},
 		{Name: "frames", Kind: measure.NeighborNetwork, FramesPerSecond: 1000, FrameBytes: 512, Directions: "Both"},
 	}
-	instr.NeighborsCompared = compared
+	if compared {
+		instr.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
+	}
 	return instr
 }
 

@@ -99,7 +99,7 @@ func validate(instr measure.Instructions) error {
 
 // measuresSizes reports whether anything is measured for a size.
 func measuresSizes(instr measure.Instructions) bool {
-	instr.WarmUpNanoseconds = 0
+	instr.WarmUpMilliseconds = nil
 	for _, size := range instr.Sizes {
 		if len(phasesAt(perSize, instr, size)) > 0 {
 			return true

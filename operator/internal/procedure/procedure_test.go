@@ -70,7 +70,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		asked   uint64
+		asked   int64
 		records []measure.Record
 		want    limit
 	}{
@@ -82,7 +82,9 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			instr := instructions()
-			instr.Throughput.MaximumFramesPerSecond = test.asked
+			if test.asked > 0 {
+				instr.Throughput.MaximumFramesPerSecond = &test.asked
+			}
 			got, err := replayRecords(instr, test.records).limit(measure.FrameSize(64))
 			if err != nil || got != test.want {
 				t.Errorf("got %v, %v, want %v", got, err, test.want)

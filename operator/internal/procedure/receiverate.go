@@ -9,11 +9,14 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
+// stageReceiveRate is a trial at the maximum load.
+const stageReceiveRate measure.Stage = "ReceiveRate"
+
 // receiveRateOf measures the forwarding rate at the maximum offered load (RFC 2285 section
 // 3.6.2), several times: its profile over the trials.
 type receiveRateOf struct{ timed }
 
-var receiveRateMeasurement = receiveRateOf{timed{base{name: measure.StageReceiveRate, noun: "receive rate"}}}
+var receiveRateMeasurement = receiveRateOf{timed{base{name: stageReceiveRate, noun: "receive rate"}}}
 
 func (receiveRateOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	return single(instr.ReceiveRate != nil)

@@ -18,7 +18,7 @@ func TestReceiveRate(t *testing.T) {
 	instr := receiveRate()
 	b, n := newBench(hardCap()), uint64(0)
 	b.spoil = func(r *measure.Record) {
-		if r.Stage != measure.StageReceiveRate {
+		if r.Stage != stageReceiveRate {
 			return
 		}
 		n++

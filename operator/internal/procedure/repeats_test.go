@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-func repeatedInstructions(repeats int) measure.Instructions {
+func repeatedInstructions(repeats int32) measure.Instructions {
 	instr := instructions()
 	instr.Repeats = repeats
 	return instr
@@ -158,7 +158,7 @@ func TestRepeatsAndOldRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, repeats := range []int{-1, 0, 1} {
+	for _, repeats := range []int32{-1, 0, 1} {
 		if step, err := Next(repeatedInstructions(repeats), records); err != nil || !step.Done {
 			t.Errorf("%d repeats: %+v, %v", repeats, step, err)
 		}
@@ -207,7 +207,7 @@ func TestRepeatedPhases(t *testing.T) {
 	ph := func(stage measure.Stage, frameBytes, repeat int) phase {
 		return phase{measurement: measurementOf(stage), size: measure.FrameSize(frameBytes), repeat: repeat}
 	}
-	const other = measure.StageSoak
+	const other = stageSoak
 	got := inRepeatsOf([]phase{
 		ph(measure.StageCalibrateRate, 64, 0), ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0), ph(other, 64, 0),
 		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0), ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),

@@ -14,11 +14,11 @@ type phase struct {
 	measurement measurement
 	size        measure.Size
 	// load is set in stage Latency, and where a measurement has more than one phase of a size.
-	load measure.LoadInstruction
+	load v1alpha1.LatencyLoad
 	// repeat counts the measurements of the frame size from 0.
 	repeat int
 	// streams is the number of connections in stage TCP.
-	streams int
+	streams int32
 	// stateful says that the generator itself makes them.
 	stateful bool
 	// connections is the load in stage Connections.
@@ -35,7 +35,7 @@ func phases(instr measure.Instructions) []phase {
 		}
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
-	return inRepeatsOf(out, instr.Repeats)
+	return inRepeatsOf(out, int(instr.Repeats))
 }
 
 // stage returns the stage of the phase's records.
@@ -146,7 +146,7 @@ func (w *replay) find(stage measure.Stage, size measure.Size) *part {
 func (w *replay) trial(size measure.Size, framesPerSecond uint64, nanoseconds int64) measure.Trial {
 	return measure.Trial{
 		Size: size.Name, FrameBytes: size.FrameBytes, Mix: size.Mix, Packet: size.Packet, IntendedFramesPerSecond: framesPerSecond,
-		DurationNanoseconds: nanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
+		DurationNanoseconds: nanoseconds, SettleNanoseconds: w.settle(),
 	}
 }
 

@@ -149,7 +149,7 @@ func TestWarnings(t *testing.T) {
 			message: "is 95 % of what the generator reaches without a device, so the loss above it may be the generator's doing.",
 		},
 		"maximum load": {
-			change: func(i *measure.Instructions) { i.Throughput.MaximumFramesPerSecond = 100_000 },
+			change: func(i *measure.Instructions) { i.Throughput.MaximumFramesPerSecond = new(int64(100_000)) },
 			code:   v1alpha1.WarningMaximumLoad,
 			message: "The highest load, 100000 frames/s, still met NDR and PDR; it was bounded by the run's maximumFramesPerSecond, " +
 				"so the device may do better.",
@@ -163,7 +163,7 @@ func TestWarnings(t *testing.T) {
 			code:   v1alpha1.WarningLoadNotDerived, message: "Load pdr90 is 90 % of the throughput of PDR, which was not found, so it was not measured.",
 		},
 		"out of time": {
-			change: func(i *measure.Instructions) { i.Throughput.MaximumSearchNanoseconds = 3e9 },
+			change: func(i *measure.Instructions) { i.Throughput.MaximumSearchSeconds = 3 },
 			code:   v1alpha1.WarningIrregularResult, message: "The search ended after maximumSearchSeconds (3s) before the bounds of NDR were as close as the goal asks.",
 		},
 		"loss inversion": {
@@ -178,7 +178,7 @@ func TestWarnings(t *testing.T) {
 		},
 		"no loss inversion": {code: v1alpha1.WarningLossInversion},
 		"load not reached": {
-			change: func(i *measure.Instructions) { i.Latency.Loads[0].FramesPerSecond = 2_500_000 },
+			change: func(i *measure.Instructions) { i.Latency.Loads[0].FramesPerSecond = new(int64(2_500_000)) },
 			code:   v1alpha1.WarningLoadNotReached, message: "The generator left 200000 of each million frames of load idle unsent (2500000 frames/s were intended).",
 		},
 		"unsteady": {
@@ -244,8 +244,8 @@ func TestWarnings(t *testing.T) {
 func TestNoWarnings(t *testing.T) {
 	instr := instructions()
 	for i := range instr.Throughput.Goals {
-		instr.Throughput.Goals[i].TrialNanoseconds = time.Minute.Nanoseconds()
-		instr.Throughput.Goals[i].DurationSumNanoseconds = time.Minute.Nanoseconds()
+		instr.Throughput.Goals[i].TrialMilliseconds = 60_000
+		instr.Throughput.Goals[i].DurationSumMilliseconds = 60_000
 	}
 	records, err := newBench(hardCap()).run(t, instr, nil)
 	if err != nil {
@@ -289,7 +289,7 @@ func TestSummaryOfWhatWasLeftOut(t *testing.T) {
 func TestLatencyAlone(t *testing.T) {
 	instr := instructions()
 	instr.Throughput = nil
-	instr.Latency.Loads = []measure.LoadInstruction{{Name: "low", FramesPerSecond: 1000}, {Name: "high", FramesPerSecond: 700_000}}
+	instr.Latency.Loads = []v1alpha1.LatencyLoad{{Name: "low", FramesPerSecond: new(int64(1000))}, {Name: "high", FramesPerSecond: new(int64(700_000))}}
 	records, err := newBench(hardCap()).run(t, instr, func(_ []measure.Record, s Step) {
 		if s.Stage == measure.StageWarmUp && s.Trial.IntendedFramesPerSecond != 700_000 {
 			t.Errorf("warm-up at %d", s.Trial.IntendedFramesPerSecond)

@@ -1,12 +1,17 @@
 package procedure
 
-import "vnfbench.io/operator/internal/measure"
+import (
+	"slices"
+
+	"vnfbench.io/operator/internal/measure"
+)
 
 // What a record takes in the results with its key, with two directions and
 // figures of the usual length; the largest are a fifth more.
 const (
 	recordBytes = 1620
-	burstBytes  = 720
+	// countsBytes is that without delays.
+	countsBytes = 720
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no
@@ -36,4 +41,16 @@ func expectedPhases(instr measure.Instructions) []expectedPhase {
 		out = append(out, expectedPhase{ph, trials})
 	}
 	return out
+}
+
+// countsOnly returns an outcome without delays, for trials of which only counts are figures: its
+// record is a third as large.
+func countsOnly(outcome measure.Outcome) measure.Outcome {
+	outcome.Directions = slices.Clone(outcome.Directions)
+	for i := range outcome.Directions {
+		d := &outcome.Directions[i]
+		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
+		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
+	}
+	return outcome
 }

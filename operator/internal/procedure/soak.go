@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/utils/ptr"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
+
+// stageSoak is an interval of a soak.
+const stageSoak measure.Stage = "Soak"
 
 // soakOfLoad holds one load for hours, in intervals of one trial each. What it keeps is bounded
 // by the number of intervals, whatever the duration.
 type soakOfLoad struct{ timed }
 
-var soakMeasurement = soakOfLoad{timed{base{name: measure.StageSoak, noun: "load"}}}
+var soakMeasurement = soakOfLoad{timed{base{name: stageSoak, noun: "load"}}}
 
 func (soakOfLoad) check(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {
@@ -27,15 +28,16 @@ func (soakOfLoad) phases(instr measure.Instructions, size measure.Size) []phase 
 	if instr.Soak == nil || instr.Soak.Size != size.Name {
 		return nil
 	}
-	return []phase{{load: measure.LoadInstruction{
-		Name: measure.SoakLoad, FramesPerSecond: uint64(ptr.Deref(instr.Soak.FramesPerSecond, 0)),
-		Goal: instr.Soak.Goal, Percent: int64(ptr.Deref(instr.Soak.Percent, 0)),
+	return []phase{{load: v1alpha1.LatencyLoad{
+		Name: measure.SoakLoad, FramesPerSecond: instr.Soak.FramesPerSecond, Goal: instr.Soak.Goal, Percent: instr.Soak.Percent,
 	}}}
 }
 
-func (soakOfLoad) highest(_ *replay, ph phase) (uint64, error) { return ph.load.FramesPerSecond, nil }
-func (soakOfLoad) trials(w *replay, _ phase) int               { return intervals(w.instr.Soak) }
-func (soakOfLoad) expected(w *replay, _ phase) time.Duration   { return w.soakTime(0) }
+func (soakOfLoad) highest(w *replay, ph phase) (uint64, error) {
+	return w.instr.Rate(ph.load, ph.size), nil
+}
+func (soakOfLoad) trials(w *replay, _ phase) int             { return intervals(w.instr.Soak) }
+func (soakOfLoad) expected(w *replay, _ phase) time.Duration { return w.soakTime(0) }
 
 func (soakOfLoad) cpuGroups(p *part) []cpuGroup {
 	return []cpuGroup{{atLoad(measure.SoakLoad), p.counted}}

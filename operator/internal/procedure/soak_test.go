@@ -93,7 +93,7 @@ func TestSoakEnds(t *testing.T) {
 	lossy := func(b *bench, at int, lost uint64) *bench {
 		n := 0
 		b.spoil = func(r *measure.Record) {
-			if r.Stage != measure.StageSoak {
+			if r.Stage != stageSoak {
 				return
 			}
 			if n++; n == at {
@@ -166,7 +166,7 @@ func TestSoakTroubles(t *testing.T) {
 	}
 	b, n := newBench(hardCap()), 0
 	b.spoil = func(r *measure.Record) {
-		if n++; r.Stage == measure.StageSoak && n%2 == 0 {
+		if n++; r.Stage == stageSoak && n%2 == 0 {
 			invalidate(r)
 		}
 	}

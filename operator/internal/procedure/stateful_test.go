@@ -9,7 +9,7 @@ import (
 )
 
 // byTRex has the generator make the connections itself.
-func byTRex(streams ...int) measure.Instructions {
+func byTRex(streams ...int32) measure.Instructions {
 	instr := tcpOnly(streams...)
 	instr.Stateful = &measure.Stateful{}
 	return instr

@@ -10,12 +10,12 @@ import (
 )
 
 // taggedInstructions returns instructions for RFC 2544's method at the throughput rate.
-func taggedInstructions(streams int) measure.Instructions {
+func taggedInstructions(streams int32) measure.Instructions {
 	instr := instructions()
 	instr.Sizes = sizes(64)
-	instr.Latency = &measure.LatencyInstructions{
-		TrialNanoseconds: int64(120 * time.Second), TaggedFrameNanoseconds: int64(60 * time.Second), Streams: streams,
-		Loads: []measure.LoadInstruction{{Name: "ndr100", Goal: "NDR", Percent: 100}},
+	instr.Latency = &v1alpha1.Latency{
+		TaggedFrame: &v1alpha1.TaggedFrame{StreamMilliseconds: 120_000, AfterMilliseconds: 60_000, Streams: streams},
+		Loads:       []v1alpha1.LatencyLoad{{Name: "ndr100", Goal: "NDR", Percent: new(int32(100))}},
 	}
 	return instr
 }
@@ -94,7 +94,7 @@ func TestTaggedFrames(t *testing.T) {
 func TestTaggedFramesAllLost(t *testing.T) {
 	instr := taggedInstructions(2)
 	instr.Throughput = nil
-	instr.Latency.Loads = []measure.LoadInstruction{{Name: "a", FramesPerSecond: 1000}}
+	instr.Latency.Loads = []v1alpha1.LatencyLoad{{Name: "a", FramesPerSecond: new(int64(1000))}}
 	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
 	b.spoil = func(r *measure.Record) {
 		for i := range r.Outcome.Directions {
@@ -116,7 +116,7 @@ func TestTaggedFramesAllLost(t *testing.T) {
 
 func TestTagBehindTheStreamIsRefused(t *testing.T) {
 	instr := taggedInstructions(1)
-	instr.Latency.TaggedFrameNanoseconds = instr.Latency.TrialNanoseconds
+	instr.Latency.TaggedFrame.AfterMilliseconds = instr.Latency.TaggedFrame.StreamMilliseconds
 	if _, err := Next(instr, nil); err == nil {
 		t.Error("was accepted")
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
@@ -31,7 +33,7 @@ var tcpMeasurement = tcpOf{base{name: measure.StageTCP}}
 
 func (tcpOf) place() place                           { return afterSizes }
 func (tcpOf) repetition() repetition                 { return repeatedly }
-func (tcpOf) check(instr measure.Instructions) error { return validateTCP(instr.TCP) }
+func (tcpOf) check(instr measure.Instructions) error { return validateTCP(instr) }
 
 // phases returns one for each number of connections.
 func (tcpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
@@ -40,7 +42,7 @@ func (tcpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	}
 	var out []phase
 	for _, n := range instr.TCP.Streams {
-		out = append(out, phase{load: measure.LoadInstruction{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
+		out = append(out, phase{load: v1alpha1.LatencyLoad{Name: tcpLoad(n)}, streams: n, stateful: instr.Stateful != nil})
 	}
 	return out
 }
@@ -55,33 +57,36 @@ func (tcpOf) path(ph phase) Path {
 func (tcpOf) title(w *replay, ph phase) string { return connections(ph.streams) + w.ofRepeat(ph) }
 
 func (tcpOf) recordBytes(instr measure.Instructions) int {
-	return tcpRecordBytes + len(instr.TCP.Directions)*tcpDirectionBytes
+	return tcpRecordBytes + len(measure.TCPDirections(instr.TCP.Directions))*tcpDirectionBytes
 }
 
 func (tcpOf) reportRun(w *replay, figures *Figures)                     { figures.TCP = w.tcpResult() }
 func (tcpOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnTCP(d) }
 
 // tcpLoad returns the load in a record of so many connections.
-func tcpLoad(streams int) string { return fmt.Sprintf("streams-%d", streams) }
+func tcpLoad(streams int32) string { return fmt.Sprintf("streams-%d", streams) }
 
 // connections returns a number of them in words, for sentences.
-func connections(n int) string {
+func connections(n int32) string {
 	if n == 1 {
 		return "1 TCP connection"
 	}
 	return fmt.Sprintf("%d TCP connections", n)
 }
 
-func validateTCP(t *measure.TCPInstructions) error {
+func validateTCP(instr measure.Instructions) error {
+	t := instr.TCP
 	switch {
 	case t == nil:
 		return nil
-	case len(t.Streams) == 0 || len(t.Directions) == 0:
-		return fmt.Errorf("%w: TCP without a number of connections or a direction", ErrInstructions)
-	case t.DurationNanoseconds < time.Second.Nanoseconds() || t.OmitNanoseconds < 0:
+	case len(t.Streams) == 0:
+		return fmt.Errorf("%w: TCP without a number of connections", ErrInstructions)
+	case t.DurationSeconds < 1:
 		return fmt.Errorf("%w: TCP needs a duration of a second or more", ErrInstructions)
+	case instr.Stateful == nil && instr.TCPPath == nil:
+		return fmt.Errorf("%w: TCP without the addresses of its ends", ErrInstructions)
 	}
-	seen := map[int]bool{}
+	seen := map[int32]bool{}
 	for _, n := range t.Streams {
 		if n < 1 || seen[n] {
 			return fmt.Errorf("%w: %d TCP connections stand there twice or are none", ErrInstructions, n)
@@ -93,17 +98,15 @@ func validateTCP(t *measure.TCPInstructions) error {
 
 // expected returns the time of one trial.
 func (tcpOf) expected(w *replay, _ phase) time.Duration {
-	return time.Duration(w.instr.TCP.DurationNanoseconds+w.instr.TCP.OmitNanoseconds+w.instr.SettleNanoseconds) + startTime
+	t := w.instr.TCP
+	return w.cost(1, seconds(t.DurationSeconds)+seconds(ptr.Deref(t.OmitSeconds, 0))) + startTime
 }
 
 // fill takes the first record: the TCP of two kernels doubts nothing, and what slowed it down is
 // what is measured. A generator with its own TCP may doubt a trial, which is then made again.
 func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 	t := w.instr.TCP
-	p.next = measure.Trial{
-		DurationNanoseconds: t.DurationNanoseconds, SettleNanoseconds: w.instr.SettleNanoseconds,
-		TCP: &measure.TCPTrial{Streams: p.streams, OmitNanoseconds: t.OmitNanoseconds, Directions: t.Directions, TCPSettings: t.TCPSettings},
-	}
+	p.next = measure.Trial{DurationNanoseconds: seconds(t.DurationSeconds), SettleNanoseconds: w.settle(), TCP: tcpTrial(t, p.streams)}
 	if p.stateful {
 		if err := p.once(records); err != nil || !p.over {
 			return err
@@ -115,7 +118,7 @@ func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 	}
 	p.counted, p.over = records, true
 	outcome := p.last().Outcome.TCP
-	if len(records) > 1 || outcome == nil || len(outcome.Directions) != len(t.Directions) {
+	if len(records) > 1 || outcome == nil || len(outcome.Directions) != len(p.next.TCP.Directions) {
 		return fmt.Errorf("%w: record %d is not one trial of %s", ErrRecords, p.last().Index, connections(p.streams))
 	}
 	for _, d := range outcome.Directions {
@@ -128,6 +131,17 @@ func (tcpOf) fill(w *replay, p *part, records []measure.Record) error {
 		}
 	}
 	return nil
+}
+
+// tcpTrial returns what a trial of so many connections makes.
+func tcpTrial(t *v1alpha1.TCP, streams int32) *measure.TCPTrial {
+	return &measure.TCPTrial{
+		Streams: int(streams), OmitNanoseconds: seconds(ptr.Deref(t.OmitSeconds, 0)), Directions: measure.TCPDirections(t.Directions),
+		TCPSettings: measure.TCPSettings{
+			MSSBytes: int(ptr.Deref(t.MSSBytes, 0)), CongestionControl: t.CongestionControl,
+			WindowBytes: ptr.Deref(t.WindowBytes, 0), TargetBitsPerSecond: ptr.Deref(t.TargetBitsPerSecond, 0),
+		},
+	}
 }
 
 // tcpResult returns the result of the trials so far, or nil.
@@ -150,8 +164,8 @@ func (w *replay) tcpResult() *v1alpha1.TCPResult {
 			}
 			out.Ends = tcpEnds(outcome.Ends)
 		}
-		result := v1alpha1.TCPStreamsResult{Streams: int32(n)}
-		for _, direction := range w.instr.TCP.Directions {
+		result := v1alpha1.TCPStreamsResult{Streams: n}
+		for _, direction := range measure.TCPDirections(w.instr.TCP.Directions) {
 			if group := repeats[direction]; len(group) > 0 {
 				combined := combineTCP(group)
 				combined.Doubts = doubtsOf(records)
@@ -162,7 +176,7 @@ func (w *replay) tcpResult() *v1alpha1.TCPResult {
 			}
 		}
 		if used, found := usedIn(records); found {
-			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: int32(n)}
+			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: n}
 			result.CPU = &used
 		}
 		if len(result.Directions) > 0 {
@@ -253,13 +267,13 @@ func roundTripTime(group []measure.TCPDirectionOutcome) *v1alpha1.TCPRoundTripTi
 }
 
 // threads returns how many of the connections the ends' iperf3 serves at once.
-func threads(ends []v1alpha1.TCPEnd, streams int) int {
+func threads(ends []v1alpha1.TCPEnd, streams int32) int64 {
 	for _, end := range ends {
 		if end.Threading != v1alpha1.ThreadingPerConnection {
 			return 1
 		}
 	}
-	return streams
+	return int64(streams)
 }
 
 // busierEnd returns which end of a direction used more CPU time, and how much.
@@ -271,12 +285,12 @@ func busierEnd(d v1alpha1.TCPDirectionResult) (end string, used int64) {
 }
 
 // endIsLimit reports whether an end, or a generator that is both, may be the limit.
-func (w *replay) endIsLimit(d v1alpha1.TCPDirectionResult, ends []v1alpha1.TCPEnd, streams int) bool {
+func (w *replay) endIsLimit(d v1alpha1.TCPDirectionResult, ends []v1alpha1.TCPEnd, streams int32) bool {
 	if w.instr.Stateful != nil {
 		return d.SenderCPUPartsPerMillion >= wholeCPU
 	}
 	_, used := busierEnd(d)
-	return used >= wholeCPU*int64(threads(ends, streams))
+	return used >= wholeCPU*threads(ends, streams)
 }
 
 // warnTCP names what bounds the figures other than the device.
@@ -293,13 +307,13 @@ func (w *replay) warnTCP(d *warningList) {
 			if w.instr.Stateful != nil {
 				d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 					"With %s in direction %s, the generator's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
-					connections(int(s.Streams)), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
+					connections(s.Streams), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
 				continue
 			}
 			end, used := busierEnd(direction)
 			d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 				"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
-				connections(int(s.Streams)), direction.Direction, end, used/10_000)
+				connections(s.Streams), direction.Direction, end, used/10_000)
 		}
 	}
 	var segmenting []string

@@ -13,19 +13,20 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-func tcpOnly(streams ...int) measure.Instructions {
+func tcpOnly(streams ...int32) measure.Instructions {
 	return measure.Instructions{
-		LinkBitsPerSecond: 10_000_000_000, SettleNanoseconds: 1e8, WarmUpNanoseconds: 1e9, Repeats: 2,
-		Calibration: &measure.Path{},
-		TCP: &measure.TCPInstructions{
-			Streams: streams, DurationNanoseconds: 10e9, OmitNanoseconds: 2e9, Directions: []measure.Direction{measure.Forward, measure.Reverse},
-			TCPSettings: measure.TCPSettings{CongestionControl: "reno"},
+		LinkBitsPerSecond: 10_000_000_000, Calibration: &measure.Path{}, TCPPath: &measure.TCPPath{},
+		Measurements: v1alpha1.Measurements{
+			SettleMilliseconds: 100, WarmUpMilliseconds: new(int32(1000)), Repeats: 2,
+			TCP: &v1alpha1.TCP{
+				Streams: streams, DurationSeconds: 10, OmitSeconds: new(int32(2)), Directions: v1alpha1.DirectionsBoth, CongestionControl: "reno",
+			},
 		},
 	}
 }
 
 // tcpRecord returns a trial in which each direction carries a rate of bits/s.
-func tcpRecord(index, streams, repeat int, rate int64) measure.Record {
+func tcpRecord(index int, streams int32, repeat int, rate int64) measure.Record {
 	direction := func(name measure.Direction) measure.TCPDirectionOutcome {
 		return measure.TCPDirectionOutcome{
 			Direction: name, SentBytes: rate / 8 * 10, SentNanoseconds: 10e9, ReceivedBytes: rate / 8 * 10, ReceivedNanoseconds: 10e9,
@@ -36,7 +37,7 @@ func tcpRecord(index, streams, repeat int, rate int64) measure.Record {
 	}
 	return measure.Record{
 		Index: index, Stage: measure.StageTCP, Load: tcpLoad(streams), Repeat: repeat,
-		Trial: measure.Trial{TCP: &measure.TCPTrial{Streams: streams}},
+		Trial: measure.Trial{TCP: &measure.TCPTrial{Streams: int(streams)}},
 		Outcome: measure.Outcome{TCP: &measure.TCPOutcome{
 			Directions: []measure.TCPDirectionOutcome{direction(measure.Forward), direction(measure.Reverse)},
 			Ends:       []measure.TCPEnd{{Name: "west"}, {Name: "east"}},
@@ -49,13 +50,17 @@ func tcpRecord(index, streams, repeat int, rate int64) measure.Record {
 func TestTCPAlone(t *testing.T) {
 	instr := tcpOnly(1, 4)
 	var records []measure.Record
-	for i, want := range []struct{ streams, repeat int }{{1, 0}, {4, 0}, {1, 1}, {4, 1}} {
+	for i, want := range []struct {
+		streams int32
+		repeat  int
+	}{{1, 0}, {4, 0}, {1, 1}, {4, 1}} {
 		step, err := Next(instr, records)
 		if err != nil || step.Done {
 			t.Fatalf("step %d: %+v, %v", i, step, err)
 		}
 		wanted := &measure.TCPTrial{
-			Streams: want.streams, OmitNanoseconds: 2e9, Directions: instr.TCP.Directions, TCPSettings: instr.TCP.TCPSettings,
+			Streams: int(want.streams), OmitNanoseconds: 2e9, Directions: []measure.Direction{measure.Forward, measure.Reverse},
+			TCPSettings: measure.TCPSettings{CongestionControl: "reno"},
 		}
 		if step.Path != PathEndpoints || step.Stage != measure.StageTCP || step.Repeat != want.repeat || step.Trial.Duration() != 10*time.Second {
 			t.Errorf("step %d is %+v", i, step)
@@ -123,14 +128,14 @@ func TestTCPFailures(t *testing.T) {
 	if _, err := Next(instr, []measure.Record{frames}); !errors.Is(err, ErrRecords) {
 		t.Errorf("a record without TCP: %v", err)
 	}
-	for name, spoil := range map[string]func(*measure.TCPInstructions){
-		"no number":    func(i *measure.TCPInstructions) { i.Streams = nil },
-		"twice":        func(i *measure.TCPInstructions) { i.Streams = []int{2, 2} },
-		"no direction": func(i *measure.TCPInstructions) { i.Directions = nil },
-		"no duration":  func(i *measure.TCPInstructions) { i.DurationNanoseconds = 0 },
+	for name, spoil := range map[string]func(*measure.Instructions){
+		"no number":   func(i *measure.Instructions) { i.TCP.Streams = nil },
+		"twice":       func(i *measure.Instructions) { i.TCP.Streams = []int32{2, 2} },
+		"no ends":     func(i *measure.Instructions) { i.TCPPath = nil },
+		"no duration": func(i *measure.Instructions) { i.TCP.DurationSeconds = 0 },
 	} {
 		instr := tcpOnly(1)
-		spoil(instr.TCP)
+		spoil(&instr)
 		if _, err := Next(instr, nil); !errors.Is(err, ErrInstructions) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -190,7 +195,7 @@ func TestTCPRecordSize(t *testing.T) {
 
 // One thread is at its limit with one CPU, several with as many.
 func TestThreads(t *testing.T) {
-	for threading, want := range map[v1alpha1.Threading]int{v1alpha1.ThreadingSingle: 1, v1alpha1.ThreadingPerConnection: 4, "": 1} {
+	for threading, want := range map[v1alpha1.Threading]int64{v1alpha1.ThreadingSingle: 1, v1alpha1.ThreadingPerConnection: 4, "": 1} {
 		if got := threads([]v1alpha1.TCPEnd{{Threading: v1alpha1.ThreadingPerConnection}, {Threading: threading}}, 4); got != want {
 			t.Errorf("%q: %d threads, want %d", threading, got, want)
 		}

@@ -29,7 +29,7 @@ func (throughputOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 }
 
 func (throughputOf) trials(w *replay, ph phase) int {
-	estimate, err := search.Remaining(w.searchConfigFor(ph.size, lineRate(w.instr, ph.size)), nil)
+	estimate, err := search.Remaining(w.searchConfig(ph.size, lineRate(w.instr, ph.size)), nil)
 	if err != nil {
 		return 1
 	}
@@ -41,9 +41,9 @@ func (throughputOf) expected(w *replay, ph phase) time.Duration {
 	if asked := w.instr.Maximum(ph.size); asked > 0 {
 		highest = min(highest, asked)
 	}
-	estimate, err := search.Remaining(w.searchConfigFor(ph.size, highest), nil)
+	estimate, err := search.Remaining(w.searchConfig(ph.size, highest), nil)
 	if err != nil {
-		return time.Duration(w.instr.SettleNanoseconds)
+		return time.Duration(w.settle())
 	}
 	return estimate.Time
 }
@@ -146,22 +146,23 @@ func tooSlow(err error, least uint64) error {
 	}
 }
 
-// searchConfig converts the instructions for the search.
-func (w *replay) searchConfig(highest uint64) search.Config {
+// searchConfig converts the instructions for the search of a frame size.
+func (w *replay) searchConfig(size measure.Size, highest uint64) search.Config {
 	t := w.instr.Throughput
 	cfg := search.Config{
 		Method:                 search.Method(t.Method),
-		MinimumFramesPerSecond: max(1, t.MinimumFramesPerSecond),
+		MinimumFramesPerSecond: max(1, w.instr.Minimum(size)),
 		MaximumFramesPerSecond: highest,
 		// At most one more trial for each goal, and no device keeps a figure that it could not
 		// repeat.
 		ConfirmLowerBounds: true,
-		MaxSearch:          time.Duration(t.MaximumSearchNanoseconds),
-		TrialOverhead:      time.Duration(w.instr.SettleNanoseconds),
+		MaxSearch:          time.Duration(seconds(t.MaximumSearchSeconds)),
+		TrialOverhead:      time.Duration(w.settle()),
 	}
-	if v := t.LossVerification; v != nil {
-		cfg.LossVerification = search.LossVerification{
-			MaximumRepeats: int(v.MaximumRepeats), LossThresholdFrames: v.LossThresholdFrames,
+	if v := t.LossVerification; v != nil && t.Method == v1alpha1.MethodTST009WithLossVerification {
+		cfg.LossVerification.MaximumRepeats = int(v.MaximumRepeats)
+		if most := v.LossThresholdFrames; most != nil {
+			cfg.LossVerification.LossThresholdFrames = new(uint64(*most))
 		}
 	}
 	for _, g := range t.Goals {
@@ -172,13 +173,6 @@ func (w *replay) searchConfig(highest uint64) search.Config {
 			cfg.MaxSearch = max(cfg.MaxSearch, goal.FinalTrial+cfg.TrialOverhead)
 		}
 	}
-	return cfg
-}
-
-// searchConfigFor returns the same with the minimum load of a frame size.
-func (w *replay) searchConfigFor(size measure.Size, highest uint64) search.Config {
-	cfg := w.searchConfig(highest)
-	cfg.MinimumFramesPerSecond = max(1, w.instr.Minimum(size))
 	return cfg
 }
 
@@ -197,14 +191,14 @@ const (
 // shorter trials. MLRsearch uses two coarser targets, as FD.io CSIT does. Only full-length trials
 // make a lower bound of the goal itself (RFC 2544 section 24: shorter trials may search, the
 // final ones have the full length). The methods of TST 009 know trials of one length only.
-func searchGoal(method search.Method, g measure.GoalInstructions) search.Goal {
+func searchGoal(method search.Method, g v1alpha1.Goal) search.Goal {
 	goal := search.Goal{
 		Name:          g.Name,
 		LossRatio:     float64(g.LossPartsPerMillion) / 1e6,
 		ExceedRatio:   float64(g.ExceedPercent) / 100,
 		RelativeWidth: float64(g.WidthPartsPerMillion) / 1e6,
-		FinalTrial:    time.Duration(g.TrialNanoseconds),
-		DurationSum:   time.Duration(g.DurationSumNanoseconds),
+		FinalTrial:    time.Duration(milliseconds(g.TrialMilliseconds)),
+		DurationSum:   time.Duration(milliseconds(g.DurationSumMilliseconds)),
 	}
 	if goal.DurationSum < coarseFrom*coarseTrial {
 		return goal
@@ -226,7 +220,7 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 	if err != nil {
 		return err
 	}
-	p.config = w.searchConfigFor(p.size, highest.framesPerSecond)
+	p.config = w.searchConfig(p.size, highest.framesPerSecond)
 	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
 	if err := p.unreliable(inARow); err != nil {
 		return err
@@ -246,7 +240,7 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 			return w.chainFailed(p.size, least)
 		}
 		p.why = "see whether the device still forwards at the minimum load"
-		p.next = w.trial(p.size, least, w.instr.Throughput.Goals[0].TrialNanoseconds)
+		p.next = w.trial(p.size, least, milliseconds(w.instr.Throughput.Goals[0].TrialMilliseconds))
 		return nil
 	}
 	for _, r := range p.results {

@@ -3,6 +3,8 @@ package procedure
 import (
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -16,11 +18,16 @@ func (warmUpOf) repetition() repetition { return inRepeats }
 func (warmUpOf) evidence() bool         { return false }
 
 func (warmUpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
-	return single(instr.WarmUpNanoseconds > 0)
+	return single(warmUpNanoseconds(instr) > 0)
 }
 
 func (warmUpOf) expected(w *replay, _ phase) time.Duration {
-	return w.cost(1, w.instr.WarmUpNanoseconds)
+	return w.cost(1, warmUpNanoseconds(w.instr))
+}
+
+// warmUpNanoseconds returns the length of the uncounted trial; 0 leaves it out.
+func warmUpNanoseconds(instr measure.Instructions) int64 {
+	return milliseconds(ptr.Deref(instr.WarmUpMilliseconds, 0))
 }
 
 func (warmUpOf) fill(w *replay, p *part, records []measure.Record) error {
@@ -28,7 +35,7 @@ func (warmUpOf) fill(w *replay, p *part, records []measure.Record) error {
 	if err != nil {
 		return err
 	}
-	p.next = w.trial(p.size, rate, w.instr.WarmUpNanoseconds)
+	p.next = w.trial(p.size, rate, warmUpNanoseconds(w.instr))
 	// Nothing of it counts, so doubts do not matter either.
 	p.counted, p.over = records, len(records) > 0
 	return nil

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
@@ -83,7 +85,7 @@ func (w *replay) warnShortTrials(d *warningList) {
 	}
 	var short []string
 	for _, g := range w.instr.Throughput.Goals {
-		if length := time.Duration(g.TrialNanoseconds); length < leastTrial {
+		if length := time.Duration(milliseconds(g.TrialMilliseconds)); length < leastTrial {
 			short = append(short, fmt.Sprintf("%s (%s)", g.Name, length))
 		}
 	}
@@ -159,7 +161,7 @@ func warnLoad(d *warningList, p *part) {
 	if p.skipped {
 		d.add(v1alpha1.WarningLoadNotDerived, p.size,
 			"Load %s is %d %% of the throughput of %s, which was not found, so it was not measured.",
-			p.load.Name, p.load.Percent, p.load.Goal)
+			p.load.Name, ptr.Deref(p.load.Percent, 0), p.load.Goal)
 		return
 	}
 	if !p.over {

@@ -13,21 +13,23 @@ import (
 // workedInstructions returns those of the run in docs/methodology/worked-example.md, for its
 // first frame size.
 func workedInstructions() measure.Instructions {
-	goal := func(name string, loss int64) measure.GoalInstructions {
-		return measure.GoalInstructions{
-			Name: name, LossPartsPerMillion: loss, TrialNanoseconds: 5e8, DurationSumNanoseconds: 5e8, WidthPartsPerMillion: 50_000,
+	goal := func(name string, loss int32) v1alpha1.Goal {
+		return v1alpha1.Goal{
+			Name: name, LossPartsPerMillion: loss, TrialMilliseconds: 500, DurationSumMilliseconds: 500, WidthPartsPerMillion: 50_000,
 		}
 	}
 	return measure.Instructions{
 		LinkBitsPerSecond: 10_000_000_000, Calibration: &measure.Path{}, Sizes: sizes(64),
-		WarmUpNanoseconds: 5e8, SettleNanoseconds: 1e8,
-		Throughput: &measure.ThroughputInstructions{
-			Goals:                  []measure.GoalInstructions{goal("NDR", 0), goal("PDR", 1000)},
-			MinimumFramesPerSecond: 1000, MaximumSearchNanoseconds: 1200e9,
+		Measurements: v1alpha1.Measurements{
+			WarmUpMilliseconds: new(int32(500)), SettleMilliseconds: 100,
+			Throughput: &v1alpha1.Throughput{
+				Goals:                  []v1alpha1.Goal{goal("NDR", 0), goal("PDR", 1000)},
+				MinimumFramesPerSecond: 1000, MaximumSearchSeconds: 1200,
+			},
+			Latency: &v1alpha1.Latency{TrialMilliseconds: 2000, Loads: []v1alpha1.LatencyLoad{
+				{Name: "idle", FramesPerSecond: new(int64(1000))}, {Name: "pdr50", Goal: "PDR", Percent: new(int32(50))},
+			}},
 		},
-		Latency: &measure.LatencyInstructions{TrialNanoseconds: 2e9, Loads: []measure.LoadInstruction{
-			{Name: "idle", FramesPerSecond: 1000}, {Name: "pdr50", Goal: "PDR", Percent: 50},
-		}},
 	}
 }
 

@@ -9,30 +9,6 @@ import (
 // rfc2544Bursts is how many bursts RFC 2544 section 26.4 asks for.
 const rfc2544Bursts = 50
 
-func backToBackSection(doc Document, l letters) section {
-	unit := " " + l.micro + "s"
-	s := section{title: "Back-to-back frames (RFC 9004)", columns: []column{
-		number("Size"), number("Mean frames"), number("Min"), number("Max"), number("Stdev"), number("Searches"), number("Step"),
-		number("Burst kfps"), number("Throughput kfps"), number("Implied buffer" + unit), number("Corrected buffer" + unit),
-	}}
-	for _, frame := range doc.Results {
-		b := frame.BackToBack
-		if b == nil {
-			continue
-		}
-		mean := count(b.MeanFrames)
-		if b.MaxFrames == b.LongestBurstFrames {
-			mean = l.atLeast + mean
-		}
-		s.rows = append(s.rows, []string{
-			frameName(frame), mean, count(b.MinFrames), count(b.MaxFrames), count(b.StandardDeviationFrames), count(len(b.Bursts)),
-			count(b.StepFrames), kiloFrames(b.MaximumFramesPerSecond), kiloFrames(b.ThroughputFramesPerSecond),
-			microseconds(b.ImpliedBufferNanoseconds), microseconds(b.CorrectedBufferNanoseconds),
-		})
-	}
-	return s
-}
-
 func backToBackDeviations(spec *v1alpha1.BackToBack, results []v1alpha1.FrameResult) []string {
 	if spec == nil {
 		return nil

@@ -43,7 +43,7 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// A figure has the same case however the run ends.
+// TestBaselineInJUnit checks that a figure has the same case however the run ends.
 func TestBaselineInJUnit(t *testing.T) {
 	const name = `name="baseline, size 64, ThroughputFramesPerSecond NDR"`
 	for state, test := range map[string]struct {

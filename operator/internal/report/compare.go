@@ -182,7 +182,7 @@ func comparisonNotes(docs []Document) []string {
 		return slices.ContainsFunc(doc.figures(), func(f figure.Figure) bool { return f.Bound == figure.AtLeast })
 	})
 	if floors {
-		notes = append(notes, "Some figures are lower limits, because the generator could not send more or no more was tried: the device may do better, so no change is given for them.")
+		notes = append(notes, "Some figures are lower limits, because the generator could not send more or no higher load was tried: the device may do better, so no change is given for them.")
 	}
 	differs("testbed", func(a, b Document) bool {
 		return a.Run.Testbed == b.Run.Testbed

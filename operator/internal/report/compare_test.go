@@ -105,13 +105,13 @@ func TestComparisonGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+				t.Errorf("%s (-want +got; -update writes it again):\n%s", path, diff)
 			}
 		})
 	}
 }
 
-// TestComparisonLosesNothing: every figure of every run is there once, with its value.
+// TestComparisonLosesNothing checks that every figure of every run is there once, with its value.
 func TestComparisonLosesNothing(t *testing.T) {
 	run, records := repeated(t)
 	all := mustBuild(t, run, records)
@@ -138,7 +138,7 @@ func TestComparisonLosesNothing(t *testing.T) {
 	}
 }
 
-// A mix is a different size than frames of its mean size, in every measurement.
+// TestComparisonKeepsMixesApart checks that a mix is a different size than frames of its mean size, in every measurement.
 func TestComparisonKeepsMixesApart(t *testing.T) {
 	of := func(frame v1alpha1.FrameResult) Document {
 		doc := asPod(t)
@@ -225,8 +225,8 @@ func TestComparisonNotes(t *testing.T) {
 	}
 }
 
-// TestBeside: the table shows a change if it has a meaning, a great one as a factor.
-func TestBeside(t *testing.T) {
+// TestWithChange checks that the table shows a change if it has a meaning, a great one as a factor.
+func TestWithChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		first, value *int64
 		floors       []bool
@@ -239,17 +239,17 @@ func TestBeside(t *testing.T) {
 		"less":             {new(int64(200)), new(int64(150)), nil, "150 (-25.0 %)"},
 		"many times":       {new(int64(2)), new(int64(90)), nil, "90 (×45)"},
 		"a floor":          {new(int64(200)), new(int64(150)), []bool{false, true}, "≥ 150"},
-		"beside a floor":   {new(int64(200)), new(int64(150)), []bool{true, false}, "150"},
+		"next to a floor":  {new(int64(200)), new(int64(150)), []bool{true, false}, "150"},
 		"no floor at last": {new(int64(200)), new(int64(150)), []bool{false, false}, "150 (-25.0 %)"},
 	} {
 		f := ComparedFigure{Values: []*int64{tc.first, tc.value}, Floors: tc.floors}
-		if got := f.beside(1, count[int64], unicodeLetters); got != tc.want {
+		if got := f.withChange(1, count[int64], unicodeLetters); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// The keys of differences and neighbors distinguish them, even if a run has fewer
+// TestComparisonOfDifferences checks that the keys of differences and neighbors distinguish them, even if a run has fewer
 // of them than another.
 func TestComparisonOfDifferences(t *testing.T) {
 	of := func(run string, metrics []v1alpha1.Metric, neighbors ...string) Document {
@@ -285,7 +285,7 @@ func TestComparisonOfDifferences(t *testing.T) {
 	}
 }
 
-// The comparison for people shows the figures of connections.
+// TestComparisonOfConnections checks that the comparison for people shows the figures of connections.
 func TestComparisonOfConnections(t *testing.T) {
 	doc := asPod(t)
 	doc.Connections = &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
@@ -303,7 +303,7 @@ func TestComparisonOfConnections(t *testing.T) {
 	}
 }
 
-// Runs without figures are compared too, by the known facts about them.
+// TestComparisonOfNewRuns checks that runs without figures are compared too, by the known facts about them.
 func TestComparisonOfNewRuns(t *testing.T) {
 	doc := mustBuild(t, &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil)
 	c := mustCompare(t, doc, doc)

@@ -119,7 +119,7 @@ func (c Comparison) sections(l letters) []section {
 		part := &parts[len(parts)-1]
 		cells := []string{aboutWords(f.key), metric.Words + strings.ReplaceAll(unit.words, "µ", l.micro)}
 		for i := range f.Values {
-			cells = append(cells, f.beside(i, unit.format, l))
+			cells = append(cells, f.withChange(i, unit.format, l))
 		}
 		part.rows = append(part.rows, cells)
 	}
@@ -129,9 +129,9 @@ func (c Comparison) sections(l letters) []section {
 // manifold is the ratio from which a change is shown as a factor.
 const manifold = 10
 
-// beside returns a run's figure with its change from the first run's, if the
+// withChange returns a run's figure with its change from the first run's, if the
 // change has a meaning: between floors it has none.
-func (f ComparedFigure) beside(run int, format func(int64) string, l letters) string {
+func (f ComparedFigure) withChange(run int, format func(int64) string, l letters) string {
 	first, value := f.Values[0], f.Values[run]
 	if value == nil {
 		return none

@@ -70,7 +70,7 @@ func eachCPU(doc Document, visit func(c use)) {
 }
 
 func nodeCPUSection(doc Document) section {
-	s := section{title: "Cores used on the chain's node, by whomever", columns: []column{
+	s := section{title: "Cores used on the chain's node, by all processes", columns: []column{
 		number("Size"), left("At"), number("Trials"), number("CPUs"), number("User"), number("System"), number("Interrupt"),
 		number("Softirq"), number("of it deferred"), number("Guests"), number("Steal"),
 	}}
@@ -83,7 +83,7 @@ func nodeCPUSection(doc Document) section {
 		}
 	})
 	if len(s.rows) > 0 {
-		s.notes = []string{"Forwarding by a pod is in softirq. Where the generator is on the same node, so is its part."}
+		s.notes = []string{"Forwarding by a pod counts as softirq. Where the generator is on the same node, its softirq time is included."}
 	}
 	return s
 }

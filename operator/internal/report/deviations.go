@@ -47,6 +47,7 @@ func deviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []stri
 	found = append(found, frameLossRateDeviations(m.FrameLossRate)...)
 	found = append(found, backToBackDeviations(m.BackToBack, results)...)
 	found = append(found, soakDeviations(m.Soak)...)
+	found = append(found, tableDeviations(results)...)
 	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
 		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
 	}

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// A run exactly as in RFC 2544 section 26.2 lists no deviations of its latency,
+// TestDeviationsOfTaggedFrames checks that a run exactly as in RFC 2544 section 26.2 lists no deviations of its latency,
 // and a shortened one lists each.
 func TestDeviationsOfTaggedFrames(t *testing.T) {
 	of := func(tagged v1alpha1.TaggedFrame) []string {
@@ -26,7 +26,7 @@ func TestDeviationsOfTaggedFrames(t *testing.T) {
 	}
 }
 
-// A report names a search that is not RFC 2544's.
+// TestDeviationsNameTheMethod checks that a report names a search that is not RFC 2544's.
 func TestDeviationsNameTheMethod(t *testing.T) {
 	for method, want := range map[v1alpha1.SearchMethod]string{
 		v1alpha1.MethodMLRsearch: "RFC 9971", v1alpha1.MethodRFC2544: "",
@@ -41,7 +41,7 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 	}
 }
 
-// RFC 2544 does not cover TCP and connections, with any other settings.
+// TestDeviationsOfTCPAlone checks that a report lists no deviations of TCP from RFC 2544, which does not cover it.
 func TestDeviationsOfTCPAlone(t *testing.T) {
 	var spec v1alpha1.Experiment
 	spec.Measurements = v1alpha1.Measurements{

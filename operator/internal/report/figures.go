@@ -50,7 +50,7 @@ func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) str
 	case v1alpha1.CauseMaximumLoad:
 		return "the highest load tried was still good; the device may do better"
 	}
-	return "the search ended before it knew"
+	return "the search ended before it found the reason"
 }
 
 // packetSection shows the frames on the wire of packets in fragments.

@@ -69,5 +69,5 @@ func fixedLoadDeviations(spec *v1alpha1.FixedLoad) []string {
 	if spec == nil || spec.DiscardSeconds == nil || *spec.DiscardSeconds == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("fixed load: the %d s before each repeat that do not count are a trial of their own, with the wait after a trial between the two", *spec.DiscardSeconds)}
+	return []string{fmt.Sprintf("fixed load: the %d s before each repeat that do not count are a separate trial, with the wait after a trial between the two", *spec.DiscardSeconds)}
 }

@@ -24,12 +24,13 @@ func furtherMeasurements() v1alpha1.Measurements {
 		FrameLossRate:      &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 5000},
 		BackToBack:         &v1alpha1.BackToBack{Repeats: 5},
 		ReceiveRate:        &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 3},
+		Recovery:           &v1alpha1.Recovery{OverloadSeconds: 60},
 		Soak:               &v1alpha1.Soak{Size: "256", DurationSeconds: 86_400, IntervalSeconds: 300},
 	}
 }
 
 func furtherResults() []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{packetResult(), {Size: "256", FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Soak: soak()}}
+	return []v1alpha1.FrameResult{packetResult(), {Size: "256", FrameBytes: 256, Latency: taggedFrames(), FixedLoad: fixedLoadResults(), FrameLossRate: lossCurve(), BackToBack: bursts(), ReceiveRate: receiveRate(), Recovery: recovery(), Soak: soak()}}
 }
 
 func packetResult() v1alpha1.FrameResult {
@@ -76,6 +77,14 @@ func receiveRate() *v1alpha1.ReceiveRateResult {
 	}
 }
 
+func recovery() *v1alpha1.RecoveryResult {
+	return &v1alpha1.RecoveryResult{
+		End: v1alpha1.RecoveryRecovered, Goal: "NDR", OverloadFramesPerSecond: 264_000, OverloadLossPartsPerMillion: 90_910,
+		ReducedFramesPerSecond: 132_000, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: new(int64(741)),
+		ResolutionMilliseconds: new(int64(121)), Trials: 16, LossyTrials: 6,
+	}
+}
+
 func soak() *v1alpha1.SoakResult {
 	return &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
@@ -117,7 +126,7 @@ func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
 		around := nanoseconds + int64(i)*100
 		out = append(out, v1alpha1.DirectionResult{
 			Direction: string(direction), SentFrames: 732_420, ReceivedFrames: 732_420 - lost, LossPartsPerMillion: lost,
-			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), JitterNanoseconds: around / 5,
+			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2), JitterNanoseconds: around / 5,
 		})
 	}
 	return out

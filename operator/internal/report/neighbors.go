@@ -13,8 +13,8 @@ func neighborSection(doc Document) section {
 	if doc.NoisyNeighbors == nil {
 		return section{}
 	}
-	s := section{title: "Neighbours: what they did beside the trials", columns: []column{
-		left("Neighbour"), left("Kind"), left("Runtime"), number("Trials"), number("CPU asked"), number("CPU taken"),
+	s := section{title: "Neighbors: what they did during the trials", columns: []column{
+		left("Neighbor"), left("Kind"), left("Runtime"), number("Trials"), number("CPU asked"), number("CPU taken"),
 		number("kfps asked"), number("kfps sent"), number("kfps received"), left("stress-ng, operations/s"),
 	}}
 	for _, n := range doc.NoisyNeighbors.Loads {
@@ -36,7 +36,7 @@ func differenceSection(doc Document) section {
 	if doc.NoisyNeighbors == nil {
 		return section{}
 	}
-	s := section{title: "Without and with the neighbours", columns: []column{
+	s := section{title: "Without and with the neighbors", columns: []column{
 		left("Of"), left("Figure"), left("At"), number("Without"), number("With"), number("Difference %"),
 	}}
 	for _, d := range doc.NoisyNeighbors.Comparison {

@@ -39,7 +39,7 @@ func TestNeighbors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for format, wanted := range map[Format][]string{
-		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP connections", "WITHOUT AND WITH THE NEIGHBOURS"},
+		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP connections", "WITHOUT AND WITH THE NEIGHBORS"},
 		FormatJSON:  {`"differencePartsPerMillion": -250000`, `"operationsPerSecond": 4321`},
 		FormatCSV:   {"StressorOperations,", "NeighborReceivedFramesPerSecond,,,,,,,,,,,frames,,,,48799,frames/s,", "LatencyP99Nanoseconds,64,,idle,,,,,,,,,,WithoutNeighbors,64,10000,ns,"},
 	} {
@@ -63,6 +63,6 @@ func TestNeighbors(t *testing.T) {
 	}
 	at := slices.Index(lines[0], "neighbors")
 	if at < 0 || lines[1][at] != "false" || lines[len(lines)-1][at] != "true" {
-		t.Errorf("the trials do not say which were beside neighbours: %v", lines[0])
+		t.Errorf("the trials do not say which were made with neighbors: %v", lines[0])
 	}
 }

@@ -67,10 +67,10 @@ func withRepeats(s section, doc Document) section {
 	if doc.Experiment.Measurements.Repeats < 2 {
 		return s
 	}
-	const behind = 3 // trial, stage and load
-	s.columns = slices.Insert(s.columns, behind, number("Repeat"))
+	const position = 3 // trial, stage and load
+	s.columns = slices.Insert(s.columns, position, number("Repeat"))
 	for i, r := range doc.Trials {
-		s.rows[i] = slices.Insert(s.rows[i], behind, fmt.Sprint(r.Repeat+1))
+		s.rows[i] = slices.Insert(s.rows[i], position, fmt.Sprint(r.Repeat+1))
 	}
 	return s
 }

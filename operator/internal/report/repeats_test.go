@@ -19,14 +19,14 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	const calibration, repeats = 2, 3
 	run, all := fixture(t)
 	run.Spec.Experiment.Traffic.FrameBytes, run.Spec.Experiment.Measurements.Repeats, run.Spec.Experiment.Acceptance = []int32{64}, repeats, nil
-	instr := measure.Instructions{Sizes: []measure.Size{measure.FrameSize(64)}, LinkBitsPerSecond: 10_000_000_000, Repeats: repeats, Calibration: &measure.Path{}}
-	instr.WarmUpNanoseconds = 1
-	instr.Latency = &measure.LatencyInstructions{TrialNanoseconds: 5e9}
+	instr := measure.Instructions{Sizes: []measure.Size{measure.FrameSize(64)}, LinkBitsPerSecond: 10_000_000_000, Calibration: &measure.Path{}}
+	instr.WarmUpMilliseconds, instr.Repeats = new(int32(1)), repeats
+	instr.Latency = &v1alpha1.Latency{TrialMilliseconds: 5000}
 	for _, l := range run.Spec.Experiment.Measurements.Latency.Loads {
-		load := measure.LoadInstruction{Name: l.Name}
+		load := v1alpha1.LatencyLoad{Name: l.Name}
 		for _, r := range all {
 			if r.Load == l.Name && r.Trial.FrameBytes == 64 {
-				load.FramesPerSecond = r.Trial.IntendedFramesPerSecond
+				load.FramesPerSecond = new(int64(r.Trial.IntendedFramesPerSecond))
 			}
 		}
 		instr.Latency.Loads = append(instr.Latency.Loads, load)

@@ -63,8 +63,8 @@ func conditions(run *v1alpha1.BenchmarkRun, status metav1.ConditionStatus, reaso
 // running returns the same run while its second frame size is measured.
 func running(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
-	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run goes on", v1alpha1.ConditionSucceeded)
-	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are going on", v1alpha1.ConditionMeasured)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run is active", v1alpha1.ConditionSucceeded)
+	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are running", v1alpha1.ConditionMeasured)
 	conditions(run, metav1.ConditionUnknown, v1alpha1.ReasonPending, "nothing is measured yet", v1alpha1.ConditionAccepted)
 	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)
 	run.Status.CompletionTime = nil
@@ -182,7 +182,7 @@ func wellFormed(t *testing.T, format Format, opts Options, data []byte) {
 	}
 }
 
-// The fixture's verdicts are those of the project's own judgment.
+// TestFixtureIsConsistent checks that the fixture's verdicts are those of the project's own judgment.
 func TestFixtureIsConsistent(t *testing.T) {
 	run, records := fixture(t)
 	verdicts := acceptance.Evaluate(run.Spec.Experiment, figure.Of(run.Status))
@@ -198,7 +198,7 @@ func TestFixtureIsConsistent(t *testing.T) {
 	}
 }
 
-// A column that no row fills, or a figure without a column, is a misspelled name.
+// TestEveryColumnIsFilled checks that every column has a row and every figure a column: others are misspelled names.
 func TestEveryColumnIsFilled(t *testing.T) {
 	run, records := repeated(t)
 	last := &records[len(records)-1]
@@ -231,7 +231,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	for _, r := range rows {
 		for column := range r {
 			if column != "completeness" && !slices.Contains(trialHead, column) {
-				t.Errorf("trials: %q is set and is no column", column)
+				t.Errorf("trials: %q is set and is not a column", column)
 			}
 		}
 	}
@@ -270,7 +270,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// An empty run, as in its first second, is reported in every format.
+// TestNewRun checks that an empty run, as in its first second, is reported in every format.
 func TestNewRun(t *testing.T) {
 	doc, err := Build(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil, now)
 	if err != nil {

@@ -26,8 +26,9 @@ func sections(doc Document, opts Options, l letters) []section {
 		fixedLoadSection(doc, l),
 		repeatSection(doc, l),
 		frameLossRateSection(doc),
-		backToBackSection(doc, l),
-		receiveRateSection(doc, l),
+	}
+	parts = append(parts, tableSections(doc, l)...)
+	parts = append(parts,
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
@@ -46,7 +47,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		warningSection(doc),
 		chainSection(doc),
 		generatorSection(doc, l),
-	}
+	)
 	parts = append(parts, platformSections(doc)...)
 	parts = append(parts, section{title: "Deviations from RFC 2544", notes: doc.Deviations})
 	if opts.Trials {
@@ -117,10 +118,10 @@ func (d Document) partialCause() string {
 	case d.QueuePosition != nil:
 		return fmt.Sprintf("the run waits for its testbed at position %d of the queue", *d.QueuePosition)
 	case d.Progress != nil:
-		return fmt.Sprintf("the run goes on at %q, %d %% done, about %s left", d.Progress.Stage,
+		return fmt.Sprintf("the run is at %q, %d %% done, about %s left", d.Progress.Stage,
 			d.Progress.Percent, brief(time.Duration(d.Progress.RemainingSeconds)*time.Second))
 	}
-	return "the run goes on"
+	return "the run is active"
 }
 
 // chain describes the functions; their attachments are those of the plan where

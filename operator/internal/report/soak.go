@@ -21,7 +21,7 @@ func soakSection(doc Document, l letters) section {
 		if soak.Share != nil {
 			of = fmt.Sprintf(" (%s)", shareInWords(soak.Share, l))
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps%s for %s, %s: %d ppm lost in all, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
+		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps%s for %s, %s: %d ppm lost in total, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
 			sizeWords(frame), kiloFrames(soak.IntendedFramesPerSecond), of, brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),
 			soak.LossPartsPerMillion, microseconds(soak.Worst.LatencyMaxNanoseconds), unit, percent(soak.Worst.OneWayBudgetPartsPerMillion)))
 		for _, i := range soak.Intervals {
@@ -50,5 +50,5 @@ func soakDeviations(spec *v1alpha1.Soak) []string {
 	if spec == nil {
 		return nil
 	}
-	return []string{"soak: each interval is a trial of its own, with the wait after a trial between two of them"}
+	return []string{"soak: each interval is a separate trial, with the wait after a trial between two of them"}
 }

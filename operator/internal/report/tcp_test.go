@@ -115,7 +115,7 @@ func TestScale(t *testing.T) {
 			BaseNumber: 1, BaseBitsPerSecond: 100, StopsAt: 1, EquivalentThousandths: 1000,
 			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 80, 200, 400_000)},
 		}},
-		"5 % more is no growth": {points: []Point{{1, 100}, {2, 105}}, want: Scaling{
+		"5 % more is not growth": {points: []Point{{1, 100}, {2, 105}}, want: Scaling{
 			BaseNumber: 1, BaseBitsPerSecond: 100, StopsAt: 1, EquivalentThousandths: 1050,
 			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 105, 200, 525_000)},
 		}},

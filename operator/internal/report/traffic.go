@@ -20,7 +20,7 @@ func trafficFacts(t v1alpha1.Traffic) []fact {
 	}
 	for _, packet := range t.Packets {
 		facts = append(facts, fact{fmt.Sprintf("Packet of %d bytes", packet.PayloadBytes),
-			fmt.Sprintf("sent in IP fragments, goes by the name %s; its loads, rates and counts are those of whole packets", packet.SizeName())})
+			fmt.Sprintf("sent in IP fragments, is named %s; its loads, rates and counts are those of whole packets", packet.SizeName())})
 	}
 	return facts
 }
@@ -32,7 +32,7 @@ func mixInWords(mix v1alpha1.FrameMix) string {
 	for _, frame := range mix.Weighted() {
 		parts = append(parts, fmt.Sprintf("%d of %d bytes", frame.Weight, frame.FrameBytes))
 	}
-	return fmt.Sprintf("%s, evenly spread, %d bytes in the mean", strings.Join(parts, ", "), mix.MeanFrameBytes())
+	return fmt.Sprintf("%s, evenly spread, %d bytes on average", strings.Join(parts, ", "), mix.MeanFrameBytes())
 }
 
 // frameName returns a size's name for people, with the bytes where they are not the name.
@@ -64,7 +64,7 @@ func flowsInWords(t v1alpha1.Traffic) string {
 	if t.FlowOrder == v1alpha1.FlowsRandom {
 		order = fmt.Sprintf("in random order from seed %d", t.FlowSeed)
 	}
-	return fmt.Sprintf("%d of each direction, told apart by %s, %s", t.Flows, strings.Join(fields, " and "), order)
+	return fmt.Sprintf("%d of each direction, distinguished by %s, %s", t.Flows, strings.Join(fields, " and "), order)
 }
 
 // asymmetric reports whether the reverse direction carries a share of the load.

@@ -18,13 +18,13 @@ func TestTrafficFacts(t *testing.T) {
 	}{
 		"one flow": {v1alpha1.Traffic{Flows: 1, FlowVariation: []v1alpha1.FlowField{v1alpha1.FlowSourcePort}}, nil},
 		"in their turn": {v1alpha1.Traffic{Flows: 5, FlowVariation: []v1alpha1.FlowField{v1alpha1.FlowSourcePort}, FlowOrder: v1alpha1.FlowsSequential, FlowSeed: 1},
-			[]fact{{"Flows", "5 of each direction, told apart by SourcePort, one after the other"}}},
+			[]fact{{"Flows", "5 of each direction, distinguished by SourcePort, one after the other"}}},
 		"random": {v1alpha1.Traffic{Flows: 9, FlowVariation: []v1alpha1.FlowField{v1alpha1.FlowSourcePort, v1alpha1.FlowSourceAddress}, FlowOrder: v1alpha1.FlowsRandom, FlowSeed: 7},
-			[]fact{{"Flows", "9 of each direction, told apart by SourcePort and SourceAddress, in random order from seed 7"}}},
+			[]fact{{"Flows", "9 of each direction, distinguished by SourcePort and SourceAddress, in random order from seed 7"}}},
 		"a mix": {v1alpha1.Traffic{IMIX: []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}},
-			[]fact{{"Mix SimpleIMIX", "7 of 64 bytes, 4 of 594 bytes, 1 of 1518 bytes, evenly spread, 362 bytes in the mean"}}},
+			[]fact{{"Mix SimpleIMIX", "7 of 64 bytes, 4 of 594 bytes, 1 of 1518 bytes, evenly spread, 362 bytes on average"}}},
 		"a packet": {v1alpha1.Traffic{IPFamily: v1alpha1.FamilyIPv6, Packets: []v1alpha1.Packet{{PayloadBytes: 4096}}},
-			[]fact{{"Packet of 4096 bytes", "sent in IP fragments, goes by the name udp-4096; its loads, rates and counts are those of whole packets"}}},
+			[]fact{{"Packet of 4096 bytes", "sent in IP fragments, is named udp-4096; its loads, rates and counts are those of whole packets"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, trafficFacts(c.traffic), cmp.AllowUnexported(fact{})); diff != "" {

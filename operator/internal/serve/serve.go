@@ -47,7 +47,7 @@ func (s *Server) Failed() <-chan error { return s.failed }
 // Close ends the server at once.
 func (s *Server) Close() error { return s.server.Close() }
 
-// Until serves until the context ends, which is no error. It logs the message,
+// Until serves until the context ends, which is not an error. It logs the message,
 // with the address, when the server is ready for requests.
 func Until(ctx context.Context, address string, handler http.Handler, log *slog.Logger, message string) error {
 	server, err := Start(address, handler)

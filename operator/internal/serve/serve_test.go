@@ -38,7 +38,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("the error does not name the address: %v", err)
 		}
 	case <-time.After(time.Minute):
-		t.Error("a closed server does not tell that it ended")
+		t.Error("a closed server does not report that it ended")
 	}
 }
 
@@ -53,7 +53,7 @@ func TestUntil(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("goes on although its context has ended")
+		t.Fatal("continues although its context has ended")
 	}
 	if err := Until(t.Context(), "256.0.0.1:1", hello, slog.New(slog.DiscardHandler), "serving"); err == nil {
 		t.Error("serves at an address that is none")

@@ -86,11 +86,11 @@ func StudentT(degreesOfFreedom int) float64 {
 }
 
 const (
-	// leastValues distinguish two bands from chance: of five draws from one normal distribution
+	// minValues distinguish two bands from chance: of five draws from one normal distribution
 	// less than 2 % look like two bands, of ten less than 0.1 %.
-	leastValues = 5
-	// leastInBand is how many values make a band: a single value is an outlier.
-	leastInBand = 2
+	minValues = 5
+	// minInBand is how many values make a band: a single value is an outlier.
+	minInBand = 2
 	// bandGapOverSpread is how much wider than either band the gap between them is.
 	bandGapOverSpread = 4
 	// bandGapOfMean is the minimum gap, as a share of the values' mean.
@@ -114,7 +114,7 @@ func TwoBands(values []int64) (Bands, bool) {
 			split = i
 		}
 	}
-	if len(sorted) < leastValues || split < leastInBand || len(sorted)-split < leastInBand {
+	if len(sorted) < minValues || split < minInBand || len(sorted)-split < minInBand {
 		return Bands{}, false
 	}
 	b := Bands{
@@ -123,8 +123,8 @@ func TwoBands(values []int64) (Bands, bool) {
 	}
 	gap := b.HighMinimum - b.LowMaximum
 	spread := max(b.LowMaximum-b.LowMinimum, b.HighMaximum-b.HighMinimum)
-	least := math.Abs(Mean(sorted)) * bandGapOfMean
-	return b, gap > bandGapOverSpread*spread && float64(gap) > least
+	minGap := math.Abs(Mean(sorted)) * bandGapOfMean
+	return b, gap > bandGapOverSpread*spread && float64(gap) > minGap
 }
 
 // Welch returns the two-sided p-value of Welch's t-test (B. L. Welch, Biometrika 34, 1947), with

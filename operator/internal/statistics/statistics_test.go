@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The two-sided 95 % points of Student's t, as every printed table has them.
+// TestStudentT compares the two-sided 95 % points of Student's t with printed tables.
 func TestStudentT(t *testing.T) {
 	for degrees, want := range map[int]float64{
 		1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 19: 2.093,
@@ -17,7 +17,7 @@ func TestStudentT(t *testing.T) {
 	}
 }
 
-// Worked by hand: the deviations from 100 are -4, -2, 0, 2 and 4, their squares add up to 40, and
+// TestSummarize uses values worked by hand: the deviations from 100 are -4, -2, 0, 2 and 4, their squares add up to 40, and
 // 40/4 is 10.
 func TestSummarize(t *testing.T) {
 	values := []int64{104, 96, 100, 98, 102}

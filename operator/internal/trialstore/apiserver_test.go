@@ -74,7 +74,7 @@ func TestAPIServer(t *testing.T) {
 
 	first := open(t, maps, "a")
 	appendAll(t, first, 0)
-	tellReady(t, admin)
+	markReady(t, admin)
 	appendAll(t, first, 1)
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -128,8 +128,8 @@ func fill(t *testing.T, s *trialstore.Store) {
 	}
 }
 
-// tellReady is the controller's server-side apply.
-func tellReady(t *testing.T, admin kubernetes.Interface) {
+// markReady is the controller's server-side apply.
+func markReady(t *testing.T, admin kubernetes.Interface) {
 	t.Helper()
 	apply := applycorev1.ConfigMap(name, "default").WithData(map[string]string{measure.KeyChain: measure.ChainReady})
 	if _, err := admin.CoreV1().ConfigMaps("default").Apply(t.Context(), apply, metav1.ApplyOptions{FieldManager: "controller"}); err != nil {

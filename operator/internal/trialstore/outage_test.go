@@ -51,7 +51,7 @@ func TestOutage(t *testing.T) {
 	}{
 		"a minute away":           {lasts: time.Minute, before: errRefused},
 		"nearly too long":         {lasts: 4*time.Minute + 45*time.Second, before: errRefused},
-		"for ever":                {lasts: time.Hour, before: errRefused, reason: v1alpha1.ReasonResultsNotStored},
+		"permanent":               {lasts: time.Hour, before: errRefused, reason: v1alpha1.ReasonResultsNotStored},
 		"rights come late":        {lasts: 10 * time.Second, before: forbidden},
 		"answers lost on the way": {lasts: 20 * time.Second, after: errRefused},
 		"bad request":             {lasts: time.Hour, before: apierrors.NewBadRequest("no"), reason: v1alpha1.ReasonResultsNotStored},
@@ -92,7 +92,7 @@ func TestOpenDuringAnOutage(t *testing.T) {
 	})
 }
 
-// A request to stop leaves a measured trial one attempt, and no more than that.
+// TestStopWhileStoring checks that a request to stop leaves a measured trial one attempt, and no more than that.
 func TestStopWhileStoring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := configmaptest.New(namespace, name)
@@ -115,8 +115,8 @@ func TestStopWhileStoring(t *testing.T) {
 	})
 }
 
-// An API server that does not answer keeps no process beyond the pod's grace.
-func TestStopWhileNobodyAnswers(t *testing.T) {
+// TestStopWithoutAnswer checks that an API server that does not answer keeps no process beyond the pod's grace.
+func TestStopWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
@@ -167,7 +167,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A search may take 500 trials. That many fit, even with every figure present.
+// TestRoomForTrials checks that the 500 trials that a search may take fit, even with every figure present.
 func TestRoomForTrials(t *testing.T) {
 	server := configmaptest.New(namespace, name)
 	s := open(t, server, "a")

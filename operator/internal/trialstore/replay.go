@@ -53,7 +53,7 @@ func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holde
 	case known && digest != s.cfg.Digest:
 		return nil, next, lost(fmt.Errorf("they belong to the plan %q, this measurer follows %q", digest, s.cfg.Digest))
 	case !known && len(records) > 0:
-		return nil, next, lost(fmt.Errorf("key %q is missing beside %d trials", measure.KeyDigest, len(records)))
+		return nil, next, lost(fmt.Errorf("key %q is missing, and there are %d trials", measure.KeyDigest, len(records)))
 	}
 	before, held := found.Data[measure.KeyHolder]
 	if !held {
@@ -74,14 +74,14 @@ func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holde
 // verify makes sure that an object is the one that this measurer holds.
 func (s *Store) verify(found *corev1.ConfigMap) error {
 	if found.UID != s.uid {
-		return lost(errors.New("the ConfigMap was made anew"))
+		return lost(errors.New("the ConfigMap was recreated"))
 	}
 	var holder measure.Holder
 	if err := json.Unmarshal([]byte(found.Data[measure.KeyHolder]), &holder); err != nil {
 		return lost(fmt.Errorf("%q cannot be read: %w", measure.KeyHolder, err))
 	}
 	if holder != s.holder {
-		return fmt.Errorf("%w: %q, not %q any more", ErrSuperseded, holder.Measurer, s.holder.Measurer)
+		return fmt.Errorf("%w: %q, no longer %q", ErrSuperseded, holder.Measurer, s.holder.Measurer)
 	}
 	for key, value := range s.known {
 		if (key == measure.KeyDigest || strings.HasPrefix(key, measure.KeyTrialPrefix)) && found.Data[key] != value {

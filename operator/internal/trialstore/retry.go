@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// longestOutage is how long a trial is kept in memory for an API server that does not
+	// maxOutage is how long a trial is kept in memory for an API server that does not
 	// answer: longer than a restart or replacement of one takes.
-	longestOutage = 5 * time.Minute
+	maxOutage = 5 * time.Minute
 	// requestTimeout limits one attempt.
 	requestTimeout = 10 * time.Second
 	// stopTimeout is what is left of an attempt when the pod is asked to stop: half of its
 	// grace.
-	stopTimeout  = 5 * time.Second
-	firstPause   = 100 * time.Millisecond
-	longestPause = 10 * time.Second
+	stopTimeout = 5 * time.Second
+	firstPause  = 100 * time.Millisecond
+	maxPause    = 10 * time.Second
 )
 
 // retry makes attempts until one succeeds or none can succeed any more. ctx does not
@@ -43,7 +43,7 @@ func (s *Store) retry(ctx context.Context, attempt func(context.Context) error) 
 		if final := terminal(err); final != nil {
 			return final
 		}
-		if time.Since(start)+wait > longestOutage {
+		if time.Since(start)+wait > maxOutage {
 			return notStored(fmt.Errorf("the API server did not take it for %s: %w", time.Since(start).Round(time.Second), err))
 		}
 		if !conflict(err) {
@@ -52,7 +52,7 @@ func (s *Store) retry(ctx context.Context, attempt func(context.Context) error) 
 		if stopped := clock.Sleep(ctx, wait); stopped != nil {
 			return fmt.Errorf("%w, while the API server answered: %w", stopped, err)
 		}
-		wait = min(2*wait, longestPause)
+		wait = min(2*wait, maxPause)
 	}
 }
 
@@ -82,7 +82,7 @@ func terminal(err error) error {
 func notStored(err error) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonResultsNotStored, Err: err,
-		Remedy: "see that the API server answers and that the measurer's role allows patch on its results",
+		Remedy: "check that the API server answers and that the measurer's role allows patch on its results",
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// ErrSuperseded means that another measurer holds the results now. It is no failure of the
+// ErrSuperseded means that another measurer holds the results now. It is not a failure of the
 // run: the other measurer continues.
 var ErrSuperseded = errors.New("another measurer holds the results")
 
@@ -141,7 +141,7 @@ func (s *Store) Failure() *measure.FailureState {
 	return &state
 }
 
-// Sources returns whom the controller lets the measurer ask, known when the chain is ready.
+// Sources returns which addresses the controller lets the measurer ask, known when the chain is ready.
 func (s *Store) Sources() measure.Sources {
 	return decode[measure.Sources](s.known[measure.KeySources])
 }

@@ -145,7 +145,7 @@ func TestFencing(t *testing.T) {
 	appendAll(t, second, 2)
 }
 
-// A container that restarts in the same pod has the same UID, but is another measurer.
+// TestFencingWithinOnePod checks that a container that restarts in the same pod has the same UID, but is another measurer.
 func TestFencingWithinOnePod(t *testing.T) {
 	server := configmaptest.New(namespace, name)
 	first, second := open(t, server, "a"), open(t, server, "a")
@@ -157,7 +157,7 @@ func TestFencingWithinOnePod(t *testing.T) {
 	}
 }
 
-// The controller can write its key at any time.
+// TestConflictWithTheController checks that the controller can write its key at any time.
 func TestConflictWithTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := configmaptest.New(namespace, name)
@@ -193,7 +193,7 @@ func TestConflictWhileClaiming(t *testing.T) {
 func TestResultsLost(t *testing.T) {
 	for name, harm := range map[string]func(*configmaptest.Server){
 		"deleted":   (*configmaptest.Server).Delete,
-		"made anew": func(s *configmaptest.Server) { s.Edit(func(c *corev1.ConfigMap) { c.UID = "another" }) },
+		"recreated": func(s *configmaptest.Server) { s.Edit(func(c *corev1.ConfigMap) { c.UID = "another" }) },
 		"trial removed": func(s *configmaptest.Server) {
 			s.Edit(func(c *corev1.ConfigMap) { delete(c.Data, "trial-000000.json") })
 		},
@@ -294,7 +294,7 @@ func TestAwaitChain(t *testing.T) {
 	})
 }
 
-// The real client against the same rules over HTTP.
+// TestRealClient checks the real client by the same rules over HTTP.
 func TestRealClient(t *testing.T) {
 	server := configmaptest.New(namespace, name)
 	web := httptest.NewServer(server)

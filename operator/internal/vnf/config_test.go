@@ -164,7 +164,7 @@ func TestValidate(t *testing.T) {
 		"via missing":               {func(c *vnf.Config) { c.Routes[0].Via = netip.Addr{} }, "routes[0].via: is missing"},
 		"via elsewhere":             {func(c *vnf.Config) { c.Routes[0].Via = addr("198.18.0.1") }, "routes[0].via: "},
 		"via other family":          {func(c *vnf.Config) { c.Routes[0].Via = addr("2001:2:0:1::2") }, "routes[0].via: "},
-		"via is no neighbor":        {func(c *vnf.Config) { c.Routes[0].Via = addr("198.18.1.3") }, "routes[0].via: "},
+		"via is not a neighbor":     {func(c *vnf.Config) { c.Routes[0].Via = addr("198.18.1.3") }, "routes[0].via: "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ const (
 // MaximumRules is the highest number of rules besides the match rule.
 const MaximumRules = 65_535
 
-const maximumPort = 65_535
+const maxPort = 65_535
 
 // Firewall is what a firewall filters. Its rules are real and in sequence: no
 // set, no map, no jump that would skip some of them.
@@ -196,7 +196,7 @@ func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
 // rules than ports, they repeat; each rule is evaluated all the same.
 func (f *Firewall) otherPorts() []uint16 {
 	var ports []uint16
-	for port := 1; port <= maximumPort; port++ {
+	for port := 1; port <= maxPort; port++ {
 		if port < int(f.TrafficPorts.First) || port > int(f.TrafficPorts.Last) {
 			ports = append(ports, uint16(port))
 		}
@@ -229,9 +229,9 @@ func (f *Firewall) validate(*Config) error {
 	}
 	if f.MatchBy == MatchByPort {
 		if f.TrafficPorts.First == 0 || f.TrafficPorts.Last < f.TrafficPorts.First {
-			return fmt.Errorf("trafficPorts: %d to %d is no range of ports, and matchBy Port needs one", f.TrafficPorts.First, f.TrafficPorts.Last)
+			return fmt.Errorf("trafficPorts: %d to %d is not a range of ports, and matchBy Port needs one", f.TrafficPorts.First, f.TrafficPorts.Last)
 		}
-		if f.TrafficPorts.First == 1 && f.TrafficPorts.Last == maximumPort && f.Rules > 0 {
+		if f.TrafficPorts.First == 1 && f.TrafficPorts.Last == maxPort && f.Rules > 0 {
 			return errors.New("trafficPorts: the traffic takes every port, so no rule can look at another")
 		}
 	}

@@ -73,7 +73,7 @@ func TestValidateFirewall(t *testing.T) {
 	}
 }
 
-// TestWalk: only the match rule can match the traffic, at any number of rules
+// TestWalk checks that only the match rule can match the traffic, at any number of rules
 // and at any position.
 func TestWalk(t *testing.T) {
 	traffic := []netip.Addr{

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestModules: modules that the kernel does not load on demand are loaded only
+// TestModules checks that modules that the kernel does not load on demand are loaded only
 // for functions that need them.
 func TestModules(t *testing.T) {
 	firewall := func(backend, mode, forwarding string) *vnf.Config {

@@ -171,14 +171,14 @@ func (g *Gateway) validate(c *Config) error {
 
 func (g *Gateway) validateAddresses(c *Config, port *Port) error {
 	if !g.Local.Is4() || !slicesContainAddress(port.Addresses, g.Local) {
-		return fmt.Errorf("local: %q is no IPv4 address of port %q", g.Local, g.Port)
+		return fmt.Errorf("local: %q is not an IPv4 address of port %q", g.Local, g.Port)
 	}
 	known := false
 	for _, neighbor := range c.Neighbors {
 		known = known || neighbor.Address == g.Peer && neighbor.Port == g.Port
 	}
 	if !g.Peer.Is4() || !known {
-		return fmt.Errorf("peer: %q is no IPv4 neighbour on port %q", g.Peer, g.Port)
+		return fmt.Errorf("peer: %q is not an IPv4 neighbor on port %q", g.Peer, g.Port)
 	}
 	for field, networks := range map[string][]netip.Prefix{"localNetworks": g.LocalNetworks, "remoteNetworks": g.RemoteNetworks} {
 		if len(networks) == 0 {
@@ -207,12 +207,12 @@ func (g *Gateway) validateProtocol() error {
 		if g.SPIOut < 256 || g.SPIIn < 256 || g.SPIOut == g.SPIIn {
 			return fmt.Errorf("spiOut: %d and spiIn: %d must differ and be at least 256", g.SPIOut, g.SPIIn)
 		}
-	} else if g.ListenPort < 1 || g.ListenPort > maximumPort {
-		return fmt.Errorf("listenPort: %d is no UDP port", g.ListenPort)
+	} else if g.ListenPort < 1 || g.ListenPort > maxPort {
+		return fmt.Errorf("listenPort: %d is not a UDP port", g.ListenPort)
 	}
 	for field, name := range files {
 		if name == "" || name != filepath.Base(name) || name == ".." || name == "." {
-			return fmt.Errorf("%s: %q is no name of a file", field, name)
+			return fmt.Errorf("%s: %q is not a file name", field, name)
 		}
 	}
 	return nil

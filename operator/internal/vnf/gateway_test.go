@@ -51,7 +51,7 @@ func TestGatewayRoundTrip(t *testing.T) {
 	}
 }
 
-// TestGatewayAddresses: the error for an invalid address names its field.
+// TestGatewayAddresses checks that the error for an invalid address names its field.
 func TestGatewayAddresses(t *testing.T) {
 	data, err := json.Marshal(gateway())
 	if err != nil {
@@ -110,8 +110,8 @@ func TestValidateGateway(t *testing.T) {
 	}
 }
 
-// TestGatewaySysctls: WireGuard's interface is made when nothing can be written
-// any more, so it inherits its parameters.
+// TestGatewaySysctls checks that WireGuard's interface inherits its parameters, because it is made when
+// they can no longer be written.
 func TestGatewaySysctls(t *testing.T) {
 	inherited := 0
 	for _, sysctl := range gateway().Sysctls() {

@@ -47,7 +47,7 @@ func Sysctls(ipv4, ipv6 bool) []Sysctl {
 
 // Sysctls returns the parameters that the function's ports need. The interfaces
 // of tunnels and of VLAN tags are made later, in a pod where nothing can be
-// written any more, so they have to inherit them.
+// written any longer, so they have to inherit them.
 func (c *Config) Sysctls() []Sysctl {
 	sysctls := Sysctls(c.Families())
 	tagged := slices.ContainsFunc(c.Ports, func(p Port) bool { return p.VLAN != 0 })

@@ -17,8 +17,8 @@ const (
 	MaximumMTUBytes = 9216
 	// maxInterfaceBytes is the kernel's IFNAMSIZ without the closing zero.
 	maxInterfaceBytes = 15
-	// maximumVLAN is the highest number of a tag; 4095 is reserved (IEEE 802.1Q).
-	maximumVLAN = 4094
+	// maxVLAN is the highest number of a tag; 4095 is reserved (IEEE 802.1Q).
+	maxVLAN = 4094
 )
 
 var (
@@ -102,8 +102,8 @@ func (p Port) validate(bridged bool) error {
 	if p.MTUBytes < minMTUBytes || p.MTUBytes > MaximumMTUBytes {
 		return fmt.Errorf("mtuBytes: %d is not between %d and %d", p.MTUBytes, minMTUBytes, MaximumMTUBytes)
 	}
-	if p.VLAN < 0 || p.VLAN > maximumVLAN {
-		return fmt.Errorf("vlan: %d is not between 1 and %d", p.VLAN, maximumVLAN)
+	if p.VLAN < 0 || p.VLAN > maxVLAN {
+		return fmt.Errorf("vlan: %d is not between 1 and %d", p.VLAN, maxVLAN)
 	}
 	if name := p.VLANInterface(); len(name) > maxInterfaceBytes {
 		return fmt.Errorf("vlan: its interface would be %q, longer than %d characters: shorten the port's name", name, maxInterfaceBytes)
@@ -173,7 +173,7 @@ func (c *Config) validateRoutes(ports map[string]Port, neighbors map[netip.Addr]
 			return fmt.Errorf("%s.via: %q is not of the family of %q", field, route.Via, route.Destination)
 		}
 		if neighbors[route.Via] != route.Port {
-			return fmt.Errorf("%s.via: %q has no entry in neighbors, and ports do no ARP or neighbour discovery", field, route.Via)
+			return fmt.Errorf("%s.via: %q has no entry in neighbors, and ports do no ARP or neighbor discovery", field, route.Via)
 		}
 		destinations[route.Destination] = true
 	}
@@ -195,7 +195,7 @@ func (p Port) validateOnLink(address netip.Addr) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is on no network of port %q", address, p.Name)
+	return fmt.Errorf("%q is not on a network of port %q", address, p.Name)
 }
 
 // validateNetwork keeps everything inside the ranges reserved for benchmarks,
@@ -217,7 +217,7 @@ func validateInterface(name string) error {
 		return fmt.Errorf("%q is longer than %d characters", name, maxInterfaceBytes)
 	}
 	if name == "." || name == ".." || strings.ContainsAny(name, "/: \t\n\v\f\r\x00") {
-		return fmt.Errorf("%q is no name for an interface", name)
+		return fmt.Errorf("%q is not a name for an interface", name)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func validateMAC(text string) error {
 		return fmt.Errorf("%q is a group address", text)
 	}
 	if mac.String() == "00:00:00:00:00:00" {
-		return fmt.Errorf("%q is nobody's address", text)
+		return fmt.Errorf("%q is not the address of a port", text)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ provider "matchbox" {
 }
 
 # The cluster's own credentials, which are known once it is up: what is below is
-# planned without it and applied behind it.
+# planned without it and applied after it.
 provider "helm" {
   kubernetes = {
     host                   = module.cluster.kubernetes.host
@@ -69,6 +69,6 @@ module "addons" {
   sriov       = each.value.sriov
   monitoring  = each.value.monitoring
 
-  # Providers alone would let a release go on while nodes are still joining.
+  # Providers alone would let a release continue while nodes are still joining.
   depends_on = [module.cluster]
 }

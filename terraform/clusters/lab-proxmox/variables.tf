@@ -76,7 +76,7 @@ variable "proxmox_endpoint" {
 }
 
 variable "proxmox_insecure" {
-  description = "Whether a certificate that nobody vouches for is accepted. Only for a lab that nobody else can reach."
+  description = "Whether an untrusted certificate is accepted. Only for an isolated lab."
   type        = bool
   default     = false
 }
@@ -111,7 +111,7 @@ variable "schedule_on_control_plane" {
 }
 
 variable "link_bits_per_second" {
-  description = "Rate of the link behind each traffic port. Example: 10000000000."
+  description = "Rate of the link of each traffic port. Example: 10000000000."
   type        = number
   default     = 10000000000
 }
@@ -151,7 +151,7 @@ variable "host_devices" {
 }
 
 variable "trex" {
-  description = "Makes the Testbed's frames by TRex, from an image of your own; see the module `testbed`. Absent: the built-in XDP generator. Example: { image = \"registry.example.com/lab/vnfbench/trex:v3.08\" }."
+  description = "Makes the Testbed's frames with TRex, from an image that you build; see the module `testbed`. Absent: the built-in XDP generator. Example: { image = \"registry.example.com/lab/vnfbench/trex:v3.08\" }."
   type = object({
     image            = string
     cores_per_port   = optional(number, 1)

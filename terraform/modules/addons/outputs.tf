@@ -9,7 +9,7 @@ output "releases" {
 }
 
 output "ids" {
-  description = "The provider's ids of the releases, by name: a release that is made anew has another."
+  description = "The provider's ids of the releases, by name: a release that is made again has another."
   value       = { for release in local.releases : release.name => release.id }
 }
 

@@ -133,7 +133,7 @@ variable "sriov" {
     The SR-IOV network operator and its policies. Absent: none.
     - `chart`: the operator's chart: a name in `repository`, an oci:// address, or a path.
     - `repository`: URL of the chart's repository, where `chart` is a name.
-    - `resource_prefix`: what stands before the pools' names in a Testbed.
+    - `resource_prefix`: the prefix of the pools' names in a Testbed.
     - `disable_drain`: for a cluster whose only node cannot be emptied.
     - `policies`: pools of virtual functions by the policies' names. `pf_names` or
       `root_devices` (PCI addresses) choose the NICs on the nodes that `node_selector` matches;
@@ -163,7 +163,7 @@ variable "sriov" {
 
   validation {
     condition     = var.sriov == null ? true : can(regex("^oci://|^[./]", var.sriov.chart)) != (var.sriov.repository != null)
-    error_message = "sriov.chart is a name with sriov.repository beside it, or an oci:// address or a path without."
+    error_message = "sriov.chart is a name together with sriov.repository, or an oci:// address or a path without."
   }
   validation {
     condition     = var.sriov == null ? true : alltrue([for name, p in var.sriov.policies : can(regex("^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", name))])
@@ -216,6 +216,6 @@ variable "monitoring" {
 
   validation {
     condition     = var.monitoring == null ? true : can(regex("^oci://|^[./]", var.monitoring.chart)) != (var.monitoring.repository != null)
-    error_message = "monitoring.chart is a name with monitoring.repository beside it, or an oci:// address or a path without."
+    error_message = "monitoring.chart is a name together with monitoring.repository, or an oci:// address or a path without."
   }
 }

@@ -7,7 +7,7 @@ data "talos_image_factory_urls" "this" {
 
 # Machines boot into Talos' maintenance mode and wait there for the module
 # `cluster` to send their configuration. Matchbox never holds it: it answers
-# whoever asks, and the configuration has the cluster's secrets in it.
+# anyone who asks, and the configuration has the cluster's secrets in it.
 resource "matchbox_profile" "node" {
   for_each = var.nodes
 

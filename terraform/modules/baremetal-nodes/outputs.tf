@@ -7,7 +7,7 @@ output "nodes" {
     labels       = node.labels
     measurement  = node.measurement
   } }
-  # Nobody may wait for a machine that cannot boot yet.
+  # Nothing may wait for a machine that cannot boot yet.
   depends_on = [matchbox_group.node]
 }
 

@@ -2,7 +2,7 @@ output "kubeconfig" {
   description = "The administrator's kubeconfig."
   value       = talos_cluster_kubeconfig.this.kubeconfig_raw
   sensitive   = true
-  # Whoever uses it finds a cluster that works.
+  # A module that uses it finds a cluster that works.
   depends_on = [data.talos_cluster_health.this]
 }
 

@@ -23,8 +23,8 @@ variable "nodes" {
     The machines by name: the output `nodes` of `proxmox-nodes` or `baremetal-nodes`.
 
     `measurement` makes a node fit for low-noise measurement. Absent: an ordinary node.
-    - `reserved_cpus`: CPUs for the system and for pods without cores of their own. Example: "0-1".
-    - `isolated_cpus`: CPUs that the kernel keeps free for pods with cores of their own. Example: "2-7".
+    - `reserved_cpus`: CPUs for the system and for pods without dedicated cores. Example: "0-1".
+    - `isolated_cpus`: CPUs that the kernel keeps free for pods with dedicated cores. Example: "2-7".
     - `hugepages_2mi`, `hugepages_1gi`: how many pages of either size are set aside at boot.
     - `reserved_memory_mib`: memory of NUMA node 0 that pods of the class Guaranteed do not get.
     - `nested_virtualization`: virtual machines on a node that is one itself.

@@ -7,7 +7,7 @@ output "nodes" {
     labels       = node.labels
     measurement  = node.measurement
   } }
-  # Nobody may talk to a machine before it is there.
+  # Nothing may connect to a machine before it exists.
   depends_on = [proxmox_virtual_environment_vm.node]
 }
 

@@ -98,7 +98,7 @@ variable "nodes" {
     condition = alltrue([for n in var.nodes : n.cpu_affinity == null ? true : try(sum([
       for part in split(",", n.cpu_affinity) : tonumber(element(split("-", part), length(split("-", part)) - 1)) - tonumber(split("-", part)[0]) + 1
     ]) == n.cpus, false)])
-    error_message = "cpu_affinity of nodes names as many CPUs of the host as cpus says: a vCPU without a core of its own is not fit for measurement."
+    error_message = "cpu_affinity of nodes names as many CPUs of the host as cpus says: a vCPU without a dedicated core is not fit for measurement."
   }
   validation {
     condition     = alltrue([for n in var.nodes : length(n.pci_mappings) <= 16 && length(n.traffic_bridges) <= 31])

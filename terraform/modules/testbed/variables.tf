@@ -44,7 +44,7 @@ variable "nodes" {
 }
 
 variable "link_bits_per_second" {
-  description = "Rate of the link behind each traffic port. Example: 10000000000."
+  description = "Rate of the link of each traffic port. Example: 10000000000."
   type        = number
   default     = 10000000000
 
@@ -250,7 +250,7 @@ variable "device" {
 
 variable "trex" {
   description = <<-EOT
-    Makes the frames by TRex, from an image of your own (docs/how-to/trex.md): by DPDK on the
+    Makes the frames with TRex, from an image that you build (docs/how-to/trex.md): by DPDK on the
     pools of `sriov`, whose generator's are then of vfio-pci, or through packet sockets on bridges,
     where `image` alone counts. Absent: the built-in XDP generator.
     Example: { image = "registry.example.com/lab/vnfbench/trex:v3.08", cores_per_port = 3, hugepages_memory = "4Gi" }.

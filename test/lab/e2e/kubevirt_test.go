@@ -45,20 +45,20 @@ func TestKubeVirt(t *testing.T) {
 	}
 }
 
-// bootPatience is for an emulated processor on a busy machine.
-const bootPatience = 5 * time.Minute
+// bootTimeout is for an emulated processor on a busy machine.
+const bootTimeout = 5 * time.Minute
 
 func awaitConsole(t *testing.T, read func() string, marks ...string) {
 	t.Helper()
 	var console string
-	for deadline := time.Now().Add(bootPatience); time.Now().Before(deadline); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(bootTimeout); time.Now().Before(deadline); time.Sleep(time.Second) {
 		console = read()
 		missing := slices.ContainsFunc(marks, func(mark string) bool { return !strings.Contains(console, mark) })
 		if !missing {
 			return
 		}
 	}
-	t.Fatalf("the guest's console does not say all of %q after %s:\n%s", marks, bootPatience, console)
+	t.Fatalf("the guest's console does not say all of %q after %s:\n%s", marks, bootTimeout, console)
 }
 
 // checkNoGuest waits until no emulator runs in the node.

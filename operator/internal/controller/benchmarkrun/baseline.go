@@ -41,7 +41,7 @@ func (s *scope) baselineProblem() string {
 	if !s.wantsBaseline() {
 		return ""
 	}
-	return baseline.Trouble(s.run, s.baseline)
+	return baseline.WhyIncomparable(s.run, s.baseline)
 }
 
 // baselineReport returns what the status says about the baseline: its figures from the time

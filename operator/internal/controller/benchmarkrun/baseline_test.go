@@ -64,7 +64,7 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
-// The figures are kept from the time when the run got its testbed: the earlier run may be
+// TestBaselineIsKept checks that the figures are kept from the time when the run got its testbed: the earlier run may be
 // deleted, and measured again under its name.
 func TestBaselineIsKept(t *testing.T) {
 	s := newScope(held, withBaseline(1000))

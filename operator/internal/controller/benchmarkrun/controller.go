@@ -168,7 +168,7 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 	}
 	s.run = before
 	if d.action == actFinish && d.measured {
-		d = fail(newCause(v1alpha1.ReasonResultRefused,
+		d = fail(newCause(v1alpha1.ReasonResultRejected,
 			"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
 	}
 	return d, r.patchStatus(ctx, s, d, withoutFigures(before.Status, summarize(s, d)))

@@ -122,7 +122,7 @@ func whyNotAdmitted(s *scope) *cause {
 	case queue.Holds(s.testbed, s.run):
 		return nil
 	case s.refused:
-		return newCause(v1alpha1.ReasonNamespaceNotAllowed, "Testbed %q takes no runs of namespace %q: have it allowed in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef", name, s.run.Namespace)
+		return newCause(v1alpha1.ReasonNamespaceNotAllowed, "Testbed %q does not take runs of namespace %q: allow it in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef", name, s.run.Namespace)
 	case s.testbedProblem() != "":
 		return newCause(v1alpha1.ReasonTestbedNotReady, "Testbed %q is not ready: %s", name, s.testbedProblem())
 	}
@@ -175,7 +175,7 @@ func decideMeasuring(s *scope) decision {
 	case broken != nil:
 		return fail(&cause{broken.reason, broken.message})
 	case s.records.done && s.foreign != nil:
-		return fail(newCause(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and the measurer of the version before measured otherwise than this version would: %v: apply the run under a new name", s.foreign))
+		return fail(newCause(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and the measurer of the version before measured differently than this version would: %v: apply the run under a new name", s.foreign))
 	case s.records.done && s.records.chainOpen:
 		return decision{action: actFinish, outcome: s.verdict(), measured: true}
 	case s.records.done:

@@ -53,7 +53,7 @@ func TestDecide(t *testing.T) {
 		"finished with a Job":              {newScope(launched, finished(success, "Succeeded")), actStopPods, "", 0},
 		"finished, pods gone":              {newScope(admitted, finished(failure, "PodStuck")), actRelease, "", 0},
 		"finished and released":            {newScope(finished(success, "Succeeded")), actWait, "", 0},
-		"time to live goes on":             {newScope(finished(success, "Succeeded"), ttl(60), after(20*time.Second)), actWait, "", 40 * time.Second},
+		"time to live is left":             {newScope(finished(success, "Succeeded"), ttl(60), after(20*time.Second)), actWait, "", 40 * time.Second},
 		"time to live is over":             {newScope(finished(success, "Succeeded"), ttl(60), after(time.Minute)), actExpire, "", 0},
 		"time to live of 0 waits for pods": {newScope(launched, finished(success, "Succeeded"), ttl(0)), actStopPods, "", 0},
 		"no testbed":                       {newScope(noTestbed), actWait, v1alpha1.ReasonTestbedNotFound, 0},
@@ -72,10 +72,10 @@ func TestDecide(t *testing.T) {
 		"no plan":                          {newScope(admitted), actPlan, "", 0},
 		"plan damaged":                     {newScope(admitted, func(s *scope) { s.planErr = errors.New("damaged") }), actFinish, v1alpha1.ReasonResultsLost, 0},
 		"plan of another version":          {newScope(admitted, func(s *scope) { s.planErr = fmt.Errorf("%w: it has layout 7", plan.ErrVersion) }), actFinish, v1alpha1.ReasonVersionMismatch, 0},
-		"testbed made anew":                {newScope(admitted, withPlan, func(s *scope) { s.testbed.UID = "other" }), actFinish, v1alpha1.ReasonTestbedNotFound, 0},
+		"testbed recreated":                {newScope(admitted, withPlan, func(s *scope) { s.testbed.UID = "other" }), actFinish, v1alpha1.ReasonTestbedNotFound, 0},
 		"planned":                          {newScope(admitted, withPlan), actLaunchMeasurer, "", 0},
 		"results without a Job":            {newScope(admitted, withPlan, withRecords(nil)), actLaunchMeasurer, "", 0},
-		"resumed behind trials":            {newScope(admitted, withPlan, withRecords(calibrated)), actLaunchMeasurer, "", 0},
+		"resumed after trials":             {newScope(admitted, withPlan, withRecords(calibrated)), actLaunchMeasurer, "", 0},
 		"results deleted":                  {newScope(admitted, withPlan, withJob()), actFinish, v1alpha1.ReasonResultsLost, 0},
 		"results deleted while suspended": {newScope(admitted, withPlan, func(s *scope) { s.run.Status.ResultsRef = &v1alpha1.LocalReference{Name: "gone"} }),
 			actFinish, v1alpha1.ReasonResultsLost, 0},
@@ -102,7 +102,7 @@ func TestDecide(t *testing.T) {
 		"observer never ready":   {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"observer crashes later": {newScope(launched, withRecords(open), functions(ready, ready), withObserver, observed(restarted(1, "Error")), measurers(pod("m", running))), actWait, "", 0},
 		"chain starts":           {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, "", 200 * time.Second},
-		"chain never ready":      {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbour")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
+		"chain never ready":      {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbor")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"function unschedulable": {newScope(launched, withRecords(calibrated), functions(ready, unscheduled("no CPU")), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
 		"image pull backs off":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, "", 20 * time.Second},
 		"image pull has failed":  {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
@@ -155,7 +155,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Of several problems, the one whose time is over first ends the run, and the
+// TestDecideNamesTheFirstProblem checks that of several problems, the one whose time is over first ends the run, and the
 // events that explain it are those of the same workload.
 func TestDecideNamesTheFirstProblem(t *testing.T) {
 	lost := newScope(launched, withRecords(open), functions(unreadySince(epoch), restarted(139, "Error")))
@@ -171,7 +171,7 @@ func TestDecideNamesTheFirstProblem(t *testing.T) {
 	}
 }
 
-// The message says what a user has to build again, and what only has to be named.
+// TestDecideNamesTheImage checks that the message says what a user has to build again, and what only has to be named.
 func TestDecideNamesTheImage(t *testing.T) {
 	trex := func(s *scope) { s.plan.Instructions.Driver.Name = "TRex" }
 	for words, s := range map[string]*scope{
@@ -191,7 +191,7 @@ func TestDecideNamesWhatIsMissing(t *testing.T) {
 	}{
 		"testbed":    {newScope(noTestbed), `the cluster has no Testbed "bench": create it, or apply the run again with another spec.experiment.testbedRef`},
 		"no default": {newScope(noTestbed, namesNone), `the run names no Testbed, and none is the cluster's default: annotate one with vnfbench.io/is-default-testbed=true, or apply the run again with spec.experiment.testbedRef`},
-		"namespace":  {newScope(refused), `Testbed "bench" takes no runs of namespace "lab": have it allowed in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef`},
+		"namespace":  {newScope(refused), `Testbed "bench" does not take runs of namespace "lab": allow it in the testbed's spec.namespaces, or apply the run again with another spec.experiment.testbedRef`},
 		"one before": {newScope(func(s *scope) { s.before = 1 }), `1 run before it on Testbed "bench"`},
 		"two before": {newScope(func(s *scope) { s.before = 2 }), `2 runs before it on Testbed "bench"`},
 	}

@@ -17,7 +17,7 @@ func TestDeviceReport(t *testing.T) {
 	s.plan.Run.Namespace, s.plan.Run.Name, s.plan.Run.UID = s.run.Namespace, s.run.Name, s.run.UID
 	s.plan.Functions = []plan.Function{{Name: "one", Runtime: v1alpha1.RuntimeVirtualMachine}, {Name: "two", Runtime: v1alpha1.RuntimePod}}
 	if got := summarize(s, decide(s)).Device; got != nil {
-		t.Errorf("%+v of a node that nobody has looked at", got)
+		t.Errorf("%+v of a node that was not looked at", got)
 	}
 	guest := s.run.Namespace + "_" + s.names.Function("one")
 	s.records.device = &measure.DeviceState{
@@ -68,7 +68,7 @@ func TestDeviceReport(t *testing.T) {
 	}
 }
 
-// However much a node reports, the status holds what the API accepts.
+// TestFingerprintIsBounded checks that however much a node reports, the status holds what the API accepts.
 func TestFingerprintIsBounded(t *testing.T) {
 	long := strings.Repeat("ä ", 600)
 	f := measure.Fingerprint{

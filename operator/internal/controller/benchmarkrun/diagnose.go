@@ -58,7 +58,7 @@ func diagnoseStart(pod *corev1.Pod, bound time.Duration, notReady string) *probl
 	}
 	at := pod.CreationTimestamp.Add(bound)
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
-		return &problem{v1alpha1.ReasonUnschedulable, sentence("pod %q finds no node: %s", pod.Name, scheduled.Message), at}
+		return &problem{v1alpha1.ReasonUnschedulable, sentence("pod %q cannot be scheduled: %s", pod.Name, scheduled.Message), at}
 	}
 	if t := diagnoseImage(pod, at); t != nil {
 		return t

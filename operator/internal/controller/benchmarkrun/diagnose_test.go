@@ -22,7 +22,7 @@ func TestDiagnoseStart(t *testing.T) {
 		at      time.Time
 	}{
 		"ready":        {pod("p", ready), "", "", time.Time{}},
-		"unscheduled":  {pod("p", unscheduled("0/3 nodes are available: 3 Insufficient cpu.")), v1alpha1.ReasonUnschedulable, `pod "p" finds no node: 0/3 nodes are available: 3 Insufficient cpu.`, end},
+		"unscheduled":  {pod("p", unscheduled("0/3 nodes are available: 3 Insufficient cpu.")), v1alpha1.ReasonUnschedulable, `pod "p" cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.`, end},
 		"never pulled": {pod("p", waiting("ErrImageNeverPull", "absent")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": ErrImageNeverPull: absent; load the image onto the node, or let it be pulled`, time.Time{}},
 		"bad name":     {pod("p", waiting("InvalidImageName", "x")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": InvalidImageName: x; correct the image's name`, time.Time{}},
 		"pull fails":   {pod("p", waiting("ErrImagePull", "401")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
@@ -51,7 +51,7 @@ func TestDiagnoseStart(t *testing.T) {
 	}
 }
 
-func TestImagePatienceEndsWithTheBound(t *testing.T) {
+func TestImageTimeoutEndsWithTheBound(t *testing.T) {
 	p := pod("p", waiting("ImagePullBackOff", ""))
 	if got := diagnoseStart(&p, 5*time.Second, v1alpha1.ReasonPodStuck); !got.deadline.Equal(epoch.Add(5 * time.Second)) {
 		t.Errorf("gives up at %s, want the pod's own bound", got.deadline)
@@ -110,7 +110,7 @@ func TestDiagnoseMeasurer(t *testing.T) {
 	}
 }
 
-func TestEventsTellWhatThePodDoesNot(t *testing.T) {
+func TestEventsSayWhatThePodDoesNot(t *testing.T) {
 	at := func(second int, kind, reason, message string) corev1.Event {
 		return corev1.Event{Type: kind, Reason: reason, Message: message, LastTimestamp: metav1.NewTime(epoch.Add(time.Duration(second) * time.Second))}
 	}

@@ -72,8 +72,8 @@ func TestDecideWithEnds(t *testing.T) {
 			withRecords(gaveUp(v1alpha1.ReasonEndpointFailed)), func(s *scope) { s.function("one").Status.ContainerStatuses[0].RestartCount = 1 }), actFinish, v1alpha1.ReasonChainFailed},
 		"the measurer's own reason": {newScope(launched, tcpAsked, withRecords(open), chainPodsReady,
 			withRecords(gaveUp(v1alpha1.ReasonTCPSettingRefused))), actFinish, v1alpha1.ReasonTCPSettingRefused},
-		"without TCP no ends are missed":                  {newScope(launched, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
-		"a generator with a TCP of its own needs no ends": {newScope(launched, tcpAsked, byGenerator, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
+		"without TCP no ends are missed":             {newScope(launched, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
+		"a generator with its own TCP needs no ends": {newScope(launched, tcpAsked, byGenerator, withRecords(calibrated), chainPodsReady), actOpenChain, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(test.scope)
@@ -106,7 +106,7 @@ func TestEndpointAddresses(t *testing.T) {
 	}
 }
 
-// What the ends needed is deleted with the rest, even if the plan was never stored.
+// TestEndpointCleanup checks that what the ends needed is deleted with the rest, even if the plan was never stored.
 func TestEndpointCleanup(t *testing.T) {
 	names := func(s *scope) map[string]bool {
 		found := map[string]bool{}

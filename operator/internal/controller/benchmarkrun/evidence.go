@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/observer"
 )
 
-// sources returns whom the measurer may ask about a trial. The measurer cannot find this
+// sources returns which addresses the measurer may ask about a trial. The measurer cannot find this
 // itself: it has no right to see a pod.
 func (s *scope) sources() measure.Sources {
 	var out measure.Sources

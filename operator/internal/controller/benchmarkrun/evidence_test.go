@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// The measurer receives the addresses to ask, by family and by kind of function.
+// TestSources checks that the measurer receives the addresses to ask, by family and by kind of function.
 func TestSources(t *testing.T) {
 	at := func(address string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

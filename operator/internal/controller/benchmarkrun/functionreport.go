@@ -125,7 +125,7 @@ func nicStatus(machine *kubevirtv1.VirtualMachineInstance, port string) *kubevir
 }
 
 // differences returns, in words, where a report differs from the plan. What is not reported
-// is no difference.
+// is not a difference.
 func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport) []string {
 	if !f.IsMachine() || report == nil || report.VirtualMachine == nil {
 		return nil
@@ -168,7 +168,7 @@ func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1
 	for i := range p.Functions {
 		f := &p.Functions[i]
 		if found := differences(p, f, reportOf(reports, f.Name)); len(found) > 0 {
-			warnings = append(warnings, v1alpha1.Warning{Code: v1alpha1.WarningMachineDiffers, Message: differsSentence(f.Name, found)})
+			warnings = append(warnings, v1alpha1.Warning{Code: v1alpha1.WarningVirtualMachineMismatch, Message: differsSentence(f.Name, found)})
 		}
 	}
 	return warnings
@@ -212,7 +212,7 @@ func (s *scope) disallowedDifference() *cause {
 			continue
 		}
 		if differing := differences(s.plan, f, reportOf(reports, f.Name)); len(differing) > 0 {
-			return newCause(v1alpha1.ReasonMachineDiffers, "%s; correct KubeVirt's settings, or set platform.onDifference Warn", differsSentence(f.Name, differing))
+			return newCause(v1alpha1.ReasonVirtualMachineMismatch, "%s; correct KubeVirt's settings, or set platform.onDifference Warn", differsSentence(f.Name, differing))
 		}
 	}
 	return nil

@@ -122,7 +122,7 @@ func TestDifferences(t *testing.T) {
 			}
 			s.plan.Functions[0].Machine.OnDifference = v1alpha1.OnDifferenceFail
 			d := decide(s)
-			if failed := d.action == actFinish && d.outcome.reason == v1alpha1.ReasonMachineDiffers; failed != (test.want != "") {
+			if failed := d.action == actFinish && d.outcome.reason == v1alpha1.ReasonVirtualMachineMismatch; failed != (test.want != "") {
 				t.Errorf("with Fail the action is %s, %+v", d.action, d.outcome)
 			}
 		})
@@ -130,7 +130,7 @@ func TestDifferences(t *testing.T) {
 }
 
 func TestDecideMachines(t *testing.T) {
-	if d := decide(machineScope(phase(kubevirtv1.Failed))); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonMachineNotStarted {
+	if d := decide(machineScope(phase(kubevirtv1.Failed))); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonVirtualMachineNotStarted {
 		t.Errorf("a machine that failed in its boot: %s %+v", d.action, d.outcome)
 	}
 	s := machineScope()
@@ -161,7 +161,7 @@ func gatewayConfig(implementation string) vnf.Config {
 	return vnf.Config{Function: vnf.FunctionEncryptionGateway, Settings: vnf.Settings{Gateway: &vnf.Gateway{Implementation: implementation}}}
 }
 
-// What a function reports about itself is in its report, even after it is gone.
+// TestReportsOfFirewallsAndGateways checks that what a function reports about itself is in its report, even after it is gone.
 func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready))
 	s.plan.Functions = []plan.Function{
@@ -169,7 +169,7 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 		{Name: "two", Runtime: v1alpha1.RuntimePod, Config: gatewayConfig(vnf.ImplementationUserspace)},
 	}
 	if reports := s.reports(); len(reports) != 2 || reports[0].EncryptionGateway != nil || functionWarnings(s.plan, reports) != nil {
-		t.Errorf("before anybody was asked: %+v", reports)
+		t.Errorf("before any function was asked: %+v", reports)
 	}
 	gateway := &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
 	s.records.device = &measure.DeviceState{Functions: []measure.FunctionState{
@@ -184,7 +184,7 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	if diff := cmp.Diff(&v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}, status.Chain[1].Firewall); diff != "" {
 		t.Error(diff)
 	}
-	// The second was asked to run in user space: that is no surprise.
+	// The second was asked to run in user space: that is not a surprise.
 	named := slices.IndexFunc(status.Warnings, func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningUserspaceEncryption })
 	if named < 0 || !strings.Contains(status.Warnings[named].Message, `under "one" has no WireGuard`) || strings.Contains(status.Warnings[named].Message, "two") {
 		t.Errorf("warnings %+v", status.Warnings)

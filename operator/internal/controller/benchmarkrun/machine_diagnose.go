@@ -53,10 +53,10 @@ func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *
 }
 
 // diagnoseLauncher returns why a launcher's pod does not run, or nil. Its init
-// containers end in order, so a container that has ended is no problem by itself.
+// containers end in order, so a container that has ended is not a problem by itself.
 func diagnoseLauncher(pod *corev1.Pod, at time.Time, w *chain.Workload) *problem {
 	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled.Status == corev1.ConditionFalse {
-		message := sentence("pod %q finds no node: %s", pod.Name, scheduled.Message)
+		message := sentence("pod %q cannot be scheduled: %s", pod.Name, scheduled.Message)
 		return &problem{v1alpha1.ReasonUnschedulable, sentence("%s%s", message, schedulingRemedy(scheduled.Message, w)), at}
 	}
 	if t := diagnoseImage(pod, at); t != nil {
@@ -70,7 +70,7 @@ func diagnoseLauncher(pod *corev1.Pod, at time.Time, w *chain.Workload) *problem
 
 // schedulingRemedies name the purpose of a resource that a node lacks.
 var schedulingRemedies = []struct{ lacking, remedy string }{
-	{"devices.kubevirt.io/kvm", "the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter"},
+	{"devices.kubevirt.io/kvm", "the node offers no /dev/kvm: switch on hardware virtualization, or let KubeVirt emulate it (useEmulation) where figures do not matter"},
 	{"devices.kubevirt.io/vhost-net", "the node offers no /dev/vhost-net: load the kernel module vhost_net there"},
 	{"devices.kubevirt.io/tun", "the node offers no /dev/net/tun: load the kernel module tun there"},
 	{"hugepages-", "set aside more hugepages on the node, or leave out platform.hugepages"},

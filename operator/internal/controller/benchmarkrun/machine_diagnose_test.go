@@ -102,37 +102,37 @@ func TestDiagnoseMachineStart(t *testing.T) {
 	}{
 		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
 		"ready, NICs not reported": {testMachine("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
-			v1alpha1.ReasonMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
+			v1alpha1.ReasonVirtualMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
 		// It ends because the run was suspended, and the run was resumed before that.
 		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
 			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
 		}), nil,
 			v1alpha1.ReasonPodStuck, `the previous virtual machine "m" is still being deleted`, end.Add(time.Hour)},
-		"no pod": {testMachine("m"), nil, v1alpha1.ReasonMachineNotStarted,
+		"no pod": {testMachine("m"), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
-		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonMachineNotStarted,
+		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: FailedCreate: exceeded quota`, end},
 		"no KVM": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.")), v1alpha1.ReasonUnschedulable,
-			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualisation, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
+			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualization, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
 		"no hugepages": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient hugepages-2Mi.")), v1alpha1.ReasonUnschedulable,
-			`pod "l" finds no node: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
+			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
 		"no CPU manager": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
-			`pod "l" finds no node: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
+			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
 		"no image": {testMachine("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
 			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"pod not made": {testMachine("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
 			`pod "l" does not start: container "c": CreateContainerConfigError: no secret`, end},
-		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonMachineNotStarted,
+		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" does not start (phase Scheduled): Synchronizing with the Domain failed.: no NIC model`, end},
-		"virt-handler silent": {testMachine("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonMachineNotStarted,
+		"virt-handler silent": {testMachine("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" does not start (phase Scheduled): its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node`, end},
 		"never ready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [compute]")), launcher(running),
 			v1alpha1.ReasonChainNotReady, `virtual machine "m" runs, and the function in it is not ready: containers with unready status: [compute]`, end},
-		"died in its boot": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonMachineNotStarted,
+		"died in its boot": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 1`, time.Time{}},
-		"out of memory": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonMachineNotStarted,
+		"out of memory": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
-		"shut itself down": {testMachine("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonMachineNotStarted,
+		"shut itself down": {testMachine("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Succeeded, and its pod is gone`, time.Time{}},
 	}
 	for name, test := range tests {
@@ -201,7 +201,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TestConsoleFitsTheMessage: however long both are, the console's end is there.
+// TestConsoleFitsTheMessage checks that however long both are, the console's end is there.
 func TestConsoleFitsTheMessage(t *testing.T) {
 	long := &problem{reason: "r", message: strings.Repeat("m", maxMessageBytes)}
 	got := withConsole(long, lastLines(strings.Repeat("y", 999)+" panic")).message
@@ -213,7 +213,7 @@ func TestConsoleFitsTheMessage(t *testing.T) {
 	}
 }
 
-// TestBooting: a machine that runs has the time that its user gave it, and no
+// TestBooting checks that a machine that runs has the time that its user gave it, and no
 // more.
 func TestBooting(t *testing.T) {
 	ran := func(m *kubevirtv1.VirtualMachineInstance) {
@@ -242,9 +242,7 @@ func TestBooting(t *testing.T) {
 	}
 }
 
-// TestSilentMachine: if no probe frame passes through a user's own machine, the
-// verdict has the end of its console.
-// The remedy names the fields of the workload that the machine belongs to.
+// TestSchedulingRemedy checks that the remedy names the fields of the workload that the machine belongs to.
 func TestSchedulingRemedy(t *testing.T) {
 	function, neighbor := machineOf(chain.ComponentFunction), machineOf(chain.ComponentNeighbor)
 	for _, test := range []struct {
@@ -264,6 +262,8 @@ func TestSchedulingRemedy(t *testing.T) {
 	}
 }
 
+// TestSilentMachine checks that if no probe frame passes through a user's own machine, the
+// verdict has the end of its console.
 func TestSilentMachine(t *testing.T) {
 	own := func(s *scope) {
 		s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
@@ -287,7 +287,7 @@ func TestSilentMachine(t *testing.T) {
 	}
 }
 
-// TestCustomIsAskedNothing: nothing in it could answer, so no answer is missing.
+// TestCustomIsAskedNothing checks that no answer of a user's machine is missed, because nothing in it could answer.
 func TestCustomIsAskedNothing(t *testing.T) {
 	s := newScope(launched)
 	s.plan.Run.Namespace = "lab"
@@ -298,7 +298,7 @@ func TestCustomIsAskedNothing(t *testing.T) {
 	}
 }
 
-// TestReported: KubeVirt is not waited for if it cannot know the answer.
+// TestReported checks that nothing waits for KubeVirt if it cannot know the answer.
 func TestReported(t *testing.T) {
 	bridged := kubevirtv1.Interface{Name: "west", Model: "virtio", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{Bridge: &kubevirtv1.InterfaceBridge{}}}
 	virtual := kubevirtv1.Interface{Name: "east", InterfaceBindingMethod: kubevirtv1.InterfaceBindingMethod{SRIOV: &kubevirtv1.InterfaceSRIOV{}}}

@@ -50,9 +50,9 @@ func machineRefusal(err error, refused *cause) *cause {
 	case !errors.As(err, &about):
 		return refused
 	case meta.IsNoMatchError(about.err):
-		return newCause(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster does not know the kind VirtualMachineInstance any more: install KubeVirt")
+		return newCause(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster no longer knows the kind VirtualMachineInstance: install KubeVirt")
 	case refused != nil:
-		refused.reason = v1alpha1.ReasonMachineRefused
+		refused.reason = v1alpha1.ReasonVirtualMachineRejected
 	}
 	return refused
 }

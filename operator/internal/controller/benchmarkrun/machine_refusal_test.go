@@ -29,7 +29,7 @@ func TestMachineRefusal(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"machine denied":    {machine, denied, v1alpha1.ReasonMachineRefused},
+		"machine denied":    {machine, denied, v1alpha1.ReasonVirtualMachineRejected},
 		"pod denied":        {pod, denied, v1alpha1.ReasonPodForbidden},
 		"kind gone":         {machine, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "VirtualMachineInstance"}}, v1alpha1.ReasonKubeVirtNotInstalled},
 		"networks gone":     {pod, &meta.NoKindMatchError{}, v1alpha1.ReasonNetworkAttachmentMissing},
@@ -53,7 +53,7 @@ func TestMachineRefusal(t *testing.T) {
 	}
 }
 
-// TestPodConsole: the console is the log of the one container that follows it.
+// TestPodConsole checks that the console is the log of the one container that follows it.
 func TestPodConsole(t *testing.T) {
 	clientset := fake.NewClientset()
 	if _, err := (PodConsole{Clientset: clientset}).Tail(t.Context(), "lab", "virt-launcher-x"); err != nil {

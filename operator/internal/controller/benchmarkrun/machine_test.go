@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// What the measurer read about its machine is among the run's warnings.
+// TestMachineBecomesWarnings checks that what the measurer read about its machine is among the run's warnings.
 func TestMachineBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"

@@ -77,7 +77,7 @@ func TestDecideWithNeighbors(t *testing.T) {
 		"no machine yet":         {scopeOf(neighborMachine()), actLaunchChain, ""},
 		"the machine is ready":   {scopeOf(neighborMachine(servesWithoutPorts)), actOpenChain, ""},
 		"the machine boots":      {scopeOf(neighborMachine(phase(kubevirtv1.Running))), actWait, ""},
-		"it boots for ever":      {scopeOf(neighborMachine(phase(kubevirtv1.Running)), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"it boots without end":   {scopeOf(neighborMachine(phase(kubevirtv1.Running)), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
 		"the machine failed":     {scopeOf(neighborMachine(phase(kubevirtv1.Failed))), actFinish, v1alpha1.ReasonNeighborNotStarted},
 		"it died in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(phase(kubevirtv1.Failed))), actWait, ""},
 		"the run is being ended": {newScope(admitted, deleted, withPlan, neighbors(ready)), actStopPods, ""},
@@ -98,7 +98,7 @@ func TestDecideWithNeighbors(t *testing.T) {
 	}
 }
 
-// TestNeighborMachineInStatus: the launcher answers for the machine, and the verdict has
+// TestNeighborMachineInStatus checks that the launcher answers for the machine, and the verdict has
 // the console of a machine that does not start.
 func TestNeighborMachineInStatus(t *testing.T) {
 	s := newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(servesWithoutPorts))

@@ -16,9 +16,9 @@ import (
 	"vnfbench.io/operator/internal/controller/queue"
 )
 
-// A run that is suspended, deleted or over does not release its testbed while the API
+// TestTestbedIsNotReleasedByTheCache checks that a run that is suspended, deleted or over does not release its testbed while the API
 // server has a Job or pods of it that the cache does not show yet.
-func TestTestbedIsNotGivenBackOnTheCachesWord(t *testing.T) {
+func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -35,7 +35,7 @@ func TestTestbedIsNotGivenBackOnTheCachesWord(t *testing.T) {
 		"suspended, with a Job": {suspended, realJob, actStopPods},
 		"deleted, with a Job":   {deleted, realJob, actStopPods},
 		"over, with a pod":      {over, realPod, actStopPods},
-		"not admitted any more": {lost, realJob, actStopPods},
+		"no longer admitted":    {lost, realJob, actStopPods},
 		"suspended":             {suspended, nil, actRelease},
 		"deleted":               {deleted, nil, actRelease},
 		"over":                  {over, nil, actRelease},

@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// A measurer of another version may be done when this version's procedure is not, or have
+// TestForeign reads records of a measurer of another version: it may be done when this version's procedure is not, or have
 // made a trial that this version never makes. Every run in the envtests shows that both
 // agree within one version.
 func TestForeign(t *testing.T) {
@@ -21,7 +21,7 @@ func TestForeign(t *testing.T) {
 	}
 	for name, trials := range map[string][]measure.Record{
 		"a trial would follow": nil,
-		"another trial":        {{Stage: measure.StageSoak, Trial: measure.Trial{FrameBytes: 64}}},
+		"another trial":        {{Stage: "Soak", Trial: measure.Trial{FrameBytes: 64}}},
 	} {
 		if foreign(made.Instructions, trials) == nil {
 			t.Errorf("%s: no error", name)
@@ -36,7 +36,7 @@ func TestDecodeRecords(t *testing.T) {
 		measure.KeyDone:     `{}`, measure.KeyChain: measure.ChainReady,
 		"trial-000001.json": `{"index":1,"stage":"Throughput"}`,
 		"trial-000000.json": `{"index":0,"stage":"WarmUp"}`,
-		"somebody's":        "note",
+		"foreign":           "note",
 	}})
 	if err != nil {
 		t.Fatal(err)

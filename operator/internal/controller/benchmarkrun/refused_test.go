@@ -17,7 +17,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// An API server with another definition of the resource refuses the figures. A run that has
+// TestStatusIsRefused patches an API server whose definition of the resource refuses the figures. A run that has
 // all of them ends with that reason, and with the place of its trials. A run that ends, or
 // releases its testbed, for another reason still does so.
 func TestStatusIsRefused(t *testing.T) {
@@ -35,7 +35,7 @@ func TestStatusIsRefused(t *testing.T) {
 		"measured": {
 			with:     []with{withRecords(done)},
 			decision: decision{action: actFinish, measured: true, outcome: newCause(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")},
-			reason:   v1alpha1.ReasonResultRefused, words: []string{"-results", "status.results[0]"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
+			reason:   v1alpha1.ReasonResultRejected, words: []string{"-results", "status.results[0]"}, ended: true, admitted: v1alpha1.ReasonAdmitted,
 		},
 		"failed in the middle": {
 			with:     []with{withRecords(open), withRecords(gaveUp(v1alpha1.ReasonChainFailed))},

@@ -63,13 +63,13 @@ func (w *writer) admitted() {
 	holds := w.action == actAdmit || queue.Occupies(w.run) && w.action != actRelease
 	switch {
 	case holds && (w.action == actStopPods || w.wait != nil):
-		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted, sentence("giving Testbed %q back: waiting for the run's pods to end", name))
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted, sentence("releasing Testbed %q: waiting for the run's pods to end", name))
 	case holds:
 		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionTrue, v1alpha1.ReasonAdmitted, sentence("the run holds Testbed %q", name))
 	case w.wait != nil:
 		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, w.wait.reason, w.wait.message)
 	case w.action == actRelease:
-		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ReasonReleased, sentence("the run has given Testbed %q back", name))
+		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ReasonReleased, sentence("the run has released Testbed %q", name))
 	case meta.FindStatusCondition(w.status.Conditions, v1alpha1.ConditionAdmitted) == nil:
 		w.set(v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ReasonPending, sentence("the run has not asked for Testbed %q yet", name))
 	}
@@ -299,4 +299,4 @@ func boundedWarnings(warnings []v1alpha1.Warning) []v1alpha1.Warning {
 	return kept
 }
 
-func first[T any](list []T, most int) []T { return list[:min(len(list), most)] }
+func first[T any](list []T, maximum int) []T { return list[:min(len(list), maximum)] }

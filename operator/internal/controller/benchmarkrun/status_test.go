@@ -80,7 +80,7 @@ func TestConditionsByState(t *testing.T) {
 	}
 }
 
-// How GitOps tools see a run, with the expressions and scripts of config/gitops.
+// TestGitOpsHealth checks how GitOps tools see a run, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	type verdict struct {
 		tools  gitopstest.Verdict
@@ -147,7 +147,7 @@ func TestGitOpsHealth(t *testing.T) {
 	gitopstest.CompareArgoCD(t, "BenchmarkRun", recorded)
 }
 
-func TestVerdictStandsForEver(t *testing.T) {
+func TestVerdictIsFinal(t *testing.T) {
 	s := newScope(launched, withRecords(open))
 	s.run.Status = summarize(s, decide(s))
 	verdict := s.run.Status.DeepCopy()

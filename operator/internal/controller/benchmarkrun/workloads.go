@@ -142,7 +142,7 @@ func (s *scope) measurerProblem(w *chain.Workload) *problem {
 		if s.job.Status.Failed > 0 || s.holder != nil {
 			return nil
 		}
-		return &problem{v1alpha1.ReasonPodStuck, sentence("Job %q has made no pod", s.job.Name), s.job.CreationTimestamp.Add(s.startup())}
+		return &problem{v1alpha1.ReasonPodStuck, sentence("Job %q has not created a pod", s.job.Name), s.job.CreationTimestamp.Add(s.startup())}
 	}
 	newest := &s.measurers[0]
 	if started(newest) || newest.Status.Phase == corev1.PodFailed || newest.Status.Phase == corev1.PodSucceeded {

@@ -48,7 +48,7 @@ func connectionsAlone(run *v1alpha1.BenchmarkRun) {
 	}}
 }
 
-// TRex makes TCP connections itself: there are no pods at the ends, and the verdict
+// TestConnectionsRun checks that TRex makes TCP connections itself: there are no pods at the ends, and the verdict
 // on a load ends the run.
 func TestConnectionsRun(t *testing.T) {
 	l := newLab(t, nil)
@@ -73,7 +73,7 @@ func TestConnectionsRun(t *testing.T) {
 	l.Expect(l.results(run)).NotTo(HaveKey(measure.KeyEndpoints))
 }
 
-// A testbed whose generator has no own TCP refuses connections when the run is planned.
+// TestConnectionsNeedTRex checks that a testbed whose generator has no own TCP refuses connections when the run is planned.
 func TestConnectionsNeedTRex(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed()

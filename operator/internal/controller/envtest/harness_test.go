@@ -36,10 +36,10 @@ import (
 )
 
 const (
-	// patience is many times what anything here takes on an idle machine. Only failures wait
+	// testTimeout is many times what anything here takes on an idle machine. Only failures wait
 	// for its end.
-	patience = 2 * time.Minute
-	interval = 50 * time.Millisecond
+	testTimeout = 2 * time.Minute
+	interval    = 50 * time.Millisecond
 )
 
 // lab is one test's namespace with its testbed, its node and its operator.
@@ -82,7 +82,7 @@ func newLab(t *testing.T, labels map[string]string) *lab {
 func startLab(t *testing.T, labels map[string]string) *lab {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "lab-", Labels: labels}}
 	l := &lab{WithT: NewWithT(t), t: t, ctx: context.Background(), clock: &ahead{}}
-	l.SetDefaultEventuallyTimeout(patience)
+	l.SetDefaultEventuallyTimeout(testTimeout)
 	l.SetDefaultEventuallyPollingInterval(interval)
 	l.SetDefaultConsistentlyDuration(500 * time.Millisecond)
 	l.Expect(cluster.Create(l.ctx, namespace)).To(Succeed())

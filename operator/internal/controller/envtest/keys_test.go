@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// TestGatewayKeys: the keys are the run's, exist as long as its chain, and are in no other
+// TestGatewayKeys checks that the keys are the run's, exist as long as its chain, and are in no other
 // object.
 func TestGatewayKeys(t *testing.T) {
 	l := newLab(t, nil)
@@ -58,7 +58,7 @@ func TestGatewayKeys(t *testing.T) {
 	}
 }
 
-// TestInterruptedKeys: the keys of an operator that ended between two Secrets are not used
+// TestInterruptedKeys checks that the keys of an operator that ended between two Secrets are not used
 // together with others.
 func TestInterruptedKeys(t *testing.T) {
 	l := newLab(t, nil)
@@ -72,13 +72,13 @@ func TestInterruptedKeys(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys(name)}}
 	}
 	left := secret("west")
-	left.Data = map[string][]byte{"psk": []byte("of before")}
+	left.Data = map[string][]byte{"psk": []byte("earlier")}
 	l.Expect(cluster.Create(l.ctx, left)).To(Succeed())
 	// Without its testbed the run has waited until here.
 	l.testbed()
 	west, east := secret("west"), secret("east")
 	l.Eventually(func() bool {
-		return l.get(west) == nil && l.get(east) == nil && string(west.Data["psk"]) != "of before" && string(west.Data["psk"]) == string(east.Data["psk"])
+		return l.get(west) == nil && l.get(east) == nil && string(west.Data["psk"]) != "earlier" && string(west.Data["psk"]) == string(east.Data["psk"])
 	}).Should(BeTrue())
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")

@@ -161,7 +161,7 @@ func (l *lab) expectNothingLeft(run *v1alpha1.BenchmarkRun) {
 
 func kubeVirt(n *node) { n.kubeVirt = true }
 
-// TestVirtualMachines: without KubeVirt a run says so; the same operator runs virtual
+// TestVirtualMachines checks that without KubeVirt a run says so; the same operator runs virtual
 // machines once KubeVirt is installed.
 func TestVirtualMachines(t *testing.T) {
 	t.Run("KubeVirt comes later", func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestVirtualMachines(t *testing.T) {
 
 		l.Expect(installKubeVirt()).To(Succeed())
 		l.node.set(kubeVirt)
-		unlabelled := l.run("unlabelled", inMachine())
-		l.expect(unlabelled, v1alpha1.ConditionSucceeded, "False/NoMatchingNode")
+		unlabeled := l.run("unlabeled", inMachine())
+		l.expect(unlabeled, v1alpha1.ConditionSucceeded, "False/NoMatchingNode")
 		l.Expect(labelNode()).To(Succeed())
 		l.measured()
 	})
@@ -188,7 +188,7 @@ func TestVirtualMachines(t *testing.T) {
 		"dies in its boot": func(l *lab) {
 			l.node.set(func(n *node) { n.machine = machineFailed })
 			run := l.run("run", inMachine())
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/MachineNotStarted")
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/VirtualMachineNotStarted")
 			l.expectNothingLeft(run)
 		},
 		"killed in the middle": func(l *lab) {
@@ -207,7 +207,7 @@ func TestVirtualMachines(t *testing.T) {
 				n.starts["function"] = unschedulable
 			})
 			run := l.run("run", inMachine())
-			l.pendsThenFails(run, "finds no node", v1alpha1.ReasonUnschedulable)
+			l.pendsThenFails(run, "cannot be scheduled", v1alpha1.ReasonUnschedulable)
 			l.expectNothingLeft(run)
 		},
 		"no image": func(l *lab) {
@@ -229,7 +229,7 @@ func TestVirtualMachines(t *testing.T) {
 			run := l.run("run", inMachine(func(f *v1alpha1.NetworkFunction) {
 				f.Platform = &v1alpha1.Platform{OnDifference: v1alpha1.OnDifferenceFail}
 			}))
-			l.expect(run, v1alpha1.ConditionSucceeded, "False/MachineDiffers")
+			l.expect(run, v1alpha1.ConditionSucceeded, "False/VirtualMachineMismatch")
 			l.expectNothingLeft(run)
 		},
 		"the user's own": func(l *lab) {
@@ -255,7 +255,7 @@ func TestVirtualMachines(t *testing.T) {
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/InvalidPlaceholder")
 			l.expectNothingLeft(run)
 		},
-		"a neighbour that boots for ever": func(l *lab) {
+		"a neighbor that boots without end": func(l *lab) {
 			l.node.set(func(n *node) { n.machine = machineUnready })
 			run := l.run("run", noisyMachine)
 			machine := l.theMachine()
@@ -264,7 +264,7 @@ func TestVirtualMachines(t *testing.T) {
 			l.pendsThenFails(run, "the agent says no", v1alpha1.ReasonNeighborNotStarted)
 			l.expectNothingLeft(run)
 		},
-		"a neighbour, deleted": func(l *lab) {
+		"a neighbor, deleted": func(l *lab) {
 			l.node.set(func(n *node) { n.silent[pathChain] = true })
 			run := l.run("run", noisyMachine)
 			l.expect(run, v1alpha1.ConditionChainReady, "True/ChainReady")

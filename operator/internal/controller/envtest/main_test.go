@@ -54,9 +54,9 @@ func run(m *testing.M) int {
 	environment := &envtest.Environment{
 		CRDDirectoryPaths:     []string{"../../../../config/crd/bases", "testdata"},
 		ErrorIfCRDPathMissing: true,
-		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: patience},
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: testTimeout},
 		// The default of 20 s is short for an API server that starts on a busy machine.
-		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		ControlPlaneStartTimeout: testTimeout, ControlPlaneStopTimeout: testTimeout,
 	}
 	var err error
 	if config, err = environment.Start(); err != nil {
@@ -69,7 +69,7 @@ func run(m *testing.M) int {
 		}
 	}()
 	installKubeVirt = func() error {
-		_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{"testdata/kubevirt"}, ErrorIfPathMissing: true, MaxTime: patience})
+		_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{"testdata/kubevirt"}, ErrorIfPathMissing: true, MaxTime: testTimeout})
 		return err
 	}
 	config.QPS = -1

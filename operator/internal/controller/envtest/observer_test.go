@@ -25,7 +25,8 @@ func readyAt(address string) func(*corev1.Pod) {
 	}
 }
 
-// The measurer knows whom to ask. That no one answers is reported, and fails nothing.
+// TestEvidenceIsMissing checks that missing answers are reported and fail nothing: the measurer knows the addresses, and
+// no pod answers.
 func TestEvidenceIsMissing(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) {
@@ -53,13 +54,13 @@ func TestEvidenceIsMissing(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
 }
 
-// The reports of functions about themselves are in the status, as the API accepts them.
+// TestFunctionsSayWhatTheyAre checks that the reports of functions about themselves are in the status, as the API accepts them.
 func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.11", "8080"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: testTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(vnf.Status{Version: vnf.StatusVersion, FunctionStatus: vnf.FunctionStatus{State: vnf.State{
 			Firewall:          &vnf.FirewallState{Implementation: "nf_tables", Rules: 26, LoadMilliseconds: 3},
 			EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
@@ -70,7 +71,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentFunction, readyAt("127.0.0.11")))
 	l.testbed()
-	run := l.run("told", func(run *v1alpha1.BenchmarkRun) {
+	run := l.run("observed", func(run *v1alpha1.BenchmarkRun) {
 		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway},
 			{Name: "east", Function: v1alpha1.FunctionEncryptionGateway, EncryptionGateway: &v1alpha1.EncryptionGateway{Implementation: v1alpha1.EncryptionUserspace}},
@@ -88,7 +89,7 @@ func TestFunctionsSayWhatTheyAre(t *testing.T) {
 	l.Expect(run.Status.Chain).To(HaveLen(2), "when the pods are gone")
 }
 
-// An observer that does not start ends the run, and the message says how to run without it.
+// TestObserverDoesNotStart checks that an observer that does not start ends the run, and the message says how to run without it.
 func TestObserverDoesNotStart(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentObserver, waits("InvalidImageName", "bad")))

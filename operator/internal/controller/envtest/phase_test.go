@@ -114,7 +114,7 @@ func TestSuspendAndResume(t *testing.T) {
 	}
 }
 
-// A run that is resumed before its pods are gone waits for them, however long it has been
+// TestResumeBeforeAllIsGone checks that a run that is resumed before its pods are gone waits for them, however long it has been
 // measured, and continues after its trials.
 func TestResumeBeforeAllIsGone(t *testing.T) {
 	l := newLab(t, nil)
@@ -149,7 +149,7 @@ func TestOperatorRestart(t *testing.T) {
 	}
 }
 
-// A testbed's status that a user has edited must not leave two runs on it.
+// TestLostAdmission checks that a testbed's status that a user has edited does not leave two runs on it.
 func TestLostAdmission(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })

@@ -124,7 +124,7 @@ func TestTestbedDeletion(t *testing.T) {
 	l.Expect(conditionText(late.Status.Conditions, v1alpha1.ConditionSucceeded)).To(Equal("Unknown/TestbedNotFound"))
 }
 
-func TestUnusedTestbedGoesAtOnce(t *testing.T) {
+func TestUnusedTestbedIsDeletedAtOnce(t *testing.T) {
 	l := newLab(t, nil)
 	testbed := l.testbed()
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("True/Ready"))
@@ -133,7 +133,7 @@ func TestUnusedTestbedGoesAtOnce(t *testing.T) {
 	l.Expect(l.objects()).To(BeEmpty())
 }
 
-// A run of a namespace that the testbed does not choose waits, blocks no other run, and
+// TestNamespaceIsNotAllowed checks that a run of a namespace that the testbed does not choose waits, blocks no other run, and
 // continues when the namespace gets the label.
 func TestNamespaceIsNotAllowed(t *testing.T) {
 	l := newLab(t, nil)
@@ -155,7 +155,7 @@ func TestNamespaceIsNotAllowed(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
 
-// A run that names no testbed waits for a default, and keeps the one that it found.
+// TestDefaultTestbed checks that a run that names no testbed waits for a default, and keeps the one that it found.
 func TestDefaultTestbed(t *testing.T) {
 	l := newLab(t, nil)
 	run := l.run("run", func(run *v1alpha1.BenchmarkRun) { run.Spec.Experiment.TestbedRef = nil })

@@ -42,7 +42,7 @@ func TestRunSucceeds(t *testing.T) {
 	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
 }
 
-// A run is compared with an earlier one, which may be gone when the figures exist; a run
+// TestRunHasABaseline checks that a run is compared with an earlier one, which may be gone when the figures exist; a run
 // that cannot be compared fails before anything is made.
 func TestRunHasABaseline(t *testing.T) {
 	l := newLab(t, nil)
@@ -64,7 +64,7 @@ func TestRunHasABaseline(t *testing.T) {
 	l.Expect(run.Status.Acceptance).NotTo(BeEmpty())
 	l.Expect(run.Status.Acceptance[0].Criterion).To(Equal(v1alpha1.BaselineCriterion))
 
-	refused := l.run("without", against("nobody", 5))
+	refused := l.run("without", against("absent", 5))
 	l.expect(refused, v1alpha1.ConditionSucceeded, "False/BaselineUnusable")
 	l.expect(refused, v1alpha1.ConditionAdmitted, "False/Released")
 	l.Expect(refused.Status.Plan).To(BeNil())
@@ -97,8 +97,8 @@ func TestRunFails(t *testing.T) {
 		"measurer is killed":            {node: starts(chain.ComponentMeasurer, ends(137, "OOMKilled", "")), reason: v1alpha1.ReasonMeasurerFailed, message: "OOMKilled"},
 		"measurer's image is missing":   {node: starts(chain.ComponentMeasurer, waits("ErrImageNeverPull", "absent")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/measurer:1"},
 		"function's image is missing":   {node: starts(chain.ComponentFunction, waits("InvalidImageName", "bad")), reason: v1alpha1.ReasonImageUnavailable, message: "registry.test/vnf:1"},
-		"measurer finds no node":        {node: starts(chain.ComponentMeasurer, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
-		"function finds no node":        {node: starts(chain.ComponentFunction, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
+		"measurer cannot be scheduled":  {node: starts(chain.ComponentMeasurer, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
+		"function cannot be scheduled":  {node: starts(chain.ComponentFunction, unschedulable), reason: v1alpha1.ReasonUnschedulable, message: "Insufficient cpu", inTime: true},
 		"function does not start":       {node: starts(chain.ComponentFunction, pending), reason: v1alpha1.ReasonPodStuck, message: "does not start", inTime: true},
 		"function is never ready":       {node: starts(chain.ComponentFunction, unready), reason: v1alpha1.ReasonChainNotReady, message: "port west is down", inTime: true},
 	}
@@ -154,8 +154,8 @@ func TestChainFailsDuringTheMeasurement(t *testing.T) {
 	}
 }
 
-// What the kubelet only reports in events is in the run's message.
-func TestKubeletsWarningIsTold(t *testing.T) {
+// TestKubeletsWarningIsShown checks that what the kubelet only reports in events is in the run's message.
+func TestKubeletsWarningIsShown(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(starts(chain.ComponentFunction, pending))
 	l.testbed()

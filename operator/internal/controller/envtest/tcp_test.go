@@ -80,7 +80,7 @@ func TestTCPRun(t *testing.T) {
 	l.Expect(l.objects()).To(ConsistOf("v1.ConfigMap/"+names.Plan, "v1.ConfigMap/"+names.Results))
 }
 
-// A run that was suspended starts new ends, and stores their addresses.
+// TestTCPSuspendAndResume checks that a run that was suspended starts new ends, and stores their addresses.
 func TestTCPSuspendAndResume(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathEndpoints] = true })

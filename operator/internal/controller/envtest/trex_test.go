@@ -49,7 +49,7 @@ func TestTRexRun(t *testing.T) {
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionCalibrated)).Should(Equal("True/Calibrated"))
 }
 
-// A testbed without an image reports it, and its run fails with the same reason.
+// TestTRexWithoutImage checks that a testbed without an image reports it, and its run fails with the same reason.
 func TestTRexWithoutImage(t *testing.T) {
 	l := newLab(t, nil)
 	testbed := l.testbed(byTRex(""))
@@ -71,7 +71,7 @@ func TestTRexMakesNoFragments(t *testing.T) {
 	l.Expect(l.message(run, v1alpha1.ConditionPlanned)).To(ContainSubstring("spec.experiment.traffic.packets"))
 }
 
-// The API server accepts the pod with hugepages and devices. The testbed reports what no
+// TestTRexOnVirtualFunctions checks that the API server accepts the pod with hugepages and devices. The testbed reports what no
 // node has; when a node has it, the testbed becomes ready by itself.
 func TestTRexOnVirtualFunctions(t *testing.T) {
 	l := newLab(t, nil)

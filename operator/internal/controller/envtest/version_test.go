@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// An operator that finds the plan of another version in the middle of a run reports it, and
+// TestPlanOfAnotherVersion checks that an operator that finds the plan of another version in the middle of a run reports it, and
 // gives the testbed to the next run.
 func TestPlanOfAnotherVersion(t *testing.T) {
 	l := newLab(t, nil)
@@ -30,7 +30,7 @@ func TestPlanOfAnotherVersion(t *testing.T) {
 	l.expect(next, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
 
-// What a measurer writes first shows that it was built with another version than the
+// TestMeasurerOfAnotherVersion checks that what a measurer writes first shows that it was built with another version than the
 // operator. An image with TRex is the user's, who has to build it again.
 func TestMeasurerOfAnotherVersion(t *testing.T) {
 	l := newLab(t, nil)

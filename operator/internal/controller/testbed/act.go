@@ -81,7 +81,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope, left []strin
 		return err
 	}
 	if len(left) > 0 {
-		r.Recorder.Eventf(s.testbed, nil, corev1.EventTypeWarning, v1alpha1.ReasonBridgesLeft, string(actCleanUp),
+		r.Recorder.Eventf(s.testbed, nil, corev1.EventTypeWarning, v1alpha1.ReasonBridgeCleanupIncomplete, string(actCleanUp),
 			"bridges %s may be left on node %s: remove them with \"ip link delete\"", strings.Join(plan.BridgeNames(s.testbed), ", "), strings.Join(left, ", "))
 	}
 	return nil

@@ -21,7 +21,7 @@ func measuredOn(generator, device, digest string, started int) func(*v1alpha1.Be
 	}
 }
 
-// A node's fingerprint is the latest that a run has read, and outlives the run.
+// TestFingerprints checks that a node's fingerprint is the latest that a run has read, and outlives the run.
 func TestFingerprints(t *testing.T) {
 	unobserved := func(r *v1alpha1.BenchmarkRun) { r.Status.Device = nil }
 	unread := func(r *v1alpha1.BenchmarkRun) { r.Status.Device, r.Status.Generator = &v1alpha1.DeviceReport{}, nil }

@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/testing/gitopstest"
 )
 
-// How GitOps tools see a testbed, with the expressions and scripts of config/gitops.
+// TestGitOpsHealth checks how GitOps tools see a testbed, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	tests := map[string]struct {
 		scope  *scope

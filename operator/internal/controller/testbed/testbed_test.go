@@ -132,13 +132,13 @@ func TestAdmit(t *testing.T) {
 		active string
 		queued int32
 	}{
-		"nobody":                          {newScope(), "", 0},
+		"no run":                          {newScope(), "", 0},
 		"the first":                       {newScope(run("b", 2), run("a", 1), run("c", 3)), "a", 2},
 		"the holder keeps it":             {newScope(active("b"), run("b", 2, admitted), run("a", 1)), "b", 1},
 		"not begun yet":                   {newScope(active("b"), run("b", 2), run("a", 1)), "b", 1},
-		"finished, not given back":        {newScope(active("b"), run("b", 2, admitted, finished), run("c", 3)), "b", 1},
-		"given back":                      {newScope(active("b"), run("b", 2, finished), run("c", 3)), "c", 0},
-		"given back, a pod is left":       {newScope(active("b"), run("b", 2, finished), podOf("b"), run("c", 3)), "b", 1},
+		"finished, not released":          {newScope(active("b"), run("b", 2, admitted, finished), run("c", 3)), "b", 1},
+		"released":                        {newScope(active("b"), run("b", 2, finished), run("c", 3)), "c", 0},
+		"released, a pod is left":         {newScope(active("b"), run("b", 2, finished), podOf("b"), run("c", 3)), "b", 1},
 		"holder deleted, a pod is left":   {newScope(active("b"), podOf("b"), run("c", 3)), "b", 1},
 		"holder deleted":                  {newScope(active("b"), run("c", 3)), "c", 0},
 		"holder suspended, tearing down":  {newScope(active("b"), run("b", 2, admitted, suspended), run("c", 3)), "b", 1},
@@ -150,7 +150,7 @@ func TestAdmit(t *testing.T) {
 		"of two namespaces":               {newScope(run("b", 1, of("bench")), run("a", 2)), "b", 1},
 		"a namespace is not allowed":      {newScope(allows("lab"), run("b", 1, of("bench")), run("a", 2)), "a", 0},
 		"the holder's no longer is":       {newScope(allows("lab"), active("b"), run("b", 1, of("bench"), admitted), run("a", 2)), "b", 1},
-		"a selector nobody can read":      {newScope(unreadable, run("a", 2)), "", 0},
+		"a selector that cannot be read":  {newScope(unreadable, run("a", 2)), "", 0},
 		"no node ever":                    {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "c", 0},
 		"no node now":                     {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }, run("c", 3)), "", 1},
 	}
@@ -281,7 +281,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A missing resource does not hold back a run: it fails, and says why.
+// TestRunsAreAdmittedWithoutResources checks that a missing resource does not hold back a run: it fails, and says why.
 func TestRunsAreAdmittedWithoutResources(t *testing.T) {
 	s := newScope(run("r", 1), func(s *scope) {
 		s.testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortSRIOV, SRIOV: &v1alpha1.SRIOVPort{ResourceName: "x.io/west"}}
@@ -327,7 +327,7 @@ func TestCalibrationIsTheLatest(t *testing.T) {
 	}
 }
 
-// The testbed reports what no node can fix, and runs do not wait for it.
+// TestGeneratorWithoutImage checks that the testbed reports what no node can fix, and runs do not wait for it.
 func TestGeneratorWithoutImage(t *testing.T) {
 	trex := func(s *scope) {
 		s.testbed.Spec.Generator = v1alpha1.Generator{Driver: v1alpha1.DriverTRex, TRex: &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1}}

@@ -23,8 +23,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// listenPatience is how long iperf3 may take until it listens.
-const listenPatience = 5 * time.Second
+// listenTimeout is how long iperf3 may take until it listens.
+const listenTimeout = 5 * time.Second
 
 // Agent serves one machine. One test runs at a time.
 type Agent struct {
@@ -139,7 +139,7 @@ func (a *Agent) startServer(w http.ResponseWriter, r *http.Request) {
 
 // listening returns when the server accepts connections.
 func (p *process) listening(ctx context.Context, port uint16) error {
-	deadline := time.Now().Add(listenPatience)
+	deadline := time.Now().Add(listenTimeout)
 	for {
 		found, err := listens(port)
 		if err != nil || found {
@@ -147,19 +147,19 @@ func (p *process) listening(ctx context.Context, port uint16) error {
 		}
 		select {
 		case <-p.ended:
-			return errors.Join(p.err, told(p.output))
+			return errors.Join(p.err, reportedError(p.output))
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("iperf3 does not listen on port %d after %s", port, listenPatience)
+			return fmt.Errorf("iperf3 does not listen on port %d after %s", port, listenTimeout)
 		}
 	}
 }
 
-// told returns the error that iperf3 put into its output, or nil.
-func told(output []byte) error {
+// reportedError returns the error that iperf3 put into its output, or nil.
+func reportedError(output []byte) error {
 	var result struct {
 		Error string `json:"error"`
 	}
@@ -259,11 +259,11 @@ func (a *Agent) stopAll() {
 	}
 }
 
-// maximumRequestBytes is more than any request needs.
-const maximumRequestBytes = 4096
+// maxRequestBytes is more than any request needs.
+const maxRequestBytes = 4096
 
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maximumRequestBytes))
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		refuse(w, http.StatusBadRequest, err)

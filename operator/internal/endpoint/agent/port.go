@@ -99,7 +99,7 @@ func (p Port) address(link netlink.Link) error {
 			IP: route.Via.AsSlice(), HardwareAddr: mac,
 		})
 		if err != nil {
-			return fmt.Errorf("setting neighbour %s: %w", route.Via, err)
+			return fmt.Errorf("setting neighbor %s: %w", route.Via, err)
 		}
 		err = netlink.RouteReplace(&netlink.Route{
 			LinkIndex: link.Attrs().Index, Dst: network(route.Destination), Gw: route.Via.AsSlice(),

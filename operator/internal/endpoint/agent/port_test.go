@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/operator/internal/testing/netnstest"
 )
 
-// Each offload has its own name in the result while it is on, and no longer when
+// TestOffloads checks that each offload has its own name in the result while it is on, and no longer when
 // it is off.
 func TestOffloads(t *testing.T) {
 	namespace := netnstest.New(t, "offloads")

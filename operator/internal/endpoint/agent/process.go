@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// maximumOutputBytes is far more than iperf3 writes about 128 connections.
-const maximumOutputBytes = 16 << 20
+// maxOutputBytes is far more than iperf3 writes about 128 connections.
+const maxOutputBytes = 16 << 20
 
-// process is a running program, which is ended by force when its lifetime is over.
+// process is a running program, which is killed when its lifetime is over.
 type process struct {
 	cancel context.CancelFunc
 	// ended closes when the program is gone; output and err are set then.
@@ -48,9 +48,9 @@ func start(program string, lifetime time.Duration, arguments ...string) (*proces
 		case len(p.output) > 0:
 			// iperf3 reports its errors in its output, with any exit code.
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			p.err = fmt.Errorf("%s did not end within %s and was ended by force", program, lifetime)
+			p.err = fmt.Errorf("%s did not end within %s and was killed", program, lifetime)
 		default:
-			p.err = fmt.Errorf("%s told nothing: %w: %s", program, errors.Join(err, stdout.err), strings.TrimSpace(stderr.String()))
+			p.err = fmt.Errorf("%s reported nothing: %w: %s", program, errors.Join(err, stdout.err), strings.TrimSpace(stderr.String()))
 		}
 		close(p.ended)
 	}()
@@ -80,8 +80,8 @@ type bounded struct {
 }
 
 func (b *bounded) Write(data []byte) (int, error) {
-	if b.Len()+len(data) > maximumOutputBytes {
-		b.err = fmt.Errorf("the output is longer than %d bytes", maximumOutputBytes)
+	if b.Len()+len(data) > maxOutputBytes {
+		b.err = fmt.Errorf("the output is longer than %d bytes", maxOutputBytes)
 		return 0, io.ErrShortWrite
 	}
 	return b.Buffer.Write(data)

@@ -31,7 +31,7 @@ func TestProcess(t *testing.T) {
 		"output of one that fails": {[]string{"-c", "echo '{}'; exit 1"}, "{}\n", ""},
 		"nothing said":             {[]string{"-c", "echo broken >&2; exit 1"}, "", "exit status 1: broken"},
 		"too long":                 {[]string{"-c", "sleep 30"}, "", "did not end within 300ms"},
-		"deaf":                     {[]string{"-c", "exec sleep 30"}, "", "ended by force"},
+		"deaf":                     {[]string{"-c", "exec sleep 30"}, "", "was killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lifetime := time.Minute
@@ -60,7 +60,7 @@ func TestProcess(t *testing.T) {
 
 func TestOutputIsBounded(t *testing.T) {
 	b := &bounded{}
-	if _, err := b.Write(make([]byte, maximumOutputBytes)); err != nil {
+	if _, err := b.Write(make([]byte, maxOutputBytes)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Write([]byte{0}); !errors.Is(err, io.ErrShortWrite) || b.err == nil {
@@ -116,7 +116,7 @@ func TestRequests(t *testing.T) {
 		"no JSON":             {"POST", "/clients", "iperf3 -c x", http.StatusBadRequest, "invalid character"},
 		"an unknown field":    {"POST", "/clients", `{"arguments": ["-F", "/etc/passwd"]}`, http.StatusBadRequest, "unknown field"},
 		"another's address":   {"POST", "/clients", strings.Replace(clientRequest, "198.18.255.254", "198.18.0.1", 1), http.StatusBadRequest, "address"},
-		"too long":            {"POST", "/clients", `{"congestionControl": "` + strings.Repeat("a", maximumRequestBytes) + `"}`, http.StatusBadRequest, "too large"},
+		"too long":            {"POST", "/clients", `{"congestionControl": "` + strings.Repeat("a", maxRequestBytes) + `"}`, http.StatusBadRequest, "too large"},
 		"a server's failure":  {"POST", "/servers", `{"address": "198.18.255.254", "port": 5201, "seconds": 1}`, http.StatusInternalServerError, "unable to listen"},
 		"no such server":      {"GET", "/servers/5999", "", http.StatusNotFound, "no server on port"},
 		"not even a port":     {"GET", "/servers/x", "", http.StatusNotFound, "no server on port"},
@@ -136,7 +136,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// One test runs at a time, and ends when its requester no longer waits.
+// TestOneAtATime checks that one test runs at a time, and ends when its requester no longer waits.
 func TestOneAtATime(t *testing.T) {
 	a := agentWith(t, "exec sleep 30")
 	ctx, giveUp := context.WithCancel(t.Context())
@@ -163,7 +163,7 @@ func TestOneAtATime(t *testing.T) {
 	select {
 	case <-answered:
 	case <-time.After(25 * time.Second):
-		t.Fatal("the test goes on for nobody")
+		t.Fatal("the test continues after its caller has gone")
 	}
 	if len(a.running) != 0 {
 		t.Errorf("%d programs are left", len(a.running))

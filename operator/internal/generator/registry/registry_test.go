@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/generator/registry"
 )
 
-// TestAdmissionAndRegistryAgree: a testbed may name the generators that exist, and the
+// TestAdmissionAndRegistryAgree checks that a testbed may name the generators that exist, and the
 // settings of each are where its Field says.
 func TestAdmissionAndRegistryAgree(t *testing.T) {
 	text, err := os.ReadFile("../../../../config/crd/bases/vnfbench.io_testbeds.yaml")
@@ -54,7 +54,7 @@ func TestAdmissionAndRegistryAgree(t *testing.T) {
 func TestGeneratorsAreComplete(t *testing.T) {
 	for _, g := range registry.All() {
 		if registry.Of(g.Name) != g {
-			t.Errorf("%s is not found by its name, or stands for another", g.Name)
+			t.Errorf("%s is not found by its name, or names another", g.Name)
 		}
 		if g.Pod == nil || g.Settings == nil || g.Limits.MaxFrameBytes < 64 {
 			t.Errorf("%s: pod, settings or the largest frame are missing", g.Name)

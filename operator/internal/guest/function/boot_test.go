@@ -172,8 +172,7 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// TestBootWithVLAN: the guest's kernel has 802.1Q, so this test covers packets on
-// a function's tagged port.
+// TestBootWithVLAN sends packets through a function's tagged port: the guest's kernel has 802.1Q.
 func TestBootWithVLAN(t *testing.T) {
 	dir := guesttest.Files(t, guestVariable)
 	const west = `"name": "west", `
@@ -219,7 +218,7 @@ func TestBootWithVLAN(t *testing.T) {
 	m.RequirePowerOff(t)
 }
 
-// TestBootFunctions: the guest has every module that a function requires of its
+// TestBootFunctions checks that the guest has every module that a function requires of its
 // kernel; a function is ready only when the kernel accepted all of it.
 func TestBootFunctions(t *testing.T) {
 	dir := guesttest.Files(t, guestVariable)
@@ -338,7 +337,7 @@ func (m *machine) requireStatus(t *testing.T, processors int) {
 	}
 }
 
-// TestBootRefused: the console and /readyz name the field of a refused
+// TestBootRefused checks that the console and /readyz name the field of a refused
 // configuration.
 func TestBootRefused(t *testing.T) {
 	dir := guesttest.Files(t, guestVariable)

@@ -53,7 +53,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		problem = errors.New(failed)
 	}
 	var function *kernel.Function
-	tell := agent.NewBroken(meter, started, log)
+	reporter := agent.NewBroken(meter, started, log)
 	if config != nil {
 		log = log.With("name", config.Name)
 		log.Info("starting", "function", config.Function, "configurationDigest", config.Digest())
@@ -61,7 +61,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 			log.Warn("loading modules", "problem", err.Error())
 		}
 		function = kernel.New(config, KeysDirectory, log)
-		tell = agent.New(config, function, meter, started, log)
+		reporter = agent.New(config, function, meter, started, log)
 	}
 	cards, err := guest.FindCards(ctx, userData, log)
 	if ctx.Err() != nil {
@@ -70,28 +70,28 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cards.Serve(ctx, Port, tell.Handler(), log)
+	cards.Serve(ctx, Port, reporter.Handler(), log)
 	if problem == nil {
 		problem = apply(config, function, cards, log)
 	}
 	if problem != nil {
-		tell.Fail(problem)
+		reporter.Fail(problem)
 		<-ctx.Done()
 		return nil
 	}
-	follow(ctx, function, tell, log)
+	follow(ctx, function, reporter, log)
 	return nil
 }
 
 // follow watches a configured function. One that was ready and stops being ready
 // stays not ready, whatever the kernel reports later.
-func follow(ctx context.Context, function *kernel.Function, tell *agent.Agent, log *slog.Logger) {
-	tell.Configured()
-	go watch(ctx, function, tell, log)
+func follow(ctx context.Context, function *kernel.Function, reporter *agent.Agent, log *slog.Logger) {
+	reporter.Configured()
+	go watch(ctx, function, reporter, log)
 	select {
 	case <-ctx.Done():
-	case err := <-tell.Lost():
-		tell.Fail(fmt.Errorf("the function was ready and forwards no more: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
+	case err := <-reporter.Lost():
+		reporter.Fail(fmt.Errorf("the function was ready and no longer forwards: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
 		<-ctx.Done()
 	}
 }
@@ -158,9 +158,9 @@ func apply(config *vnf.Config, function *kernel.Function, cards guest.Cards, log
 
 // watch has the agent check whenever a link changed. Without the kernel's
 // messages, each call of /readyz still checks.
-func watch(ctx context.Context, function *kernel.Function, tell *agent.Agent, log *slog.Logger) {
+func watch(ctx context.Context, function *kernel.Function, reporter *agent.Agent, log *slog.Logger) {
 	for {
-		err := function.Watch(ctx, func() { _ = tell.Observe() })
+		err := function.Watch(ctx, func() { _ = reporter.Observe() })
 		if ctx.Err() != nil {
 			return
 		}

@@ -85,7 +85,7 @@ func (x *Index) addDependencies(line string) error {
 func (x *Index) addAlias(line string) error {
 	fields := strings.Fields(line)
 	if len(fields) != 3 || fields[0] != "alias" {
-		return fmt.Errorf("%q is no alias", line)
+		return fmt.Errorf("%q is not an alias", line)
 	}
 	pattern := underscored(fields[1])
 	if _, err := path.Match(pattern, ""); err != nil {

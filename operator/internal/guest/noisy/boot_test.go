@@ -105,7 +105,7 @@ func requireOperations(t *testing.T, status look, stressor string) {
 	t.Logf("%s: %d operations, %d each second", stressor, status.Stressors[0].Operations, status.Stressors[0].OperationsPerSecond)
 }
 
-// TestBootStress: stress-ng loads processor and memory, and stops when asked; the
+// TestBootStress checks that stress-ng loads processor and memory, and stops when asked; the
 // guest refuses files where they would be in memory.
 func TestBootStress(t *testing.T) {
 	m := boot(t, noPorts)
@@ -141,7 +141,7 @@ func TestBootStress(t *testing.T) {
 	m.RequirePowerOff(t)
 }
 
-// TestBootDisk: files are written to the scratch disk, by the disk's own account.
+// TestBootDisk checks by the disk's own counters that files are written to the scratch disk.
 func TestBootDisk(t *testing.T) {
 	disk := filepath.Join(t.TempDir(), "scratch")
 	if err := os.WriteFile(disk, nil, 0o600); err != nil {
@@ -179,7 +179,7 @@ func written(t *testing.T, m *guesttest.Machine) int64 {
 	return count
 }
 
-// TestBootNetwork: frames pass from card to card, over a hub in QEMU.
+// TestBootNetwork checks that frames pass from card to card, over a hub in QEMU.
 func TestBootNetwork(t *testing.T) {
 	for _, model := range []string{"virtio-net-pci", "e1000", "e1000e", "rtl8139"} {
 		t.Run(model, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestBootNetwork(t *testing.T) {
 	}
 }
 
-// TestBootRefused: the console and /readyz show the fault, and no load starts.
+// TestBootRefused checks that the console and /readyz show the fault, and no load starts.
 func TestBootRefused(t *testing.T) {
 	small := filepath.Join(t.TempDir(), "scratch")
 	if err := os.WriteFile(small, make([]byte, 16<<10), 0o600); err != nil {

@@ -49,9 +49,9 @@ var commonParts = []part{
 	{"describes itself", suite.describes},
 	{"refuses trials of other kinds", suite.refusesOthers},
 	{"refuses what cannot be a trial", suite.invalid},
-	{"ends on a cancelled context", suite.cancelled},
+	{"ends on a canceled context", suite.canceled},
 	{"closes twice", suite.closes},
-	{"tells when all is sent", suite.notifies},
+	{"reports when all is sent", suite.notifies},
 }
 
 // Run checks that a driver keeps its contract. open is called once for each part, on a path that
@@ -173,7 +173,7 @@ func (s suite) notifies(t *testing.T) {
 	d := s.driver(t)
 	notifier, ok := d.(measure.Notifier)
 	if !ok {
-		t.Skip("does not apply: the driver is no measure.Notifier")
+		t.Skip("does not apply: the driver is not a measure.Notifier")
 	}
 	calls := 0
 	notifier.NotifySent(func() { calls++ })
@@ -228,12 +228,12 @@ func (s suite) refuses(t *testing.T, d measure.Driver, name string, trial measur
 	}
 }
 
-func (s suite) cancelled(t *testing.T) {
+func (s suite) canceled(t *testing.T) {
 	d := s.driver(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Measure(ctx, s.trial(time.Second)); !errors.Is(err, context.Canceled) {
-		t.Errorf("Measure with a cancelled context: %v, want %v", err, context.Canceled)
+		t.Errorf("Measure with a canceled context: %v, want %v", err, context.Canceled)
 	}
 
 	const after, soon = 100 * time.Millisecond, 10 * time.Second // much less than the trial's minute
@@ -257,8 +257,8 @@ func (s suite) closes(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	if _, err := d.Measure(t.Context(), s.trial(50*time.Millisecond)); err == nil {
-		t.Error("a closed driver measured")
+	if _, err := d.Measure(t.Context(), s.trial(50*time.Millisecond)); !errors.Is(err, measure.ErrClosed) {
+		t.Errorf("a closed driver measured, or said %v", err)
 	}
 }
 
@@ -278,6 +278,7 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 		measure.DoubtReceiveDrops, measure.DoubtTransmitDrops, measure.DoubtUnsent,
 		measure.DoubtMissedDeadlines, measure.DoubtSteal, measure.DoubtStretched,
 		measure.DoubtPreempted, measure.DoubtKernelQueue, measure.DoubtRefragmented, measure.DoubtFragmentsUnknown,
+		measure.DoubtOverflow, measure.DoubtLimited, measure.DoubtLateArrivals, measure.DoubtUnaccounted,
 	}
 	for _, doubt := range o.Doubts {
 		if !slices.Contains(known, doubt.Code) || doubt.Detail == "" {

@@ -70,7 +70,7 @@ func Compare(t *testing.T, folder string, goldens []Golden) {
 				t.Error(err)
 			}
 		default:
-			t.Errorf("%s is no golden of this test; -update removes it", path)
+			t.Errorf("%s is not a golden of this test; -update removes it", path)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func write(t *testing.T, path string, g Golden, base map[string]string) {
 }
 
 // read returns a golden's documents. A difference is applied to its base as the test renders it: a
-// change of the base alone is no change of the variant. If it does not fit, it is applied to the
+// change of the base alone is not a change of the variant. If it does not fit, it is applied to the
 // base as it is kept.
 func read(path string, g Golden, bases ...map[string]string) (map[string]string, error) {
 	text, err := os.ReadFile(path)

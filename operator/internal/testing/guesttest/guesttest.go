@@ -24,14 +24,14 @@ import (
 	"vnfbench.io/operator/internal/proc"
 )
 
-// Patience is generous: without hardware virtualization a boot takes 5 to 20 s on a busy machine.
-const Patience = 3 * time.Minute
+// BootTimeout is generous: without hardware virtualization a boot takes 5 to 20 s on a busy machine.
+const BootTimeout = 3 * time.Minute
 
 // seedLabel is guest.SeedLabel; the tests of that package use this one.
 const seedLabel = "cidata"
 
-// answerPatience is for one answer of a guest that gets little processor time.
-const answerPatience = 30 * time.Second
+// answerTimeout is for one answer of a guest that gets little processor time.
+const answerTimeout = 30 * time.Second
 
 // Files returns the directory of a guest's files that the variable names. Without it the test is
 // skipped.
@@ -155,7 +155,7 @@ func freeAddress(t *testing.T) string {
 
 // Get sends a request to the guest's agent, without a proxy.
 func (m *Machine) Get(path string) (int, string, error) {
-	client := http.Client{Timeout: answerPatience, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: answerTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + m.Address + path)
 	if err != nil {
 		return 0, "", err
@@ -190,7 +190,7 @@ func (m *Machine) Await(t *testing.T, want int, text string) string {
 		if err == nil && code == want && strings.Contains(body, text) {
 			return body
 		}
-		if time.Since(m.Started) > Patience {
+		if time.Since(m.Started) > BootTimeout {
 			t.Fatalf("/readyz: %d %q %v, want %d and %q", code, body, err, want, text)
 		}
 		select {
@@ -228,7 +228,7 @@ func (m *Machine) Monitor(t *testing.T, command string) string {
 		t.Fatal(err)
 	}
 	defer monitor.Close()
-	if err := monitor.SetDeadline(time.Now().Add(answerPatience)); err != nil {
+	if err := monitor.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	const prompt = "(qemu) "
@@ -267,7 +267,7 @@ func (m *Machine) RequirePowerOff(t *testing.T) {
 			t.Errorf("QEMU ended with %v", err)
 		}
 		m.ended <- err
-	case <-time.After(Patience):
+	case <-time.After(BootTimeout):
 		t.Error("the power button did not end it")
 	}
 }

@@ -36,7 +36,7 @@ func Cases() []Case {
 		{"sriov", "one-router", func() plan.Input { return SRIOV(2) }},
 		{"trex-dpdk", "one-router", TRexDPDK},
 		{"machine-tuned", "one-router", MachineTuned},
-		{"machine-beside-pod", "one-router", MachineBesidePod},
+		{"machine-with-pod", "one-router", MachineWithPod},
 		{"machines", "four-routers", Machines},
 		{"gateway-machines", "machines", GatewayMachines},
 		{"custom", "machines", CustomMachines},
@@ -153,8 +153,8 @@ func MachineTuned() plan.Input {
 	return in
 }
 
-// MachineBesidePod returns one router in a pod and one in a virtual machine.
-func MachineBesidePod() plan.Input {
+// MachineWithPod returns one router in a pod and one in a virtual machine.
+func MachineWithPod() plan.Input {
 	in := MachineInput(2)
 	in.Run.Spec.Experiment.Chain[0] = Router("router-1")
 	in.Run.Spec.Experiment.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}

@@ -128,7 +128,7 @@ type Turn struct {
 	Answer        Answer
 }
 
-// Turns returns the calls of a recording, those in batches one by one. It omits what is no call,
+// Turns returns the calls of a recording, those in batches one by one. It omits what is not a call,
 // such as malformed input.
 func (r Recording) Turns() []Turn {
 	var turns []Turn

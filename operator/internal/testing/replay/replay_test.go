@@ -95,10 +95,10 @@ func TestUnexpectedCallsFail(t *testing.T) {
 // read, fails the test.
 func TestBadRequestsFail(t *testing.T) {
 	for name, c := range map[string]struct{ request, complaint string }{
-		"a text":                   {`"str"`, "no object"},
+		"a text":                   {`"str"`, "neither an object"},
 		"an array of a number":     {`[1]`, "not JSON-RPC"},
 		"an empty array":           {`[]`, "calls nothing"},
-		"no JSON":                  {`not json`, "no object"},
+		"no JSON":                  {`not json`, "neither an object"},
 		"no id":                    {`{"jsonrpc":"2.0","method":"ping","params":{}}`, "not JSON-RPC"},
 		"no parameters":            {`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "not JSON-RPC"},
 		"parameters in an array":   {`{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`, "not JSON-RPC"},
@@ -185,7 +185,7 @@ func TestRelay(t *testing.T) {
 	relay.Note("cut & malformed")
 	server.Inject("ping", replay.Cut())
 	if _, err := conn.Exchange(t.Context(), ping); err == nil {
-		t.Error("the relay goes on where the server does not")
+		t.Error("the relay continues where the server does not")
 	}
 	if err := relay.Close(); err != nil {
 		t.Error(err)

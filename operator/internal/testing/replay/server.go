@@ -233,7 +233,7 @@ func (s *Server) handle(message []byte) (answer []byte, methods []string, ok boo
 	}
 	requests, isMessage := many(text)
 	if !isMessage {
-		s.t.Errorf("a request came that is no object and no array of objects, which ends a server: %.80q", text)
+		s.t.Errorf("a request came that is neither an object nor an array of objects, which ends a server: %.80q", text)
 		return nil, nil, false
 	}
 	if len(requests) == 0 {

@@ -43,7 +43,7 @@ func (p *Path) address(ns netns.NsHandle, port, device string) error {
 		if err := netlink.NeighSet(&netlink.Neigh{
 			LinkIndex: index, State: netlink.NUD_PERMANENT, IP: gateway.AsSlice(), HardwareAddr: mac,
 		}); err != nil {
-			return fmt.Errorf("neighbour %s: %w", gateway, err)
+			return fmt.Errorf("neighbor %s: %w", gateway, err)
 		}
 		route := netlink.Route{LinkIndex: index, Dst: hostNet(other), Scope: netlink.SCOPE_LINK}
 		if device != "" {

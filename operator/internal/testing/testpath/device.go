@@ -151,7 +151,7 @@ func (p *Path) route() error {
 					LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT,
 					IP: neighbor.AsSlice(), HardwareAddr: mac,
 				}); err != nil {
-					return fmt.Errorf("neighbour %s: %w", neighbor, err)
+					return fmt.Errorf("neighbor %s: %w", neighbor, err)
 				}
 			}
 		}

@@ -24,15 +24,15 @@ const (
 	ProtocolUDP   = 17
 	HopLimit      = 64
 
-	// smallestFrameBytes is Ethernet's, check sequence included (IEEE 802.3).
-	smallestFrameBytes = 64
+	// MinFrameBytes is Ethernet's, check sequence included (IEEE 802.3).
+	MinFrameBytes = 64
 )
 
 // Check returns why no frame can be made of a stream.
 func Check(s measure.Stream) error {
 	for _, mac := range []string{s.SourceMAC, s.DestinationMAC} {
 		if parsed, err := net.ParseMAC(mac); err != nil || len(parsed) != 6 {
-			return fmt.Errorf("stream %s: %q is no Ethernet address", s.Direction, mac)
+			return fmt.Errorf("stream %s: %q is not an Ethernet address", s.Direction, mac)
 		}
 	}
 	if !s.SourceAddress.IsValid() || !s.DestinationAddress.IsValid() {
@@ -64,7 +64,7 @@ func Bytes(s measure.Stream) int {
 // MinimumFrameBytes returns the size of the smallest frame with this payload, check
 // sequence included.
 func MinimumFrameBytes(s measure.Stream, payloadBytes int) int {
-	return max(smallestFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
+	return max(MinFrameBytes, Bytes(s)+payloadBytes+measure.FrameCheckSequenceBytes)
 }
 
 // PutEthernet writes both addresses and the EtherType of the stream's IP.

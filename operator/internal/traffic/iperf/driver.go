@@ -21,8 +21,8 @@ const (
 	// attempts is the number of tries while something of an earlier test is in the way.
 	attempts   = 3
 	retryPause = time.Second
-	// cleanUpPatience bounds the cleanup after a test that failed.
-	cleanUpPatience = 5 * time.Second
+	// cleanUpTimeout bounds the cleanup after a test that failed.
+	cleanUpTimeout = 5 * time.Second
 	// probeSeconds is the length of the test that shows that the chain passes traffic.
 	probeSeconds = 1
 )
@@ -107,7 +107,7 @@ func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 // Close removes the ports' setup.
 func (d *Driver) Close() error {
 	d.closed = true
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTimeout)
 	defer cancel()
 	return errors.Join(d.west.down(ctx), d.east.down(ctx))
 }
@@ -116,10 +116,10 @@ func (d *Driver) Close() error {
 // server at the other.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	if d.closed {
-		return measure.Outcome{}, errors.New("the driver is closed")
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	if err := check(trial); err != nil {
-		return measure.Outcome{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: err}
+		return measure.Outcome{}, measure.Failf(v1alpha1.ReasonInvalidTrial, "correct the trial", "%w", err)
 	}
 	for attempt := 1; ; attempt++ {
 		outcome, err := d.test(ctx, trial)
@@ -223,7 +223,7 @@ func (w way) make(ctx context.Context, direction measure.Direction, trial measur
 // cleanUp ends the servers of a test that failed; the clients end by themselves when no
 // request waits for them. What cannot be reached ends at its own time limit.
 func (d *Driver) cleanUp(directions []measure.Direction) {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTimeout)
 	defer cancel()
 	for _, direction := range directions {
 		if w, known := d.ends[direction]; known {
@@ -234,17 +234,17 @@ func (d *Driver) cleanUp(directions []measure.Direction) {
 
 // first prefers an error that the other direction's failure did not cause.
 func first(list []error) error {
-	var cancelled error
+	var canceled error
 	for _, err := range list {
 		if errors.Is(err, context.Canceled) {
-			cancelled = err
+			canceled = err
 			continue
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return cancelled
+	return canceled
 }
 
 // seconds returns the whole test's duration.

@@ -150,7 +150,7 @@ func TestBusy(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy   int
 		reason string
-	}{"once": {1, ""}, "for ever": {100, v1alpha1.ReasonEndpointFailed}} {
+	}{"once": {1, ""}, "always": {100, v1alpha1.ReasonEndpointFailed}} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakes{}
 			config := f.config(t)
@@ -182,9 +182,9 @@ func TestFailures(t *testing.T) {
 		"no way through":      {"west POST /clients", `{"error": "unable to connect to server: Connection timed out"}`, 200, v1alpha1.ReasonNoPathThroughChain, "Connection timed out"},
 		"a setting":           {"west POST /clients", `{"error": "unable to set TCP/SCTP MSS: Invalid argument"}`, 200, v1alpha1.ReasonTCPSettingRefused, "measurements.tcp.mssBytes"},
 		"the receiver's own":  {"east GET /servers/5201", `{"error": "the client has terminated"}`, 200, v1alpha1.ReasonEndpointFailed, "the client has terminated"},
-		"half an answer":      {"west POST /clients", `{"start": `, 200, v1alpha1.ReasonEndpointFailed, "reading what iperf3 says"},
-		"a total is missing":  {"west POST /clients", `{"end": {}}`, 200, v1alpha1.ReasonEndpointFailed, "the sender told no total"},
-		"a path that went on": {"west POST /clients", `{"error": "unable to write to stream socket: Connection timed out"}`, 200, v1alpha1.ReasonNoPathThroughChain, "timed out"},
+		"half an answer":      {"west POST /clients", `{"start": `, 200, v1alpha1.ReasonEndpointFailed, "reading iperf3's output"},
+		"a total is missing":  {"west POST /clients", `{"end": {}}`, 200, v1alpha1.ReasonEndpointFailed, "the sender reported no total"},
+		"a path that is lost": {"west POST /clients", `{"error": "unable to write to stream socket: Connection timed out"}`, 200, v1alpha1.ReasonNoPathThroughChain, "timed out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakes{}
@@ -206,7 +206,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Later in a run the same words mean that the chain has failed, and the driver ends the
+// TestChainFailsLater checks that later in a run the same words mean that the chain has failed, and the driver ends the
 // server that still waits.
 func TestChainFailsLater(t *testing.T) {
 	f := &fakes{}

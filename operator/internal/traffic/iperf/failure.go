@@ -46,20 +46,16 @@ func explain(err error, trial measure.TCPTrial) error {
 	for _, setting := range refused {
 		for _, words := range setting.words {
 			if strings.Contains(string(said), words) {
-				return &measure.Failure{
-					Reason: v1alpha1.ReasonTCPSettingRefused,
-					Err:    fmt.Errorf("%w (%s)", err, given(setting.field, trial)),
-					Remedy: fmt.Sprintf("change measurements.tcp.%s, or the generator node's kernel settings", setting.field),
-				}
+				return measure.Failf(v1alpha1.ReasonTCPSettingRefused,
+					fmt.Sprintf("change measurements.tcp.%s, or the generator node's kernel settings", setting.field),
+					"%w (%s)", err, given(setting.field, trial))
 			}
 		}
 	}
 	for _, words := range []string{"unable to connect", "timed out", "timeout", "No route to host", "unreachable", "idle", "Connection reset"} {
 		if strings.Contains(string(said), words) {
-			return &measure.Failure{
-				Reason: v1alpha1.ReasonChainFailed, Err: fmt.Errorf("TCP does not come through the chain: %w", err),
-				Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
-			}
+			return measure.Failf(v1alpha1.ReasonChainFailed, "check whether each function forwards TCP in both directions, and look at its logs",
+				"TCP does not pass through the chain: %w", err)
 		}
 	}
 	return &measure.Failure{

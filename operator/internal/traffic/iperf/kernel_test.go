@@ -215,7 +215,7 @@ func TestThroughARouter(t *testing.T) {
 	p := newPath(t)
 	for _, end := range []*netnstest.Namespace{p.west, p.east} {
 		if isUp(t, end) {
-			t.Error("the port is up before anybody has asked for it")
+			t.Error("the port is up before any request for it")
 		}
 	}
 	driver := p.open(t)
@@ -267,7 +267,7 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-func TestNoWayThrough(t *testing.T) {
+func TestNoPath(t *testing.T) {
 	p := newPath(t)
 	p.router.Must(t, func() error { return forwarding("0") })
 	_, err := Open(t.Context(), p.config, bothWays[:1])
@@ -292,7 +292,7 @@ func TestRefusedSetting(t *testing.T) {
 	}
 }
 
-// A measurer that receives a stop leaves nothing running.
+// TestStopped checks that a measurer that receives a stop leaves nothing running.
 func TestStopped(t *testing.T) {
 	driver := newPath(t).open(t)
 	stopped := errors.New("stopped")

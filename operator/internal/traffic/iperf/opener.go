@@ -16,8 +16,8 @@ func (Opener) Open(ctx context.Context, opening measure.Opening) (measure.Driver
 	if opening.Endpoints == nil {
 		return nil, measure.NotOpened(measure.EndpointDriver, "TCP connections between two machines")
 	}
-	tcp := opening.TCP
-	driver, err := Open(ctx, Config{Endpoints: *opening.Endpoints, West: tcp.West, East: tcp.East}, tcp.Directions)
+	path := opening.TCPPath
+	driver, err := Open(ctx, Config{Endpoints: *opening.Endpoints, West: path.West, East: path.East}, opening.Directions)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (e toolError) Error() string { return string(e) }
 func read(text []byte) (*output, error) {
 	out := &output{}
 	if err := json.Unmarshal(text, out); err != nil {
-		return nil, fmt.Errorf("reading what iperf3 says: %w", err)
+		return nil, fmt.Errorf("reading iperf3's output: %w", err)
 	}
 	if out.Error != "" {
 		return nil, toolError(out.Error)
@@ -86,9 +86,9 @@ func Parse(direction measure.Direction, client, server []byte) (measure.TCPDirec
 	}
 	switch {
 	case sender.End.Sent == nil || sender.End.Sent.Seconds <= 0:
-		return d, errors.New("the sender told no total")
+		return d, errors.New("the sender reported no total")
 	case receiver.End.Received == nil || receiver.End.Received.Seconds <= 0:
-		return d, errors.New("the receiver told no total")
+		return d, errors.New("the receiver reported no total")
 	}
 	d.SentBytes, d.SentNanoseconds = int64(sender.End.Sent.Bytes), nanoseconds(sender.End.Sent.Seconds)
 	d.ReceivedBytes, d.ReceivedNanoseconds = int64(receiver.End.Received.Bytes), nanoseconds(receiver.End.Received.Seconds)

@@ -23,7 +23,7 @@ func recorded(t *testing.T, name string) []byte {
 	return text
 }
 
-// Two connections, 1 s omitted, 2 s counted.
+// TestParse parses two connections, 1 s omitted, 2 s counted.
 func TestParse(t *testing.T) {
 	got, err := Parse(measure.Forward, recorded(t, "sender"), recorded(t, "receiver"))
 	if err != nil {
@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The output of a test that failed gives no figure, though it may have totals.
+// TestErrors checks that the output of a test that failed gives no figure, though it may have totals.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct{ sender, receiver, reason, says string }{
 		"interrupted sender":   {"sender-interrupted", "receiver", v1alpha1.ReasonEndpointFailed, "interrupt - the client has terminated"},

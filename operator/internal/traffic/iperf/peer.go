@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// requestPatience bounds a request that starts or ends something.
-	requestPatience = 15 * time.Second
-	// answerPatience is the time limit of an answer after a test's lifetime.
-	answerPatience = 15 * time.Second
-	// maximumAnswerBytes is more than an agent sends.
-	maximumAnswerBytes = 17 << 20
+	// requestTimeout bounds a request that starts or ends something.
+	requestTimeout = 15 * time.Second
+	// answerTimeout is the time limit of an answer after a test's lifetime.
+	answerTimeout = 15 * time.Second
+	// maxAnswerBytes is more than an agent sends.
+	maxAnswerBytes = 17 << 20
 )
 
 // peer is one end.
@@ -42,44 +42,44 @@ func (r *refusal) Error() string { return fmt.Sprintf("the agent at the %s end: 
 
 func (a *peer) up(ctx context.Context) (measure.TCPEnd, error) {
 	var end measure.TCPEnd
-	text, err := a.ask(ctx, requestPatience, http.MethodPut, "/up", nil)
+	text, err := a.ask(ctx, requestTimeout, http.MethodPut, "/up", nil)
 	if err != nil {
 		return end, explain(err, measure.TCPTrial{})
 	}
 	if err := json.Unmarshal(text, &end); err != nil {
-		return end, fmt.Errorf("reading what the %s end says of itself: %w", a.name, err)
+		return end, fmt.Errorf("reading the state of the %s end: %w", a.name, err)
 	}
 	return end, nil
 }
 
 func (a *peer) down(ctx context.Context) error {
-	_, err := a.ask(ctx, requestPatience, http.MethodPut, "/down", nil)
+	_, err := a.ask(ctx, requestTimeout, http.MethodPut, "/down", nil)
 	return err
 }
 
 func (a *peer) serve(ctx context.Context, port uint16, seconds int) error {
-	_, err := a.ask(ctx, requestPatience, http.MethodPost, "/servers", endpoint.Server{Address: a.address, Port: port, Seconds: seconds})
+	_, err := a.ask(ctx, requestTimeout, http.MethodPost, "/servers", endpoint.Server{Address: a.address, Port: port, Seconds: seconds})
 	return err
 }
 
 // collect runs after the client has ended, so the server also has, or it ends by itself
 // when it receives nothing.
 func (a *peer) collect(ctx context.Context, port uint16) ([]byte, error) {
-	return a.ask(ctx, endpoint.Server{}.Lifetime()+answerPatience, http.MethodGet, fmt.Sprintf("/servers/%d", port), nil)
+	return a.ask(ctx, endpoint.Server{}.Lifetime()+answerTimeout, http.MethodGet, fmt.Sprintf("/servers/%d", port), nil)
 }
 
 func (a *peer) stop(ctx context.Context, port uint16) error {
-	_, err := a.ask(ctx, requestPatience, http.MethodDelete, fmt.Sprintf("/servers/%d", port), nil)
+	_, err := a.ask(ctx, requestTimeout, http.MethodDelete, fmt.Sprintf("/servers/%d", port), nil)
 	return err
 }
 
 func (a *peer) send(ctx context.Context, request endpoint.Client) ([]byte, error) {
-	return a.ask(ctx, request.Lifetime()+answerPatience, http.MethodPost, "/clients", request)
+	return a.ask(ctx, request.Lifetime()+answerTimeout, http.MethodPost, "/clients", request)
 }
 
 // ask makes one request and reads the whole answer.
-func (a *peer) ask(ctx context.Context, patience time.Duration, method, path string, body any) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (a *peer) ask(ctx context.Context, timeout time.Duration, method, path string, body any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var content bytes.Buffer
 	if body != nil {
@@ -96,7 +96,7 @@ func (a *peer) ask(ctx context.Context, patience time.Duration, method, path str
 		return nil, fmt.Errorf("asking the agent at the %s end: %w", a.name, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maximumAnswerBytes))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of the agent at the %s end: %w", a.name, err)
 	}

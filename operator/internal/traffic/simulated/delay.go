@@ -9,8 +9,8 @@ import (
 const (
 	// queueFrames is how many frames wait in front of an overloaded device.
 	queueFrames = 1024
-	// mostUtilisation keeps the waiting time of an infinite queue finite.
-	mostUtilisation = 0.999
+	// maxUtilization keeps the waiting time of an infinite queue finite.
+	maxUtilization = 0.999
 )
 
 // delays fills in what an M/D/1 queue after a fixed delay would show: the mean wait is
@@ -19,8 +19,8 @@ const (
 func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 	service := 1e9 / max(capacity, 1)
 	full := service * queueFrames
-	utilisation := min(rate/max(capacity, 1), mostUtilisation)
-	wait := min(service*utilisation/(2*(1-utilisation)), full)
+	utilization := min(rate/max(capacity, 1), maxUtilization)
+	wait := min(service*utilization/(2*(1-utilization)), full)
 	if rate > capacity {
 		wait = full
 	}

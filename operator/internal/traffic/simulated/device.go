@@ -131,6 +131,28 @@ func (d SlowingDown) Answer(q Question) Answer {
 	return HardCap{CapacityFramesPerSecond: d.CapacityFramesPerSecond * left}.Answer(q)
 }
 
+// Sluggish is a HardCap that still loses LossRatio of all frames until Recovery has passed after an
+// overload that lasted Overload or longer.
+type Sluggish struct {
+	CapacityFramesPerSecond float64
+	Overload, Recovery      time.Duration
+	LossRatio               float64
+	// until is when the device has recovered, in simulated time.
+	until time.Duration
+}
+
+// Answer implements Device.
+func (d *Sluggish) Answer(q Question) Answer {
+	answer, end := HardCap{CapacityFramesPerSecond: d.CapacityFramesPerSecond}.Answer(q), q.Since+q.Duration
+	switch {
+	case answer.LossRatio > 0 && q.Duration >= d.Overload:
+		d.until = end + d.Recovery
+	case answer.LossRatio == 0 && q.Since < d.until:
+		answer.LossRatio = d.LossRatio * min(1, (d.until-q.Since).Seconds()/q.Duration.Seconds())
+	}
+	return answer
+}
+
 // beyond returns the share of a rate that exceeds a capacity.
 func beyond(rate, capacity float64) float64 {
 	if rate <= capacity {

@@ -8,13 +8,13 @@ package simulated
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // Config is the whole test setup.
@@ -39,11 +39,8 @@ type Config struct {
 const (
 	tenGigabitFramesPerSecond = 14_880_952
 	defaultBaseNanoseconds    = 10_000
-	// minFrameBytes is Ethernet's, maxFrameBytes that of the largest jumbo frames.
-	minFrameBytes = 64
+	// maxFrameBytes is the size of the largest jumbo frames.
 	maxFrameBytes = 16_384
-
-	reasonInvalidTrial = "InvalidTrial"
 )
 
 // Driver measures a simulated device.
@@ -128,42 +125,29 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	return out, nil
 }
 
-// check refuses what no driver of frames can measure, with the same reasons as other
-// drivers.
+// check refuses what no driver of frames can measure.
 func (d *Driver) check(trial measure.Trial) error {
-	invalid := func(reason, format string, args ...any) error {
-		return &measure.Failure{Reason: reason, Remedy: "correct the trial", Err: fmt.Errorf(format, args...)}
+	if d.closed {
+		return measure.ErrClosed
 	}
-	switch {
-	case d.closed:
-		return errors.New("the driver is closed")
-	case trial.TCP != nil || trial.Connections != nil:
-		return invalid(reasonInvalidTrial, "simulated devices have frames alone, and the trial asks for TCP")
-	case trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0:
-		return invalid(reasonInvalidTrial, "a trial of %v with %v to settle cannot be measured", trial.Duration(), trial.Settle())
-	case trial.Packet != nil && trial.Packet.Check() != nil:
-		return invalid(reasonInvalidTrial, "%w", trial.Packet.Check())
-	case trial.Packet == nil && trial.FrameBytes < minFrameBytes:
-		return invalid("FrameTooSmall", "a frame of %d bytes: there are at least %d", trial.FrameBytes, minFrameBytes)
-	case trial.Packet == nil && trial.FrameBytes > maxFrameBytes:
-		return invalid("FrameTooLarge", "a frame of %d bytes: there are at most %d", trial.FrameBytes, maxFrameBytes)
-	case trial.TaggedFrameNanoseconds < 0 || trial.TaggedFrameNanoseconds >= trial.DurationNanoseconds:
-		return invalid(reasonInvalidTrial, "a frame tagged after %v of a trial of %v", time.Duration(trial.TaggedFrameNanoseconds), trial.Duration())
+	largest, err := frames.Streams{}.Check(trial, 0)
+	if err == nil && largest > maxFrameBytes {
+		err = frames.TooLarge(largest, maxFrameBytes, "another driver", "a simulated device forwards")
 	}
-	return nil
+	return err
 }
 
 func (d *Driver) direction(trial measure.Trial, direction measure.Direction) measure.DirectionOutcome {
 	seconds := trial.Duration().Seconds()
 	out := measure.DirectionOutcome{Direction: direction}
 	rate := float64(d.cfg.GeneratorFramesPerSecond)
-	if intended := trial.IntendedFramesPerSecond; intended > 0 {
-		if direction == measure.Reverse && d.cfg.ReversePercent > 0 {
+	if trial.IntendedFramesPerSecond > 0 {
+		if direction == measure.Reverse {
 			out.LoadPercent = d.cfg.ReversePercent
-			intended = measure.Stream{LoadPercent: out.LoadPercent}.ShareOf(intended)
 		}
-		out.IntendedFrames = uint64(math.Round(float64(intended) * seconds))
-		rate = min(rate, float64(intended))
+		stream := measure.Stream{LoadPercent: out.LoadPercent}
+		out.IntendedFrames = stream.IntendedFrames(trial)
+		rate = min(rate, float64(stream.FramesPerSecond(trial)))
 	}
 	out.SentFrames = uint64(math.Round(rate * seconds))
 	if out.IntendedFrames > 0 {

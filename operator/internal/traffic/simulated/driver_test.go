@@ -33,7 +33,7 @@ func trialOf(load uint64, duration time.Duration) measure.Trial {
 	return measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: load, DurationNanoseconds: int64(duration), SettleNanoseconds: 1e8}
 }
 
-// An outcome of any device keeps the promises of measure.Outcome.
+// TestOutcomesAreConsistent checks that an outcome of any device keeps the promises of measure.Outcome.
 func TestOutcomesAreConsistent(t *testing.T) {
 	for name, device := range devices() {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestGeneratorCeiling(t *testing.T) {
 	}
 }
 
-// M/D/1 at half its capacity waits half a service time on average.
+// TestLatency checks that M/D/1 at half its capacity waits half a service time on average.
 func TestLatency(t *testing.T) {
 	driver := New(Config{Device: HardCap{CapacityFramesPerSecond: 1e5}, BaseNanoseconds: 10_000})
 	got, err := driver.Measure(t.Context(), trialOf(50_000, time.Second))
@@ -151,7 +151,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestNoiseHasItsStrength(t *testing.T) {
+func TestNoiseHasTheStatedDeviation(t *testing.T) {
 	for name, strength := range map[string]Strength{"quiet": Quiet, "mild": Mild, "strong": Strong} {
 		driver := New(Config{Device: Noisy{HardCap{CapacityFramesPerSecond: 8e6}, Strength{Deviation: strength.Deviation}}, Seed: 1})
 		var sum, squares float64
@@ -174,9 +174,9 @@ func TestMeasureRefuses(t *testing.T) {
 	if _, err := driver.Measure(t.Context(), measure.Trial{}); err == nil {
 		t.Error("a trial without duration was measured")
 	}
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := driver.Measure(cancelled, trialOf(1, time.Second)); !errors.Is(err, context.Canceled) {
+	if _, err := driver.Measure(canceled, trialOf(1, time.Second)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	if err := driver.Close(); err != nil {
@@ -187,7 +187,7 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 }
 
-// Invented figures must never reach a user: only tests and the benchmark of searches may
+// TestOnlyTestsImport checks that invented figures never reach a user: only tests and the benchmark of searches may
 // import this package.
 func TestOnlyTestsImport(t *testing.T) {
 	allowed := map[string]string{`"vnfbench.io/operator/internal/traffic/simulated"`: filepath.Join("hack", "searchbench")}

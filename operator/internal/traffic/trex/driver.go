@@ -15,27 +15,16 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/frames"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
-
-// Server is what the driver needs of TRex's server, which the caller watches.
-type Server interface {
-	// Address is host:port of the server's API.
-	Address() string
-	// Alive returns why the server is not running, nil while it is.
-	Alive() error
-	// Restart ends what is left of the server and starts it again; it returns when the
-	// server answers.
-	Restart(ctx context.Context) error
-}
 
 const (
 	// defaultLatencyFramesPerSecond is low enough for the thread that receives these
 	// frames in software, and makes 60,000 in RFC 2544's trial of 60 s.
 	defaultLatencyFramesPerSecond = 1000
-	defaultProbeTimeout           = 5 * time.Second
 	// callTimeout is far above the longest call observed, 20 ms.
 	callTimeout = 5 * time.Second
 )
@@ -45,7 +34,7 @@ type Config struct {
 	Path     measure.Path
 	Settings planning.Settings
 	// Server already runs. The driver restarts it when it fails, and never closes it.
-	Server Server
+	Server connection.Server
 	// LatencyFramesPerSecond is how many frames of each stream are timed, by default
 	// 1,000. They are a part of its load.
 	LatencyFramesPerSecond uint64
@@ -54,25 +43,13 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// Notes are sentences about the server that go into the description's fallbacks.
 	Notes []string
-
-	// probing gives every stream the full load, regardless of its share.
-	probing bool
-}
-
-// rateOf returns a stream's load in a trial.
-func (c Config) rateOf(s measure.Stream, trial measure.Trial) uint64 {
-	if c.probing {
-		return trial.IntendedFramesPerSecond
-	}
-	return s.ShareOf(trial.IntendedFramesPerSecond)
 }
 
 // Driver is a measure.Driver.
 type Driver struct {
 	config      Config
-	client      *rpc.Client
-	session     uint32
-	streams     [2]*measure.Stream // by direction; nil means none
+	connection  *connection.Connection
+	streams     frames.Streams
 	description measure.Description
 	// ports are the server's numbers of the path's ports.
 	ports [2]int
@@ -101,9 +78,12 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		config.LatencyFramesPerSecond = defaultLatencyFramesPerSecond
 	}
 	if config.ProbeTimeout <= 0 {
-		config.ProbeTimeout = defaultProbeTimeout
+		config.ProbeTimeout = frames.DefaultProbeTimeout
 	}
 	d := &Driver{config: config, forced: map[string]bool{}}
+	d.connection = &connection.Connection{
+		Server: config.Server, Options: rpc.Options{API: rpc.STL, Timeout: callTimeout}, Begin: d.begin,
+	}
 	if err := d.checkConfig(); err != nil {
 		return nil, err
 	}
@@ -112,8 +92,8 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if err := d.connect(ctx); err != nil {
-		return nil, d.serverFailure(err)
+	if err := d.connection.Connect(ctx); err != nil {
+		return nil, d.connection.Explain(err)
 	}
 	if err := d.findPath(ctx); err != nil {
 		return nil, err
@@ -122,30 +102,16 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 }
 
 func (d *Driver) checkConfig() error {
-	invalid := func(format string, args ...any) error {
-		return &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
-	}
-	path := d.config.Path
 	if d.config.Server == nil {
 		return errors.New("there is no TRex server")
 	}
-	if path.Ports[0].Interface == path.Ports[1].Interface {
-		return invalid("both ports are %q", path.Ports[0].Interface)
+	streams, err := frames.Of(d.config.Path)
+	if err != nil {
+		return err
 	}
-	if err := headers.CheckVLANs(path); err != nil {
-		return invalid("%w", err)
-	}
-	if len(path.Streams) == 0 {
-		return invalid("there is no stream")
-	}
-	for i := range path.Streams {
-		s := &path.Streams[i]
-		index := directionIndex(s.Direction)
-		if index < 0 || d.streams[index] != nil {
-			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
-		}
-		if err := headers.Check(*s); err != nil {
-			return invalid("%w", err)
+	for _, s := range streams {
+		if s == nil {
+			continue
 		}
 		if err := checkFlows(*s); err != nil {
 			return &measure.Failure{
@@ -153,20 +119,9 @@ func (d *Driver) checkConfig() error {
 				Remedy: fmt.Sprintf("ask for at most %d random flows of these fields, or for sequential ones", flowsAlike(*s.Flows)),
 			}
 		}
-		d.streams[index] = s
 	}
+	d.streams = streams
 	return nil
-}
-
-// directionIndex returns 0 or 1; port i sends direction i.
-func directionIndex(direction measure.Direction) int {
-	switch direction {
-	case measure.Forward:
-		return 0
-	case measure.Reverse:
-		return 1
-	}
-	return -1
 }
 
 // Description reports how TRex drives the ports.
@@ -179,7 +134,7 @@ func (d *Driver) NotifySent(sent func()) { d.onSent = sent }
 // no longer answers has nothing to release.
 func (d *Driver) Close() error {
 	d.closed = true
-	if d.client == nil {
+	if d.connection.Client == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
@@ -188,9 +143,7 @@ func (d *Driver) Close() error {
 	if lost(err) {
 		err = nil
 	}
-	err = errors.Join(err, d.client.Close())
-	d.client = nil
-	return err
+	return errors.Join(err, d.connection.Close())
 }
 
 // lost reports whether the server is not there, or does not know this client.
@@ -201,24 +154,4 @@ func lost(err error) bool {
 		}
 	}
 	return false
-}
-
-// serverFailure gives a server's error a reason.
-func (d *Driver) serverFailure(err error) error {
-	var failure *measure.Failure
-	switch {
-	case err == nil || errors.As(err, &failure):
-		return err
-	case errors.Is(err, rpc.ErrVersion):
-		return &measure.Failure{
-			Reason: v1alpha1.ReasonTRexVersion, Err: err,
-			Remedy: fmt.Sprintf("build the generator's image with TRex v3.08, or another of the API %s %d.%d", rpc.STL.Name, rpc.STL.Major, rpc.STL.Minor),
-		}
-	case errors.Is(err, rpc.ErrMode):
-		return &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "start the server without --astf"}
-	}
-	if dead := d.config.Server.Alive(); dead != nil {
-		err = fmt.Errorf("%w; the server: %w", err, dead)
-	}
-	return &measure.Failure{Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the log of the traffic pod"}
 }

@@ -12,6 +12,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/replay"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -463,7 +464,7 @@ func TestStuckServer(t *testing.T) {
 	d := openOn(t, sim.config(measure.Forward))
 	sim.with(func(s *simulator) { s.stuck, s.restartFails = true, errNoStart })
 	_, err := d.Measure(t.Context(), trialOf(64, 0, 50*time.Millisecond))
-	wantFailure(t, err, v1alpha1.ReasonTRexServerFailed, errStuck.Error())
+	wantFailure(t, err, v1alpha1.ReasonTRexServerFailed, connection.ErrStuck.Error())
 	sim.with(func(s *simulator) { s.stuck = false })
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // span is a number of delays between two bounds, in microseconds, which it includes.
@@ -145,33 +146,21 @@ func (d distribution) delays() measure.Delays {
 	if total == 0 {
 		return measure.Delays{}
 	}
-	wanted := []uint64{5000, 9000, 9900, 9990, 9999}
-	var found []uint64
-	var passed, greatest uint64
+	out := measure.Delays{Samples: total, MinNanoseconds: max(1, d.spans[0].least*1000)}
 	sum := 0.0
 	for _, s := range d.spans {
-		passed += s.samples
 		sum += float64(s.least+s.most) / 2 * float64(s.samples)
-		greatest = max(greatest, nanoseconds(s.most, d.exact))
-		for len(found) < len(wanted) && passed >= rank(total, wanted[len(found)]) {
-			found = append(found, greatest)
+		out.MaxNanoseconds = max(out.MaxNanoseconds, nanoseconds(s.most, d.exact))
+	}
+	out.MeanNanoseconds = min(max(uint64(sum/float64(total)*1000), out.MinNanoseconds), out.MaxNanoseconds)
+	frames.Percentiles(&out, func(yield func(uint64, uint64) bool) {
+		greatest := uint64(0)
+		for _, s := range d.spans {
+			greatest = max(greatest, nanoseconds(s.most, d.exact))
+			if !yield(greatest, s.samples) {
+				return
+			}
 		}
-	}
-	least := max(1, d.spans[0].least*1000)
-	return measure.Delays{
-		Samples:          total,
-		MinNanoseconds:   least,
-		MeanNanoseconds:  min(max(uint64(sum/float64(total)*1000), least), greatest),
-		P50Nanoseconds:   found[0],
-		P90Nanoseconds:   found[1],
-		P99Nanoseconds:   found[2],
-		P999Nanoseconds:  found[3],
-		P9999Nanoseconds: found[4],
-		MaxNanoseconds:   greatest,
-	}
-}
-
-// rank returns ceil(samples * tenThousandths / 10000).
-func rank(samples, tenThousandths uint64) uint64 {
-	return (samples*tenThousandths + 9999) / 10000
+	})
+	return out
 }

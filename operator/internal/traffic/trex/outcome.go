@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
@@ -75,36 +76,29 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 	}
 	// A refused frame was counted before the port refused it. What arrived was sent in
 	// any case.
-	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.ports[s.direction].OutErrors), out.ReceivedFrames)
+	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.losses.Ports[s.direction].OutErrors), out.ReceivedFrames)
 	out.Latency = merge(all).delays()
 	// The delays include that of a duplicate.
 	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
 	return out, nil
 }
 
-// doubter collects doubts.
-type doubter []measure.Doubt
-
-func (d *doubter) add(code string, invalid bool, format string, args ...any) {
-	*d = append(*d, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
-}
-
 // doubts returns what TRex's figures say against its own trial.
 func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measure.Outcome) []measure.Doubt {
-	var all doubter
+	var all frames.Doubts
 	for i, direction := range outcome.Directions {
 		d.doubtDirection(&all, direction, r, r.schedules[i], seen)
 		d.doubtMarks(&all, direction, r.schedules[i], seen)
 	}
 	missing := outcome.LossRatio() > 0
 	if n := seen.pgids.strays; n > 0 {
-		all.add(measure.DoubtReceiveDrops, missing, "%d timed frames came that were of an earlier trial or not to be read", n)
+		all.Add(measure.DoubtReceiveDrops, missing, "%d timed frames came that were of an earlier trial or not to be read", n)
 	}
-	if n := seen.global.QueueDrop; n > 0 {
-		all.add(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
+	if n := seen.losses.Global.QueueDrop; n > 0 {
+		all.Add(measure.DoubtTransmitDrops, missing, "TRex dropped %d frames before its ports' full queues (queue_drop), after it had counted them", n)
 	}
 	if r.moving {
-		all.add(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
+		all.Add(measure.DoubtStretched, false, "frames still came in %v after the last was sent, so some that count as lost may only be late", trial.Settle())
 	}
 	if trial.IntendedFramesPerSecond > 0 { // otherwise this is expected
 		doubtPacing(&all, trial, r, seen)
@@ -113,45 +107,45 @@ func (d *Driver) doubts(trial measure.Trial, r run, seen reading, outcome measur
 }
 
 // doubtDirection covers what a direction's ports dropped or did not send.
-func (d *Driver) doubtDirection(all *doubter, direction measure.DirectionOutcome, r run, s schedule, seen reading) {
+func (d *Driver) doubtDirection(all *frames.Doubts, direction measure.DirectionOutcome, r run, s schedule, seen reading) {
 	from, to := s.direction, 1-s.direction
 	out, in := d.config.Path.Ports[from].Interface, d.config.Path.Ports[to].Interface
 	lost := direction.LostFrames()
 	// Without loss these cannot have been this trial's frames.
-	if n := seen.ports[to].InErrors; n > 0 {
-		all.add(measure.DoubtReceiveDrops, lost > 0,
+	if n := seen.losses.Ports[to].InErrors; n > 0 {
+		all.Add(measure.DoubtReceiveDrops, lost > 0,
 			"%s: %s dropped %d frames on their way in (ierrors), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
 	}
 	if n := seen.pgids.unknown.at(d.ports[to]); n > 0 {
-		all.add(measure.DoubtReceiveDrops, lost > 0,
+		all.Add(measure.DoubtReceiveDrops, lost > 0,
 			"%s: at %s came %d frames that TRex cannot tell (rx_err), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
 	}
-	if n := seen.ports[from].OutErrors; n > 0 {
-		all.add(measure.DoubtTransmitDrops, false, "%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, n)
+	if n := seen.losses.Ports[from].OutErrors; n > 0 {
+		all.Add(measure.DoubtTransmitDrops, false, "%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, n)
 	}
 	if n := direction.UnsentFrames(); n > 0 {
-		all.add(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent in %v",
+		all.Add(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent in %v",
 			direction.Direction, n, direction.IntendedFrames, r.lasted.Round(time.Millisecond))
 	}
 }
 
 // doubtPacing covers a load that was sent late.
-func doubtPacing(all *doubter, trial measure.Trial, r run, seen reading) {
-	if n := seen.global.QueueFull; n > 0 {
-		all.add(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
+func doubtPacing(all *frames.Doubts, trial measure.Trial, r run, seen reading) {
+	if n := seen.losses.Global.QueueFull; n > 0 {
+		all.Add(measure.DoubtMissedDeadlines, false, "a port's queue was full %d times (queue_full), so frames left late", n)
 	}
 	if r.busyPercent >= busyLimit {
-		all.add(measure.DoubtMissedDeadlines, false, "TRex's sending cores were busy for %.0f %% of a second, so frames may have left late", r.busyPercent)
+		all.Add(measure.DoubtMissedDeadlines, false, "TRex's sending cores were busy for %.0f %% of a second, so frames may have left late", r.busyPercent)
 	}
 	if late := r.lasted - trial.Duration(); late > max(tolerance, trial.Duration()/100) {
-		all.add(measure.DoubtStretched, false, "TRex sent for %v in place of %v: it was held up, and sent what follows later",
+		all.Add(measure.DoubtStretched, false, "TRex sent for %v in place of %v: it was held up, and sent what follows later",
 			r.lasted.Round(time.Millisecond), trial.Duration())
 	}
 }
 
 // doubtMarks notices a device that removes the mark by which TRex counts frames, while
 // the frames that TRex identifies by their content arrive.
-func (d *Driver) doubtMarks(all *doubter, direction measure.DirectionOutcome, s schedule, seen reading) {
+func (d *Driver) doubtMarks(all *frames.Doubts, direction measure.DirectionOutcome, s schedule, seen reading) {
 	var counted, arrivedCounted, arrivedTimed uint64
 	seenLoad := false
 	for _, p := range s.parts {
@@ -171,6 +165,6 @@ func (d *Driver) doubtMarks(all *doubter, direction measure.DirectionOutcome, s 
 	if !headers.IsIPv4(*d.streams[s.direction]) {
 		mark = "IPv6 flow label"
 	}
-	all.add(measure.DoubtReceiveDrops, true,
+	all.Add(measure.DoubtReceiveDrops, true,
 		"%s: %d timed frames arrived and none of %d others: the device seems to change the %s, by which TRex tells frames", direction.Direction, arrivedTimed, counted, mark)
 }

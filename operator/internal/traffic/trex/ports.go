@@ -11,6 +11,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
@@ -49,19 +50,9 @@ func (s portStatus) sending() bool { return s.State == "TX" || s.State == "PAUSE
 // defaultLineRate applies to a port that does not know its speed.
 const defaultLineRate = 10_000_000_000
 
-// connect makes a connection, finds the ports and acquires them.
-func (d *Driver) connect(ctx context.Context) error {
-	if d.client != nil {
-		// It belongs to a server that has ended.
-		_ = d.client.Close()
-		d.client = nil
-	}
-	client, err := rpc.Dial(ctx, d.config.Server.Address(), rpc.Options{API: rpc.STL, SessionID: d.session, Timeout: callTimeout})
-	if err != nil {
-		return err
-	}
-	d.client, d.session = client, client.SessionID()
-	if err := client.Call(ctx, "get_system_info", nil, &d.info); err != nil {
+// begin finds the ports and acquires them over a new connection.
+func (d *Driver) begin(ctx context.Context) (err error) {
+	if err := d.connection.Call(ctx, "get_system_info", nil, &d.info); err != nil {
 		return err
 	}
 	if d.ports, err = findPorts(d.config.Path, d.streams, d.info); err != nil {
@@ -88,7 +79,7 @@ func (d *Driver) connect(ctx context.Context) error {
 
 // findPorts finds each end's port by the source address of its stream; an end that sends
 // nothing has the other port. The order may differ from that of the path.
-func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (ports [2]int, err error) {
+func findPorts(path measure.Path, streams frames.Streams, info systemInfo) (ports [2]int, err error) {
 	missing := func(remedy, format string, args ...any) error {
 		return &measure.Failure{Reason: v1alpha1.ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 	}
@@ -128,10 +119,10 @@ func findPorts(path measure.Path, streams [2]*measure.Stream, info systemInfo) (
 // acquire acquires both ports, by force if another client holds one.
 func (d *Driver) acquire(ctx context.Context) error {
 	for end, port := range d.ports {
-		err := d.client.Acquire(ctx, port, false)
+		err := d.connection.Acquire(ctx, port, false)
 		if errors.Is(err, rpc.ErrOwned) {
 			d.forced[d.config.Path.Ports[end].Interface] = true
-			err = d.client.Acquire(ctx, port, true)
+			err = d.connection.Acquire(ctx, port, true)
 		}
 		if err != nil {
 			return err
@@ -149,13 +140,13 @@ func (d *Driver) clear(ctx context.Context) error {
 			requests = append(requests, &rpc.Request{Method: method, Port: port, Params: profile})
 		}
 	}
-	return d.client.Batch(ctx, requests)
+	return d.connection.Batch(ctx, requests)
 }
 
 var profile = map[string]any{"profile_id": defaultProfile}
 
 func (d *Driver) release(ctx context.Context) error {
-	return errors.Join(d.client.Release(ctx, d.ports[0]), d.client.Release(ctx, d.ports[1]))
+	return errors.Join(d.connection.Release(ctx, d.ports[0]), d.connection.Release(ctx, d.ports[1]))
 }
 
 func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error) {
@@ -165,7 +156,7 @@ func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error)
 			Method: "get_port_status", Port: rpc.NoPort, Params: map[string]any{"port_id": port}, Result: &statuses[i],
 		}
 	}
-	err = d.client.Batch(ctx, requests)
+	err = d.connection.Batch(ctx, requests)
 	return statuses, err
 }
 
@@ -173,10 +164,8 @@ func (d *Driver) status(ctx context.Context) (statuses [2]portStatus, err error)
 func (d *Driver) checkLinks(statuses [2]portStatus) error {
 	for end, s := range statuses {
 		if !s.Attr.Link.Up {
-			return &measure.Failure{
-				Reason: v1alpha1.ReasonPortDown, Remedy: "check the cable, or the other end of the port",
-				Err: fmt.Errorf("port %q: TRex says that its link is down", d.config.Path.Ports[end].Interface),
-			}
+			return measure.Failf(v1alpha1.ReasonPortDown, "check the cable, or the other end of the port",
+				"port %q: TRex says that its link is down", d.config.Path.Ports[end].Interface)
 		}
 	}
 	return nil

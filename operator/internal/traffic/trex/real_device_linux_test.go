@@ -11,6 +11,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
@@ -53,7 +54,7 @@ func TestRealServerFrames(t *testing.T) {
 				if problem := checksumsAreRight(*s, frame, 0); problem != "" && (!timedFrame || headers.IsIPv4(*s)) {
 					wrong = append(wrong, problem)
 				}
-				if len(frame) != c.bytes-measure.FrameCheckSequenceBytes && len(frame) != probeFrameBytes-measure.FrameCheckSequenceBytes {
+				if len(frame) != c.bytes-measure.FrameCheckSequenceBytes && len(frame) != frames.ProbeFrameBytes-measure.FrameCheckSequenceBytes {
 					wrong = append(wrong, fmt.Sprintf("%d bytes", len(frame)))
 				}
 				if seen%10 == 0 {

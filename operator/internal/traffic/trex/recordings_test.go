@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/replay"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 )
 
 // answers returns those to one method in a recording, read into T.
@@ -229,7 +230,7 @@ func TestRecordedVersions(t *testing.T) {
 // Only the load of the cores shows an overload.
 func TestRecordedOverload(t *testing.T) {
 	busiest := 0.0
-	for _, g := range answers[globalStatistics](t, "06-overload", "get_global_stats") {
+	for _, g := range answers[connection.Global](t, "06-overload", "get_global_stats") {
 		busiest = max(busiest, g.CPUPercent)
 		if g.QueueFull != 0 {
 			t.Errorf("queue_full %d", g.QueueFull)
@@ -238,12 +239,12 @@ func TestRecordedOverload(t *testing.T) {
 	if busiest < busyLimit {
 		t.Errorf("at most %v %% busy", busiest)
 	}
-	for _, p := range answers[portStatistics](t, "06-overload", "get_port_stats") {
+	for _, p := range answers[connection.Port](t, "06-overload", "get_port_stats") {
 		if p.InErrors+p.OutErrors != 0 {
 			t.Errorf("%+v", p)
 		}
 	}
-	for _, g := range answers[globalStatistics](t, "03-udp64-both-hdrh", "get_global_stats") {
+	for _, g := range answers[connection.Global](t, "03-udp64-both-hdrh", "get_global_stats") {
 		if g.CPUPercent >= busyLimit {
 			t.Errorf("%v %% busy at a moderate load", g.CPUPercent)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
@@ -72,9 +73,9 @@ const (
 	timedGroup  = 3 // and those that follow, up to measure.MaximumMixFrames of them
 )
 
-// sizes returns a trial's frame sizes, how many of each are in a round, and the round's
+// sizesOf returns a trial's frame sizes, how many of each are in a round, and the round's
 // order.
-func sizes(trial measure.Trial) (frames []measure.MixFrame, sequence []int) {
+func sizesOf(trial measure.Trial) (frames []measure.MixFrame, sequence []int) {
 	if trial.Mix == nil {
 		return []measure.MixFrame{{FrameBytes: trial.FrameBytes, Weight: 1}}, []int{0}
 	}
@@ -88,13 +89,12 @@ func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, l
 	out := schedule{direction: direction}
 	framesPerSecond := float64(lineRate)
 	if trial.IntendedFramesPerSecond > 0 {
-		share := c.rateOf(s, trial)
-		framesPerSecond = float64(share)
-		out.share, out.intended = s.LoadPercent, intendedFrames(trial, share)
+		framesPerSecond = float64(s.FramesPerSecond(trial))
+		out.share, out.intended = s.LoadPercent, s.IntendedFrames(trial)
 	}
-	frames, sequence := sizes(trial)
+	sizes, sequence := sizesOf(trial)
 	p := parting{
-		framesPerSecond: framesPerSecond, frames: frames, sequence: sequence,
+		framesPerSecond: framesPerSecond, frames: sizes, sequence: sequence,
 		timedFrames: uint64(float64(c.LatencyFramesPerSecond)*trial.Duration().Seconds() + 0.5),
 	}
 	// The two directions alternate instead of being due at once.
@@ -238,17 +238,6 @@ func mulDiv(a, b, c uint64) uint64 {
 	return quotient
 }
 
-// intendedFrames returns load times duration, rounded.
-func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
-	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
-	low, carry := bits.Add64(low, 5e8, 0)
-	if high += carry; high >= 1e9 {
-		return math.MaxUint64
-	}
-	frames, _ := bits.Div64(high, low, 1e9)
-	return frames
-}
-
 // streamOf makes a part's parameters for TRex's add_stream.
 func streamOf(s measure.Stream, p part, number, vlan int) stream {
 	frame := make([]byte, p.frameBytes-measure.FrameCheckSequenceBytes)
@@ -307,56 +296,24 @@ func putChecksum(frame, udp []byte, s measure.Stream) {
 }
 
 // checkTrial returns why a trial cannot run.
-func (c Config) checkTrial(trial measure.Trial, largestFrameBytes int) error {
-	invalid := func(reason, remedy, format string, args ...any) error {
-		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
-	}
+func checkTrial(trial measure.Trial, streams frames.Streams, largestFrameBytes int) error {
 	if trial.Packet != nil {
-		return invalid(v1alpha1.ReasonInvalidTrial, "leave packets in fragments out, or use a generator that sends them", "TRex's streams cannot send packets in fragments")
+		return measure.Failf(v1alpha1.ReasonInvalidTrial, "leave packets in fragments out, or use a generator that sends them", "TRex's streams cannot send packets in fragments")
 	}
-	if trial.TCP != nil {
-		return invalid(v1alpha1.ReasonInvalidTrial, "measure TCP with a driver of its own", "TRex's streams carry no TCP connections")
+	largest, err := streams.Check(trial, signatureBytes)
+	if err != nil {
+		return err
 	}
-	if trial.Mix != nil {
-		if err := trial.Mix.Check(); err != nil {
-			return invalid(v1alpha1.ReasonInvalidTrial, "correct the mix", "%w", err)
+	if largest > largestFrameBytes {
+		return frames.TooLarge(largest, largestFrameBytes, "use ports with a larger MTU", "TRex can send at these ports")
+	}
+	for _, s := range streams {
+		if s == nil || s.IntendedFrames(trial) <= burstLimit {
+			continue
 		}
-	}
-	least := 0
-	for _, s := range c.Path.Streams {
-		least = max(least, headers.MinimumFrameBytes(s, signatureBytes))
-	}
-	frames, _ := sizes(trial)
-	for _, f := range frames {
-		if f.FrameBytes < least {
-			return invalid(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
-				"a frame of %d bytes has no room for headers and TRex's signature", f.FrameBytes)
-		}
-		if f.FrameBytes > largestFrameBytes {
-			return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes, or ports with a larger MTU", largestFrameBytes),
-				"a frame of %d bytes is more than TRex can send at these ports", f.FrameBytes)
-		}
-	}
-	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
-		return invalid(v1alpha1.ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
-	}
-	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
-		return invalid(v1alpha1.ReasonInvalidTrial, "tag a frame before the trial's end",
-			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
-	}
-	if trial.IntendedFramesPerSecond == 0 {
-		return nil
-	}
-	for _, s := range c.Path.Streams {
-		share := c.rateOf(s, trial)
-		switch frames := intendedFrames(trial, share); {
-		case frames == 0:
-			return invalid(v1alpha1.ReasonInvalidTrial, "raise the load or the duration",
-				"%s: %d frames/s for %v is not one frame", s.Direction, share, trial.Duration())
-		case frames > burstLimit:
-			return invalid(v1alpha1.ReasonInvalidTrial, fmt.Sprintf("shorten the trial to %v at this load", (time.Duration(burstLimit/share)*time.Second)),
-				"%s: %d frames/s for %v is more than the %d frames of one of TRex's streams", s.Direction, share, trial.Duration(), uint64(burstLimit))
-		}
+		load := s.FramesPerSecond(trial)
+		return measure.Failf(v1alpha1.ReasonInvalidTrial, fmt.Sprintf("shorten the trial to %v at this load", time.Duration(burstLimit/load)*time.Second),
+			"%s: %d frames/s for %v is more than the %d frames of one of TRex's streams", s.Direction, load, trial.Duration(), uint64(burstLimit))
 	}
 	return nil
 }

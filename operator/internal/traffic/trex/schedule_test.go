@@ -7,6 +7,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 func simpleIMIX() *measure.Mix {
@@ -23,7 +24,7 @@ func TestPartsAreTheLoad(t *testing.T) {
 				for _, tag := range []time.Duration{0, duration / 2, duration - 1} {
 					for direction, s := range []measure.Stream{streamTo(measure.Forward), streamTo(measure.Reverse)} {
 						trial := measure.Trial{FrameBytes: 128, Mix: mix, IntendedFramesPerSecond: rate, DurationNanoseconds: int64(duration), TaggedFrameNanoseconds: int64(tag)}
-						intended := intendedFrames(trial, rate)
+						intended := s.IntendedFrames(trial)
 						if intended == 0 {
 							continue
 						}
@@ -41,7 +42,7 @@ func checkParts(t *testing.T, name string, s schedule, trial measure.Trial, inte
 	if s.intended != intended {
 		t.Fatalf("%s: %d intended frames, want %d", name, s.intended, intended)
 	}
-	frames, sequence := sizes(trial)
+	frames, sequence := sizesOf(trial)
 	sum, bySize, singles, timedFrames := uint64(0), map[int]uint64{}, map[purpose]int{}, uint64(0)
 	rate := 0.0
 	for _, p := range s.parts {
@@ -176,10 +177,10 @@ func TestGroupsAreDistinct(t *testing.T) {
 }
 
 func TestTrialsThatCannotBe(t *testing.T) {
-	path := measure.Path{Streams: []measure.Stream{streamTo(measure.Forward)}}
-	c := Config{Path: path}
+	stream := streamTo(measure.Forward)
+	streams := frames.Streams{&stream}
 	good := trialOf(64, 1000, time.Second)
-	if err := c.checkTrial(good, maximumFrameBytes); err != nil {
+	if err := checkTrial(good, streams, maximumFrameBytes); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]struct {
@@ -196,9 +197,10 @@ func TestTrialsThatCannotBe(t *testing.T) {
 	} {
 		trial := good
 		change.spoil(&trial)
-		wantFailure(t, c.checkTrial(trial, maximumFrameBytes), change.reason)
-		_ = name
+		t.Run(name, func(t *testing.T) {
+			wantFailure(t, checkTrial(trial, streams, maximumFrameBytes), change.reason)
+		})
 	}
-	c.Path.Streams[0] = inIPv6(c.Path.Streams[0])
-	wantFailure(t, c.checkTrial(good, maximumFrameBytes), v1alpha1.ReasonFrameTooSmall, "82")
+	stream = inIPv6(stream)
+	wantFailure(t, checkTrial(good, streams, maximumFrameBytes), v1alpha1.ReasonFrameTooSmall, "82")
 }

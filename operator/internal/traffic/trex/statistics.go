@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -137,46 +138,25 @@ func (s pgidStatistics) same(other pgidStatistics) bool {
 	})
 }
 
-// portStatistics is the answer to get_port_stats.
-type portStatistics struct {
-	OutErrors uint64 `json:"oerrors"`
-	InErrors  uint64 `json:"ierrors"`
-}
-
-// globalStatistics is the answer to get_global_stats.
-type globalStatistics struct {
-	QueueFull uint64 `json:"m_total_queue_full"`
-	QueueDrop uint64 `json:"m_total_queue_drop"`
-	// CPUPercent is that of the last second; m_cpu_util lags by half a minute.
-	CPUPercent float64 `json:"m_cpu_util_raw"`
-}
-
 // reading is all that is read before and after a trial.
 type reading struct {
 	pgids  pgidStatistics
-	ports  [2]portStatistics
-	global globalStatistics
+	losses connection.Losses
 }
 
 func (d *Driver) read(ctx context.Context, groups []int) (reading, error) {
 	var r reading
-	requests := []*rpc.Request{
-		{Method: "get_pgid_stats", Port: rpc.NoPort, Params: map[string]any{"pgids": groups}, Result: &r.pgids},
-		{Method: "get_global_stats", Port: rpc.NoPort, Result: &r.global},
-	}
-	for i, port := range d.ports {
-		requests = append(requests, &rpc.Request{
-			Method: "get_port_stats", Port: rpc.NoPort, Params: map[string]any{"port_id": port}, Result: &r.ports[i],
-		})
-	}
-	err := d.client.Batch(ctx, requests)
+	requests := append(r.losses.Requests(d.ports), &rpc.Request{
+		Method: "get_pgid_stats", Port: rpc.NoPort, Params: map[string]any{"pgids": groups}, Result: &r.pgids,
+	})
+	err := d.connection.Batch(ctx, requests)
 	return r, err
 }
 
 // readGroups does the part of read that is repeated.
 func (d *Driver) readGroups(ctx context.Context, groups []int) (pgidStatistics, error) {
 	var s pgidStatistics
-	err := d.client.Call(ctx, "get_pgid_stats", map[string]any{"pgids": groups}, &s)
+	err := d.connection.Call(ctx, "get_pgid_stats", map[string]any{"pgids": groups}, &s)
 	return s, err
 }
 
@@ -187,11 +167,11 @@ func (r reading) fresh(schedules []schedule) error {
 		for _, p := range s.parts {
 			g, there := r.pgids.groups[p.group]
 			if !there {
-				return fmt.Errorf("%w: TRex has no packet group %d, which a stream has", errCountersReset, p.group)
+				return fmt.Errorf("%w: TRex has no packet group %d, which a stream has", connection.ErrCountersReset, p.group)
 			}
 			for port, n := range g.Received {
 				if p.purpose != load && n > 0 {
-					return fmt.Errorf("%w: packet group %d has %d packets at port %s before the trial", errCountersReset, p.group, n, port)
+					return fmt.Errorf("%w: packet group %d has %d packets at port %s before the trial", connection.ErrCountersReset, p.group, n, port)
 				}
 			}
 		}
@@ -208,22 +188,17 @@ func (r reading) since(before reading) (reading, error) {
 		then := before.pgids.groups[number]
 		now, there := r.pgids.groups[number]
 		if !there || r.pgids.versions[number] != before.pgids.versions[number] {
-			return out, fmt.Errorf("%w: packet group %d is another one than before the trial", errCountersReset, number)
+			return out, fmt.Errorf("%w: packet group %d is another one than before the trial", connection.ErrCountersReset, number)
 		}
 		sent, whole := now.Sent.less(then.Sent)
 		received, too := now.Received.less(then.Received)
 		if !whole || !too {
-			return out, fmt.Errorf("%w: those of packet group %d went back", errCountersReset, number)
+			return out, fmt.Errorf("%w: those of packet group %d went back", connection.ErrCountersReset, number)
 		}
 		out.pgids.groups[number] = group{Sent: sent, Received: received}
 	}
 	out.pgids.unknown, _ = r.pgids.unknown.less(before.pgids.unknown)
 	out.pgids.strays -= min(r.pgids.strays, before.pgids.strays)
-	for i := range out.ports {
-		out.ports[i].OutErrors -= min(r.ports[i].OutErrors, before.ports[i].OutErrors)
-		out.ports[i].InErrors -= min(r.ports[i].InErrors, before.ports[i].InErrors)
-	}
-	out.global.QueueFull -= min(r.global.QueueFull, before.global.QueueFull)
-	out.global.QueueDrop -= min(r.global.QueueDrop, before.global.QueueDrop)
+	out.losses = r.losses.Since(before.losses)
 	return out, nil
 }

@@ -2,13 +2,12 @@ package trex
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -27,15 +26,6 @@ const (
 	stopPatience = 5 * time.Second
 	// mostReadings bounds the readings of counters that still change.
 	mostReadings = 10
-	// mostRepeats is how often a trial is repeated after the server failed in it.
-	mostRepeats = 2
-)
-
-var (
-	// errCountersReset means that a trial's counters are not those that it began with.
-	errCountersReset = errors.New("the counters of TRex were set back in a trial")
-	// errStuck means that the server answers, but does not stop sending.
-	errStuck = errors.New("TRex goes on sending after it was told to stop")
 )
 
 // overtime returns how long after its duration a trial may send before it is stopped:
@@ -50,11 +40,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, err
 	}
 	if d.closed {
-		return measure.Outcome{}, &measure.Failure{
-			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
-		}
+		return measure.Outcome{}, measure.ErrClosed
 	}
-	if err := d.config.checkTrial(trial, d.largestFrameBytes); err != nil {
+	if err := checkTrial(trial, d.streams, d.largestFrameBytes); err != nil {
 		return measure.Outcome{}, err
 	}
 	began, told := time.Now(), false
@@ -64,49 +52,25 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		}
 		told = true
 	}
-	for repeat := 0; ; repeat++ {
-		outcome, err := d.attempt(ctx, trial, sent)
-		if err == nil {
-			outcome.TotalNanoseconds = int64(time.Since(began))
-			return outcome, nil
-		}
-		if ctx.Err() != nil {
-			d.abandon()
-			return measure.Outcome{}, ctx.Err()
-		}
-		if repeat == mostRepeats || !repairable(err) {
-			return measure.Outcome{}, d.serverFailure(err)
-		}
-		if failed := d.repair(ctx, err); failed != nil {
-			if ctx.Err() != nil {
-				return measure.Outcome{}, ctx.Err()
-			}
-			return measure.Outcome{}, d.serverFailure(fmt.Errorf("%w, and could not go on: %w", err, failed))
-		}
-	}
-}
-
-// repairable reports whether another attempt may succeed.
-func repairable(err error) bool {
-	return rpc.Interrupted(err) || errors.Is(err, errCountersReset) || errors.Is(err, errStuck)
-}
-
-// repair restarts the server if it is dead or no longer answers, and acquires its ports.
-func (d *Driver) repair(ctx context.Context, cause error) error {
-	if d.config.Server.Alive() == nil && !errors.Is(cause, errStuck) {
-		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
-			return err
-		}
-	}
-	if err := d.config.Server.Restart(ctx); err != nil {
+	var outcome measure.Outcome
+	err := d.connection.Try(ctx, func() (err error) {
+		outcome, err = d.attempt(ctx, trial, sent)
 		return err
+	})
+	switch {
+	case err == nil:
+		outcome.TotalNanoseconds = int64(time.Since(began))
+		return outcome, nil
+	case ctx.Err() != nil:
+		d.abandon()
+		return measure.Outcome{}, ctx.Err()
 	}
-	return d.connect(ctx)
+	return measure.Outcome{}, d.connection.Explain(err)
 }
 
 // abandon ends a trial whose context has ended.
 func (d *Driver) abandon() {
-	if d.client == nil {
+	if d.connection.Client == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
@@ -130,9 +94,6 @@ type run struct {
 
 // attempt runs a trial once. It calls sent after the last frame.
 func (d *Driver) attempt(ctx context.Context, trial measure.Trial, sent func()) (measure.Outcome, error) {
-	if d.client == nil {
-		return measure.Outcome{}, fmt.Errorf("%w: none was there after it failed", rpc.ErrConnection)
-	}
 	r := run{}
 	for i, s := range d.streams {
 		if s != nil {
@@ -204,13 +165,13 @@ func (d *Driver) load(ctx context.Context, r *run) error {
 			}
 		}
 	}
-	return d.client.Batch(ctx, requests)
+	return d.connection.Batch(ctx, requests)
 }
 
 // send starts both ports and returns when both have ended.
 func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
 	// Waiting events are from before.
-	if _, err := d.client.Events(ctx); err != nil {
+	if _, err := d.connection.Events(ctx); err != nil {
 		return err
 	}
 	var requests []*rpc.Request
@@ -225,7 +186,7 @@ func (d *Driver) send(ctx context.Context, trial measure.Trial, r *run) error {
 		}})
 	}
 	r.startedAt = time.Now()
-	if err := d.client.Batch(ctx, requests); err != nil {
+	if err := d.connection.Batch(ctx, requests); err != nil {
 		return err
 	}
 	started := time.Now()
@@ -258,7 +219,7 @@ func (d *Driver) await(ctx context.Context, trial measure.Trial, started time.Ti
 			}
 			stopped = now
 		case !stopped.IsZero() && now.Sub(stopped) > stopPatience:
-			return errStuck
+			return connection.ErrStuck
 		}
 		pause := quickPoll
 		if left := end.Sub(now); left > near {
@@ -284,14 +245,14 @@ func (d *Driver) stop(ctx context.Context, waiting map[int]bool) error {
 	for port := range waiting {
 		requests = append(requests, &rpc.Request{Method: "stop_traffic", Port: port, Params: profile})
 	}
-	return d.client.Batch(ctx, requests)
+	return d.connection.Batch(ctx, requests)
 }
 
 // ended removes the ports whose job has ended from those that are waited for. An event
 // may belong to what was stopped before, and the server may lose one: what counts is the
 // port's state, which ask requests in any case.
 func (d *Driver) ended(ctx context.Context, waiting map[int]bool, ask bool) error {
-	events, err := d.client.Events(ctx)
+	events, err := d.connection.Events(ctx)
 	if err != nil {
 		return err
 	}
@@ -300,7 +261,7 @@ func (d *Driver) ended(ctx context.Context, waiting map[int]bool, ask bool) erro
 		case rpc.PortJobDone, rpc.PortStopped, rpc.EventsLost:
 			ask = true
 		case rpc.PortError:
-			return fmt.Errorf("%w: TRex reports a fault of a core that serves port %d", errStuck, e.Port)
+			return fmt.Errorf("%w: TRex reports a fault of a core that serves port %d", connection.ErrStuck, e.Port)
 		case rpc.ServerStopped:
 			return fmt.Errorf("%w: it says that it ends", rpc.ErrConnection)
 		}
@@ -322,8 +283,8 @@ func (d *Driver) ended(ctx context.Context, waiting map[int]bool, ask bool) erro
 
 // watch records how busy the sending cores are.
 func (d *Driver) watch(ctx context.Context, r *run) error {
-	var g globalStatistics
-	if err := d.client.Call(ctx, "get_global_stats", nil, &g); err != nil {
+	g, err := d.connection.Global(ctx)
+	if err != nil {
 		return err
 	}
 	r.busyPercent = max(r.busyPercent, g.CPUPercent)

@@ -3,8 +3,6 @@
 // and no binding of network cards, only the capabilities BPF and NET_ADMIN.
 //
 // docs/concepts/xdp-driver.md explains how it works and where its limits are.
-//
-// docs/concepts/xdp-driver.md explains how it works and where its limits are.
 package xdp
 
 import (
@@ -23,7 +21,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/traffic/headers"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // How frames leave a port.
@@ -44,8 +42,6 @@ const (
 	// TrafficControl is how the driver receives frames if a port has a VLAN tag.
 	TrafficControl = "TrafficControl"
 )
-
-const defaultProbeTimeout = 5 * time.Second
 
 // Config is what Open needs. Only Path has no default.
 type Config struct {
@@ -71,7 +67,7 @@ type Config struct {
 type Driver struct {
 	config      Config
 	ports       [2]port
-	streams     [2]*measure.Stream // by direction; nil means none
+	streams     frames.Streams
 	description measure.Description
 
 	handle     *netlink.Handle
@@ -89,8 +85,6 @@ type Driver struct {
 	held    held
 	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
-	// probing is true while Open looks for a way out.
-	probing bool
 }
 
 var (
@@ -157,7 +151,7 @@ func (d *Driver) Close() error {
 
 func (d *Driver) checkConfig() error {
 	invalid := func(format string, args ...any) error {
-		return &measure.Failure{Reason: v1alpha1.ReasonInvalidPath, Remedy: "correct the path", Err: fmt.Errorf(format, args...)}
+		return measure.Failf(v1alpha1.ReasonInvalidPath, "correct the path", format, args...)
 	}
 	c := &d.config
 	if c.TransmitPath == "" {
@@ -170,7 +164,7 @@ func (d *Driver) checkConfig() error {
 		c.Scheduling = Auto
 	}
 	if c.ProbeTimeout <= 0 {
-		c.ProbeTimeout = defaultProbeTimeout
+		c.ProbeTimeout = frames.DefaultProbeTimeout
 	}
 	if c.TransmitPath != Auto && c.TransmitPath != Direct && c.TransmitPath != InnerVeth {
 		return invalid("unknown transmit path %q", c.TransmitPath)
@@ -184,38 +178,12 @@ func (d *Driver) checkConfig() error {
 	if c.Threads < 0 || c.Threads > 2 {
 		return invalid("%d threads: there can be 1 or 2, or 0 for a choice by the number of CPUs", c.Threads)
 	}
-	if c.Path.Ports[0].Interface == c.Path.Ports[1].Interface {
-		return invalid("both ports are %q", c.Path.Ports[0].Interface)
+	if c.Path.HasVLAN() && c.ReceiveMode != Auto {
+		return invalid("receive mode %q does not see every VLAN tag: leave the mode to the driver", c.ReceiveMode)
 	}
-	if err := checkVLANs(*c); err != nil {
-		return invalid("%w", err)
-	}
-	for i := range c.Path.Streams {
-		s := &c.Path.Streams[i]
-		index := directionIndex(s.Direction)
-		if index < 0 || d.streams[index] != nil {
-			return invalid("stream %d: direction %q is unknown or there twice", i, s.Direction)
-		}
-		if err := headers.Check(*s); err != nil {
-			return invalid("%w", err)
-		}
-		d.streams[index] = s
-	}
-	if len(c.Path.Streams) == 0 {
-		return invalid("there is no stream")
-	}
-	return nil
-}
-
-// directionIndex returns layout.h's FORWARD or REVERSE; port i sends direction i.
-func directionIndex(direction measure.Direction) int {
-	switch direction {
-	case measure.Forward:
-		return 0
-	case measure.Reverse:
-		return 1
-	}
-	return -1
+	var err error
+	d.streams, err = frames.Of(c.Path)
+	return err
 }
 
 func (d *Driver) openPorts() (err error) {

@@ -31,10 +31,6 @@ type template struct {
 	flowFields [4]trafficFlowField
 }
 
-// minFrameBytes returns the smallest size that holds the signature: 64 over IPv4, 82 over
-// IPv6.
-func minFrameBytes(s measure.Stream) int { return headers.MinimumFrameBytes(s, signatureBytes) }
-
 func newTemplate(s measure.Stream, frameBytes int) (template, error) {
 	if err := headers.Check(s); err != nil {
 		return template{}, err

@@ -124,12 +124,3 @@ func TestTemplateRefusesBadStreams(t *testing.T) {
 		}
 	}
 }
-
-func TestMinFrameBytes(t *testing.T) {
-	if got := minFrameBytes(streamIPv4()); got != 64 {
-		t.Errorf("IPv4: %d, want 64", got)
-	}
-	if got := minFrameBytes(streamIPv6()); got != 82 {
-		t.Errorf("IPv6: %d, want 82", got)
-	}
-}

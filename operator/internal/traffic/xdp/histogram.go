@@ -1,9 +1,11 @@
 package xdp
 
 import (
+	"iter"
 	"math/bits"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // The histogram's shape, as in layout.h.
@@ -37,55 +39,24 @@ func bucketMiddle(bucket int) uint64 {
 	return lowest + 1<<shift/2
 }
 
-// The percentiles of measure.Delays, in ten-thousandths.
-var percentiles = [...]uint64{5000, 9000, 9900, 9990, 9999}
-
-// delays summarizes one histogram. Percentiles are by nearest rank.
+// delays summarizes one histogram.
 func delays(histogram *[buckets]uint64, s trafficSpread) measure.Delays {
 	if s.Samples == 0 {
 		return measure.Delays{}
 	}
-	p := quantiles(histogram, percentiles[:], s)
-	return measure.Delays{
-		Samples:          s.Samples,
-		MinNanoseconds:   s.Min,
-		MeanNanoseconds:  s.Sum / s.Samples,
-		P50Nanoseconds:   p[0],
-		P90Nanoseconds:   p[1],
-		P99Nanoseconds:   p[2],
-		P999Nanoseconds:  p[3],
-		P9999Nanoseconds: p[4],
-		MaxNanoseconds:   s.Max,
-	}
+	d := measure.Delays{Samples: s.Samples, MinNanoseconds: s.Min, MeanNanoseconds: s.Sum / s.Samples, MaxNanoseconds: s.Max}
+	frames.Percentiles(&d, values(histogram, s))
+	return d
 }
 
-// quantiles reads the buckets once; the wanted ten-thousandths rise. It keeps what a
-// bucket shows within the exact minimum and maximum; what is in none counts as the
-// maximum.
-func quantiles(histogram *[buckets]uint64, wanted []uint64, s trafficSpread) []uint64 {
-	found := make([]uint64, 0, len(wanted))
-	var passed uint64
-	for bucket, n := range histogram {
-		passed += n
-		for len(found) < len(wanted) && passed >= rank(s.Samples, wanted[len(found)]) {
-			found = append(found, min(max(bucketMiddle(bucket), s.Min), s.Max))
-		}
-		if len(found) == len(wanted) {
-			return found
+// values returns what the buckets stand for, within the exact minimum and maximum, with
+// the number of samples in each.
+func values(histogram *[buckets]uint64, s trafficSpread) iter.Seq2[uint64, uint64] {
+	return func(yield func(uint64, uint64) bool) {
+		for bucket, n := range histogram {
+			if n > 0 && !yield(min(max(bucketMiddle(bucket), s.Min), s.Max), n) {
+				return
+			}
 		}
 	}
-	for len(found) < len(wanted) {
-		found = append(found, s.Max)
-	}
-	return found
-}
-
-// rank returns ceil(samples * tenThousandths / 10000).
-func rank(samples, tenThousandths uint64) uint64 {
-	high, low := bits.Mul64(samples, tenThousandths)
-	whole, rest := bits.Div64(high, low, 10000)
-	if rest > 0 {
-		whole++
-	}
-	return whole
 }

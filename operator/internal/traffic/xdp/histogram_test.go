@@ -79,14 +79,3 @@ func TestDelaysOfNothing(t *testing.T) {
 		t.Errorf("no samples give %+v", got)
 	}
 }
-
-func TestRank(t *testing.T) {
-	for _, c := range []struct{ samples, tenThousandths, want uint64 }{
-		{1, 5000, 1}, {2, 5000, 1}, {3, 5000, 2}, {10_000, 9999, 9999}, {10_001, 9999, 10_000},
-		{math.MaxUint64 / 2, 5000, (math.MaxUint64/2 + 1) / 2},
-	} {
-		if got := rank(c.samples, c.tenThousandths); got != c.want {
-			t.Errorf("rank(%d, %d) = %d, want %d", c.samples, c.tenThousandths, got, c.want)
-		}
-	}
-}

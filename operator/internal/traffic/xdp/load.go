@@ -65,11 +65,8 @@ func (d *Driver) loadFor(severalCPUs bool) error {
 }
 
 func cannotLoad(err error) error {
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonCannotLoadBPF,
-		Remedy: "give the container the capabilities BPF and NET_ADMIN, on Linux 5.18 or later",
-		Err:    fmt.Errorf("loading the XDP programs: %w", err),
-	}
+	return measure.Failf(v1alpha1.ReasonCannotLoadBPF, "give the container the capabilities BPF and NET_ADMIN, on Linux 5.18 or later",
+		"loading the XDP programs: %w", err)
 }
 
 // attachReceivers attaches the receive program to both ports, in one mode.
@@ -126,11 +123,8 @@ func (d *Driver) detachReceivers() error {
 
 func cannotAttach(err error) error {
 	if errors.Is(err, unix.EBUSY) {
-		return &measure.Failure{
-			Reason: v1alpha1.ReasonPortBusy,
-			Remedy: "remove the XDP or tcx program that another process put on the port",
-			Err:    fmt.Errorf("attaching the receive program: %w", err),
-		}
+		return measure.Failf(v1alpha1.ReasonPortBusy, "remove the XDP or tcx program that another process put on the port",
+			"attaching the receive program: %w", err)
 	}
 	return cannotLoad(fmt.Errorf("attaching the receive program: %w", err))
 }

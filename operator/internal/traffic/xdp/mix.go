@@ -2,12 +2,8 @@ package xdp
 
 import "vnfbench.io/operator/internal/measure"
 
-// framesOf returns the sizes that a trial sends, the largest one among them, and their
-// order; one size has no order.
+// framesOf returns the sizes that a trial sends and their order; one size has no order.
 func framesOf(trial measure.Trial) (sizes []int, round []int) {
-	if trial.Packet != nil {
-		return trial.Packet.FragmentFrameBytes(), nil
-	}
 	if trial.Mix == nil {
 		return []int{trial.FrameBytes}, nil
 	}
@@ -15,26 +11,6 @@ func framesOf(trial measure.Trial) (sizes []int, round []int) {
 		sizes = append(sizes, f.FrameBytes)
 	}
 	return sizes, trial.Mix.Sequence()
-}
-
-// sizesOf returns the sizes of a trial's smallest and largest frame.
-func sizesOf(trial measure.Trial) (smallest, largest int, err error) {
-	if trial.Packet != nil {
-		if err := trial.Packet.Check(); err != nil {
-			return 0, 0, err
-		}
-	}
-	if trial.Mix != nil {
-		if err := trial.Mix.Check(); err != nil {
-			return 0, 0, err
-		}
-	}
-	sizes, _ := framesOf(trial)
-	smallest, largest = sizes[0], sizes[0]
-	for _, size := range sizes {
-		smallest, largest = min(smallest, size), max(largest, size)
-	}
-	return smallest, largest, nil
 }
 
 // putTemplates writes one template for each of the trial's sizes into the programs'

@@ -1,10 +1,10 @@
 package xdp
 
 import (
-	"fmt"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // The driver doubts a trial if more than this share of frames left late, if the
@@ -58,7 +58,7 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 		}
 		r := &d.state.Receivers[i]
 		share := s.LoadPercent
-		if trial.IntendedFramesPerSecond == 0 || d.probing {
+		if trial.IntendedFramesPerSecond == 0 {
 			share = 0
 		}
 		sent, fragments := d.sent(i, seen), uint64(0)
@@ -68,7 +68,7 @@ func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measur
 		outcome.Directions = append(outcome.Directions, measure.DirectionOutcome{
 			Direction:             s.Direction,
 			LoadPercent:           share,
-			IntendedFrames:        intendedFrames(trial, d.rateOf(s, trial)),
+			IntendedFrames:        s.IntendedFrames(trial),
 			SentFrames:            sent,
 			SentFragments:         fragments,
 			ReceivedFragments:     r.Fragments,
@@ -97,7 +97,7 @@ func taggedFrame(t *trafficTransmitter, r *trafficReceiver, start uint64) *measu
 // one direction: the generator's own pacing error. There are no samples if no load was
 // set.
 func (d *Driver) Lateness(direction measure.Direction) measure.Delays {
-	i := directionIndex(direction)
+	i := frames.Index(direction)
 	if i < 0 || d.collection == nil {
 		return measure.Delays{}
 	}
@@ -131,13 +131,11 @@ func (d *Driver) sent(i int, seen watched) uint64 {
 
 // doubts returns the generator's doubts about its own trial.
 func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, senders []*sender, seen watched) []measure.Doubt {
-	var all []measure.Doubt
-	doubt := func(code string, invalid bool, format string, args ...any) {
-		all = append(all, measure.Doubt{Code: code, Invalid: invalid, Detail: fmt.Sprintf(format, args...)})
-	}
+	var all frames.Doubts
+	doubt := all.Add
 	held := heldUp(senders)
 	for _, direction := range outcome.Directions {
-		i := directionIndex(direction.Direction)
+		i := frames.Index(direction.Direction)
 		out, in := d.ports[i].name, d.ports[1-i].name
 		if n := seen.ports[1-i].receiveDrops; n > 0 {
 			// Without loss they cannot have been this trial's frames.

@@ -23,11 +23,8 @@ type port struct {
 func findPort(h *netlink.Handle, name string) (port, error) {
 	found, err := h.LinkByName(name)
 	if err != nil {
-		return port{}, &measure.Failure{
-			Reason: v1alpha1.ReasonPortMissing,
-			Remedy: "attach both traffic ports to the pod, under the names that the path gives",
-			Err:    fmt.Errorf("interface %q: %w", name, err),
-		}
+		return port{}, measure.Failf(v1alpha1.ReasonPortMissing, "attach both traffic ports to the pod, under the names that the path gives",
+			"interface %q: %w", name, err)
 	}
 	attrs := found.Attrs()
 	if err := checkUp(attrs, "bring the interface up"); err != nil {
@@ -42,10 +39,7 @@ func checkUp(attrs *netlink.LinkAttrs, remedy string) error {
 	if attrs.Flags&net.FlagUp != 0 {
 		return nil
 	}
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonPortDown, Remedy: remedy,
-		Err: fmt.Errorf("interface %q is administratively down", attrs.Name),
-	}
+	return measure.Failf(v1alpha1.ReasonPortDown, remedy, "interface %q is administratively down", attrs.Name)
 }
 
 // counters are what the kernel counted on a port.
@@ -71,11 +65,8 @@ func (c counters) since(before counters) counters {
 func readCounters(h *netlink.Handle, p port) (counters, error) {
 	found, err := h.LinkByIndex(p.index)
 	if err != nil {
-		return counters{}, &measure.Failure{
-			Reason: v1alpha1.ReasonPortMissing,
-			Remedy: "keep both traffic ports in place while a run lasts",
-			Err:    fmt.Errorf("interface %q: %w", p.name, err),
-		}
+		return counters{}, measure.Failf(v1alpha1.ReasonPortMissing, "keep both traffic ports in place while a run lasts",
+			"interface %q: %w", p.name, err)
 	}
 	if err := checkUp(found.Attrs(), "leave both traffic ports as they are while a run lasts"); err != nil {
 		return counters{}, err

@@ -8,15 +8,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-)
-
-// One probe is a few frames in every direction. A device that is still learning may lose
-// them, so probes continue until the time is up.
-const (
-	probeFrames     = 10
-	probeRate       = 1000
-	probeSettle     = 150 * time.Millisecond
-	probeFrameBytes = 128
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // findPath finds the way out that delivers frames to the other port, through anything
@@ -97,26 +89,17 @@ func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, direction := range outcome.Directions {
-		if direction.ReceivedFrames == 0 {
-			return false, nil
-		}
-	}
-	return true, nil
+	return len(frames.Missing(outcome)) == 0, nil
 }
 
 // sendProbe repeats a probe if a busy machine let nothing be sent: it says nothing about
 // the path.
 func (d *Driver) sendProbe(ctx context.Context) (outcome measure.Outcome, err error) {
-	d.probing = true
-	defer func() { d.probing = false }()
+	shared := d.streams
+	d.streams = shared.WithoutShares()
+	defer func() { d.streams = shared }()
 	for deadline := time.Now().Add(d.config.ProbeTimeout); ; {
-		outcome, err = d.Measure(ctx, measure.Trial{
-			FrameBytes:              probeFrameBytes,
-			IntendedFramesPerSecond: probeRate,
-			DurationNanoseconds:     int64(probeFrames) * int64(time.Second) / probeRate,
-			SettleNanoseconds:       int64(probeSettle),
-		})
+		outcome, err = d.Measure(ctx, d.streams.Probe(signatureBytes))
 		if err != nil || time.Now().After(deadline) {
 			return outcome, err
 		}
@@ -166,12 +149,9 @@ func (d *Driver) noPath(before [2]counters) error {
 	if d.config.TransmitPath != Auto {
 		tried = d.config.TransmitPath
 	}
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonNoPathThroughChain,
-		Remedy: "check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
-		Err: fmt.Errorf("no probe frame came through in each of %v within %v (%s tried)%s",
-			d.directions(), d.config.ProbeTimeout, tried, text),
-	}
+	return measure.Failf(v1alpha1.ReasonNoPathThroughChain,
+		"check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
+		"no probe frame came through in each of %v within %v (%s tried)%s", d.directions(), d.config.ProbeTimeout, tried, text)
 }
 
 func (d *Driver) directions() []measure.Direction {

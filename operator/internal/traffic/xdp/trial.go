@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 const (
@@ -36,9 +36,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		return measure.Outcome{}, err
 	}
 	if d.collection == nil {
-		return measure.Outcome{}, &measure.Failure{
-			Reason: v1alpha1.ReasonInvalidTrial, Remedy: "open a new driver", Err: errors.New("the driver is closed"),
-		}
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	began := time.Now()
 	templates, err := d.prepare(trial)
@@ -117,80 +115,33 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 	return templates, nil
 }
 
+// checkTrial returns why a trial cannot run on these ports.
 func (d *Driver) checkTrial(trial measure.Trial) error {
-	invalid := func(reason, remedy, format string, args ...any) error {
-		return &measure.Failure{Reason: reason, Remedy: remedy, Err: fmt.Errorf(format, args...)}
-	}
-	least := 0
-	for _, s := range d.streams {
-		if s != nil {
-			least = max(least, minFrameBytes(*s))
-		}
-	}
-	smallest, largest, err := sizesOf(trial)
+	largest, err := d.streams.Check(trial, signatureBytes)
 	if err != nil {
-		return invalid(v1alpha1.ReasonInvalidTrial, "correct the mix or the packet", "%w", err)
+		return err
 	}
 	for _, s := range d.streams {
 		if s == nil || trial.Packet == nil {
 			continue
 		}
 		if d.config.Path.HasVLAN() {
-			return invalid(v1alpha1.ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
+			return measure.Failf(v1alpha1.ReasonInvalidTrial, "send packets in fragments over ports without a VLAN tag", "fragments with a VLAN tag are not implemented")
 		}
 		if err := checkPacket(*s, trial); err != nil {
-			return invalid(v1alpha1.ReasonInvalidTrial, "correct the packet", "%w", err)
+			return measure.Failf(v1alpha1.ReasonInvalidTrial, "correct the packet", "%w", err)
 		}
-	}
-	if smallest < least {
-		return invalid(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes", least),
-			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	const overhead = ethernetBytes + measure.FrameCheckSequenceBytes
 	for _, p := range d.ports {
 		if largest > p.mtu+overhead {
-			return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or raise the MTU", p.mtu+overhead),
-				"a frame of %d bytes is more than %q with MTU %d carries", largest, p.name, p.mtu)
+			return frames.TooLarge(largest, p.mtu+overhead, "raise the MTU", fmt.Sprintf("%q with MTU %d carries", p.name, p.mtu))
 		}
 	}
 	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
-		return invalid(v1alpha1.ReasonFrameTooLarge, fmt.Sprintf("use frames of at most %d bytes or another driver", most),
-			"a frame of %d bytes is more than this kernel's live frames carry", largest)
-	}
-	if trial.DurationNanoseconds <= 0 || trial.SettleNanoseconds < 0 {
-		return invalid(v1alpha1.ReasonInvalidTrial, "give a positive duration", "a trial of %v with %v to settle", trial.Duration(), trial.Settle())
-	}
-	if after := trial.TaggedFrameNanoseconds; after < 0 || after >= trial.DurationNanoseconds {
-		return invalid(v1alpha1.ReasonInvalidTrial, "tag a frame before the trial's end",
-			"a frame tagged after %v of a trial of %v", time.Duration(after), trial.Duration())
-	}
-	for _, s := range d.streams {
-		if s != nil && trial.IntendedFramesPerSecond > 0 && intendedFrames(trial, d.rateOf(s, trial)) == 0 {
-			return invalid(v1alpha1.ReasonInvalidTrial, "raise the load or the duration",
-				"%s: %d frames/s for %v is not one frame", s.Direction, d.rateOf(s, trial), trial.Duration())
-		}
+		return frames.TooLarge(largest, most, "use another driver", "this kernel's live frames carry")
 	}
 	return nil
-}
-
-// rateOf returns a stream's load in a trial. Probes are the same for every stream.
-func (d *Driver) rateOf(s *measure.Stream, trial measure.Trial) uint64 {
-	if d.probing {
-		return trial.IntendedFramesPerSecond
-	}
-	return s.ShareOf(trial.IntendedFramesPerSecond)
-}
-
-// intendedFrames returns load times duration, rounded, or 0 for "as fast as possible".
-func intendedFrames(trial measure.Trial, framesPerSecond uint64) uint64 {
-	high, low := bits.Mul64(framesPerSecond, uint64(trial.DurationNanoseconds))
-	low, carry := bits.Add64(low, 5e8, 0)
-	high += carry
-	if high >= 1e9 {
-		return math.MaxUint64
-	}
-	frames, _ := bits.Div64(high, low, 1e9)
-	return frames
 }
 
 // arm sets the times while the programs run: from start on, they send.
@@ -200,7 +151,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 		if s == nil {
 			continue
 		}
-		rate := d.rateOf(s, trial)
+		rate := s.FramesPerSecond(trial)
 		t := &d.state.Transmitters[i]
 		t.EndAt = start + uint64(trial.Duration())
 		t.Due = start
@@ -209,7 +160,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 		}
 		if rate > 0 {
 			t.EndAt += uint64(overtime(trial))
-			t.IntendedFrames = intendedFrames(trial, rate)
+			t.IntendedFrames = s.IntendedFrames(trial)
 			t.FramesPerSecond = rate
 			t.GapNanoseconds, t.GapRemainder = 1e9/rate, 1e9%rate
 			t.BacklogLimit, t.Tolerance = uint64(backlogLimit), uint64(tolerance)
@@ -280,7 +231,7 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	var rates []uint64
 	for _, s := range d.streams {
 		if s != nil {
-			rates = append(rates, d.rateOf(s, trial)*framesEach(trial))
+			rates = append(rates, s.FramesPerSecond(trial)*framesEach(trial))
 		}
 	}
 	if len(all) < len(rates) {

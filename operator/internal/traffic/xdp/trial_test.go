@@ -1,33 +1,11 @@
 package xdp
 
 import (
-	"math"
 	"testing"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
 )
-
-func TestIntendedFrames(t *testing.T) {
-	for _, c := range []struct {
-		rate     uint64
-		duration time.Duration
-		want     uint64
-	}{
-		{0, time.Second, 0},
-		{1000, time.Second, 1000},
-		{1000, 1499 * time.Microsecond, 1},
-		{1000, 1500 * time.Microsecond, 2},
-		{14_880_952, time.Minute, 892_857_120},
-		{148_809_523, 24 * time.Hour, 12_857_142_787_200},
-		{math.MaxUint64, time.Hour, math.MaxUint64},
-	} {
-		trial := measure.Trial{IntendedFramesPerSecond: c.rate, DurationNanoseconds: int64(c.duration)}
-		if got := intendedFrames(trial, trial.IntendedFramesPerSecond); got != c.want {
-			t.Errorf("%d frames/s for %v: %d frames, want %d", c.rate, c.duration, got, c.want)
-		}
-	}
-}
 
 func TestDoubts(t *testing.T) {
 	trial := measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(time.Second)}

@@ -13,16 +13,6 @@ import (
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
-func checkVLANs(c Config) error {
-	if err := headers.CheckVLANs(c.Path); err != nil {
-		return err
-	}
-	if c.Path.HasVLAN() && c.ReceiveMode != Auto {
-		return fmt.Errorf("receive mode %q does not see every VLAN tag: leave the mode to the driver", c.ReceiveMode)
-	}
-	return nil
-}
-
 // inVLAN returns a template with a tag of priority 0.
 func (t template) inVLAN(number int) template {
 	t.frame = headers.InVLAN(t.frame, number)

@@ -19,6 +19,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/contract"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
@@ -165,7 +166,7 @@ func TestOnlyThePortsTagCounts(t *testing.T) {
 					other = withTag(frame, c.tag)
 				}
 				// Probes come through; the device changes every third frame of a trial.
-				if len(frame) == probeFrameBytes-measure.FrameCheckSequenceBytes || sequenceOf(frame)%3 != 0 {
+				if len(frame) == frames.ProbeFrameBytes-measure.FrameCheckSequenceBytes || sequenceOf(frame)%3 != 0 {
 					send(right)
 					return
 				}

@@ -77,7 +77,7 @@ func (a *Agent) Fail(reason error) {
 	_ = a.Observe() // logs it
 }
 
-// Lost returns a channel that receives, once, why a function that was ready is not any more.
+// Lost returns a channel that receives, once, why a function that was ready is no longer ready.
 func (a *Agent) Lost() <-chan error { return a.lost }
 
 // Configured records that the configuration is in the kernel.

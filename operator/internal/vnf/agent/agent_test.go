@@ -110,7 +110,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestFail: after a failure the function stays failed, even when the kernel
+// TestFail checks that after a failure the function stays failed, even when the kernel
 // reports no fault; a machine without a configuration gives the reason.
 func TestFail(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)

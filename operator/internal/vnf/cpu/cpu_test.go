@@ -39,7 +39,7 @@ func (tr tree) write(name, content string) {
 	}
 }
 
-// User includes niced processes and guests, and idle includes the wait for disks.
+// TestReadNode checks that user includes niced processes and guests, and idle includes the wait for disks.
 func TestReadNode(t *testing.T) {
 	kernel, err := proc.Open(newTree(t, map[string]string{"proc/stat": `cpu  2715 17782 6996 80250 452 3 75 43 5 6
 cpu3 1650 8727 3748 39532 414 2 64 22 3 3
@@ -179,7 +179,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestGuestMeter: in a guest there is no control group to read.
+// TestGuestMeter reads the times of a guest, where there is no control group.
 func TestGuestMeter(t *testing.T) {
 	machine := newTree(t, map[string]string{"proc/stat": "cpu 1 1 1 1 1 1 1 1 0 0\ncpu0 1 0 2 100 5 0 7 8 0 0\n"})
 	meter, err := NewGuestMeter(machine.root, time.Now)

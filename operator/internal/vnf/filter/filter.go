@@ -151,7 +151,7 @@ func (f *Filter) Check() error {
 		return fmt.Errorf("asking for the firewall's rules: %w", err)
 	}
 	if now != f.fingerprint {
-		return fmt.Errorf("the firewall's rules were changed by somebody else: %s, was %s", now, f.fingerprint)
+		return fmt.Errorf("the firewall's rules were changed by another process: %s, was %s", now, f.fingerprint)
 	}
 	return nil
 }

@@ -355,7 +355,7 @@ func (n *nfTables) fingerprint() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("the kernel tells no generation of nf_tables")
+	return "", errors.New("the kernel reports no generation of nf_tables")
 }
 
 func (n *nfTables) counters() (counters, error) {

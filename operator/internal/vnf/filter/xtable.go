@@ -203,13 +203,13 @@ func noTrack() []byte {
 // udpMatch returns match udp with --dport (struct xt_udp).
 func udpMatch(ports vnf.PortRange) []byte {
 	data := make([]byte, 10)
-	for i, port := range []uint16{0, maximumPort, ports.First, ports.Last} {
+	for i, port := range []uint16{0, maxPort, ports.First, ports.Last} {
 		binary.NativeEndian.PutUint16(data[2*i:], port)
 	}
 	return extension("udp", 0, data)
 }
 
-const maximumPort = 65_535
+const maxPort = 65_535
 
 // Bits of match conntrack (linux/netfilter/xt_conntrack.h).
 const (

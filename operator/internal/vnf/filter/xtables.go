@@ -215,7 +215,7 @@ func (l loadedTable) entryCounters() ([]entryCounter, error) {
 		return nil, err
 	}
 	if i.bytes != l.bytes || i.entries != l.table.number {
-		return nil, fmt.Errorf("table %q has %d entries of %d bytes, want %d of %d: somebody else changed it",
+		return nil, fmt.Errorf("table %q has %d entries of %d bytes, want %d of %d: another process changed it",
 			name, i.entries, i.bytes, l.table.number, l.bytes)
 	}
 	buffer := make([]byte, entriesHeader+i.bytes)

@@ -135,9 +135,9 @@ func (f *Function) applyNeighbors(port vnf.Port, link netlink.Link) error {
 		}
 		mac, err := net.ParseMAC(neighbor.MAC)
 		if err != nil {
-			return fmt.Errorf("neighbour %s: %w", neighbor.Address, err)
+			return fmt.Errorf("neighbor %s: %w", neighbor.Address, err)
 		}
-		f.log.Info("setting neighbour", "port", port.Name, "address", neighbor.Address.String(), "mac", neighbor.MAC)
+		f.log.Info("setting neighbor", "port", port.Name, "address", neighbor.Address.String(), "mac", neighbor.MAC)
 		err = netlink.NeighSet(&netlink.Neigh{
 			LinkIndex:    link.Attrs().Index,
 			Family:       family(neighbor.Address),
@@ -146,7 +146,7 @@ func (f *Function) applyNeighbors(port vnf.Port, link netlink.Link) error {
 			HardwareAddr: mac,
 		})
 		if err != nil {
-			return fmt.Errorf("setting neighbour %s: %w", neighbor.Address, explain(err))
+			return fmt.Errorf("setting neighbor %s: %w", neighbor.Address, explain(err))
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func (f *Function) checkNeighbors(port vnf.Port, link netlink.Link) error {
 		return netlink.NeighList(link.Attrs().Index, unix.AF_UNSPEC)
 	})
 	if err != nil {
-		return fmt.Errorf("listing neighbours: %w", err)
+		return fmt.Errorf("listing neighbors: %w", err)
 	}
 	permanent := map[netip.Addr]netlink.Neigh{}
 	for _, neighbor := range neighbors {
@@ -137,9 +137,9 @@ func (f *Function) checkNeighbors(port vnf.Port, link netlink.Link) error {
 		found, ok := permanent[want.Address]
 		switch {
 		case !ok:
-			problems = append(problems, fmt.Errorf("neighbour %s is missing", want.Address))
+			problems = append(problems, fmt.Errorf("neighbor %s is missing", want.Address))
 		case !sameMAC(found.HardwareAddr, want.MAC):
-			problems = append(problems, fmt.Errorf("neighbour %s has the hardware address %s, want %s", want.Address, found.HardwareAddr, want.MAC))
+			problems = append(problems, fmt.Errorf("neighbor %s has the hardware address %s, want %s", want.Address, found.HardwareAddr, want.MAC))
 		}
 	}
 	return errors.Join(problems...)

@@ -115,7 +115,7 @@ func (c *chain) firewallStatus(t *testing.T, function *kernel.Function) (state v
 
 var ignoreLoad = cmpopts.IgnoreFields(vnf.FirewallState{}, "LoadMilliseconds")
 
-// TestFirewallWalk: counters prove which rules packets reached, in both backends.
+// TestFirewallWalk checks by counters which rules packets reached, in both backends.
 func TestFirewallWalk(t *testing.T) {
 	const packets = 3
 	cases := map[string]struct {
@@ -232,7 +232,7 @@ func newFirewallOrSkip(t *testing.T, change func(*vnf.Firewall)) (*chain, *kerne
 	return newFirewall(t, change)
 }
 
-// TestFirewallAsItsOwnToolsSeeIt: independent tools read our tables as the
+// TestFirewallAsItsOwnToolsSeeIt checks that independent tools read the tables as the
 // intended rules.
 func TestFirewallAsItsOwnToolsSeeIt(t *testing.T) {
 	cases := map[string]struct {
@@ -311,7 +311,7 @@ func TestFirewallAsItsOwnToolsSeeIt(t *testing.T) {
 	}
 }
 
-// TestFirewallCheck: the function notices when another program removes its rules.
+// TestFirewallCheck checks that the function notices when another program removes its rules.
 func TestFirewallCheck(t *testing.T) {
 	for backend, command := range map[string][]string{
 		vnf.BackendNftables: {"nft", "delete", "table", "ip", "vnfbench"},
@@ -321,7 +321,7 @@ func TestFirewallCheck(t *testing.T) {
 			c, function := newFirewall(t, func(f *vnf.Firewall) { f.Backend, f.Rules = backend, 10 })
 			c.namespaces[0].Must(t, func() error { return exec.Command(command[0], command[1:]...).Run() })
 			err := c.namespaces[0].Run(function.Check)
-			if err == nil || !strings.Contains(err.Error(), "the firewall's rules were changed by somebody else") {
+			if err == nil || !strings.Contains(err.Error(), "the firewall's rules were changed by another process") {
 				t.Errorf("got %v", err)
 			}
 			// A restarted container restores them.

@@ -18,7 +18,7 @@ func TestEveryFunctionHasItsPart(t *testing.T) {
 	}
 	for name := range parts {
 		if !slices.Contains(vnf.Functions(), name) {
-			t.Errorf("%s is no function", name)
+			t.Errorf("%s is not a function", name)
 		}
 	}
 }

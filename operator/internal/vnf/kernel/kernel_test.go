@@ -198,7 +198,7 @@ func (c *chain) state(t *testing.T) (lines []string) {
 	return lines
 }
 
-// TestSilence: nothing resolves addresses on the measured path, not even an
+// TestSilence checks that nothing resolves addresses on the measured path, not even an
 // address without a neighbor.
 func TestSilence(t *testing.T) {
 	c := newChain(t, 1)
@@ -209,7 +209,7 @@ func TestSilence(t *testing.T) {
 			SourceMAC: westMAC(0), DestinationMAC: eastMAC(0),
 			Source:      netip.AddrPortFrom(address(0, 1).Addr(), 1024),
 			Destination: netip.AddrPortFrom(address(1, 77).Addr(), 9),
-			Payload:     "nobody",
+			Payload:     "no one",
 		})
 	}
 	for name, socket := range map[string]*netnstest.Socket{"west": west, "east": east} {
@@ -241,8 +241,8 @@ func TestApplySetsLink(t *testing.T) {
 	}
 }
 
-// TestLinkLocalAddresses: in a pod the CNI plugin set the link up earlier, and
-// the kernel gave it a link-local address.
+// TestLinkLocalAddresses starts as a pod does: the CNI plugin has set the link up, and the
+// kernel has given it a link-local address.
 func TestLinkLocalAddresses(t *testing.T) {
 	c := newChain(t, 1)
 	c.namespaces[0].Must(t, func() error {
@@ -398,11 +398,11 @@ func TestCheck(t *testing.T) {
 			},
 			want: `port "west": sysctl net.ipv6.conf.all.forwarding is "0"`,
 		},
-		"neighbour": {
+		"neighbor": {
 			change: func(east netlink.Link) error {
 				return netlink.NeighDel(&netlink.Neigh{LinkIndex: east.Attrs().Index, IP: address4(1, 2).Addr().AsSlice()})
 			},
-			want: `port "east": neighbour 198.18.1.2 is missing`,
+			want: `port "east": neighbor 198.18.1.2 is missing`,
 		},
 		"route": {
 			change: func(netlink.Link) error {

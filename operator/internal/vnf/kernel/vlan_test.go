@@ -34,7 +34,7 @@ func knowsVLANs(t *testing.T, c *chain) bool {
 	return err == nil
 }
 
-// TestTaggedPort: a kernel with 802.1Q has the port's addresses, neighbors and
+// TestTaggedPort checks that a kernel with 802.1Q has the port's addresses, neighbors and
 // routes on an interface for the tag; one without 802.1Q reports what it lacks.
 func TestTaggedPort(t *testing.T) {
 	c := newChain(t, 1)
@@ -77,7 +77,7 @@ func TestTaggedPort(t *testing.T) {
 	}
 }
 
-// TestOtherInterfaceForATag: an interface that another program made is not used.
+// TestOtherInterfaceForATag checks that an interface that another program made is not used.
 func TestOtherInterfaceForATag(t *testing.T) {
 	c := newChain(t, 1)
 	c.configs[0].Ports[0].VLAN = 100

@@ -18,7 +18,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// TestIPsecPolicies: nothing between the two networks may pass in the clear, in
+// TestIPsecPolicies checks that nothing between the two networks may pass in the clear, in
 // either IP version, even if an association cannot be made. `ip` reads the
 // policies back.
 func TestIPsecPolicies(t *testing.T) {

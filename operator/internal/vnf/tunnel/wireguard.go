@@ -66,7 +66,7 @@ func (w *wireGuard) Apply() error {
 	// A container left it before its restart.
 	if link, err := netlink.LinkByName(wireGuardDevice); err == nil {
 		if err := netlink.LinkDel(link); err != nil {
-			return fmt.Errorf("removing the WireGuard device of before: %w", explain(err))
+			return fmt.Errorf("removing the earlier WireGuard device: %w", explain(err))
 		}
 	}
 	if err := w.make(keys); err != nil {

@@ -19,8 +19,8 @@ func TestParseState(t *testing.T) {
 	}
 }
 
-// TestReadKeyTellsNoKey: no error about a key contains its text.
-func TestReadKeyTellsNoKey(t *testing.T) {
+// TestReadKeyHidesKey checks that no error about a key contains its text.
+func TestReadKeyHidesKey(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"short": "c2hvcnQtc2VjcmV0", "broken": "not-base-64-secret!"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {

@@ -65,7 +65,7 @@ run "everything" {
       sriov-policy-dut-west  = "sriov-network-operator"
       monitoring             = "monitoring"
     }
-    error_message = "all that was asked for is installed, and each policy is a release of its own"
+    error_message = "all that was asked for is installed, and each policy is a separate release"
   }
   assert {
     condition     = yamldecode(output.manifests["kubevirt"]).spec.configuration.developerConfiguration == { useEmulation = false, featureGates = ["CPUManager", "HostDevices"] }

@@ -45,7 +45,7 @@ run "machines" {
   }
   assert {
     condition     = alltrue([for p in matchbox_profile.node : p.generic_config == null])
-    error_message = "no configuration in Matchbox: it would show secrets to whoever asks"
+    error_message = "no configuration in Matchbox: it would show secrets to anyone who asks"
   }
   assert {
     condition     = output.nodes["dut-1"].install_disk == "/dev/nvme0n1" && output.nodes["gen-1"].labels["vnfbench.io/role"] == "generator"

@@ -44,7 +44,7 @@ run "cluster" {
   }
   assert {
     condition     = yamldecode(output.patches["dut-1"][2]).machine.kubelet.extraConfig.reservedSystemCPUs == "0-1"
-    error_message = "the system has CPUs of its own"
+    error_message = "the system has its own CPUs"
   }
   assert {
     condition     = yamldecode(output.patches["gen-1"][1]).machine.nodeLabels["vnfbench.io/role"] == "generator"

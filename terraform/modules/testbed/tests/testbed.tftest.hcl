@@ -20,7 +20,7 @@ run "sriov" {
   }
   assert {
     condition     = yamldecode(output.manifest).spec.generator.nodeSelector["vnfbench.io/role"] == "generator"
-    error_message = "the generator has a node of its own"
+    error_message = "the generator has its own node"
   }
   assert {
     condition     = !can(yamldecode(output.manifest).spec.systemUnderTest.sriov.innerResourceName)
@@ -149,7 +149,7 @@ run "trex_on_bridges" {
   }
   assert {
     condition     = !can(yamldecode(output.manifest).spec.generator.cpu)
-    error_message = "packet sockets need no CPUs of their own"
+    error_message = "packet sockets need no dedicated CPUs"
   }
 }
 

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# Process 1 of a guest that routes between two networks: it tells the interfaces
-# by their addresses, and on the console how far it is.
+# Process 1 of a guest that routes between two networks: it recognizes the interfaces
+# by their addresses, and reports its progress on the console.
 /bin/busybox mkdir -p /proc /sys /dev /etc
 /bin/busybox --install -s /bin
 export PATH=/bin

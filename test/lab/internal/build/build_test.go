@@ -118,7 +118,7 @@ func TestReplacing(t *testing.T) {
 	}
 }
 
-func TestFingerprintTellsReplacements(t *testing.T) {
+func TestFingerprintCoversReplacements(t *testing.T) {
 	b, plain := module(t)
 	fingerprint := func(target Target) string {
 		t.Helper()
@@ -144,8 +144,8 @@ func TestFingerprintTellsReplacements(t *testing.T) {
 	}
 }
 
-// impatient removes the pauses between attempts.
-func impatient(t *testing.T) {
+// withoutPauses removes the pauses between attempts.
+func withoutPauses(t *testing.T) {
 	before := pauses
 	pauses = []time.Duration{0, 0}
 	t.Cleanup(func() { pauses = before })
@@ -154,7 +154,7 @@ func impatient(t *testing.T) {
 // TestProxyThatFailsOnce checks that modules are requested again, and that errors that a repetition
 // cannot resolve are reported immediately.
 func TestProxyThatFailsOnce(t *testing.T) {
-	impatient(t)
+	withoutPauses(t)
 	for name, test := range map[string]struct {
 		fails int
 		says  string
@@ -190,7 +190,7 @@ func TestProxyThatFailsOnce(t *testing.T) {
 // TestRefusedModules checks that a proxy that refuses a module is distinguished from code that does
 // not compile.
 func TestRefusedModules(t *testing.T) {
-	impatient(t)
+	withoutPauses(t)
 	b, target := module(t)
 	b.Log = progress.New(io.Discard)
 	t.Setenv("GOPROXY", "off")
@@ -203,7 +203,7 @@ func TestRefusedModules(t *testing.T) {
 // TestFaultsAreNoRefusals checks that an error in a tree is never reported as something that could
 // not be tried.
 func TestFaultsAreNoRefusals(t *testing.T) {
-	impatient(t)
+	withoutPauses(t)
 	b, target := module(t)
 	b.Log = progress.New(io.Discard)
 	t.Setenv("GOPROXY", "off")

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/test/lab/internal/cache"
 )
 
-func TestFingerprintTellsPartsApart(t *testing.T) {
+func TestFingerprintDistinguishesParts(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"b", "a"}, {"1:a,"}, {"a", ""}} {
 		got := cache.Fingerprint(parts...)

@@ -148,7 +148,7 @@ func (a *app) assets() *cobra.Command {
 func (a *app) doctor() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what this machine lacks to run the lab",
+		Short: "Print what this machine lacks to run the lab",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			findings := doctor.Examine(c.Context(), doctor.Machine{Dir: a.settings.StateDir, KubeVirt: a.settings.KubeVirt})

@@ -19,7 +19,7 @@ func (a *app) guest() *cobra.Command {
 	var program, out, dir string
 	c := &cobra.Command{
 		Use:   "guest --tag TAG --out FILE [--init PROGRAM] [--dir DIR] SOURCE:DESTINATION...",
-		Short: "Build the image of a guest from the files of a function's or a neighbour's image, and print its digest",
+		Short: "Build the image of a guest from the files of a function's or a neighbor's image, and print its digest",
 		Example: `  lab guest --tag localhost/vnf-guest:dev --out vnf-guest.tar \
     bin/vnf:/usr/local/bin/vnf`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -59,7 +59,7 @@ func (a *app) guest() *cobra.Command {
 // link makes or replaces a symbolic link.
 func link(target, path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSymlink {
-		return fmt.Errorf("%q is there and is no symbolic link", path)
+		return fmt.Errorf("%q is there and is not a symbolic link", path)
 	}
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.RemoveAll(temp); err != nil {

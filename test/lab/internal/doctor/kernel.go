@@ -52,7 +52,7 @@ func checkNamespaces(context.Context, Machine) Finding {
 func onThread(work func() error) error {
 	result := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never given back
+		runtime.LockOSThread() // never released
 		result <- work()
 	}()
 	return <-result
@@ -106,7 +106,7 @@ func judgeControllers(subject, version string, controllers []string) Finding {
 	return ok(subject, version)
 }
 
-// checkGuests reports what virtual machines run on. Slow guests are no reason to warn: the lab is
+// checkGuests reports what virtual machines run on. Slow guests are not a reason to warn: the lab is
 // made for them.
 func checkGuests(a kubevirt.Abilities) Finding {
 	return ok("virtual machines", a.String())

@@ -51,18 +51,18 @@ func parseRelease(r io.Reader) map[string]string {
 	return values
 }
 
-// minimumGo is the minor version of Go 1 that the lab's modules require.
-const minimumGo = 26
+// minGo is the minor version of Go 1 that the lab's modules require.
+const minGo = 26
 
 func checkGo(ctx context.Context, _ Machine) Finding {
 	const subject = "Go"
-	remedy := fmt.Sprintf("install Go 1.%d or newer and put it in PATH", minimumGo)
+	remedy := fmt.Sprintf("install Go 1.%d or newer and put it in PATH", minGo)
 	version, err := command.Command{Args: []string{"go", "env", "GOVERSION"}}.Output(ctx)
 	if err != nil {
 		return Finding{subject, Missing, "not found in PATH", remedy}
 	}
 	version = strings.TrimSpace(version)
-	if goMinor(version) < minimumGo {
+	if goMinor(version) < minGo {
 		return Finding{subject, Missing, version, remedy}
 	}
 	return ok(subject, version)
@@ -131,7 +131,7 @@ func (m Machine) Install(ctx context.Context) error {
 	if err := install.Run(ctx); err == nil {
 		return nil
 	}
-	// The lists may be absent or old. A failure of some source is no reason to give up: the
+	// The lists may be absent or old. A failure of some source is not a reason to give up: the
 	// installation shows whether it matters.
 	_ = command.Command{Args: append(patient, "update"), Env: env}.Run(ctx)
 	if err := install.Run(ctx); err != nil {

@@ -60,7 +60,7 @@ func TestWanted(t *testing.T) {
 		seen := map[string]bool{}
 		for _, name := range wanted(list) {
 			if seen[name] {
-				t.Errorf("%s stands twice in the list of %s", name, program)
+				t.Errorf("%s is twice in the list of %s", name, program)
 			}
 			seen[name] = true
 		}

@@ -44,7 +44,7 @@ func collect(spec Spec) (content, error) {
 	for file, set := range spec.Capabilities {
 		e, found := c[clean(file)]
 		if !found || !e.mode.IsRegular() {
-			return nil, fmt.Errorf("giving capabilities to %q: it is no file of the image", file)
+			return nil, fmt.Errorf("giving capabilities to %q: it is not a file of the image", file)
 		}
 		e.capabilities = set
 		c[clean(file)] = e

@@ -21,9 +21,9 @@ type Description struct {
 	Bytes int64
 }
 
-// largestDocument limits what is read of an archive: manifests and configurations have some
+// maxDocumentBytes limits what is read of an archive: manifests and configurations have some
 // kilobytes.
-const largestDocument = 1 << 20
+const maxDocumentBytes = 1 << 20
 
 // Describe reads the description in an OCI archive of one image.
 func Describe(path string) (Description, error) {
@@ -80,7 +80,7 @@ func readDocument(path, name string, into any) error {
 		if header.Name != name {
 			continue
 		}
-		data, err := io.ReadAll(io.LimitReader(archive, largestDocument))
+		data, err := io.ReadAll(io.LimitReader(archive, maxDocumentBytes))
 		if err != nil {
 			return err
 		}

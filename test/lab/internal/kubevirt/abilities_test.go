@@ -38,7 +38,7 @@ func TestTryKVM(t *testing.T) {
 	}
 }
 
-func TestAbilitiesTellWhatFollows(t *testing.T) {
+func TestAbilitiesSayWhatFollows(t *testing.T) {
 	for _, test := range []struct {
 		abilities Abilities
 		want      string

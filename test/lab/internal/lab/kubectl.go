@@ -50,15 +50,15 @@ func poll(ctx context.Context, interval time.Duration, ask func(context.Context)
 }
 
 // pollFor polls with a separate timeout.
-func pollFor(ctx context.Context, patience, interval time.Duration, ask func(context.Context) error) error {
-	deadline := time.Now().Add(patience)
+func pollFor(ctx context.Context, timeout, interval time.Duration, ask func(context.Context) error) error {
+	deadline := time.Now().Add(timeout)
 	for {
 		err := ask(ctx)
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("gave up after %s: %w", patience, err)
+			return fmt.Errorf("gave up after %s: %w", timeout, err)
 		}
 		select {
 		case <-ctx.Done():

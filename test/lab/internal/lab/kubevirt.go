@@ -17,9 +17,9 @@ func (l Lab) kubeVirt() kubevirt.Maker {
 	return kubevirt.Maker{Builder: l.builder(), Cache: l.cache(), Log: l.Log, Abilities: kubevirt.Examine()}
 }
 
-// kubeVirtPatience is longer than KubeVirt's installation takes on a busy machine. It takes two
+// kubeVirtTimeout is longer than KubeVirt's installation takes on a busy machine. It takes two
 // minutes on an idle one.
-const kubeVirtPatience = 12 * time.Minute
+const kubeVirtTimeout = 12 * time.Minute
 
 // kubeVirtSteps returns the steps that deploy KubeVirt in a running cluster.
 func (l Lab) kubeVirtSteps(r record, made kubevirt.Made) []step {
@@ -52,7 +52,7 @@ func (l Lab) applyKubeVirt(ctx context.Context, r record, made kubevirt.Made, ab
 	}
 	// Its kind is served a moment later, and while virt-operator starts again nothing admits
 	// changes.
-	return pollFor(ctx, kubeVirtPatience, pollInterval, func(ctx context.Context) error {
+	return pollFor(ctx, kubeVirtTimeout, pollInterval, func(ctx context.Context) error {
 		return l.kubectl(r).apply(ctx, object)
 	})
 }
@@ -87,19 +87,19 @@ type (
 // waitForKubeVirt waits until virt-operator reports that all is deployed, each component runs with
 // the wanted image since the node's start, and the node accepts guests.
 func (l Lab) waitForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
-	lastTold := time.Now()
-	return pollFor(ctx, kubeVirtPatience, 5*pollInterval, func(ctx context.Context) error {
+	lastReport := time.Now()
+	return pollFor(ctx, kubeVirtTimeout, 5*pollInterval, func(ctx context.Context) error {
 		err := l.askForKubeVirt(ctx, r, made)
-		if err != nil && time.Since(lastTold) > tellInterval {
+		if err != nil && time.Since(lastReport) > reportInterval {
 			l.Log.Printf("waiting: %v", err)
-			lastTold = time.Now()
+			lastReport = time.Now()
 		}
 		return err
 	})
 }
 
-// tellInterval is the time between lines that show what the lab waits for.
-const tellInterval = 20 * time.Second
+// reportInterval is the time between lines that show what the lab waits for.
+const reportInterval = 20 * time.Second
 
 // askForKubeVirt returns an error that names what of KubeVirt is still missing.
 func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {

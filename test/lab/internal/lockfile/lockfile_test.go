@@ -13,7 +13,7 @@ import (
 
 func TestOneHolderAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dir", "lock")
-	first, err := lockfile.Acquire(t.Context(), path, func() { t.Error("nobody holds it") })
+	first, err := lockfile.Acquire(t.Context(), path, func() { t.Error("no process holds it") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestOneHolderAtATime(t *testing.T) {
 		t.Errorf("a second holder: %v", err)
 	}
 	if waited != 1 {
-		t.Errorf("told %d times that it waits", waited)
+		t.Errorf("reported %d times that it waits", waited)
 	}
 	first.Unlock()
 	second, err := lockfile.Acquire(t.Context(), path, func() {})

@@ -132,18 +132,3 @@ func groupReplies(raw map[string]json.RawMessage, groups []int) (map[int]reply, 
 	}
 	return out, nil
 }
-
-// portCounters is what get_port_stats says of the generator's own losses.
-type portCounters struct {
-	InputErrors  int64 `json:"ierrors"`
-	OutputErrors int64 `json:"oerrors"`
-}
-
-// globalCounters is what get_global_stats says of the generator.
-type globalCounters struct {
-	// CPU of the sending threads, in percent.
-	CPU         float64 `json:"m_cpu_util"`
-	QueueFull   int64   `json:"m_total_queue_full"`
-	QueueDrops  int64   `json:"m_total_queue_drop"`
-	AllocErrors int64   `json:"m_total_alloc_error"`
-}

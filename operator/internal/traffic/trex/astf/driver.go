@@ -9,36 +9,22 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
-// Server is what the driver needs of a TRex server in stateful mode. The driver restarts
-// it when it has failed between two trials, and closes it.
-type Server interface {
-	// Address is where it listens, "127.0.0.1:4501".
-	Address() string
-	// Alive returns why it does not run, with a reason of the API, or nil while it does.
-	Alive() error
-	// Restart ends what is left of it and starts it again; it returns when the server
-	// answers.
-	Restart(ctx context.Context) error
-	// Close ends it.
-	Close() error
-}
-
 // Config is what Open needs.
 type Config struct {
-	// Server runs in stateful mode on the ports of the chain's path.
-	Server Server
+	// Server runs in stateful mode on the ports of the chain's path. The driver restarts it
+	// when it fails between two trials, and never closes it.
+	Server connection.Server
 	// Between says which addresses the ports use.
 	Between measure.Stateful
 }
 
 // Driver is a measure.Driver of TCP connections and of exchanges.
 type Driver struct {
-	config Config
-	// dial connects to the server.
-	dial    func(context.Context) (caller, error)
+	config  Config
 	session *session
 	// sent is called when traffic is over; nil means no call.
 	sent   func()
@@ -65,31 +51,23 @@ const (
 	probeBytes     = 64
 	// openPatience bounds the opening of a trial's TCP connections.
 	openPatience = 5 * time.Second
-	// mostRepairs is how often the server is repaired before one trial.
-	mostRepairs = 2
 	// cleanUpPatience bounds the cleanup after a trial that failed.
 	cleanUpPatience = 10 * time.Second
 )
 
 // Open connects to the server, and makes a few exchanges, so that it finds a chain that
-// passes no traffic before anything counts. The server is closed with the driver, and if
-// Open fails.
+// passes no traffic before anything counts.
 func Open(ctx context.Context, config Config) (*Driver, error) {
-	return open(ctx, config, func(ctx context.Context) (caller, error) {
-		client, err := rpc.Dial(ctx, config.Server.Address(), rpc.Options{API: rpc.ASTF})
-		if err != nil {
-			// A nil *rpc.Client must not become a caller that is not nil.
-			return nil, err
-		}
-		return client, nil
-	})
+	return open(ctx, config, nil)
 }
 
-// open is Open with a way to connect to the server.
-func open(ctx context.Context, config Config, dial func(context.Context) (caller, error)) (*Driver, error) {
-	d := &Driver{config: config, dial: dial}
-	if err := d.connect(ctx); err != nil {
-		return nil, errors.Join(explain(err, config.Server), d.Close())
+// open is Open with a way to connect to the server; nil means its address.
+func open(ctx context.Context, config Config, dial func(context.Context, string, rpc.Options) (connection.Client, error)) (*Driver, error) {
+	s := &session{}
+	s.Connection = &connection.Connection{Server: config.Server, Options: rpc.Options{API: rpc.ASTF}, Begin: s.begin, Dial: dial}
+	d := &Driver{config: config, session: s}
+	if err := s.Connect(ctx); err != nil {
+		return nil, errors.Join(s.Explain(err), d.Close())
 	}
 	probe := measure.Trial{
 		DurationNanoseconds: probeDuration.Nanoseconds(),
@@ -99,11 +77,8 @@ func open(ctx context.Context, config Config, dial func(context.Context) (caller
 	}
 	outcome, err := d.Measure(ctx, probe)
 	if err == nil && outcome.Connections.Completed == 0 {
-		err = &measure.Failure{
-			Reason: v1alpha1.ReasonNoPathThroughChain,
-			Err:    fmt.Errorf("none of %d TCP connections came through the chain", outcome.Connections.Attempts),
-			Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
-		}
+		err = measure.Failf(v1alpha1.ReasonNoPathThroughChain, "see whether each function forwards TCP in both directions, and look at its logs",
+			"none of %d TCP connections came through the chain", outcome.Connections.Attempts)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -119,29 +94,10 @@ func (d *Driver) Description() measure.Description {
 // NotifySent implements measure.Notifier. A trial that failed does not call.
 func (d *Driver) NotifySent(sent func()) { d.sent = sent }
 
-// Close releases the server and ends it.
+// Close closes the connection.
 func (d *Driver) Close() error {
 	d.closed = true
-	return errors.Join(d.disconnect(), d.config.Server.Close())
-}
-
-// connect acquires the server over a separate connection.
-func (d *Driver) connect(ctx context.Context) error {
-	// A failure of the previous connection is why there is another.
-	_ = d.disconnect()
-	client, err := d.dial(ctx)
-	if err != nil {
-		return err
-	}
-	d.session = &session{client: client}
-	return d.session.begin(ctx)
-}
-
-func (d *Driver) disconnect() error {
-	if d.session == nil {
-		return nil
-	}
-	return d.session.client.Close()
+	return d.session.Close()
 }
 
 // prepare gives the server a trial's profile. It restarts, if necessary, and acquires a
@@ -150,38 +106,18 @@ func (d *Driver) disconnect() error {
 // connections open in the device, and the next figures would be those of a device that
 // has them.
 func (d *Driver) prepare(ctx context.Context, p profile) error {
-	for repairs := 0; ; repairs++ {
-		dead := d.config.Server.Alive()
-		err := dead
-		if dead == nil {
-			err = d.session.load(ctx, p)
+	return d.session.Try(ctx, func() error {
+		if dead := d.config.Server.Alive(); dead != nil {
+			return dead
 		}
-		if err == nil || ctx.Err() != nil || repairs == mostRepairs || dead == nil && !rpc.Interrupted(err) {
-			return err
-		}
-		if failed := d.repair(ctx); failed != nil {
-			return fmt.Errorf("%w, and could not go on: %w", err, failed)
-		}
-	}
-}
-
-// repair restarts the server if it is dead or no longer answers, and acquires it.
-func (d *Driver) repair(ctx context.Context) error {
-	if d.config.Server.Alive() == nil {
-		if err := d.connect(ctx); err == nil || !rpc.Hangs(err) {
-			return err
-		}
-	}
-	if err := d.config.Server.Restart(ctx); err != nil {
-		return err
-	}
-	return d.connect(ctx)
+		return d.session.load(ctx, p)
+	})
 }
 
 // Measure makes one trial of TCP connections or of exchanges.
 func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Outcome, err error) {
 	if d.closed {
-		return measure.Outcome{}, errors.New("the driver is closed")
+		return measure.Outcome{}, measure.ErrClosed
 	}
 	if tcp := trial.TCP; tcp != nil && tcp.MSSBytes == 0 {
 		// The largest that fits the path, so that the outcome can name it.
@@ -201,7 +137,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 			err = context.Cause(ctx)
 			return
 		}
-		err = explain(err, d.config.Server)
+		err = d.session.Explain(err)
 	}()
 	if err := d.prepare(ctx, p); err != nil {
 		return measure.Outcome{}, err
@@ -214,7 +150,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (_ measure.Ou
 
 func (d *Driver) profileOf(trial measure.Trial) (profile, error) {
 	if err := check(trial); err != nil {
-		return profile{}, &measure.Failure{Reason: v1alpha1.ReasonInvalidTrial, Err: err}
+		return profile{}, measure.Failf(v1alpha1.ReasonInvalidTrial, "correct the trial", "%w", err)
 	}
 	if trial.TCP != nil {
 		p, err := forTCP(d.config.Between, *trial.TCP)
@@ -241,65 +177,75 @@ func check(trial measure.Trial) error {
 	return errors.New("the trial asks neither for TCP connections nor for exchanges")
 }
 
-func (d *Driver) ipv6() bool { return d.config.Between.Clients.First.Is6() }
+// traffic starts a profile for atMost and stops it. Between, count returns when the time
+// that counts is over, and end when no more has to end by itself. traffic returns the
+// outcome without its figures, and the last reading of the counters.
+func (d *Driver) traffic(ctx context.Context, trial measure.Trial, atMost time.Duration, count, end func(context.Context) error) (out measure.Outcome, over look, err error) {
+	var before, after connection.Losses
+	var started time.Time
+	for _, step := range []func(context.Context) error{
+		func(ctx context.Context) (err error) { before, err = d.session.losses(ctx); return err },
+		func(ctx context.Context) error {
+			started = time.Now()
+			return d.session.start(ctx, atMost, trial.TCP != nil, d.config.Between.Clients.First.Is6())
+		},
+		count,
+		func(context.Context) error {
+			if d.sent != nil {
+				d.sent()
+			}
+			return nil
+		},
+		end,
+		d.session.stop,
+		func(ctx context.Context) (err error) { over, _, err = d.session.look(ctx); return err },
+		func(ctx context.Context) (err error) { after, err = d.session.losses(ctx); return err },
+		func(ctx context.Context) error { return clock.Sleep(ctx, trial.Settle()) },
+	} {
+		if err := step(ctx); err != nil {
+			return out, over, err
+		}
+	}
+	return measure.Outcome{
+		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
+		Doubts: doubtsOf(after.Since(before), over),
+	}, over, nil
+}
 
 // tcp makes bulk transfers: the readings of the counters are borders of intervals.
 func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
 	t := trial.TCP
-	before, err := d.session.generator(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	started := time.Now()
 	omit := time.Duration(t.OmitNanoseconds)
 	// The server ends by itself if this process can no longer end it.
 	atMost := startUp + openPatience + omit + trial.Duration() + cleanUpPatience
-	if err := d.session.start(ctx, atMost, true, d.ipv6()); err != nil {
-		return measure.Outcome{}, err
-	}
-	_, epoch, err := d.session.look(ctx)
+	var looks [][]look
+	var cpuPercent float64
+	out, _, err := d.traffic(ctx, trial, atMost, func(ctx context.Context) error {
+		_, epoch, err := d.session.look(ctx)
+		if err != nil {
+			return err
+		}
+		if err := d.awaitOpen(ctx, t, epoch); err != nil {
+			return err
+		}
+		if err := clock.Sleep(ctx, omit); err != nil {
+			return err
+		}
+		looks, cpuPercent, err = d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
+		return err
+	}, func(context.Context) error { return nil })
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	if err := d.awaitOpen(ctx, t, epoch); err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := clock.Sleep(ctx, omit); err != nil {
-		return measure.Outcome{}, err
-	}
-	looks, cpu, err := d.lookAlong(ctx, len(t.Directions), epoch, trial.Duration())
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if d.sent != nil {
-		d.sent()
-	}
-	if err := d.session.stop(ctx); err != nil {
-		return measure.Outcome{}, err
-	}
-	over, _, err := d.session.look(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	after, err := d.session.generator(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
-		return measure.Outcome{}, err
-	}
-	out := &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Program: d.session.tool()}, {Name: measure.EndEast, Program: d.session.tool()}}}
+	out.TCP = &measure.TCPOutcome{Ends: []measure.TCPEnd{{Name: measure.EndWest, Program: d.session.tool()}, {Name: measure.EndEast, Program: d.session.tool()}}}
 	for i, direction := range t.Directions {
-		found := tcpDirection(direction, looks[i], cpu, *t)
+		found := tcpDirection(direction, looks[i], cpuPercent, *t)
 		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
 			return measure.Outcome{}, fmt.Errorf("the server's clock stood still while data was sent in direction %s", direction)
 		}
-		out.Directions = append(out.Directions, found)
+		out.TCP.Directions = append(out.TCP.Directions, found)
 	}
-	return measure.Outcome{
-		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
-		TCP: out, Doubts: doubtsOf(before, after, over),
-	}, nil
+	return out, nil
 }
 
 // awaitOpen waits until all connections of each direction are established.
@@ -319,11 +265,8 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 			return nil
 		}
 		if time.Now().After(until) {
-			return &measure.Failure{
-				Reason: v1alpha1.ReasonChainFailed,
-				Err:    fmt.Errorf("%d of %d TCP connections were established within %s", established, t.Streams, openPatience),
-				Remedy: "see whether each function forwards TCP in both directions, and look at its logs",
-			}
+			return measure.Failf(v1alpha1.ReasonChainFailed, "see whether each function forwards TCP in both directions, and look at its logs",
+				"%d of %d TCP connections were established within %s", established, t.Streams, openPatience)
 		}
 		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return err
@@ -350,8 +293,8 @@ func (d *Driver) lookAlong(ctx context.Context, groups int, epoch int64, counts 
 			looks[group-1] = append(looks[group-1], at)
 		}
 	}
-	now, err := d.session.global(ctx)
-	return looks, now.CPU, err
+	now, err := d.session.Global(ctx)
+	return looks, now.MeanCPUPercent, err
 }
 
 // intervals returns the number of whole seconds, up to the maximum.
@@ -364,62 +307,37 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 	c := trial.Connections
 	held := c.ConcurrentConnections > 0
 	ramp := max(rampUp, time.Duration(c.RampNanoseconds()))
-	before, err := d.session.generator(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	started := time.Now()
 	// A trial opens all held connections, however long that takes.
-	opening, whole := startUp+ramp+trial.Duration()+margin, startUp+ramp+trial.Duration()+margin+lingering
+	opening := startUp + ramp + trial.Duration() + margin
+	whole := opening + lingering
 	if held {
 		opening = 0
 		whole += ramp + holdMargin
 	}
-	if err := d.session.start(ctx, opening, false, d.ipv6()); err != nil {
-		return measure.Outcome{}, err
-	}
-	w := watch{session: d.session, begun: time.Now()}
-	begin, err := w.until(ctx, startUp+ramp)
+	w := watch{session: d.session}
+	var begin, end look
+	var busy connection.Global
+	out, over, err := d.traffic(ctx, trial, opening, func(ctx context.Context) (err error) {
+		w.begun = time.Now()
+		if begin, err = w.until(ctx, startUp+ramp); err != nil {
+			return err
+		}
+		if end, err = w.until(ctx, startUp+ramp+trial.Duration()); err != nil {
+			return err
+		}
+		busy, err = d.session.Global(ctx)
+		return err
+	}, func(ctx context.Context) error { return w.ended(ctx, whole) })
 	if err != nil {
-		return measure.Outcome{}, err
-	}
-	end, err := w.until(ctx, startUp+ramp+trial.Duration())
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	busy, err := d.session.global(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if d.sent != nil {
-		d.sent()
-	}
-	if err := w.ended(ctx, whole); err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := d.session.stop(ctx); err != nil {
-		return measure.Outcome{}, err
-	}
-	over, err := w.take(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	after, err := d.session.generator(ctx)
-	if err != nil {
-		return measure.Outcome{}, err
-	}
-	if err := clock.Sleep(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	if end.client.nanoseconds() <= begin.client.nanoseconds() && end.client.of(cEstablished) > 0 {
 		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
 	}
-	out := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
-	out.Program, out.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.CPU*10_000)
-	return measure.Outcome{
-		StartedAt: started.UTC(), SendingNanoseconds: trial.DurationNanoseconds, TotalNanoseconds: time.Since(started).Nanoseconds(),
-		Connections: &out, Doubts: doubtsOf(before, after, over),
-	}, nil
+	figures := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
+	figures.Program, figures.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.MeanCPUPercent*10_000)
+	out.Connections = &figures
+	return out, nil
 }
 
 // watch reads the counters during a trial of exchanges.
@@ -430,22 +348,16 @@ type watch struct {
 	concurrent int64
 }
 
-func (w *watch) take(ctx context.Context) (look, error) {
-	at, _, err := w.session.look(ctx)
-	if err != nil {
-		return at, err
-	}
-	w.concurrent = max(w.concurrent, at.client.of(cEstablishedNow))
-	return at, nil
-}
-
 // until reads repeatedly, and returns the reading at a time after the start.
 func (w *watch) until(ctx context.Context, at time.Duration) (look, error) {
 	for {
 		left := at - time.Since(w.begun)
-		found, err := w.take(ctx)
-		if err != nil || left <= 0 {
+		found, _, err := w.session.look(ctx)
+		if err != nil {
 			return found, err
+		}
+		if w.concurrent = max(w.concurrent, found.client.of(cEstablishedNow)); left <= 0 {
+			return found, nil
 		}
 		if err := clock.Sleep(ctx, min(left, lookPause)); err != nil {
 			return found, err
@@ -470,20 +382,10 @@ func (w *watch) ended(ctx context.Context, atMost time.Duration) error {
 // cleanUp ends the traffic of a trial that failed. What it cannot reach ends with the
 // server.
 func (d *Driver) cleanUp() {
+	if d.session.Client == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
 	defer cancel()
 	_ = d.session.stop(ctx)
-}
-
-// explain gives an error its reason.
-func explain(err error, server Server) error {
-	if measure.ReasonOf(err) != "" {
-		return err
-	}
-	if dead := server.Alive(); dead != nil {
-		return errors.Join(dead, err) // the server's own reason comes first
-	}
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonTRexServerFailed, Err: err, Remedy: "look at the traffic pod's log, which has the TRex server's last lines",
-	}
 }

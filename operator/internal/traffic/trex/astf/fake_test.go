@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
@@ -36,7 +37,7 @@ type fake struct {
 	// slow is how much fewer than requested are opened, in percent.
 	slow int64
 	// inputErrors grow at the east port by one with each reading.
-	inputErrors int64
+	inputErrors uint64
 	// dials counts the connections; unreachable refuses all.
 	dials       int
 	unreachable bool
@@ -58,7 +59,7 @@ const (
 )
 
 // dial makes a connection to it.
-func (f *fake) dial(context.Context) (caller, error) {
+func (f *fake) dial(context.Context, string, rpc.Options) (connection.Client, error) {
 	f.closed = false
 	f.dials++
 	if f.unreachable {
@@ -71,6 +72,7 @@ func (f *fake) dial(context.Context) (caller, error) {
 func (f *fake) again() { *f = fake{dials: f.dials, calls: f.calls, bytesPerSecond: f.bytesPerSecond} }
 
 func (f *fake) Close() error                             { f.closed = true; return nil }
+func (f *fake) SessionID() uint32                        { return 1 }
 func (f *fake) Acquire(context.Context, int, bool) error { f.acquired = true; return nil }
 func (f *fake) Release(context.Context, int) error       { f.acquired = false; return nil }
 func (f *fake) Events(context.Context) ([]rpc.Event, error) {
@@ -89,6 +91,14 @@ func (f *fake) CallPort(ctx context.Context, port int, method string, params, re
 		return &rpc.Error{Method: method, Code: rpc.CodeExecute, Specific: "must acquire the context for this operation"}
 	}
 	return f.answer(ctx, method, params, result)
+}
+
+func (f *fake) Batch(ctx context.Context, requests []*rpc.Request) error {
+	var failed []error
+	for _, r := range requests {
+		failed = append(failed, f.answer(ctx, r.Method, r.Params, r.Result))
+	}
+	return errors.Join(failed...)
 }
 
 func (f *fake) answer(ctx context.Context, method string, params, result any) error {
@@ -159,9 +169,9 @@ func (f *fake) do(method string, given []byte) (any, error) {
 		f.stop()
 		return nil, nil
 	case "get_global_stats":
-		return globalCounters{CPU: 37.5}, nil
+		return connection.Global{MeanCPUPercent: 37.5}, nil
 	case "get_port_stats":
-		return portCounters{InputErrors: f.inputErrors}, nil
+		return connection.Port{InErrors: f.inputErrors}, nil
 	case "get_counter_values":
 		if len(f.profile.Buffers) == 1 {
 			return f.counters(f.bulk(1)), nil
@@ -318,8 +328,7 @@ func (f *fake) counters(client, server counts) map[string]any {
 
 // process is a server that the test has started.
 type process struct {
-	dead   error
-	closed bool
+	dead error
 	// restart starts it again; nil means never.
 	restart  func()
 	restarts int
@@ -327,7 +336,6 @@ type process struct {
 
 func (p *process) Address() string { return "127.0.0.1:4501" }
 func (p *process) Alive() error    { return p.dead }
-func (p *process) Close() error    { p.closed = true; return nil }
 
 func (p *process) Restart(context.Context) error {
 	p.restarts++

@@ -1,16 +1,10 @@
 package astf
 
 import (
-	"fmt"
-
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 )
-
-// generator is what the server reports about itself at one moment.
-type generator struct {
-	ports  [2]portCounters
-	global globalCounters
-}
 
 // ends returns the direction's sender and receiver.
 func ends(direction measure.Direction, at look) (sender, receiver counts) {
@@ -88,23 +82,25 @@ func connectionsOutcome(l connectionLooks, held bool) measure.ConnectionsOutcome
 }
 
 // doubtsOf returns what the generator itself lost or could not do.
-func doubtsOf(before, after generator, over look) []measure.Doubt {
-	var out []measure.Doubt
-	add := func(code, detail string, n int64, invalid bool) {
+func doubtsOf(losses connection.Losses, over look) []measure.Doubt {
+	var all frames.Doubts
+	add := func(code, detail string, n uint64) {
 		if n > 0 {
-			out = append(out, measure.Doubt{Code: code, Detail: fmt.Sprintf(detail, n), Invalid: invalid})
+			all.Add(code, true, detail, n)
 		}
 	}
 	for i, name := range []string{measure.EndWest, measure.EndEast} {
 		// What a port drops before TRex sees it looks like the device's loss, and makes
 		// TCP send again and slow down.
-		add(measure.DoubtReceiveDrops, "port "+name+" dropped %d packets before TRex took them", after.ports[i].InputErrors-before.ports[i].InputErrors, true)
-		add(measure.DoubtTransmitDrops, "port "+name+" could not send %d packets", after.ports[i].OutputErrors-before.ports[i].OutputErrors, true)
+		add(measure.DoubtReceiveDrops, "port "+name+" dropped %d packets before TRex took them", losses.Ports[i].InErrors)
+		add(measure.DoubtTransmitDrops, "port "+name+" could not send %d packets", losses.Ports[i].OutErrors)
 	}
-	add(measure.DoubtTransmitDrops, "TRex dropped %d packets before its ports took them", after.global.QueueDrops-before.global.QueueDrops, true)
-	add(measure.DoubtTransmitDrops, "TRex had no buffer for %d packets", over.client.of(cNoBuffer)+over.server.of(cNoBuffer), true)
-	add(measure.DoubtUnsent, "TRex had no memory for %d connections", over.client.of(cNoMemory)+over.server.of(cNoMemory), true)
-	add(measure.DoubtUnsent, "TRex had no address and port left for %d connections", over.client.of(cNoAddress), true)
-	add(measure.DoubtUnsent, "TRex opened no connection %d times because it had too many", over.client.of(cThrottled)+over.client.of(cOverflow), true)
-	return out
+	client := func(name string) uint64 { return uint64(over.client.of(name)) }
+	both := func(name string) uint64 { return client(name) + uint64(over.server.of(name)) }
+	add(measure.DoubtTransmitDrops, "TRex dropped %d packets before its ports took them", losses.Global.QueueDrop)
+	add(measure.DoubtTransmitDrops, "TRex had no buffer for %d packets", both(cNoBuffer))
+	add(measure.DoubtUnsent, "TRex had no memory for %d connections", both(cNoMemory))
+	add(measure.DoubtUnsent, "TRex had no address and port left for %d connections", client(cNoAddress))
+	add(measure.DoubtUnsent, "TRex opened no connection %d times because it had too many", client(cThrottled)+client(cOverflow))
+	return all
 }

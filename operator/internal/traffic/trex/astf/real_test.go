@@ -82,6 +82,7 @@ func (p *realPath) with(t *testing.T, between measure.Stateful, do func(*Driver)
 		if err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, s.Close()) }()
 		d, err := Open(t.Context(), Config{Server: s, Between: between})
 		if err != nil {
 			t.Logf("the server said: %s", strings.Join(s.Log(), "\n"))

@@ -12,25 +12,16 @@ import (
 
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/rpc"
 )
 
 // profileID is the server's name of its first profile.
 const profileID = "_"
 
-// caller is what this package needs of rpc.Client.
-type caller interface {
-	Call(ctx context.Context, method string, params, result any) error
-	CallPort(ctx context.Context, port int, method string, params, result any) error
-	Acquire(ctx context.Context, port int, force bool) error
-	Release(ctx context.Context, port int) error
-	Events(ctx context.Context) ([]rpc.Event, error)
-	Close() error
-}
-
 // session is a connection to a server in stateful mode that we have acquired.
 type session struct {
-	client caller
+	*connection.Connection
 	// names are the counters' by their numbers.
 	names map[string]string
 	// version of the server.
@@ -44,12 +35,11 @@ type onProfile struct {
 // begin acquires the server from any earlier client, and leaves it without traffic and
 // profile.
 func (s *session) begin(ctx context.Context) error {
-	client := s.client
 	var version struct {
 		Version string `json:"version"`
 		Mode    string `json:"mode"`
 	}
-	if err := client.Call(ctx, "get_version", nil, &version); err != nil {
+	if err := s.Call(ctx, "get_version", nil, &version); err != nil {
 		return err
 	}
 	if version.Mode != "ASTF" {
@@ -63,13 +53,13 @@ func (s *session) begin(ctx context.Context) error {
 	if s.names, err = d.names(); err != nil {
 		return err
 	}
-	if err := client.Acquire(ctx, rpc.AllPorts, true); err != nil {
+	if err := s.Acquire(ctx, rpc.AllPorts, true); err != nil {
 		return err
 	}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	return client.CallPort(ctx, rpc.AllPorts, "profile_clear", onProfile{profileID}, nil)
+	return s.CallPort(ctx, rpc.AllPorts, "profile_clear", onProfile{profileID}, nil)
 }
 
 // describe asks for the counters until there are some: a server that has just started has
@@ -78,7 +68,7 @@ func (s *session) describe(ctx context.Context) (description, error) {
 	var d description
 	until := time.Now().Add(countersPatience)
 	for {
-		err := s.client.Call(ctx, "get_counter_desc", onProfile{profileID}, &d)
+		err := s.Call(ctx, "get_counter_desc", onProfile{profileID}, &d)
 		var said *rpc.Error
 		if err == nil || !errors.As(err, &said) || !strings.Contains(said.Specific, "not initialized yet") || time.Now().After(until) {
 			return d, err
@@ -112,7 +102,7 @@ func (s *session) load(ctx context.Context, p profile) error {
 		var answer struct {
 			Matches bool `json:"matches_loaded"`
 		}
-		if err := s.client.CallPort(ctx, rpc.AllPorts, "profile_fragment", f, &answer); err != nil {
+		if err := s.CallPort(ctx, rpc.AllPorts, "profile_fragment", f, &answer); err != nil {
 			return fmt.Errorf("sending part %d of %d of the profile: %w", i+1, len(parts), err)
 		}
 		if answer.Matches {
@@ -140,10 +130,10 @@ type startParams struct {
 // start starts the profile's traffic and waits until it runs.
 func (s *session) start(ctx context.Context, duration time.Duration, noClose, ipv6 bool) error {
 	// Earlier events do not explain what happens now.
-	if _, err := s.client.Events(ctx); err != nil {
+	if _, err := s.Events(ctx); err != nil {
 		return err
 	}
-	err := s.client.CallPort(ctx, rpc.AllPorts, "start", startParams{
+	err := s.CallPort(ctx, rpc.AllPorts, "start", startParams{
 		onProfile: onProfile{profileID}, Multiplier: 1, DurationSeconds: duration.Seconds(), NoClose: noClose, IPv6: ipv6, ClientMask: 0xffff_ffff,
 	}, nil)
 	if err != nil {
@@ -162,7 +152,7 @@ var errProfile = errors.New("the server did not begin with the profile's traffic
 
 // whyNot returns why a start failed: the server reports it in an event.
 func (s *session) whyNot(ctx context.Context) error {
-	events, err := s.client.Events(ctx)
+	events, err := s.Events(ctx)
 	if err != nil {
 		return errors.Join(errProfile, err)
 	}
@@ -193,7 +183,7 @@ func (s *session) stop(ctx context.Context) error {
 			return true, nil
 		}
 		if state == rpc.ASTFTransmitting {
-			return false, s.client.CallPort(ctx, rpc.AllPorts, "stop", onProfile{profileID}, nil)
+			return false, s.CallPort(ctx, rpc.AllPorts, "stop", onProfile{profileID}, nil)
 		}
 		return false, nil
 	})
@@ -225,7 +215,7 @@ func (s *session) state(ctx context.Context) (int, error) {
 	var answer struct {
 		Profiles map[string]int `json:"state_profile"`
 	}
-	if err := s.client.Call(ctx, "sync", onProfile{"sync"}, &answer); err != nil {
+	if err := s.Call(ctx, "sync", onProfile{"sync"}, &answer); err != nil {
 		return 0, err
 	}
 	return answer.Profiles[profileID], nil
@@ -234,7 +224,7 @@ func (s *session) state(ctx context.Context) (int, error) {
 // look reads the counters of all groups together.
 func (s *session) look(ctx context.Context) (look, int64, error) {
 	var answer reply
-	if err := s.client.Call(ctx, "get_counter_values", onProfile{profileID}, &answer); err != nil {
+	if err := s.Call(ctx, "get_counter_values", onProfile{profileID}, &answer); err != nil {
 		return look{}, 0, err
 	}
 	found, err := answer.named(s.names)
@@ -253,7 +243,7 @@ func (s *session) lookAt(ctx context.Context, groups int, epoch int64) (map[int]
 		asked.Groups = append(asked.Groups, i+1)
 	}
 	var raw map[string]json.RawMessage
-	if err := s.client.Call(ctx, "get_tg_id_stats", asked, &raw); err != nil {
+	if err := s.Call(ctx, "get_tg_id_stats", asked, &raw); err != nil {
 		return nil, err
 	}
 	replies, err := groupReplies(raw, asked.Groups)
@@ -269,28 +259,10 @@ func (s *session) lookAt(ctx context.Context, groups int, epoch int64) (map[int]
 	return out, nil
 }
 
-// generator reads what the server reports about itself.
-func (s *session) generator(ctx context.Context) (generator, error) {
-	global, err := s.global(ctx)
-	if err != nil {
-		return generator{}, err
-	}
-	g := generator{global: global}
-	for i := range g.ports {
-		params := struct {
-			Port int `json:"port_id"`
-		}{i}
-		if err := s.client.Call(ctx, "get_port_stats", params, &g.ports[i]); err != nil {
-			return g, err
-		}
-	}
-	return g, nil
-}
-
-func (s *session) global(ctx context.Context) (globalCounters, error) {
-	var g globalCounters
-	err := s.client.Call(ctx, "get_global_stats", nil, &g)
-	return g, err
+// losses reads what the server itself loses. Its ports count from 0.
+func (s *session) losses(ctx context.Context) (l connection.Losses, err error) {
+	err = s.Batch(ctx, l.Requests([2]int{0, 1}))
+	return l, err
 }
 
 func (s *session) tool() measure.Program {

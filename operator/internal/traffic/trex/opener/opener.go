@@ -12,13 +12,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/trex"
 	"vnfbench.io/operator/internal/traffic/trex/astf"
+	"vnfbench.io/operator/internal/traffic/trex/connection"
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 	"vnfbench.io/operator/internal/traffic/trex/server"
 )
 
 // runningServer is a server that runs.
 type runningServer interface {
-	trex.Server
+	connection.Server
 	Configuration() server.Configuration
 	Ports() []measure.PortDriver
 	Log() []string
@@ -115,13 +116,8 @@ func (o *Opener) openTCP(ctx context.Context, settings planning.Settings, betwee
 	if err != nil {
 		return nil, err
 	}
-	return o.openStateful(ctx, astf.Config{Server: lent{running}, Between: between})
+	return o.openStateful(ctx, astf.Config{Server: running, Between: between})
 }
-
-// lent is a server that stays when its driver closes it.
-type lent struct{ runningServer }
-
-func (lent) Close() error { return nil }
 
 // serve makes sure that a server runs with a configuration.
 func (o *Opener) serve(ctx context.Context, c server.Config) (runningServer, error) {

@@ -85,10 +85,8 @@ func pod(testbed *v1alpha1.Testbed) generator.Pod {
 func settings(testbed *v1alpha1.Testbed, ports [2]generator.Port) (any, error) {
 	asked := testbed.Spec.Generator.TRex
 	if asked == nil {
-		return nil, &measure.Failure{
-			Reason: v1alpha1.ReasonInvalidGeneratorConfiguration, Remedy: "set the testbed's spec.generator.trex",
-			Err: fmt.Errorf("testbed %q has driver %s without its settings", testbed.Name, Name),
-		}
+		return nil, measure.Failf(v1alpha1.ReasonInvalidGeneratorConfiguration, "set the testbed's spec.generator.trex",
+			"testbed %q has driver %s without its settings", testbed.Name, Name)
 	}
 	extra, failure := extraConfiguration(testbed)
 	if failure != nil {
@@ -105,11 +103,9 @@ func settings(testbed *v1alpha1.Testbed, ports [2]generator.Port) (any, error) {
 	// attachments that never have one.
 	for i, port := range ports {
 		if port.ResourceName == "" {
-			return nil, &measure.Failure{
-				Reason: v1alpha1.ReasonResourceMissing,
-				Remedy: fmt.Sprintf("annotate the network %q with k8s.v1.cni.cncf.io/resourceName, or use another attachment in the testbed's spec.ports.%s", port.Network, port.Side),
-				Err:    fmt.Errorf("generator.trex.mode DPDK takes a device that a device plugin gives, but the network of port %s names no resource", port.Side),
-			}
+			return nil, measure.Failf(v1alpha1.ReasonResourceMissing,
+				fmt.Sprintf("annotate the network %q with k8s.v1.cni.cncf.io/resourceName, or use another attachment in the testbed's spec.ports.%s", port.Network, port.Side),
+				"generator.trex.mode DPDK takes a device that a device plugin gives, but the network of port %s names no resource", port.Side)
 		}
 		s.Resources[i] = port.ResourceName
 	}
@@ -124,10 +120,8 @@ func extraConfiguration(testbed *v1alpha1.Testbed) (string, *measure.Failure) {
 		return "", nil
 	}
 	invalid := func(remedy, format string, arguments ...any) *measure.Failure {
-		return &measure.Failure{
-			Reason: v1alpha1.ReasonInvalidGeneratorConfiguration, Remedy: remedy,
-			Err: fmt.Errorf("the testbed's spec.generator.trex.extraConfiguration "+format, arguments...),
-		}
+		return measure.Failf(v1alpha1.ReasonInvalidGeneratorConfiguration, remedy,
+			"the testbed's spec.generator.trex.extraConfiguration "+format, arguments...)
 	}
 	var mapping map[string]any
 	if err := yaml.Unmarshal(asked.ExtraConfiguration.Raw, &mapping); err != nil {

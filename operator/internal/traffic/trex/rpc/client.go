@@ -124,7 +124,6 @@ func (c *Client) User() string      { return c.options.User }
 //
 // Call repeats a request if the server asks for that, and waits while the server works,
 // until the context ends.
-// work is waited for, until the context ends.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.one(ctx, &Request{Method: method, Port: NoPort, Params: params, Result: result})
 }

@@ -83,8 +83,6 @@ func notClosed(err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		remedy = "add NET_ADMIN to the container's capabilities"
 	}
-	return &measure.Failure{
-		Reason: v1alpha1.ReasonControlPortsOpen, Remedy: remedy,
-		Err: fmt.Errorf("TRex's TCP ports %d to %d cannot be closed to other pods, and it was not started: %w", firstClosedPort, lastClosedPort, err),
-	}
+	return measure.Failf(v1alpha1.ReasonControlPortsOpen, remedy,
+		"TRex's TCP ports %d to %d cannot be closed to other pods, and it was not started: %w", firstClosedPort, lastClosedPort, err)
 }

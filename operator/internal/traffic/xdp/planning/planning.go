@@ -19,6 +19,13 @@ const Name = v1alpha1.DriverXDP
 // asks its own kernel, where these sizes may differ.
 const MaxFrameBytes = 4096 - 112 - 256 - 320 + measure.FrameCheckSequenceBytes
 
+// DefaultRingFrames is that of common network cards' receive rings; MaxRingFrames is what the
+// programs have memory for.
+const (
+	DefaultRingFrames = 1024
+	MaxRingFrames     = 16384
+)
+
 // Generator is the XDP driver.
 var Generator = &generator.Generator{
 	Name:          Name,
@@ -38,6 +45,9 @@ type Settings struct {
 	TransmitPath string `json:"transmitPath"`
 	// Scheduling is "Fair" or "RealTime"; empty lets the driver choose.
 	Scheduling string `json:"scheduling,omitempty"`
+	// RingFrames is how many frames that are due may wait, 1 to MaxRingFrames; 0 means
+	// DefaultRingFrames.
+	RingFrames int `json:"ringFrames,omitempty"`
 }
 
 func settings(testbed *v1alpha1.Testbed) Settings {

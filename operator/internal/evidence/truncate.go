@@ -19,10 +19,10 @@ func Bytes(e *measure.Evidence) int {
 	return len(`"evidence":,`) + len(text)
 }
 
-// Fit returns the evidence in at most so many bytes: the first of these forms that fits, or
+// Truncate returns the evidence in at most maxBytes bytes: the first of these forms that fits, or
 // nil. It first leaves out ports that dropped nothing, then counters and all notes but one,
 // then the functions.
-func Fit(e *measure.Evidence, most int) *measure.Evidence {
+func Truncate(e *measure.Evidence, maxBytes int) *measure.Evidence {
 	for _, shorten := range []func(*measure.Evidence){
 		nil,
 		func(e *measure.Evidence) {
@@ -51,7 +51,7 @@ func Fit(e *measure.Evidence, most int) *measure.Evidence {
 			shorter.Shortened = true
 			e = &shorter
 		}
-		if Bytes(e) <= most {
+		if Bytes(e) <= maxBytes {
 			return e
 		}
 	}

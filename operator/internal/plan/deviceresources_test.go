@@ -52,7 +52,7 @@ func TestMissingResource(t *testing.T) {
 			west: sriov("x.io/west"), east: sriov("x.io/east"), nodes: []corev1.Node{offering("a", map[corev1.ResourceName]string{"x.io/west": "1", "x.io/east": "1"})},
 			want: "take 1 of x.io/east for the generator and 1 for the functions",
 		},
-		"nobody has it": {
+		"no node has it": {
 			west: sriov("x.io/west"), east: sriov("x.io/est"), nodes: []corev1.Node{offering("a", pools)},
 			want: `take 1 of x.io/est for the generator and 1 for the functions, but the largest node for the one, "a", has 0 allocatable`,
 		},
@@ -66,7 +66,7 @@ func TestMissingResource(t *testing.T) {
 			device: v1alpha1.SystemUnderTest{SRIOV: &v1alpha1.DeviceSRIOV{InnerResourceName: "x.io/inner"}},
 			want:   "0 of x.io/inner for the generator and 2 for the functions, but the largest node for both",
 		},
-		"a whole NIC in place of one": {
+		"a whole NIC instead of one": {
 			west: sriov("x.io/west"), east: sriov("x.io/east"), device: v1alpha1.SystemUnderTest{HostDevices: whole("both")},
 			nodes: []corev1.Node{offering("a", map[corev1.ResourceName]string{"x.io/west": "1", "x.io/east": "1"})},
 		},
