@@ -45,8 +45,8 @@ const (
 	// VerdictFailed means that the figure misses the threshold, or that there is no figure because
 	// of the device.
 	VerdictFailed VerdictResult = "Failed"
-	// VerdictInconclusive means that the figure cannot decide: it may not be the
-	// device's, or there is none and the device is not the known cause.
+	// VerdictInconclusive means that the figure cannot decide: the device's true value may be on
+	// the other side of the threshold, or there is no figure for another reason than the device.
 	VerdictInconclusive VerdictResult = "Inconclusive"
 )
 
@@ -67,7 +67,7 @@ type Verdict struct {
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
 
-	// doubts are why the result is Inconclusive. Absent with any other result.
+	// doubts are the reasons for the result Inconclusive. Absent: the result is another one.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -79,7 +79,7 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 }
 
-// OnInconclusive says what becomes of a run with a verdict that is Inconclusive.
+// OnInconclusive says how a run ends that has an Inconclusive verdict and no Failed one.
 // +kubebuilder:validation:Enum=Fail;Allow
 type OnInconclusive string
 

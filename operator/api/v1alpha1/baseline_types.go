@@ -69,36 +69,38 @@ type BaselineFigure struct {
 	// +required
 	Baseline int64 `json:"baseline"`
 
-	// values are those of the earlier run's repeats, searches or trials, of which baseline
-	// is the mean. Absent where there is only one, or baseline is no mean.
+	// values are those of the earlier run's repeats, searches or trials, whose mean is
+	// baseline. Absent: there is only one, or baseline is not a mean.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Values []int64 `json:"values,omitempty"`
 
-	// cause is why the earlier run's value is not better, such as GeneratorCeiling.
-	// Absent where nothing says.
+	// cause is the reason why the earlier run's value is not better, such as
+	// GeneratorCeiling. Absent: unknown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Cause string `json:"cause,omitempty"`
 
-	// regularity of the earlier run's search, with the throughput.
+	// regularity of the earlier run's search, with ThroughputFramesPerSecond. Absent: the metric
+	// is another one.
 	// +optional
 	Regularity Regularity `json:"regularity,omitempty"`
 
-	// doubts about the earlier run's value. One that is a floor, irregular or of a load
-	// that was not reached is not judged.
+	// doubts about the earlier run's value. A value that is a floor, irregular or of a load
+	// that was not reached is not judged. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// baselineLoadFramesPerSecond is the load of each direction at which the earlier run
-	// measured the value, with the metrics of a load.
+	// baselineLoadFramesPerSecond is the intended load of each direction at which the earlier
+	// run measured the value. Absent: the metric has no such load.
 	// +optional
 	BaselineLoadFramesPerSecond *int64 `json:"baselineLoadFramesPerSecond,omitempty"`
 
-	// measuredLoadFramesPerSecond is that of this run.
+	// measuredLoadFramesPerSecond is the same of this run. Absent: there is no such load, or
+	// not yet.
 	// +optional
 	MeasuredLoadFramesPerSecond *int64 `json:"measuredLoadFramesPerSecond,omitempty"`
 
@@ -111,9 +113,9 @@ type BaselineFigure struct {
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
 
-	// pValuePartsPerMillion is how likely values of two equal devices differ at least this
-	// much: the two-sided p-value of Welch's t-test. Absent where a run has fewer than
-	// two values, or none of them differ.
+	// pValuePartsPerMillion is the two-sided p-value of Welch's t-test: the probability that
+	// the means of two equal devices differ at least as much as these. Absent: a run has fewer
+	// than two values, or all values are the same.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// DoubtCode is why a figure may not be the device's. The set is open: a later version may know
-// further codes. Codes that a warning has too mean the same.
+// DoubtCode is a reason why a figure may not be the device's. The set is open: a later version
+// may add values. A code that is also the code of a warning has the same meaning.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
 type DoubtCode string
@@ -23,7 +23,7 @@ const (
 	DoubtLoadOfFloor DoubtCode = "LoadOfFloor"
 	// DoubtUnsteadyPacing: the generator did not send at a steady rate.
 	DoubtUnsteadyPacing DoubtCode = WarningUnsteadyPacing
-	// DoubtStretchedTrials: trials took clearly longer than they were asked to.
+	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.
 	DoubtRefragmented DoubtCode = WarningRefragmented
@@ -55,17 +55,17 @@ type LoadShare struct {
 	// +required
 	Percent int32 `json:"percent"`
 
-	// throughputFramesPerSecond is the throughput, of each direction; over repeats the
-	// mean of those that the loads were computed from.
+	// throughputFramesPerSecond is the throughput of each direction. Over repeats it is the mean
+	// of the throughputs that the loads were computed from.
 	// +required
 	ThroughputFramesPerSecond int64 `json:"throughputFramesPerSecond"`
 
-	// upperBoundCause of the throughput. With GeneratorCeiling or MaximumLoad the
-	// throughput is a floor, and the load a smaller share of what the device can do.
+	// upperBoundCause of the throughput. With GeneratorCeiling or MaximumLoad the throughput is
+	// a floor, and the load is a smaller share of what the device can do. Absent: unknown.
 	// +optional
 	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
 
-	// regularity of the search for the throughput.
+	// regularity of the search for the throughput. Absent: unknown.
 	// +optional
 	Regularity Regularity `json:"regularity,omitempty"`
 }

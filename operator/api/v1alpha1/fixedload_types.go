@@ -86,7 +86,7 @@ type FixedLoadResult struct {
 	// +kubebuilder:validation:MaxItems=10
 	Repeats []RepeatResult `json:"repeats,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached. Absent: none is known.
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

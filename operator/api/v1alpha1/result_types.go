@@ -254,7 +254,7 @@ type ThroughputResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as UnsteadyPacing. Absent: none is known.
+	// doubts are reasons why the figures may not be the device's, such as UnsteadyPacing. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -274,7 +274,7 @@ type LatencyResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
-	// share says of which throughput the load is a share. Absent: it was given as a rate.
+	// share says of which throughput the load is a share. Absent: the load is given as a rate.
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
 
@@ -284,7 +284,7 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxItems=2
 	Directions []DirectionResult `json:"directions,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached. Absent: none is known.
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -72,7 +72,7 @@ type SoakResult struct {
 	// intendedFramesPerSecond is the load of each direction.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
-	// share says of which throughput the load is a share. Absent: it was given as a rate.
+	// share says of which throughput the load is a share. Absent: the load is given as a rate.
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
 	// end says why there are no further intervals: Completed or Loss.
@@ -93,7 +93,7 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached. Absent: none is known.
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

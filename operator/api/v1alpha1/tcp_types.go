@@ -163,7 +163,7 @@ type TCPDirectionResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as EndpointCeiling. Absent: none is known.
+	// doubts are reasons why the figures may not be the device's, such as EndpointCeiling. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -15,7 +15,7 @@ const (
 	inconclusive = v1alpha1.VerdictInconclusive
 )
 
-// decided is a criterion on one figure, and what becomes of it.
+// decided is a criterion on one figure with its verdict.
 type decided struct {
 	name    string
 	metric  v1alpha1.Metric
@@ -80,7 +80,7 @@ func TestFloors(t *testing.T) {
 		decided{name: "the device's limit, met", metric: rate, atMost: 1000, want: passed})
 }
 
-// An irregular search knows that the device reaches the value, and not more than its upper bound.
+// TestIrregularSearches checks that the device is known to reach the value, and not to exceed the upper bound.
 func TestIrregularSearches(t *testing.T) {
 	rate, bits, code := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricThroughputLayer1BitsPerSecond, v1alpha1.DoubtIrregularResult
 	check(t, throughput(1000, 2000, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
@@ -96,7 +96,7 @@ func TestIrregularSearches(t *testing.T) {
 		decided{name: "below the minimum load", metric: rate, atLeast: 100, want: inconclusive, code: code})
 }
 
-// What the generator did wrong excuses the device, and never praises it.
+// TestDoubtfulTrials checks that a generator's mistakes make no device fail or pass.
 func TestDoubtfulTrials(t *testing.T) {
 	rate, p99, lowest, lost := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyMin, v1alpha1.MetricLoss
 	pacing, unsent, floor := v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtLoadNotReached, v1alpha1.DoubtLoadOfFloor
@@ -158,7 +158,7 @@ func TestPercentilesNeedSamples(t *testing.T) {
 	check(t, frame, decided{name: "nothing arrived", metric: p999, load: "idle", atMost: 1000, want: failed})
 }
 
-// TRex counts no variation of delays: that is not the device's doing.
+// TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.
 func TestWhatIsNotCounted(t *testing.T) {
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}
 	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{direction}}}}
@@ -167,8 +167,8 @@ func TestWhatIsNotCounted(t *testing.T) {
 	}
 }
 
-// A load that is a share of a throughput of 0 was not measured, and only the device's loss makes
-// that the device's doing.
+// TestLoadsThatWereNotDerived checks that a load without a throughput is a failure only if the device
+// lost too much.
 func TestLoadsThatWereNotDerived(t *testing.T) {
 	check(t, throughput(0, 500, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
 		decided{name: "loss at the minimum load", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: failed})
@@ -176,7 +176,7 @@ func TestLoadsThatWereNotDerived(t *testing.T) {
 		decided{name: "out of time", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotMeasured})
 }
 
-// The worst direction decides, and Failed is worse than Inconclusive.
+// TestDirections checks that the worst direction decides, and that Failed is worse than Inconclusive.
 func TestDirections(t *testing.T) {
 	direction := func(name string, samples, p999 int64) v1alpha1.DirectionResult {
 		d := v1alpha1.DirectionResult{Direction: name, SentFrames: 1, Latency: v1alpha1.Delays{Samples: samples}}

@@ -102,7 +102,7 @@ func TestInconclusive(t *testing.T) {
 	}
 }
 
-// Only a baseline without any figure to compare with is refused.
+// TestWhyIncomparableOfUncertainFigures checks that only a baseline without any usable figure is refused.
 func TestWhyIncomparableOfUncertainFigures(t *testing.T) {
 	run := nowOf(5, rates...)
 	then := runOf(0, 0, 0)

@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// The API's codes are those that the documentation explains.
+// TestEveryCodeIsExplained checks that the documentation has every code of the API.
 func TestEveryCodeIsExplained(t *testing.T) {
 	source, err := os.ReadFile("../../api/v1alpha1/doubt_types.go")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// The share of a load is a figure with the bound of its throughput.
+// TestShares checks that the share of a load is a figure with the bound of its throughput.
 func TestShares(t *testing.T) {
 	share := &v1alpha1.LoadShare{Goal: "PDR", Percent: 50, ThroughputFramesPerSecond: 1000, UpperBoundCause: v1alpha1.CauseGeneratorCeiling}
 	figures := Results{Frames: []v1alpha1.FrameResult{{Size: "64", Latency: []v1alpha1.LatencyResult{{Load: "pdr50", IntendedFramesPerSecond: 500, Share: share}}}}}.Figures()

@@ -127,7 +127,7 @@ func TestDoubtsOfOtherMeasurements(t *testing.T) {
 	}
 }
 
-// A soak that is a share of a throughput says of which.
+// TestDoubtsOfSoaks checks that a soak reports its doubts and which throughput it is a share of.
 func TestDoubtsOfSoaks(t *testing.T) {
 	instr := instructions()
 	instr.Sizes, instr.Latency = sizes(64), nil
@@ -151,7 +151,7 @@ func TestDoubtsOfSoaks(t *testing.T) {
 	}
 }
 
-// A mean over repeats has a percentile only where each of them has.
+// TestPercentilesOverRepeats checks that a percentile exists only if every repeat has it.
 func TestPercentilesOverRepeats(t *testing.T) {
 	of := func(samples int64, p999 *int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Latency: v1alpha1.Delays{Samples: samples, P999Nanoseconds: p999}, PacketDelayVariationP999Nanoseconds: p999}

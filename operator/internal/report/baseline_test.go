@@ -81,7 +81,7 @@ func TestBaselineInJUnit(t *testing.T) {
 	}
 }
 
-// A run whose figures cannot decide has skipped cases, and was measured.
+// TestInconclusiveInJUnit checks that inconclusive criteria are skipped cases, and that the run counts as measured.
 func TestInconclusiveInJUnit(t *testing.T) {
 	run, records := fixture(t)
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonInconclusive, "1 of 7 acceptance checks are inconclusive: W", v1alpha1.ConditionSucceeded)

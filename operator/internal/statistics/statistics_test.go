@@ -115,8 +115,8 @@ func TestSpreadOf(t *testing.T) {
 	}
 }
 
-// The samples and their p-values are those of Rosetta Code's task "Welch's t-test", where they
-// were checked against R's t.test; here they are in tenths.
+// TestWelch checks samples and p-values of Rosetta Code's task "Welch's t-test", in tenths; there
+// they were checked against R's t.test.
 func TestWelch(t *testing.T) {
 	for name, test := range map[string]struct {
 		a, b []int64
