@@ -151,8 +151,7 @@ func compare(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, value int64
 	}
 	var why []figure.Doubt
 	for _, d := range doubts {
-		outOfReach := !meets && criterion.AtLeast != nil && d.AtMost != nil && *d.AtMost < *criterion.AtLeast
-		if d.Side&turns != 0 && !outOfReach {
+		if d.Side&turns != 0 && reaches(criterion, d, turns) {
 			why = append(why, d)
 			verdict.Doubts = append(verdict.Doubts, d.Code)
 		}
@@ -163,6 +162,17 @@ func compare(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, value int64
 	verdict.Result = v1alpha1.VerdictInconclusive
 	verdict.Message = fmt.Sprintf("%s; it may be %s: %s (%s): %s", verdict.Message, sideWord(turns), why[0].Text, why[0].Code, why[0].Remedy)
 	return verdict
+}
+
+// reaches reports whether the limit of a doubt, if it has one, is on the other side of the threshold.
+func reaches(criterion v1alpha1.Criterion, d figure.Doubt, turns figure.Side) bool {
+	switch {
+	case turns != figure.Above || d.AtMost == nil:
+		return true
+	case criterion.AtLeast != nil:
+		return *d.AtMost >= *criterion.AtLeast
+	}
+	return *d.AtMost > *criterion.AtMost
 }
 
 func sideWord(side figure.Side) string {

@@ -99,6 +99,7 @@ func TestIrregularSearches(t *testing.T) {
 		decided{name: "above the upper bound", metric: rate, atLeast: 2001, want: failed},
 		decided{name: "within", metric: rate, atMost: 1500, want: inconclusive, code: code},
 		decided{name: "over already", metric: rate, atMost: 999, want: failed},
+		decided{name: "the upper bound is within", metric: rate, atMost: 2000, want: passed},
 		decided{name: "bits have no bound", metric: bits, atLeast: 9_000_000, want: inconclusive, code: code})
 	check(t, throughput(1000, 0, "", v1alpha1.Irregular), decided{name: "no upper bound", metric: rate, atLeast: 9000, want: inconclusive, code: code})
 	check(t, throughput(0, 500, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
