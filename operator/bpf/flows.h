@@ -10,13 +10,13 @@
 /* flow_of is the number of a frame's flow, below t->flows. In random order it
  * follows from seed and sequence alone (splitmix64's finisher), so that a
  * trial can be repeated frame by frame. */
-static __always_inline __u32 flow_of(const struct transmitter *t)
+static __always_inline __u32 flow_of(const struct transmitter *t, __u64 sequence)
 {
 	__u64 mixed;
 
 	if (!t->flow_random)
-		return t->made % t->flows;
-	mixed = t->flow_seed + (t->made + 1) * 0x9e3779b97f4a7c15ULL;
+		return sequence % t->flows;
+	mixed = t->flow_seed + (sequence + 1) * 0x9e3779b97f4a7c15ULL;
 	mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ULL;
 	mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebULL;
 	mixed ^= mixed >> 31;
@@ -32,9 +32,9 @@ static __always_inline __u16 flow_word(const struct flow_field *field, __u32 flo
 /* put_flow writes the next frame's flow into a template and returns the sum of
  * the words that it wrote and the UDP checksum over IPv6 must cover. Over IPv4
  * it completes the header's checksum. Offsets are constants in each call. */
-static __always_inline __u32 put_flow(const struct transmitter *t, __u8 *template, __u32 checksum_base)
+static __always_inline __u32 put_flow(const struct transmitter *t, __u8 *template, __u32 checksum_base, __u64 sequence)
 {
-	__u32 flow = flow_of(t), sum;
+	__u32 flow = flow_of(t, sequence), sum;
 	__u16 source = flow_word(&t->flow_fields[SOURCE_ADDRESS], flow);
 	__u16 destination = flow_word(&t->flow_fields[DESTINATION_ADDRESS], flow);
 	__u16 source_port = flow_word(&t->flow_fields[SOURCE_PORT], flow);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* Packets that are sent as several frames: the fragments of RFC 791 section 2.3
  * and RFC 8200 section 4.5. All fragments of a packet leave back to back once
- * the packet is due. Only traffic.bpf.c includes this, behind what it uses. */
+ * the packet is due. Only transmit.h includes this, behind what it uses. */
 #ifndef VNFBENCH_FRAGMENTS_H
 #define VNFBENCH_FRAGMENTS_H
 
@@ -70,28 +70,30 @@ static __always_inline __u16 fold(__u64 sum)
 
 /* open_packet makes all templates and the receiver's place ready for the next
  * packet. Over IPv6 the UDP checksum covers all fragments. */
-static __always_inline int open_packet(struct transmitter *t, __u32 direction, __u64 now)
+static __always_inline int open_packet(struct transmitter *t, __u32 direction, const struct departure *d)
 {
-	__u64 head = (SIGNATURE_FRAGMENT + tag(t, now)) | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
+	__u64 head = head_of(t, d, SIGNATURE_FRAGMENT);
 	__u32 slot = opaque(direction * FRAME_SIZES);
-	__u32 place = opaque(direction * PACKETS + (__u32)t->made % PACKETS);
+	__u32 place = opaque(direction * PACKETS + (__u32)d->sequence % PACKETS);
 	struct packet *packet;
 
 	if (place >= DIRECTIONS * PACKETS || slot >= DIRECTIONS * FRAME_SIZES)
 		return -1;
 	packet = &(&shared.packets[0][0])[place];
-	packet->sequence = (__u32)t->made;
+	packet->sequence = (__u32)d->sequence;
 	packet->seen = 0;
 	packet->again = 0;
 	packet->covered = 0;
-	t->packet_sent_at = now;
+	t->packet = d->sequence;
+	t->packet_due = d->due;
+	t->packet_sent_at = d->now;
 	for (int i = 0; i < FRAGMENT_TEMPLATES; i++)
-		put_words(direction * FRAME_SIZES + i, head, now);
+		put_words(direction * FRAME_SIZES + i, head, d->now);
 	if (t->is_ipv6) {
 		__u64 sum = (&shared.sizes[0][0])[slot].checksum_base;
 		__u16 checksum;
 
-		sum += words_sum(head, t->signature_heads) + words_sum(now, t->signature_stamps);
+		sum += words_sum(head, t->signature_heads) + words_sum(d->now, t->signature_stamps);
 		checksum = ~fold(sum);
 		*(__u16 *)(&shared.templates[0][0][0] + slot * TEMPLATE_BYTES + IPV6_FRAGMENT_UDP_CHECKSUM_OFFSET) =
 			checksum ? checksum : 0xffff;
@@ -131,12 +133,12 @@ static __always_inline int write_fragment(struct xdp_md *ctx, struct transmitter
 	 * variable offset from data, which the verifier refuses without CAP_PERFMON. */
 	if (t->is_ipv6) {
 		*(__u16 *)(data + IPV6_FRAGMENT_OFFSET + 2) = bpf_htons(offset | (last ? 0 : MORE_FRAGMENTS_IPV6));
-		*(__u16 *)(data + IPV6_FRAGMENT_OFFSET + 4) = bpf_htons((__u16)(t->made >> 16));
-		*(__u16 *)(data + IPV6_FRAGMENT_OFFSET + 6) = bpf_htons((__u16)t->made);
+		*(__u16 *)(data + IPV6_FRAGMENT_OFFSET + 4) = bpf_htons((__u16)(t->packet >> 16));
+		*(__u16 *)(data + IPV6_FRAGMENT_OFFSET + 6) = bpf_htons((__u16)t->packet);
 		barrier();
 		return 0;
 	}
-	id = bpf_htons((__u16)t->made);
+	id = bpf_htons((__u16)t->packet);
 	place = bpf_htons(offset >> 3 | (last ? 0 : MORE_FRAGMENTS_IPV4));
 	*(__u16 *)(data + IPV4_HEADER_OFFSET + 4) = id;
 	*(__u16 *)(data + IPV4_HEADER_OFFSET + 6) = place;
@@ -144,39 +146,22 @@ static __always_inline int write_fragment(struct xdp_md *ctx, struct transmitter
 	return 0;
 }
 
-/* transmit_fragment is transmit for packets in fragments: what is due, late
- * and limited is the packet; once begun, it is sent to its end. */
-static __always_inline int transmit_fragment(struct xdp_md *ctx, __u32 direction)
+/* transmit_fragment is transmit for packets in fragments: what is due and waits
+ * is the packet; once begun, it is sent to its end. */
+static __always_inline int transmit_fragment(struct xdp_md *ctx, __u32 direction, __u32 thread, int open)
 {
 	struct transmitter *t;
-	__u64 now, late;
+	struct departure d;
 
 	direction = opaque(direction);
 	if (direction >= DIRECTIONS)
 		return XDP_ABORTED;
 	t = &shared.transmitters[direction];
-	if (t->eligible == NEVER) {
-		t->idle++;
-		return XDP_DROP;
-	}
 	if (!t->fragment) {
-		now = bpf_ktime_get_ns();
-		if (now < t->eligible)
+		if (open ? !depart_open(t, direction, thread, &d) : !depart_closed(t, &d))
 			return XDP_DROP;
-		if (now >= t->end_at) {
-			t->eligible = NEVER;
-			return XDP_DROP;
-		}
-		if (open_packet(t, direction, now))
+		if (open_packet(t, direction, &d))
 			return XDP_ABORTED;
-		if (t->frames_per_second) {
-			late = now - t->due;
-			count_in(direction, HISTOGRAM_LATENESS, late);
-			if (late > t->tolerance)
-				t->late++;
-			if (late > t->latest)
-				t->latest = late;
-		}
 	}
 	if (write_fragment(ctx, t, direction))
 		return XDP_ABORTED;
@@ -186,10 +171,7 @@ static __always_inline int transmit_fragment(struct xdp_md *ctx, __u32 direction
 		return bpf_redirect(t->redirect_ifindex, 0);
 	}
 	t->fragment = 0;
-	t->last_departure = t->packet_sent_at;
-	schedule(t, t->packet_sent_at);
-	if (++t->made == t->intended_frames)
-		t->eligible = NEVER;
+	departed(t, t->packet_due, t->packet_sent_at, open);
 	return bpf_redirect(t->redirect_ifindex, 0);
 }
 

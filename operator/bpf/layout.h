@@ -61,15 +61,20 @@ struct flow_field {
 	__u32 values; /* counted up from the first; up to 1: the word stays */
 };
 
-struct transmitter {
-	/* Set before a trial. */
-	__u64 end_at;             /* nothing departs at or after this time */
-	__u64 intended_frames;    /* 0: no limit */
+/* When frames are due: frame n at start + n * 1e9 / frames_per_second. */
+struct schedule {
+	__u64 start;
 	__u64 frames_per_second;  /* 0: as fast as possible */
 	__u64 gap_nanoseconds;    /* 1e9 / frames_per_second ... */
 	__u64 gap_remainder;      /* ... and 1e9 % frames_per_second */
-	__u64 backlog_limit;      /* older arrears are given up */
-	__u64 tolerance;          /* later than this is a missed deadline */
+};
+
+struct transmitter {
+	/* Set before a trial. */
+	__u64 end_at;             /* nothing departs at or after this time */
+	struct schedule schedule;
+	__u64 intended_frames;    /* with a schedule: how many are due in all */
+	__u64 ring_frames;        /* how many that are due may wait */
 	__u32 redirect_ifindex;
 	__u32 port_ifindex;
 	__u32 frame_bytes;        /* of the largest frame, that of every buffer */
@@ -86,17 +91,25 @@ struct transmitter {
 	__u64 tag_at;             /* the first frame due from then on is tagged; NEVER: none (any more) */
 	struct flow_field flow_fields[FLOW_FIELDS];
 	/* Kept by the program. */
-	__u64 due;
+	__u64 due;                /* of the next frame to arrive; NEVER: all have */
 	__u64 due_remainder;
 	__u64 eligible;           /* NEVER: this direction has ended */
+	__u64 arrived;            /* frames that were due */
+	__u64 overflow;           /* of them, those that found the ring full */
+	__u64 waiting;            /* of them, those in the ring */
+	__u32 oldest_run;         /* in the ring; the next frame to leave is its first */
+	__u32 newest_run;
 	__u64 made;
-	__u64 late;
-	__u64 latest;
-	__u64 forgiven;           /* nanoseconds by which the schedule was moved */
+	__u64 latest;             /* most nanoseconds between due time and departure */
 	__u64 last_departure;
 	__u64 idle;               /* runs while this direction has ended */
+	__u64 looked_at;          /* when the thread last looked at the clock ... */
+	__u64 away;               /* ... times between two looks of more than AWAY, in all ... */
+	__u64 longest_away;       /* ... and the longest of them */
 	__u64 left_inner;         /* passed the inner veth on to the port */
 	__u64 tagged_due;         /* 0: no frame has been tagged */
+	__u64 packet;             /* sequence number of the packet that is being sent */
+	__u64 packet_due;
 	__u64 packet_sent_at;     /* departure of the packet's first fragment */
 	__u64 fragments_made;
 	__u32 fragment;           /* the next one of the packet that is being sent */
@@ -106,11 +119,21 @@ struct transmitter {
 
 #define NEVER (~0ULL)
 
-/* The time constant, in nanoseconds, with which arrears are made up. */
-#define CATCH_UP 5000000ULL
+/* The most frames that may wait. */
+#define RING_FRAMES 16384
 
-/* Arrears of gaps up to this, in nanoseconds, are made up more gently. */
-#define SHORT_GAP 16000ULL
+/* A ring holds runs of frames that arrived one after the other. Only an
+ * overflow ends a run, so there are no more runs than frames. */
+struct run {
+	__u32 first; /* sequence number */
+	__u32 frames;
+};
+
+/* A thread that does not look at the clock for more nanoseconds than this was
+ * kept off its core, or works for the device. */
+#define AWAY 100000ULL
+
+#define NANOSECONDS 1000000000ULL
 
 struct spread {
 	__u64 samples;
@@ -125,6 +148,9 @@ struct receiver {
 	__u32 key;
 	__u32 chunk;        /* as the transmitter's; 0 where frames are whole */
 	__u32 packet_bytes; /* data of a packet: UDP header and payload */
+	struct schedule schedule; /* as the transmitter's */
+	__u32 earlier_key;  /* of the trial before */
+	__u32 wraps;        /* whether sequence numbers start again in the trial */
 	/* Kept by the program. */
 	__u64 received;
 	__u64 bytes;
@@ -138,11 +164,13 @@ struct receiver {
 	__u64 jitter;        /* RFC 3550 A.8, scaled by 16 */
 	struct spread delay;
 	struct spread variation;
+	__u64 longest_since_departure;
 	__u64 fragments;           /* each once */
 	__u64 refragmented;        /* of them, those with other bounds than were sent */
 	__u64 duplicate_fragments;
 	__u64 unknown_fragments;   /* of no packet that is known (any more), or unreadable */
 	/* Frames that are none of this trial's. */
+	__u64 late_arrivals; /* of the trial before */
 	__u64 stray;   /* of another trial */
 	__u64 foreign; /* no signature, or another tag than the port's */
 	/* Set before a trial; here, where it moves none of the others. */
@@ -170,7 +198,7 @@ struct packet {
 #define VALUE_BITS 34
 #define BUCKETS ((VALUE_BITS - BUCKET_BITS + 1) << BUCKET_BITS)
 
-enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HISTOGRAMS = 3 };
+enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HISTOGRAM_SINCE_DEPARTURE = 3, HISTOGRAMS = 4 };
 
 /* All that is shared, mapped into user space as one piece: no system call and
  * no copy to set a trial up or to read its result. */
@@ -180,6 +208,7 @@ struct state {
 	struct frame_size sizes[DIRECTIONS][FRAME_SIZES];
 	__u8 templates[DIRECTIONS][FRAME_SIZES][TEMPLATE_BYTES];
 	__u8 rounds[DIRECTIONS][ROUND]; /* which size is next */
+	struct run rings[DIRECTIONS][RING_FRAMES];
 	__u64 window[DIRECTIONS][WINDOW];
 	struct packet packets[DIRECTIONS][PACKETS];
 	__u64 histograms[DIRECTIONS][HISTOGRAMS][BUCKETS];

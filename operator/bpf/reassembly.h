@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* When all fragments of a packet have arrived. They are told by their signature
  * and their place, whatever a device made of the IP identification: the kernel
- * for one changes it where it reassembles IPv6. Only traffic.bpf.c includes
+ * for one changes it where it reassembles IPv6. Only receive.h includes
  * this, behind what it uses. */
 #ifndef VNFBENCH_REASSEMBLY_H
 #define VNFBENCH_REASSEMBLY_H
@@ -114,7 +114,7 @@ static __always_inline int take_fragment(struct xdp_md *ctx, struct receiver *r,
 		return 0;
 	}
 	if (s->key != r->key) {
-		add(&r->stray, 1);
+		not_of_trial(r, s->key);
 		return 0;
 	}
 	place = opaque(direction * PACKETS + s->sequence % PACKETS);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-// The measured path of the XDP driver: "transmit_*" make and pace frames under
-// BPF_PROG_RUN with live frames, "receive" takes them in at the other port,
-// "pass_on" carries them from the inner veth pair to a port whose peer takes
-// no XDP frames. "vlan_*" and "receive_vlan" are for paths with VLAN tags. docs/concepts/xdp-driver.md explains the whole.
+// The measured path of the XDP driver: "open_*" make frames that arrive by a
+// schedule under BPF_PROG_RUN with live frames, "transmit_*" as many as they
+// can, "receive" takes them in at the other port, "pass_on" carries them from
+// the inner veth pair to a port whose peer takes no XDP frames. "*vlan_*" and
+// "receive_vlan" are for paths with VLAN tags, "*fragment_*" for packets in
+// fragments. docs/concepts/xdp-driver.md explains the whole.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_endian.h>
@@ -147,415 +149,119 @@ static __always_inline void note(struct spread *s, __u32 direction, __u32 histog
 	count_in(direction, histogram, value);
 }
 
-/* ---- transmit ---- */
-
-static __always_inline __u16 checksum(__u64 base, __u64 a, __u64 b)
-{
-	__u64 sum = base;
-
-	sum += (a & 0xffff) + (a >> 16 & 0xffff) + (a >> 32 & 0xffff) + (a >> 48);
-	sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = ~sum & 0xffff;
-	return sum ? sum : 0xffff; /* RFC 768: 0 would mean "none" */
-}
-
-// sign fills in what differs from frame to frame. "at" is a constant in each
-// call: without CAP_PERFMON the verifier lets no variable near a packet pointer.
-static __always_inline int sign(struct xdp_md *ctx, __u32 at, __u64 head, __u64 now)
-{
-	void *data = (void *)(long)ctx->data;
-	void *end = (void *)(long)ctx->data_end;
-
-	if (data + at + sizeof(struct signature) > end)
-		return -1;
-	*(__u64 *)(data + at) = head;
-	*(__u64 *)(data + at + 8) = now;
-	return 0;
-}
-
-// slot_of is the place of the next frame's size and template.
-static __always_inline __u32 slot_of(const struct transmitter *t, __u32 direction)
-{
-	__u32 slot = direction * FRAME_SIZES, place;
-
-	if (t->round > 1) {
-		place = opaque(direction * ROUND + (__u32)(t->made % t->round));
-		if (place < DIRECTIONS * ROUND)
-			slot += (&shared.rounds[0][0])[place];
-	}
-	return opaque(slot);
-}
-
-// tag is SIGNATURE_TAG for the first frame that is due at its time or after it.
-static __always_inline __u64 tag(struct transmitter *t, __u64 now)
-{
-	__u64 due;
-
-	if (now < t->tag_at)
-		return 0;
-	due = t->frames_per_second ? t->due : now;
-	if (due < t->tag_at)
-		return 0;
-	t->tag_at = NEVER;
-	t->tagged_due = due;
-	return SIGNATURE_TAG;
-}
-
-// write makes the whole frame anew: buffers are recycled, and a device may
-// have changed any byte of them. Every buffer comes with the largest size. vlan
-// is how far a tag moves what is behind it, a constant in each call.
-static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now, __u32 vlan)
-{
-	__u64 head = (SIGNATURE_MAGIC + tag(t, now)) | (__u64)(t->key & 0xffff) << 16 | (__u64)(__u32)t->made << 32;
-	__u32 slot = slot_of(t, direction), bytes, base;
-	struct frame_size *size;
-	__u8 *template;
-	void *data;
-
-	if (slot >= DIRECTIONS * FRAME_SIZES)
-		return -1;
-	size = &(&shared.sizes[0][0])[slot];
-	template = &shared.templates[0][0][0] + slot * TEMPLATE_BYTES;
-	bytes = size->bytes;
-	base = size->checksum_base;
-
-	if (bytes < MIN_FRAME_BYTES || bytes > TEMPLATE_BYTES)
-		return -1;
-	if (bytes != t->frame_bytes && bpf_xdp_adjust_tail(ctx, (int)(bytes - t->frame_bytes)))
-		return -1;
-	if (t->flows > 1)
-		base += put_flow(t, template + vlan, base);
-	if (bpf_xdp_store_bytes(ctx, 0, template, bytes))
-		return -1;
-	if (!t->is_ipv6)
-		return sign(ctx, vlan + IPV4_PAYLOAD_OFFSET, head, now);
-	if (sign(ctx, vlan + IPV6_PAYLOAD_OFFSET, head, now))
-		return -1;
-	data = (void *)(long)ctx->data;
-	if (data + vlan + IPV6_PAYLOAD_OFFSET > (void *)(long)ctx->data_end)
-		return -1;
-	*(__u16 *)(data + vlan + IPV6_CHECKSUM_OFFSET) = checksum(base, head, now);
-	return 0;
-}
-
-// write_vlan is for paths of which one port has a tag, and the other perhaps
-// none. The barrier keeps the compiler from merging both calls to one variable
-// offset.
-static __always_inline int write_vlan(struct xdp_md *ctx, struct transmitter *t, __u32 direction, __u64 now)
-{
-	int failed;
-
-	if (!t->vlan_bytes)
-		return write(ctx, t, direction, now, 0);
-	failed = write(ctx, t, direction, now, VLAN_BYTES);
-	barrier_var(failed);
-	return failed;
-}
-
-// least_gap is how close to this departure the next one may be: 7/8 of the
-// gap, or 15/16 where the 1/8 of a short one would be a microsecond or two,
-// less the older the arrears are, so that they shrink with a time constant of
-// CATCH_UP and never come out as one burst.
-static __always_inline __u64 least_gap(struct transmitter *t, __u64 arrears)
-{
-	__u64 parts = t->gap_nanoseconds <= SHORT_GAP ? 15 : 7;
-
-	return t->gap_nanoseconds * (parts * CATCH_UP) / ((parts + 1) * CATCH_UP + parts * arrears);
-}
-
-// schedule sets when the next frame is due (exactly n * 1e9 / rate, without
-// drift) and when it may leave: when it is due, but not before least_gap.
-static __always_inline void schedule(struct transmitter *t, __u64 now)
-{
-	__u64 gap, arrears = 0;
-
-	if (!t->frames_per_second) {
-		t->eligible = now;
-		return;
-	}
-	t->due += t->gap_nanoseconds;
-	t->due_remainder += t->gap_remainder;
-	if (t->due_remainder >= t->frames_per_second) {
-		t->due_remainder -= t->frames_per_second;
-		t->due++;
-	}
-	if (t->due < now) {
-		arrears = now - t->due;
-		if (arrears > t->backlog_limit) {
-			t->due += arrears - t->backlog_limit;
-			t->forgiven += arrears - t->backlog_limit;
-			arrears = t->backlog_limit;
-		}
-	}
-	gap = least_gap(t, arrears);
-	t->eligible = t->due > now + gap ? t->due : now + gap;
-}
-
-static __always_inline int transmit(struct xdp_md *ctx, __u32 direction, int vlan)
-{
-	struct transmitter *t;
-	__u64 now, late;
-
-	direction = opaque(direction);
-	if (direction >= DIRECTIONS)
-		return XDP_ABORTED;
-	t = &shared.transmitters[direction];
-	if (t->eligible == NEVER) {
-		t->idle++;
-		return XDP_DROP;
-	}
-	now = bpf_ktime_get_ns();
-	if (now < t->eligible)
-		return XDP_DROP;
-	if (now >= t->end_at) {
-		t->eligible = NEVER;
-		return XDP_DROP;
-	}
-	if (vlan ? write_vlan(ctx, t, direction, now) : write(ctx, t, direction, now, 0))
-		return XDP_ABORTED;
-	if (t->frames_per_second) {
-		late = now - t->due;
-		count_in(direction, HISTOGRAM_LATENESS, late);
-		if (late > t->tolerance)
-			t->late++;
-		if (late > t->latest)
-			t->latest = late;
-	}
-	t->last_departure = now;
-	schedule(t, now);
-	if (++t->made == t->intended_frames)
-		t->eligible = NEVER;
-	return bpf_redirect(t->redirect_ifindex, 0);
-}
-
-#include "fragments.h"
+#include "transmit.h"
 
 SEC("xdp")
 int transmit_forward(struct xdp_md *ctx)
 {
-	return transmit(ctx, FORWARD, 0);
+	return transmit(ctx, FORWARD, FORWARD, PLAIN, CLOSED);
 }
 
 SEC("xdp")
 int transmit_reverse(struct xdp_md *ctx)
 {
-	return transmit(ctx, REVERSE, 0);
+	return transmit(ctx, REVERSE, REVERSE, PLAIN, CLOSED);
 }
 
-// transmit_both serves the direction that may send first.
 SEC("xdp")
 int transmit_both(struct xdp_md *ctx)
 {
-	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible, 0);
+	return transmit(ctx, first_in_turn(), FORWARD, PLAIN, CLOSED);
+}
+
+SEC("xdp")
+int open_forward(struct xdp_md *ctx)
+{
+	return transmit(ctx, FORWARD, FORWARD, PLAIN, OPEN);
+}
+
+SEC("xdp")
+int open_reverse(struct xdp_md *ctx)
+{
+	return transmit(ctx, REVERSE, REVERSE, PLAIN, OPEN);
+}
+
+SEC("xdp")
+int open_both(struct xdp_md *ctx)
+{
+	return transmit(ctx, first_in_turn(), FORWARD, PLAIN, OPEN);
 }
 
 SEC("xdp")
 int vlan_forward(struct xdp_md *ctx)
 {
-	return transmit(ctx, FORWARD, 1);
+	return transmit(ctx, FORWARD, FORWARD, VLAN, CLOSED);
 }
 
 SEC("xdp")
 int vlan_reverse(struct xdp_md *ctx)
 {
-	return transmit(ctx, REVERSE, 1);
+	return transmit(ctx, REVERSE, REVERSE, VLAN, CLOSED);
 }
 
 SEC("xdp")
 int vlan_both(struct xdp_md *ctx)
 {
-	return transmit(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible, 1);
+	return transmit(ctx, first_in_turn(), FORWARD, VLAN, CLOSED);
+}
+
+SEC("xdp")
+int open_vlan_forward(struct xdp_md *ctx)
+{
+	return transmit(ctx, FORWARD, FORWARD, VLAN, OPEN);
+}
+
+SEC("xdp")
+int open_vlan_reverse(struct xdp_md *ctx)
+{
+	return transmit(ctx, REVERSE, REVERSE, VLAN, OPEN);
+}
+
+SEC("xdp")
+int open_vlan_both(struct xdp_md *ctx)
+{
+	return transmit(ctx, first_in_turn(), FORWARD, VLAN, OPEN);
 }
 
 SEC("xdp")
 int fragment_forward(struct xdp_md *ctx)
 {
-	return transmit_fragment(ctx, FORWARD);
+	return transmit_fragment(ctx, FORWARD, FORWARD, CLOSED);
 }
 
 SEC("xdp")
 int fragment_reverse(struct xdp_md *ctx)
 {
-	return transmit_fragment(ctx, REVERSE);
+	return transmit_fragment(ctx, REVERSE, REVERSE, CLOSED);
 }
 
-// fragment_both finishes the packet that it has begun: that direction is
-// eligible since time 0.
+// A packet that has begun is finished first: its direction is eligible since
+// time 0.
 SEC("xdp")
 int fragment_both(struct xdp_md *ctx)
 {
-	return transmit_fragment(ctx, shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible);
+	return transmit_fragment(ctx, first_in_turn(), FORWARD, CLOSED);
 }
 
-/* ---- receive ---- */
-
-static __always_inline int take(const struct signature *in, void *end, struct signature *out, __u16 magic)
+SEC("xdp")
+int open_fragment_forward(struct xdp_md *ctx)
 {
-	/* Keeps the compiler from merging both calls to one variable offset. */
-	barrier_var(in);
-	if ((void *)(in + 1) > end || (in->magic & ~SIGNATURE_TAG) != magic)
-		return 0;
-	out->magic = in->magic;
-	out->key = in->key;
-	out->sequence = in->sequence;
-	out->sent_at = in->sent_at;
-	return 1;
+	return transmit_fragment(ctx, FORWARD, FORWARD, OPEN);
 }
 
-// read_signature copies the payload's begin, where it is that of a UDP frame
-// with a signature. (A pointer to it would be compared with null, which the
-// verifier refuses of packets without CAP_PERFMON.)
-static __always_inline int read_signature(void *data, void *end, struct signature *out)
+SEC("xdp")
+int open_fragment_reverse(struct xdp_md *ctx)
 {
-	const __u8 *byte = data;
-	__u16 type;
-
-	if (data + IPV4_PAYLOAD_OFFSET + sizeof(*out) > end)
-		return 0;
-	type = *(__u16 *)(data + ETHERTYPE_OFFSET);
-	if (type == ETHERTYPE_IPV4 && byte[14] == IPV4_VERSION_IHL && (*(__u32 *)(data + 20) & IPV4_WHOLE_MASK) == IPV4_WHOLE_UDP)
-		return take(data + IPV4_PAYLOAD_OFFSET, end, out, SIGNATURE_MAGIC);
-	if (type == ETHERTYPE_IPV6 && byte[20] == PROTOCOL_UDP)
-		return take(data + IPV6_PAYLOAD_OFFSET, end, out, SIGNATURE_MAGIC);
-	return 0;
+	return transmit_fragment(ctx, REVERSE, REVERSE, OPEN);
 }
 
-// seen_before looks a sequence number up in a ring that needs no clearing:
-// each cell names the trial and the number that it last held.
-static __always_inline int seen_before(struct receiver *r, __u32 direction, __u32 key, __u32 sequence)
+SEC("xdp")
+int open_fragment_both(struct xdp_md *ctx)
 {
-	__u64 *place = cell(&shared.window[0][0], DIRECTIONS * WINDOW, direction * WINDOW + sequence % WINDOW);
-	__u64 mine = (__u64)key << 32 | sequence;
-	__u64 held;
-
-	if (!place)
-		return 0;
-	held = *(volatile __u64 *)place;
-	if (held >> 32 == key && (__s32)((__u32)held - sequence) > 0) {
-		add(&r->beyond_window, 1);
-		return 0;
-	}
-	return swap(place, mine) == mine;
+	return transmit_fragment(ctx, first_in_turn(), FORWARD, OPEN);
 }
 
-// in_order is RFC 4737 section 3: a frame is reordered when a later one came before.
-static __always_inline void in_order(struct receiver *r, __u32 sequence)
-{
-	for (int i = 0; i < 8; i++) {
-		__u64 next = *(volatile __u64 *)&r->next_sequence;
-
-		if ((__s32)(sequence - (__u32)next) < 0) {
-			add(&r->reordered, 1);
-			return;
-		}
-		if (replace(&r->next_sequence, next, (__u32)(sequence + 1)))
-			return;
-	}
-}
-
-// arrival packs what the next frame needs of this one into one word, so that
-// one exchange suffices whatever the number of CPUs: a mark, 24 bits of the
-// sequence number, 39 bits of delay (549 s).
-#define ARRIVAL_MARK (1ULL << 63)
-#define DELAY_BITS 39
-#define DELAY_MASK ((1ULL << DELAY_BITS) - 1)
-#define SEQUENCE_MASK 0xffffff
-
-static __always_inline __u64 arrival(__u32 sequence, __u64 delay)
-{
-	if (delay > DELAY_MASK)
-		delay = DELAY_MASK;
-	return ARRIVAL_MARK | (__u64)(sequence & SEQUENCE_MASK) << DELAY_BITS | delay;
-}
-
-static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequence, __u64 delay)
-{
-	__u64 last = swap(&r->last_arrival, arrival(sequence, delay));
-	__u64 before = last & DELAY_MASK;
-	__u64 change = delay > before ? delay - before : before - delay;
-
-	if (!(last & ARRIVAL_MARK))
-		return;
-	/* A race between two CPUs would lose one term of a mean over 16. */
-	r->jitter += change - ((r->jitter + 8) >> 4);
-	if ((last >> DELAY_BITS & SEQUENCE_MASK) == ((sequence - 1) & SEQUENCE_MASK))
-		note(&r->variation, direction, HISTOGRAM_VARIATION, change);
-}
-
-#include "reassembly.h"
-
-// in_reach makes all that read_signature looks at readable: some drivers leave
-// what is behind the headers in other pages. The barriers make the compiler read
-// both pointers anew: it would carry them along as numbers.
-static __always_inline int in_reach(struct __sk_buff *skb)
-{
-	if ((void *)(long)skb->data + IPV4_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
-	    bpf_skb_pull_data(skb, IPV4_PAYLOAD_OFFSET + sizeof(struct signature)))
-		return 0;
-	barrier();
-	if (skb->protocol == ETHERTYPE_IPV6 &&
-	    (void *)(long)skb->data + IPV6_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
-	    bpf_skb_pull_data(skb, IPV6_PAYLOAD_OFFSET + sizeof(struct signature)))
-		return 0;
-	barrier();
-	return 1;
-}
-
-// has_tag wants the tag with this number, or none for 0. The priority is the
-// device's to choose.
-static __always_inline int has_tag(const struct __sk_buff *skb, __u32 vlan)
-{
-	if (!vlan)
-		return !skb->vlan_present;
-	return skb->vlan_present && skb->vlan_proto == ETHERTYPE_VLAN && (skb->vlan_tci & VLAN_ID_MASK) == vlan;
-}
-
-// take_in drops everything: no foreign frame may draw an answer of the stack
-// onto the measured path. Which kind of context it has is a constant in each
-// call: an skb's frame is without its tag, which must be the port's.
-static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb)
-{
-	int drop = is_skb ? TC_ACT_SHOT : XDP_DROP;
-	__u32 ifindex = is_skb ? skb->ifindex : ctx->ingress_ifindex;
-	__u32 direction = opaque(ifindex == shared.receivers[REVERSE].port_ifindex);
-	struct signature s;
-	struct receiver *r;
-	__u64 delay, now;
-
-	if (direction >= DIRECTIONS)
-		return is_skb ? TC_ACT_SHOT : XDP_ABORTED;
-	r = &shared.receivers[direction];
-	if (is_skb ? !has_tag(skb, r->vlan) || !in_reach(skb) || !read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s)
-		: !read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
-		if (is_skb || !r->chunk) {
-			add(&r->foreign, 1);
-			return drop;
-		}
-		if (!take_fragment(ctx, r, direction, &s))
-			return drop;
-	} else if (s.key != r->key) {
-		add(&r->stray, 1);
-		return drop;
-	}
-	now = bpf_ktime_get_ns();
-	if (seen_before(r, direction, s.key, s.sequence)) {
-		add(&r->duplicates, 1);
-		return drop;
-	}
-	delay = now > s.sent_at ? now - s.sent_at : 0;
-	add(&r->received, 1);
-	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
-	in_order(r, s.sequence);
-	note(&r->delay, direction, HISTOGRAM_DELAY, delay);
-	vary(r, direction, s.sequence, delay);
-	if (s.sequence == 0 && !r->first_delay)
-		r->first_delay = delay ? delay : 1;
-	if (s.magic & SIGNATURE_TAG)
-		r->tagged_delay = delay ? delay : 1;
-	return drop;
-}
+#include "receive.h"
 
 SEC("xdp.frags")
 int receive(struct xdp_md *ctx)

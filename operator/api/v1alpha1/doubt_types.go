@@ -23,6 +23,10 @@ const (
 	DoubtLoadOfFloor DoubtCode = "LoadOfFloor"
 	// DoubtUnsteadyPacing: the generator did not send at a steady rate.
 	DoubtUnsteadyPacing DoubtCode = WarningUnsteadyPacing
+	// DoubtInterruptedTrials: frames went missing while other work held the generator's core.
+	DoubtInterruptedTrials DoubtCode = WarningInterruptedTrials
+	// DoubtFramesUnaccounted: the generator's own counts of frames do not add up.
+	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
 	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.

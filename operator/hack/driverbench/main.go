@@ -4,6 +4,7 @@
 //     dpdk-testpmd) bring through the same path, with one core for generator,
 //     device and receiver together;
 //   - how many more a second core brings;
+//   - what the ring in which frames wait does to the limit and the delays of devices;
 //   - how exactly it keeps a set load: how late after their due time frames leave,
 //     and by how much the gaps between them differ from the intended one.
 //
@@ -33,7 +34,7 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each generator sends, by turns")
 	window := flag.Duration("window", time.Second, "how long received frames are counted in a round")
-	parts := flag.String("parts", "speed,threads,pacing", "what to measure")
+	parts := flag.String("parts", "speed,threads,ring,pacing", "what to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -67,6 +68,11 @@ func run(ctx context.Context, parts string, rounds int, window time.Duration) er
 			if err := compareThreads(ctx, kind.name, kind.together, rounds, window); err != nil {
 				return err
 			}
+		}
+	}
+	if wanted(parts, "ring") {
+		if err := measureRings(ctx, rounds); err != nil {
+			return err
 		}
 	}
 	if wanted(parts, "pacing") {

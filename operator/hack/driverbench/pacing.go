@@ -81,7 +81,7 @@ func (p *pacedRounds) add(ctx context.Context, d *xdp.Driver, r *recorder.Record
 	if err != nil {
 		return err
 	}
-	round := paced{late: d.Lateness(measure.Forward), gaps: r.Pacing(rate), outcome: o}
+	round := paced{late: o.Directions[0].Lateness, gaps: r.Pacing(rate), outcome: o}
 	p.all = append(p.all, round)
 	if times, waited := d.Preemptions(); times == 0 && waited < window/1000 && !stolen(o) {
 		p.undisturbed = append(p.undisturbed, round)
@@ -138,7 +138,7 @@ func record(p *testpath.Path) (r *recorder.Recorder, err error) {
 
 // paced is one round.
 type paced struct {
-	late    measure.Delays
+	late    measure.DelayQuantiles
 	gaps    recorder.Pacing
 	outcome measure.Outcome
 }

@@ -133,10 +133,10 @@ func nanotime() int64
 //go:nosplit
 func spin(departures []uint64, framesPerSecond, due, end uint64) int {
 	gap, rest := 1e9/framesPerSecond, 1e9%framesPerSecond
-	eligible, remainder := due, uint64(0)
+	remainder := uint64(0)
 	for i := range departures {
 		now := uint64(nanotime())
-		for now < eligible {
+		for now < due {
 			now = uint64(nanotime())
 		}
 		if now >= end {
@@ -147,25 +147,6 @@ func spin(departures []uint64, framesPerSecond, due, end uint64) int {
 		if remainder >= framesPerSecond {
 			due, remainder = due+1, remainder-framesPerSecond
 		}
-		arrears := uint64(0)
-		if due < now {
-			arrears = now - due
-		}
-		eligible = max(due, now+minGap(gap, arrears))
 	}
 	return len(departures)
-}
-
-// minGap returns the minimum gap by the transmit programs' rule for catching up (least_gap in
-// bpf/traffic.bpf.c). Without it, all frames that were due in a stall would leave at once, and the
-// errors would be those of another schedule.
-//
-//go:nosplit
-func minGap(gap, arrears uint64) uint64 {
-	const catchUp, shortGap = 5_000_000, 16_000
-	parts := uint64(7)
-	if gap <= shortGap {
-		parts = 15
-	}
-	return gap * (parts * catchUp) / ((parts+1)*catchUp + parts*arrears)
 }

@@ -32,18 +32,20 @@ type Doubt struct {
 type words struct{ text, remedy string }
 
 var doubtWords = map[v1alpha1.DoubtCode]words{
-	v1alpha1.DoubtGeneratorCeiling: {"the generator, not the device, may be the limit", "give the generator more CPU"},
-	v1alpha1.DoubtMaximumLoad:      {"the highest load tried was still good", "raise the maximum load or use a faster link"},
-	v1alpha1.DoubtLongestBurst:     {"the longest burst tried lost nothing", "raise measurements.backToBack.maximumBurstMilliseconds"},
-	v1alpha1.DoubtEndpointCeiling:  {"an end of the connections may be the limit", "give the ends faster CPUs"},
-	v1alpha1.DoubtIrregularResult:  {"the search ended before its bounds were close enough", "give it more time with maximumSearchSeconds, or a wider goal"},
-	v1alpha1.DoubtLoadNotReached:   {"the generator did not send the whole load", "lower the load, or give the generator more CPU"},
-	v1alpha1.DoubtLoadOfFloor:      {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
-	v1alpha1.DoubtUnsteadyPacing:   {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
-	v1alpha1.DoubtStretchedTrials:  {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
-	v1alpha1.DoubtRefragmented:     {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
-	v1alpha1.DoubtNotMeasured:      {"the generator or the time did not allow it", "see the run's warnings"},
-	v1alpha1.DoubtNotCounted:       {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
+	v1alpha1.DoubtGeneratorCeiling:  {"the generator, not the device, may be the limit", "give the generator more CPU"},
+	v1alpha1.DoubtMaximumLoad:       {"the highest load tried was still good", "raise the maximum load or use a faster link"},
+	v1alpha1.DoubtLongestBurst:      {"the longest burst tried lost nothing", "raise measurements.backToBack.maximumBurstMilliseconds"},
+	v1alpha1.DoubtEndpointCeiling:   {"an end of the connections may be the limit", "give the ends faster CPUs"},
+	v1alpha1.DoubtIrregularResult:   {"the search ended before its bounds were close enough", "give it more time with maximumSearchSeconds, or a wider goal"},
+	v1alpha1.DoubtLoadNotReached:    {"the generator did not send the whole load", "lower the load, or give the generator more CPU"},
+	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
+	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtInterruptedTrials: {"frames went missing while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtFramesUnaccounted: {"the generator's own counts of frames do not add up", "report it as a fault of the generator"},
+	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
+	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
+	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
+	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
 }
 
 // newDoubt returns the doubt of a code about a metric, and false where it does not concern it.
@@ -67,7 +69,7 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 	switch code {
 	case v1alpha1.DoubtGeneratorCeiling, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtLongestBurst:
 		return better
-	case v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtStretchedTrials:
+	case v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtStretchedTrials, v1alpha1.DoubtInterruptedTrials:
 		// The smallest delay is that of a frame that met no burst.
 		if m.Name == v1alpha1.MetricLatencyMin {
 			return 0

@@ -55,8 +55,8 @@ type Description struct {
 	// RingFrames is the number of places of the ring in which frames wait that are due; 0 if the
 	// driver has none.
 	RingFrames int `json:"ringFrames,omitempty"`
-	// FrameCostNanoseconds is the time that the driver itself takes of a core for each small
-	// frame, without the device; 0 if unknown.
+	// FrameCostNanoseconds is the time that the driver itself takes of a core for each
+	// frame of 128 bytes, without the device; 0 if unknown.
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port or the node did not support,
 	// with what was used instead.

@@ -141,12 +141,12 @@ type Delays struct {
 	MaxNanoseconds   uint64 `json:"maxNanoseconds"`
 }
 
-// DelayQuantiles summarize a distribution in fewer figures than Delays, because a record holds
-// many of them.
+// DelayQuantiles summarize a distribution, in nanoseconds, in fewer and shorter figures than
+// Delays, because each record holds four of them.
 type DelayQuantiles struct {
-	P50Nanoseconds uint64 `json:"p50Nanoseconds"`
-	P99Nanoseconds uint64 `json:"p99Nanoseconds"`
-	MaxNanoseconds uint64 `json:"maxNanoseconds"`
+	P50Nanoseconds uint64 `json:"p50"`
+	P99Nanoseconds uint64 `json:"p99"`
+	MaxNanoseconds uint64 `json:"max"`
 }
 
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due

@@ -17,6 +17,9 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 		for code := range warningsFor(r) {
 			out = append(out, v1alpha1.DoubtCode(code))
 		}
+		if interrupted(r) {
+			out = append(out, v1alpha1.DoubtInterruptedTrials)
+		}
 	}
 	return distinct(out)
 }
@@ -40,21 +43,10 @@ func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
 // may be the generator's doing. Floors and irregular searches have fields of their own.
 func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
 	out := doubtsOf(slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond)))
-	if _, near := w.nearCeiling(p, r); near {
+	if r.UpperBoundCause == search.DeviceLoss && w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
 		out = append(out, v1alpha1.DoubtGeneratorCeiling)
 	}
 	return distinct(out)
-}
-
-// nearCeiling reports whether the device bounds a goal by the result, so near the generator's own
-// limit that this cannot be told from the device's; and that limit.
-func (w *replay) nearCeiling(p *part, r search.Result) (reached uint64, near bool) {
-	calibration := w.find(measure.StageCalibrateRate, p.size)
-	if calibration == nil || !calibration.over || r.UpperBoundCause != search.DeviceLoss {
-		return 0, false
-	}
-	reached = uint64(calibration.last().Outcome.ForwardingFramesPerSecond())
-	return reached, r.LowerBoundFramesPerSecond*100 >= reached*nearCeilingPercent
 }
 
 // shareOf returns of which throughput a part's load is a share, or nil for a load given as a rate.

@@ -50,17 +50,20 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	}
 }
 
-// nearCeilingPercent of the generator's own maximum is so close to its limit that the limit
-// cannot be distinguished from the device's.
-const nearCeilingPercent = 90
-
-// warnNearCeiling names goals that the device bounds by the result, near the generator's own limit.
-func (w *replay) warnNearCeiling(d *warningList, p *part) {
-	for _, r := range p.results {
-		if reached, near := w.nearCeiling(p, r); near {
-			d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-				"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
-				r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached, 1))
+// warnBelowBias explains a delay with the device that is below the delay without it.
+func (w *replay) warnBelowBias(d *warningList, size measure.Size) {
+	bias, known := w.latencyBias(size)
+	if !known {
+		return
+	}
+	for _, l := range w.latencyResults(size) {
+		for _, direction := range l.Directions {
+			if delays := direction.Latency; delays.Samples > 0 && delays.P50Nanoseconds < signed(bias) {
+				d.add(v1alpha1.WarningDelayBelowBias, size,
+					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
+						"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
+					l.Load, direction.Direction, delays.P50Nanoseconds, bias, calibrationLowFramesPerSecond)
+			}
 		}
 	}
 }

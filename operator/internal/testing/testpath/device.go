@@ -78,6 +78,37 @@ func (p *Path) bridge(name string, ports ...string) error {
 	})
 }
 
+// Slow makes the device take longer for every frame that arrives at one of its ports: its kernel
+// reads the clock that often, some tens of nanoseconds each time.
+func (p *Path) Slow(reads int32, ports ...string) error {
+	return Do(p.Device, func() error {
+		program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "MIT", Instructions: asm.Instructions{
+			asm.Mov.Imm(asm.R6, reads),
+			asm.FnKtimeGetNs.Call().WithSymbol("again"),
+			asm.Add.Imm(asm.R6, -1),
+			asm.JNE.Imm(asm.R6, 0, "again"),
+			asm.Mov.Imm(asm.R0, -1), // TC_ACT_UNSPEC: continue
+			asm.Return(),
+		}})
+		if err != nil {
+			return fmt.Errorf("slowing the device: %w", err)
+		}
+		defer func() { _ = program.Close() }()
+		for _, port := range ports {
+			l, err := netlink.LinkByName(port)
+			if err != nil {
+				return err
+			}
+			attached, err := link.AttachTCX(link.TCXOptions{Interface: l.Attrs().Index, Program: program, Attach: ebpf.AttachTCXIngress})
+			if err != nil {
+				return fmt.Errorf("slowing %s: %w", port, err)
+			}
+			p.programs = append(p.programs, attached)
+		}
+		return nil
+	})
+}
+
 // tagAt makes a port of the node add a tag to what it sends and remove the tag from what it
 // receives, by two programs, since not every kernel has VLANs in its bridge.
 func (p *Path) tagAt(name string, vlan int) error {

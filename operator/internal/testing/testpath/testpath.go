@@ -176,7 +176,7 @@ func (p *Path) path(west, east netip.Addr, directions []measure.Direction) measu
 	if len(directions) == 0 {
 		directions = []measure.Direction{measure.Forward, measure.Reverse}
 	}
-	path := measure.Path{Ports: [2]measure.Port{{Interface: West}, {Interface: East}}}
+	path := measure.Path{Ports: [2]measure.Port{{Interface: West}, {Interface: East}}, Hop: measure.HopInline}
 	for _, d := range directions {
 		s := measure.Stream{
 			Direction: measure.Forward, SourceMAC: p.westMAC, DestinationMAC: p.deviceWest,

@@ -14,6 +14,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 // forward opens a driver with the Forward stream over a device in user space.
@@ -132,14 +133,21 @@ func TestKnownDelay(t *testing.T) {
 }
 
 // TestDelayVariationAndJitter has the device write send times that make the delays 1 s
-// and 3 s alternately: a busy machine's own delays are negligible in comparison.
+// and 3 s alternately: a busy machine's own delays are negligible in comparison. The
+// receiver takes delays from the departure, as it does at the maximum rate.
 func TestDelayVariationAndJitter(t *testing.T) {
 	const delay, change = uint64(time.Second), uint64(2 * time.Second)
+	var receiver atomic.Pointer[trafficReceiver]
 	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if r := receiver.Load(); r != nil {
+			r.Schedule = trafficSchedule{}
+		}
 		sentAt := monotonicNow() - delay - change*uint64(sequenceOf(frame)%2)
 		binary.NativeEndian.PutUint64(frame[ethernetBytes+ipv4Bytes+udpBytes+8:], sentAt)
 		send(frame)
 	})
+	receiver.Store(&d.state.Receivers[0])
+	defer receiver.Store(nil)
 	o := run(t, d, throughProgram(trialOf(128, 1000, 200*time.Millisecond))).Directions[0]
 	if o.DelayVariation.Samples+1 != o.ReceivedFrames {
 		t.Errorf("%d samples of delay variation of %d frames", o.DelayVariation.Samples, o.ReceivedFrames)
@@ -188,8 +196,17 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 	release.Store(true)
 	o := run(t, d, trial)
 	checkWhole(t, o)
-	if got := d.state.Receivers[0].Stray; got != most {
-		t.Errorf("%d stray frames, want %d", got, most)
+	late := uint64(0)
+	for _, old := range keep {
+		if uint32(binary.NativeEndian.Uint16(old[ethernetBytes+ipv4Bytes+udpBytes+2:])) == d.state.Receivers[0].EarlierKey {
+			late++
+		}
+	}
+	if got := o.Directions[0].LateArrivals; got != late || late == 0 {
+		t.Errorf("%d late arrivals, want %d and more than none", got, late)
+	}
+	if got := d.state.Receivers[0].Stray; got != most-late {
+		t.Errorf("%d stray frames, want %d", got, most-late)
 	}
 	if got := d.state.Receivers[0].Foreign; got != 1 {
 		t.Errorf("%d foreign frames, want 1", got)
@@ -326,7 +343,8 @@ func TestPolicer(t *testing.T) {
 		burst      = 2000 // frames: a busy machine's stalls must not overflow the bucket
 	)
 	p := buildPath(t, routedWithNAPI)
-	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+	// The ring lasts longer than a busy machine's stalls.
+	d := open(t, p, Config{Path: p.IPv4(measure.Forward), RingFrames: planning.MaxRingFrames})
 	var east netlink.Link
 	if err := testpath.Do(p.Device, func() (err error) {
 		if east, err = netlink.LinkByName(testpath.DeviceEast); err != nil {
@@ -343,7 +361,10 @@ func TestPolicer(t *testing.T) {
 	}
 	for attempt := 1; ; attempt++ {
 		dropped, sent := queueCounters(t, p, east)
-		o := run(t, d, trialOf(frameBytes, 2*passed, 2*time.Second))
+		o, err := d.Measure(t.Context(), trialOf(frameBytes, 2*passed, 2*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
 		got := o.Directions[0]
 		droppedNow, sentNow := queueCounters(t, p, east)
 		dropped, sent = droppedNow-dropped, sentNow-sent

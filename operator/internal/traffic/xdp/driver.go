@@ -22,6 +22,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/frames"
+	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
 // How frames leave a port.
@@ -56,6 +57,9 @@ type Config struct {
 	ReceiveMode string
 	// Scheduling is Auto (the default), Fair or RealTime.
 	Scheduling string
+	// RingFrames is how many frames that are due may wait until the device has done its work
+	// for those before, 1 to planning.MaxRingFrames, by default planning.DefaultRingFrames.
+	RingFrames int
 	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
 	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
@@ -83,6 +87,8 @@ type Driver struct {
 	longest int
 	trial   uint16
 	held    held
+	// extended is how much longer than asked the last trial settled.
+	extended time.Duration
 	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 }
@@ -106,7 +112,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	}()
 	steps := []func() error{
 		d.checkConfig, d.openPorts, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
-		func() error { return d.findPath(ctx) },
+		func() error { return d.findPath(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -163,6 +169,9 @@ func (d *Driver) checkConfig() error {
 	if c.Scheduling == "" {
 		c.Scheduling = Auto
 	}
+	if c.RingFrames == 0 {
+		c.RingFrames = planning.DefaultRingFrames
+	}
 	if c.ProbeTimeout <= 0 {
 		c.ProbeTimeout = frames.DefaultProbeTimeout
 	}
@@ -178,6 +187,10 @@ func (d *Driver) checkConfig() error {
 	if c.Threads < 0 || c.Threads > 2 {
 		return invalid("%d threads: there can be 1 or 2, or 0 for a choice by the number of CPUs", c.Threads)
 	}
+	if c.RingFrames < 1 || c.RingFrames > planning.MaxRingFrames {
+		return invalid("a ring of %d frames: there can be 1 to %d", c.RingFrames, planning.MaxRingFrames)
+	}
+	d.description.RingFrames = c.RingFrames
 	if c.Path.HasVLAN() && c.ReceiveMode != Auto {
 		return invalid("receive mode %q does not see every VLAN tag: leave the mode to the driver", c.ReceiveMode)
 	}

@@ -19,6 +19,7 @@ const (
 	histogramDelay = iota
 	histogramVariation
 	histogramLateness
+	histogramSinceDeparture
 )
 
 // bucketOf does the same as count_in in traffic.bpf.c. A value beyond the range is in no
@@ -47,6 +48,27 @@ func delays(histogram *[buckets]uint64, s trafficSpread) measure.Delays {
 	d := measure.Delays{Samples: s.Samples, MinNanoseconds: s.Min, MeanNanoseconds: s.Sum / s.Samples, MaxNanoseconds: s.Max}
 	frames.Percentiles(&d, values(histogram, s))
 	return d
+}
+
+// briefly summarizes a histogram of which only the maximum is kept exactly.
+func briefly(histogram *[buckets]uint64, maximum uint64) measure.DelayQuantiles {
+	s := trafficSpread{Max: maximum}
+	for _, n := range histogram {
+		s.Samples += n
+	}
+	if s.Samples == 0 {
+		return measure.DelayQuantiles{}
+	}
+	p := frames.Quantiles(s.Samples, s.Max, values(histogram, s), 5000, 9900)
+	return measure.DelayQuantiles{P50Nanoseconds: p[0], P99Nanoseconds: p[1], MaxNanoseconds: maximum}
+}
+
+// above returns how many values of a histogram are more than a limit, to a bucket.
+func above(histogram *[buckets]uint64, limit uint64) (n uint64) {
+	for _, in := range histogram[bucketOf(limit)+1:] {
+		n += in
+	}
+	return n
 }
 
 // values returns what the buckets stand for, within the exact minimum and maximum, with

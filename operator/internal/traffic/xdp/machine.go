@@ -141,6 +141,22 @@ func readHeld() (h held) {
 	return h
 }
 
+// away is how long the sending threads were kept off their cores in a trial, and the
+// longest time of it.
+type away struct{ all, longest time.Duration }
+
+// awayFrom takes the lesser of two figures: the gaps in which a program did not run, which
+// include long work of the device on that core, and what the kernel says that threads and
+// the hypervisor took, which includes short turns that the ring makes up for.
+func awayFrom(senders []*sender, steal time.Duration) (a away) {
+	for _, s := range senders {
+		taken := s.held.waited + steal
+		a.all += min(time.Duration(s.kept.Away), taken)
+		a.longest = max(a.longest, min(time.Duration(s.kept.LongestAway), taken))
+	}
+	return a
+}
+
 // heldUp returns the sum over the threads.
 func heldUp(senders []*sender) (all held) {
 	for _, s := range senders {

@@ -114,18 +114,3 @@ func (d *Driver) putFragments(direction int, s measure.Stream, p measure.Packet)
 	}
 	return template{frame: all[0].frame}
 }
-
-// sentPackets returns the packets of which the port took every fragment. If it refused
-// more fragments than there are packets, each counts as one of another packet: it is
-// better to count too few as sent than to blame the device for them. What arrived was
-// sent in any case.
-func (d *Driver) sentPackets(i int, seen watched) (packets, fragments uint64) {
-	t := &d.state.Transmitters[i]
-	fragments = t.FragmentsMade
-	if d.description.TransmitPath == InnerVeth {
-		fragments = t.LeftInner
-	}
-	fragments -= min(fragments, seen.ports[i].sendDrops)
-	packets = t.Made - min(t.Made, t.FragmentsMade-min(t.FragmentsMade, fragments))
-	return max(packets, d.state.Receivers[i].Received), fragments
-}

@@ -56,8 +56,9 @@ type sender struct {
 	netns   *os.File
 	// realTime asks for RealTime scheduling.
 	realTime bool
-	// idle rises while the program runs and has nothing to send.
-	idle *uint64
+	// kept is what the program keeps for the thread. Its Idle rises while the program runs
+	// and has nothing to send.
+	kept *trafficTransmitter
 
 	stopped atomic.Bool
 	thread  atomic.Int64
@@ -182,7 +183,7 @@ func (s *sender) loop() error {
 }
 
 // running reports whether the program has begun to run.
-func (s *sender) running() bool { return atomic.LoadUint64(s.idle) > 0 }
+func (s *sender) running() bool { return atomic.LoadUint64(&s.kept.Idle) > 0 }
 
 // stop ends the thread's work. It repeats the signal: the first may come before the run
 // that it has to end.

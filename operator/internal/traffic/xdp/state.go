@@ -49,10 +49,11 @@ func (s *state) clear() {
 	for i := range s.Transmitters {
 		t := &s.Transmitters[i]
 		*t = trafficTransmitter{RedirectIfindex: t.RedirectIfindex, PortIfindex: t.PortIfindex, Eligible: never, TagAt: never}
+		s.Rings[i][0] = trafficRun{}
 	}
 	for i := range s.Receivers {
 		r := &s.Receivers[i]
-		*r = trafficReceiver{PortIfindex: r.PortIfindex, Key: r.Key}
+		*r = trafficReceiver{PortIfindex: r.PortIfindex, Key: r.Key, EarlierKey: r.Key}
 		r.Delay.Min, r.Variation.Min = math.MaxUint64, math.MaxUint64
 	}
 }

@@ -36,11 +36,11 @@ func runTagged(t *testing.T, d *Driver, begin func()) measure.DirectionOutcome {
 	return measure.DirectionOutcome{}
 }
 
-// TestTaggedFrameByItself has the device hold back the tagged frame's timestamp by a
-// second, and no other's: its delay must be that frame's own, and exactly one frame may
+// TestTaggedFrameByItself has the device hold back the tagged frame, and with it those
+// behind it: its delay must be the longest, and exactly one frame may
 // have the tag.
 func TestTaggedFrameByItself(t *testing.T) {
-	const held = uint64(time.Second)
+	const held = uint64(50 * time.Millisecond)
 	var mutex sync.Mutex
 	var tagged []uint64
 	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
@@ -49,7 +49,7 @@ func TestTaggedFrameByItself(t *testing.T) {
 			mutex.Lock()
 			tagged = append(tagged, sequenceIn(frame))
 			mutex.Unlock()
-			binary.NativeEndian.PutUint64(signature[8:], monotonicNow()-held)
+			time.Sleep(time.Duration(held))
 		}
 		send(frame)
 	})

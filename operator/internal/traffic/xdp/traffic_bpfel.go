@@ -36,31 +36,50 @@ type trafficPacket struct {
 }
 
 type trafficReceiver struct {
-	_                  structs.HostLayout
-	PortIfindex        uint32
-	Key                uint32
-	Chunk              uint32
-	PacketBytes        uint32
-	Received           uint64
-	Bytes              uint64
-	Duplicates         uint64
-	Reordered          uint64
-	BeyondWindow       uint64
-	FirstDelay         uint64
-	TaggedDelay        uint64
-	NextSequence       uint64
-	LastArrival        uint64
-	Jitter             uint64
-	Delay              trafficSpread
-	Variation          trafficSpread
-	Fragments          uint64
-	Refragmented       uint64
-	DuplicateFragments uint64
-	UnknownFragments   uint64
-	Stray              uint64
-	Foreign            uint64
-	Vlan               uint32
-	_                  [44]byte
+	_                     structs.HostLayout
+	PortIfindex           uint32
+	Key                   uint32
+	Chunk                 uint32
+	PacketBytes           uint32
+	Schedule              trafficSchedule
+	EarlierKey            uint32
+	Wraps                 uint32
+	Received              uint64
+	Bytes                 uint64
+	Duplicates            uint64
+	Reordered             uint64
+	BeyondWindow          uint64
+	FirstDelay            uint64
+	TaggedDelay           uint64
+	NextSequence          uint64
+	LastArrival           uint64
+	Jitter                uint64
+	Delay                 trafficSpread
+	Variation             trafficSpread
+	LongestSinceDeparture uint64
+	Fragments             uint64
+	Refragmented          uint64
+	DuplicateFragments    uint64
+	UnknownFragments      uint64
+	LateArrivals          uint64
+	Stray                 uint64
+	Foreign               uint64
+	Vlan                  uint32
+	_                     [116]byte
+}
+
+type trafficRun struct {
+	_      structs.HostLayout
+	First  uint32
+	Frames uint32
+}
+
+type trafficSchedule struct {
+	_               structs.HostLayout
+	Start           uint64
+	FramesPerSecond uint64
+	GapNanoseconds  uint64
+	GapRemainder    uint64
 }
 
 type trafficSpread struct {
@@ -78,9 +97,10 @@ type trafficState struct {
 	Sizes        [2][8]trafficFrameSize
 	Templates    [2][8][4096]uint8
 	Rounds       [2][800]uint8
+	Rings        [2][16384]trafficRun
 	Window       [2][16384]uint64
 	Packets      [2][8192]trafficPacket
-	Histograms   [2][3][25600]uint64
+	Histograms   [2][4][25600]uint64
 	Zero         uint64
 	_            [56]byte
 }
@@ -88,12 +108,9 @@ type trafficState struct {
 type trafficTransmitter struct {
 	_               structs.HostLayout
 	EndAt           uint64
+	Schedule        trafficSchedule
 	IntendedFrames  uint64
-	FramesPerSecond uint64
-	GapNanoseconds  uint64
-	GapRemainder    uint64
-	BacklogLimit    uint64
-	Tolerance       uint64
+	RingFrames      uint64
 	RedirectIfindex uint32
 	PortIfindex     uint32
 	FrameBytes      uint32
@@ -112,39 +129,56 @@ type trafficTransmitter struct {
 	Due             uint64
 	DueRemainder    uint64
 	Eligible        uint64
+	Arrived         uint64
+	Overflow        uint64
+	Waiting         uint64
+	OldestRun       uint32
+	NewestRun       uint32
 	Made            uint64
-	Late            uint64
 	Latest          uint64
-	Forgiven        uint64
 	LastDeparture   uint64
 	Idle            uint64
+	LookedAt        uint64
+	Away            uint64
+	LongestAway     uint64
 	LeftInner       uint64
 	TaggedDue       uint64
+	Packet          uint64
+	PacketDue       uint64
 	PacketSentAt    uint64
 	FragmentsMade   uint64
 	Fragment        uint32
 	VlanBytes       uint32
-	_               [120]byte
+	_               [64]byte
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	trafficProgFragmentBoth    = "fragment_both"
-	trafficProgFragmentForward = "fragment_forward"
-	trafficProgFragmentReverse = "fragment_reverse"
-	trafficProgPassOn          = "pass_on"
-	trafficProgReceive         = "receive"
-	trafficProgReceiveVlan     = "receive_vlan"
-	trafficProgTransmitBoth    = "transmit_both"
-	trafficProgTransmitForward = "transmit_forward"
-	trafficProgTransmitReverse = "transmit_reverse"
-	trafficProgVlanBoth        = "vlan_both"
-	trafficProgVlanForward     = "vlan_forward"
-	trafficProgVlanReverse     = "vlan_reverse"
-	trafficVarSeveralCpus      = "several_cpus"
-	trafficVarShared           = "shared"
+	trafficProgFragmentBoth        = "fragment_both"
+	trafficProgFragmentForward     = "fragment_forward"
+	trafficProgFragmentReverse     = "fragment_reverse"
+	trafficProgOpenBoth            = "open_both"
+	trafficProgOpenForward         = "open_forward"
+	trafficProgOpenFragmentBoth    = "open_fragment_both"
+	trafficProgOpenFragmentForward = "open_fragment_forward"
+	trafficProgOpenFragmentReverse = "open_fragment_reverse"
+	trafficProgOpenReverse         = "open_reverse"
+	trafficProgOpenVlanBoth        = "open_vlan_both"
+	trafficProgOpenVlanForward     = "open_vlan_forward"
+	trafficProgOpenVlanReverse     = "open_vlan_reverse"
+	trafficProgPassOn              = "pass_on"
+	trafficProgReceive             = "receive"
+	trafficProgReceiveVlan         = "receive_vlan"
+	trafficProgTransmitBoth        = "transmit_both"
+	trafficProgTransmitForward     = "transmit_forward"
+	trafficProgTransmitReverse     = "transmit_reverse"
+	trafficProgVlanBoth            = "vlan_both"
+	trafficProgVlanForward         = "vlan_forward"
+	trafficProgVlanReverse         = "vlan_reverse"
+	trafficVarSeveralCpus          = "several_cpus"
+	trafficVarShared               = "shared"
 )
 
 // loadTraffic returns the embedded CollectionSpec for traffic.
@@ -189,18 +223,27 @@ type trafficSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type trafficProgramSpecs struct {
-	FragmentBoth    *ebpf.ProgramSpec `ebpf:"fragment_both"`
-	FragmentForward *ebpf.ProgramSpec `ebpf:"fragment_forward"`
-	FragmentReverse *ebpf.ProgramSpec `ebpf:"fragment_reverse"`
-	PassOn          *ebpf.ProgramSpec `ebpf:"pass_on"`
-	Receive         *ebpf.ProgramSpec `ebpf:"receive"`
-	ReceiveVlan     *ebpf.ProgramSpec `ebpf:"receive_vlan"`
-	TransmitBoth    *ebpf.ProgramSpec `ebpf:"transmit_both"`
-	TransmitForward *ebpf.ProgramSpec `ebpf:"transmit_forward"`
-	TransmitReverse *ebpf.ProgramSpec `ebpf:"transmit_reverse"`
-	VlanBoth        *ebpf.ProgramSpec `ebpf:"vlan_both"`
-	VlanForward     *ebpf.ProgramSpec `ebpf:"vlan_forward"`
-	VlanReverse     *ebpf.ProgramSpec `ebpf:"vlan_reverse"`
+	FragmentBoth        *ebpf.ProgramSpec `ebpf:"fragment_both"`
+	FragmentForward     *ebpf.ProgramSpec `ebpf:"fragment_forward"`
+	FragmentReverse     *ebpf.ProgramSpec `ebpf:"fragment_reverse"`
+	OpenBoth            *ebpf.ProgramSpec `ebpf:"open_both"`
+	OpenForward         *ebpf.ProgramSpec `ebpf:"open_forward"`
+	OpenFragmentBoth    *ebpf.ProgramSpec `ebpf:"open_fragment_both"`
+	OpenFragmentForward *ebpf.ProgramSpec `ebpf:"open_fragment_forward"`
+	OpenFragmentReverse *ebpf.ProgramSpec `ebpf:"open_fragment_reverse"`
+	OpenReverse         *ebpf.ProgramSpec `ebpf:"open_reverse"`
+	OpenVlanBoth        *ebpf.ProgramSpec `ebpf:"open_vlan_both"`
+	OpenVlanForward     *ebpf.ProgramSpec `ebpf:"open_vlan_forward"`
+	OpenVlanReverse     *ebpf.ProgramSpec `ebpf:"open_vlan_reverse"`
+	PassOn              *ebpf.ProgramSpec `ebpf:"pass_on"`
+	Receive             *ebpf.ProgramSpec `ebpf:"receive"`
+	ReceiveVlan         *ebpf.ProgramSpec `ebpf:"receive_vlan"`
+	TransmitBoth        *ebpf.ProgramSpec `ebpf:"transmit_both"`
+	TransmitForward     *ebpf.ProgramSpec `ebpf:"transmit_forward"`
+	TransmitReverse     *ebpf.ProgramSpec `ebpf:"transmit_reverse"`
+	VlanBoth            *ebpf.ProgramSpec `ebpf:"vlan_both"`
+	VlanForward         *ebpf.ProgramSpec `ebpf:"vlan_forward"`
+	VlanReverse         *ebpf.ProgramSpec `ebpf:"vlan_reverse"`
 }
 
 // trafficMapSpecs contains maps before they are loaded into the kernel.
@@ -255,18 +298,27 @@ type trafficVariables struct {
 //
 // It can be passed to loadTrafficObjects or ebpf.CollectionSpec.LoadAndAssign.
 type trafficPrograms struct {
-	FragmentBoth    *ebpf.Program `ebpf:"fragment_both"`
-	FragmentForward *ebpf.Program `ebpf:"fragment_forward"`
-	FragmentReverse *ebpf.Program `ebpf:"fragment_reverse"`
-	PassOn          *ebpf.Program `ebpf:"pass_on"`
-	Receive         *ebpf.Program `ebpf:"receive"`
-	ReceiveVlan     *ebpf.Program `ebpf:"receive_vlan"`
-	TransmitBoth    *ebpf.Program `ebpf:"transmit_both"`
-	TransmitForward *ebpf.Program `ebpf:"transmit_forward"`
-	TransmitReverse *ebpf.Program `ebpf:"transmit_reverse"`
-	VlanBoth        *ebpf.Program `ebpf:"vlan_both"`
-	VlanForward     *ebpf.Program `ebpf:"vlan_forward"`
-	VlanReverse     *ebpf.Program `ebpf:"vlan_reverse"`
+	FragmentBoth        *ebpf.Program `ebpf:"fragment_both"`
+	FragmentForward     *ebpf.Program `ebpf:"fragment_forward"`
+	FragmentReverse     *ebpf.Program `ebpf:"fragment_reverse"`
+	OpenBoth            *ebpf.Program `ebpf:"open_both"`
+	OpenForward         *ebpf.Program `ebpf:"open_forward"`
+	OpenFragmentBoth    *ebpf.Program `ebpf:"open_fragment_both"`
+	OpenFragmentForward *ebpf.Program `ebpf:"open_fragment_forward"`
+	OpenFragmentReverse *ebpf.Program `ebpf:"open_fragment_reverse"`
+	OpenReverse         *ebpf.Program `ebpf:"open_reverse"`
+	OpenVlanBoth        *ebpf.Program `ebpf:"open_vlan_both"`
+	OpenVlanForward     *ebpf.Program `ebpf:"open_vlan_forward"`
+	OpenVlanReverse     *ebpf.Program `ebpf:"open_vlan_reverse"`
+	PassOn              *ebpf.Program `ebpf:"pass_on"`
+	Receive             *ebpf.Program `ebpf:"receive"`
+	ReceiveVlan         *ebpf.Program `ebpf:"receive_vlan"`
+	TransmitBoth        *ebpf.Program `ebpf:"transmit_both"`
+	TransmitForward     *ebpf.Program `ebpf:"transmit_forward"`
+	TransmitReverse     *ebpf.Program `ebpf:"transmit_reverse"`
+	VlanBoth            *ebpf.Program `ebpf:"vlan_both"`
+	VlanForward         *ebpf.Program `ebpf:"vlan_forward"`
+	VlanReverse         *ebpf.Program `ebpf:"vlan_reverse"`
 }
 
 func (p *trafficPrograms) Close() error {
@@ -274,6 +326,15 @@ func (p *trafficPrograms) Close() error {
 		p.FragmentBoth,
 		p.FragmentForward,
 		p.FragmentReverse,
+		p.OpenBoth,
+		p.OpenForward,
+		p.OpenFragmentBoth,
+		p.OpenFragmentForward,
+		p.OpenFragmentReverse,
+		p.OpenReverse,
+		p.OpenVlanBoth,
+		p.OpenVlanForward,
+		p.OpenVlanReverse,
 		p.PassOn,
 		p.Receive,
 		p.ReceiveVlan,

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,10 +26,8 @@ const (
 	leadSpread = time.Millisecond
 	// startStop is how long the kernel may take to begin and to end a run.
 	startStop = 500 * time.Millisecond
-	// backlogLimit is how much of the schedule may be sent late after a stall.
-	backlogLimit = 100 * time.Millisecond
-	// tolerance is how late a frame may leave and not count as late.
-	tolerance = 10 * time.Microsecond
+	// drainTimeout is how long after its end a trial sends what still waits in the ring.
+	drainTimeout = 5 * time.Second
 )
 
 // Measure runs one trial.
@@ -55,7 +55,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if d.onSent != nil {
 		d.onSent()
 	}
-	if err := newPause().wait(ctx, trial.Settle()); err != nil {
+	if err := d.settle(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	after, err := d.watch()
@@ -66,7 +66,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
 	d.held = heldUp(senders)
-	outcome.Doubts = d.doubts(trial, outcome, senders, after.since(before))
+	away := awayFrom(senders, after.steal-before.steal)
+	outcome.LongestAwayNanoseconds = int64(away.longest)
+	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
 }
 
@@ -141,6 +143,17 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
 		return frames.TooLarge(largest, most, "use another driver", "this kernel's live frames carry")
 	}
+	for _, s := range d.streams {
+		if s == nil || trial.IntendedFramesPerSecond == 0 {
+			continue
+		}
+		// due_of in ring.h multiplies them in 64 bits.
+		rate := s.FramesPerSecond(trial)
+		if high, _ := bits.Mul64(s.IntendedFrames(trial), max(1e9%rate, 1e9/rate)); high > 0 {
+			return measure.Failf(v1alpha1.ReasonInvalidTrial, "lower the load or the duration",
+				"%s: %d frames/s for %v are more frames than can have due times", s.Direction, rate, trial.Duration())
+		}
+	}
 	return nil
 }
 
@@ -151,21 +164,22 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 		if s == nil {
 			continue
 		}
-		rate := s.FramesPerSecond(trial)
-		t := &d.state.Transmitters[i]
-		t.EndAt = start + uint64(trial.Duration())
-		t.Due = start
+		t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
 		if after := trial.TaggedFrameNanoseconds; after > 0 {
 			t.TagAt = start + uint64(after)
 		}
-		if rate > 0 {
-			t.EndAt += uint64(overtime(trial))
-			t.IntendedFrames = s.IntendedFrames(trial)
-			t.FramesPerSecond = rate
-			t.GapNanoseconds, t.GapRemainder = 1e9/rate, 1e9%rate
-			t.BacklogLimit, t.Tolerance = uint64(backlogLimit), uint64(tolerance)
+		t.Due, t.EndAt = start, start+uint64(trial.Duration())
+		if rate := s.FramesPerSecond(trial); rate > 0 {
 			// The two directions take turns instead of being due at once.
-			t.Due += uint64(i) * t.GapNanoseconds / 2
+			t.Due += uint64(i) * (1e9 / rate) / 2
+			t.EndAt = never
+			t.IntendedFrames = s.IntendedFrames(trial)
+			t.RingFrames = uint64(d.config.RingFrames)
+			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
+			r.Schedule = t.Schedule
+			if t.IntendedFrames > math.MaxUint32 {
+				r.Wraps = 1
+			}
 		}
 	}
 	// This is the last step, because it starts a direction.
@@ -175,11 +189,6 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 		}
 	}
 	return start
-}
-
-// overtime allows time to catch up after a stall near the end.
-func overtime(trial measure.Trial) time.Duration {
-	return min(max(trial.Duration()/100, 10*time.Millisecond), 2*backlogLimit)
 }
 
 // batchFor returns how many times the program runs before its frames leave together, for
@@ -206,35 +215,39 @@ func framesEach(trial measure.Trial) uint64 {
 	return uint64(trial.Packet.FragmentCount())
 }
 
+// programsFor returns the names of the programs that send a trial's frames, of each
+// direction and of both.
+func (d *Driver) programsFor(trial measure.Trial) (names [2]string, both string) {
+	kind := "transmit"
+	switch {
+	case trial.Packet != nil:
+		kind = "fragment"
+	case d.config.Path.HasVLAN():
+		kind = "vlan"
+	}
+	if trial.IntendedFramesPerSecond > 0 {
+		kind = strings.TrimSuffix("open_"+kind, "_transmit")
+	}
+	return [2]string{kind + "_forward", kind + "_reverse"}, kind + "_both"
+}
+
 // senders distributes the streams among the threads.
 func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
-	names, both := [2]string{trafficProgTransmitForward, trafficProgTransmitReverse}, trafficProgTransmitBoth
-	if d.config.Path.HasVLAN() {
-		names, both = [2]string{trafficProgVlanForward, trafficProgVlanReverse}, trafficProgVlanBoth
-	}
-	if trial.Packet != nil {
-		names, both = [2]string{trafficProgFragmentForward, trafficProgFragmentReverse}, trafficProgFragmentBoth
-	}
+	names, both := d.programsFor(trial)
 	var all []*sender
+	var rates []uint64
 	for i, s := range d.streams {
 		if s != nil {
 			all = append(all, &sender{
 				program: d.collection.Programs[names[i]].FD(), frame: templates[i].frame,
-				netns: d.netns, idle: &d.state.Transmitters[i].Idle,
+				netns: d.netns, kept: &d.state.Transmitters[i],
 			})
+			rates = append(rates, s.FramesPerSecond(trial)*framesEach(trial))
 		}
 	}
 	if len(all) > len(d.cpus) {
 		all = all[:1]
 		all[0].program = d.collection.Programs[both].FD()
-	}
-	var rates []uint64
-	for _, s := range d.streams {
-		if s != nil {
-			rates = append(rates, s.FramesPerSecond(trial)*framesEach(trial))
-		}
-	}
-	if len(all) < len(rates) {
 		rates = []uint64{rates[0] + rates[1]}
 	}
 	for i, s := range all {
@@ -281,7 +294,7 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
 	startedAt, start = time.Now(), d.arm(trial)
 	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
-	giveUp := time.Now().Add(2*overtime(trial) + time.Second)
+	giveUp := time.Now().Add(drainTimeout)
 	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
 		err = pause.wait(ctx, time.Millisecond)
 	}

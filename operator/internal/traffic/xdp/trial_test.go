@@ -1,48 +1,125 @@
 package xdp
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
-func TestDoubts(t *testing.T) {
+// ended is what the programs and the machine counted in a trial of 1,000 frames in a second.
+type ended struct {
+	hop                        measure.Hop
+	arrived, made, overflow    uint64
+	received, late             uint64
+	lateArrivals               uint64
+	seen                       watched
+	total, waited, gaps        time.Duration
+	frameCost, framesInASecond int64
+}
+
+func (c ended) trial() measure.Trial {
 	trial := measure.Trial{FrameBytes: 64, IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(time.Second)}
+	if c.framesInASecond > 0 {
+		trial.IntendedFramesPerSecond = uint64(c.framesInASecond)
+	}
+	return trial
+}
+
+func (c ended) driver() *Driver {
+	stream := streamIPv4()
+	d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}, held: held{times: 7, waited: c.waited}}
+	d.config.RingFrames, d.config.Path.Hop = planning.DefaultRingFrames, c.hop
+	d.streams[0] = &stream
+	d.description.TransmitPath, d.description.FrameCostNanoseconds = Direct, c.frameCost
+	t := &d.state.Transmitters[0]
+	t.Schedule.FramesPerSecond = c.trial().IntendedFramesPerSecond
+	t.Arrived, t.Made, t.Overflow = c.arrived, c.made, c.overflow
+	t.Away, t.LongestAway = uint64(c.gaps), uint64(c.gaps)
+	d.state.Histograms[0][histogramLateness][bucketOf(20_000)] = c.late
+	d.state.Receivers[0].Received, d.state.Receivers[0].LateArrivals = c.received, c.lateArrivals
+	return d
+}
+
+func TestDoubts(t *testing.T) {
+	whole := func(change func(*ended)) ended {
+		c := ended{arrived: 1000, made: 1000, received: 1000}
+		change(&c)
+		return c
+	}
+	inline := func(change func(*ended)) ended {
+		return whole(func(c *ended) {
+			c.hop = measure.HopInline
+			change(c)
+		})
+	}
+	// At this load the ring is full after a little more than 10 ms.
+	const fast = 100_000
+	shortOf := func(missing uint64, away time.Duration) func(*ended) {
+		return func(c *ended) {
+			c.framesInASecond, c.arrived, c.made, c.received = fast, fast, fast-missing, fast-missing
+			c.overflow, c.waited, c.gaps = missing, away, away
+		}
+	}
 	for name, c := range map[string]struct {
-		made, received, late uint64
-		seen                 watched
-		total, waited        time.Duration
-		code                 string
-		invalid              bool
+		ended
+		code    string
+		invalid bool
 	}{
-		"none":                       {made: 1000, received: 1000},
-		"loss alone":                 {made: 1000, received: 10},
-		"receive drops with loss":    {made: 1000, received: 990, seen: watched{ports: [2]counters{1: {receiveDrops: 5}}}, code: measure.DoubtReceiveDrops, invalid: true},
-		"receive drops without loss": {made: 1000, received: 1000, seen: watched{ports: [2]counters{1: {receiveDrops: 5}}}, code: measure.DoubtReceiveDrops},
-		"drops on the sending port":  {made: 1000, received: 990, seen: watched{ports: [2]counters{0: {receiveDrops: 5}}}},
-		"a few late frames":          {made: 1000, received: 1000, late: 10},
-		"many late frames":           {made: 1000, received: 1000, late: 11, code: measure.DoubtMissedDeadlines},
-		"unsent":                     {made: 999, received: 999, code: measure.DoubtUnsent},
-		"little steal":               {made: 1000, received: 1000, seen: watched{steal: 5 * time.Millisecond}},
-		"steal":                      {made: 1000, received: 1000, seen: watched{steal: 10 * time.Millisecond}, code: measure.DoubtSteal},
-		"a little preempted":         {made: 1000, received: 1000, waited: 5 * time.Millisecond},
-		"preempted":                  {made: 1000, received: 1000, waited: 6 * time.Millisecond, code: measure.DoubtPreempted},
-		"packets dropped in between": {made: 1000, received: 1000, seen: watched{softnet: softnet{dropped: 1}}, code: measure.DoubtKernelQueue},
-		"a few turns left":           {made: 1000, received: 1000, seen: watched{softnet: softnet{squeezed: squeezesASecond}}},
-		"many turns left":            {made: 1000, received: 1000, seen: watched{softnet: softnet{squeezed: squeezesASecond + 1}}, code: measure.DoubtKernelQueue},
-		"stretched":                  {made: 1000, received: 1000, total: 2 * time.Second, code: measure.DoubtStretched},
+		"none":                          {ended: whole(func(*ended) {})},
+		"loss alone":                    {ended: whole(func(c *ended) { c.received = 10 })},
+		"receive drops with loss":       {whole(func(c *ended) { c.received, c.seen.ports[1].receiveDrops = 990, 5 }), measure.DoubtReceiveDrops, true},
+		"receive drops without loss":    {whole(func(c *ended) { c.seen.ports[1].receiveDrops = 5 }), measure.DoubtReceiveDrops, false},
+		"drops on the sending port":     {ended: whole(func(c *ended) { c.received, c.seen.ports[0].receiveDrops = 990, 5 })},
+		"refused by the sending port":   {whole(func(c *ended) { c.received, c.seen.ports[0].sendDrops = 990, 10 }), measure.DoubtTransmitDrops, false},
+		"refused, inline":               {ended: inline(func(c *ended) { c.received, c.seen.ports[0].sendDrops = 990, 10 })},
+		"a few late frames":             {ended: whole(func(c *ended) { c.late = 10 })},
+		"many late frames":              {whole(func(c *ended) { c.late = 11 }), measure.DoubtMissedDeadlines, false},
+		"many wait, inline":             {ended: inline(func(c *ended) { c.late = 1000 })},
+		"unsent":                        {whole(func(c *ended) { c.arrived, c.made, c.received = 999, 999, 999 }), measure.DoubtUnsent, false},
+		"little steal":                  {ended: whole(func(c *ended) { c.seen.steal = 5 * time.Millisecond })},
+		"steal":                         {whole(func(c *ended) { c.seen.steal = 10 * time.Millisecond }), measure.DoubtSteal, false},
+		"a little preempted":            {ended: whole(func(c *ended) { c.waited = 5 * time.Millisecond })},
+		"preempted":                     {whole(func(c *ended) { c.waited = 6 * time.Millisecond }), measure.DoubtPreempted, false},
+		"overflow":                      {ended: inline(shortOf(1000, 0))},
+		"overflow in little time away":  {ended: inline(shortOf(100, 4*time.Millisecond))},
+		"overflow in much time away":    {inline(shortOf(1000, 12*time.Millisecond)), measure.DoubtPreempted, true},
+		"overflow beyond the time away": {inline(shortOf(20_000, 12*time.Millisecond)), measure.DoubtPreempted, false},
+		"half of it beyond the time":    {inline(shortOf(3000, 12*time.Millisecond)), measure.DoubtPreempted, false},
+		"away, and nothing missing":     {inline(shortOf(0, 12*time.Millisecond)), measure.DoubtPreempted, false},
+		"overflow in stolen time": {inline(func(c *ended) {
+			shortOf(1000, 0)(c)
+			c.gaps, c.seen.steal = 20*time.Millisecond, 20*time.Millisecond
+		}), measure.DoubtSteal, true},
+		"long work of the device": {ended: inline(func(c *ended) {
+			shortOf(1000, 0)(c)
+			c.gaps = time.Second
+		})},
+		"a burst after a stall": {whole(func(c *ended) {
+			shortOf(0, 3*time.Millisecond)(c)
+			c.received -= 10
+		}), measure.DoubtPreempted, true},
+		"late arrivals":              {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
+		"frames without a trace":     {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
+		"the driver's own work":      {inline(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
+		"its work on another core":   {ended: whole(func(c *ended) { c.frameCost = 600_000 })},
+		"little work of the driver":  {ended: inline(func(c *ended) { c.frameCost = 400_000 })},
+		"packets dropped in between": {whole(func(c *ended) { c.seen.softnet.dropped = 1 }), measure.DoubtKernelQueue, false},
+		"a few turns left":           {ended: whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond })},
+		"many turns left":            {whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond + 1 }), measure.DoubtKernelQueue, false},
+		"stretched":                  {whole(func(c *ended) { c.total = 2 * time.Second }), measure.DoubtStretched, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stream := streamIPv4()
-			d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}}
-			d.streams[0] = &stream
-			d.description.TransmitPath = Direct
-			d.state.Transmitters[0].Made, d.state.Transmitters[0].Late = c.made, c.late
-			d.state.Receivers[0].Received = c.received
+			d, trial := c.driver(), c.trial()
 			o := d.outcome(trial, 0, c.seen)
 			o.TotalNanoseconds = int64(max(c.total, time.Second))
-			got := d.doubts(trial, o, []*sender{{held: held{times: 7, waited: c.waited}}}, c.seen)
+			away := awayFrom([]*sender{{kept: &d.state.Transmitters[0], held: d.held}}, c.seen.steal)
+			got := d.doubts(trial, o, away, c.seen)
+			if c.code != measure.DoubtUnsent { // it comes with others
+				got = slices.DeleteFunc(got, func(d measure.Doubt) bool { return d.Code == measure.DoubtUnsent })
+			}
 			if c.code == "" {
 				if len(got) != 0 {
 					t.Errorf("unwanted doubts: %+v", got)
@@ -56,25 +133,41 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-func TestRefusedFramesWereNotSent(t *testing.T) {
-	stream := streamIPv4()
-	d := &Driver{state: &state{trafficState: &trafficState{}}}
-	d.streams[0] = &stream
-	d.description.TransmitPath = Direct
-	d.state.Transmitters[0].Made, d.state.Receivers[0].Received = 1000, 900
-	seen := watched{ports: [2]counters{0: {sendDrops: 60}}}
-	if got := d.sent(0, seen); got != 940 {
-		t.Errorf("sent %d, want 940", got)
+// TestWhatCountsAsSent: 1,000 frames are due, 100 find the ring full, 60 are refused by
+// the port, 10 are lost in the inner veth pair, 700 arrive.
+func TestWhatCountsAsSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		hop                 measure.Hop
+		way                 string
+		flatOut             bool
+		sent, lost, refused uint64
+	}{
+		"inline":                   {hop: measure.HopInline, way: Direct, sent: 1000, lost: 300, refused: 60},
+		"inline, inner veth":       {hop: measure.HopInline, way: InnerVeth, sent: 990, lost: 290, refused: 60},
+		"inline, flat out":         {hop: measure.HopInline, way: Direct, flatOut: true, sent: 840, lost: 140, refused: 60},
+		"tap":                      {hop: measure.HopTap, way: Direct, sent: 840, lost: 140, refused: 60},
+		"separate":                 {hop: measure.HopSeparate, way: Direct, sent: 840, lost: 140, refused: 60},
+		"a path that does not say": {way: InnerVeth, sent: 830, lost: 130, refused: 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := ended{hop: c.hop, arrived: 1000, overflow: 100, made: 900, received: 700}
+			e.seen.ports[0].sendDrops = 60
+			d, trial := e.driver(), e.trial()
+			if c.flatOut {
+				trial.IntendedFramesPerSecond = 0
+				d.state.Transmitters[0].Overflow = 0
+			}
+			d.description.TransmitPath, d.state.Transmitters[0].LeftInner = c.way, 890
+			o := d.outcome(trial, 0, e.seen).Directions[0]
+			if o.SentFrames != c.sent || o.LostFrames() != c.lost || o.RefusedFrames != c.refused {
+				t.Errorf("sent %d, lost %d, refused %d, want %d, %d and %d", o.SentFrames, o.LostFrames(), o.RefusedFrames, c.sent, c.lost, c.refused)
+			}
+		})
 	}
-	// The port's counter includes other frames: what arrived was sent.
-	seen.ports[0].sendDrops = 200
-	if got := d.sent(0, seen); got != 900 {
-		t.Errorf("sent %d, want 900", got)
-	}
-	d.description.TransmitPath = InnerVeth
-	d.state.Transmitters[0].LeftInner = 990
-	seen.ports[0].sendDrops = 0
-	if got := d.sent(0, seen); got != 990 {
-		t.Errorf("sent %d, want 990", got)
+	// The port's counter includes other frames: what arrived was not refused.
+	e := ended{arrived: 1000, made: 1000, received: 900}
+	e.seen.ports[0].sendDrops = 200
+	if got := e.driver().outcome(e.trial(), 0, e.seen).Directions[0]; got.SentFrames != 900 || got.RefusedFrames != 100 {
+		t.Errorf("sent %d, refused %d, want 900 and 100", got.SentFrames, got.RefusedFrames)
 	}
 }

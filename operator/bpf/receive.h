@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* How frames are recognized, counted and timed where they arrive. Only
+ * traffic.bpf.c includes this, behind what it uses. */
+#ifndef VNFBENCH_RECEIVE_H
+#define VNFBENCH_RECEIVE_H
+
+static __always_inline int take(const struct signature *in, void *end, struct signature *out, __u16 magic)
+{
+	/* Keeps the compiler from merging both calls to one variable offset. */
+	barrier_var(in);
+	if ((void *)(in + 1) > end || (in->magic & ~SIGNATURE_TAG) != magic)
+		return 0;
+	out->magic = in->magic;
+	out->key = in->key;
+	out->sequence = in->sequence;
+	out->sent_at = in->sent_at;
+	return 1;
+}
+
+// read_signature copies the payload's begin, where it is that of a UDP frame
+// with a signature. (A pointer to it would be compared with null, which the
+// verifier refuses of packets without CAP_PERFMON.)
+static __always_inline int read_signature(void *data, void *end, struct signature *out)
+{
+	const __u8 *byte = data;
+	__u16 type;
+
+	if (data + IPV4_PAYLOAD_OFFSET + sizeof(*out) > end)
+		return 0;
+	type = *(__u16 *)(data + ETHERTYPE_OFFSET);
+	if (type == ETHERTYPE_IPV4 && byte[14] == IPV4_VERSION_IHL && (*(__u32 *)(data + 20) & IPV4_WHOLE_MASK) == IPV4_WHOLE_UDP)
+		return take(data + IPV4_PAYLOAD_OFFSET, end, out, SIGNATURE_MAGIC);
+	if (type == ETHERTYPE_IPV6 && byte[20] == PROTOCOL_UDP)
+		return take(data + IPV6_PAYLOAD_OFFSET, end, out, SIGNATURE_MAGIC);
+	return 0;
+}
+
+// seen_before looks a sequence number up in a ring that needs no clearing:
+// each cell names the trial and the number that it last held.
+static __always_inline int seen_before(struct receiver *r, __u32 direction, __u32 key, __u32 sequence)
+{
+	__u64 *place = cell(&shared.window[0][0], DIRECTIONS * WINDOW, direction * WINDOW + sequence % WINDOW);
+	__u64 mine = (__u64)key << 32 | sequence;
+	__u64 held;
+
+	if (!place)
+		return 0;
+	held = *(volatile __u64 *)place;
+	if (held >> 32 == key && (__s32)((__u32)held - sequence) > 0) {
+		add(&r->beyond_window, 1);
+		return 0;
+	}
+	return swap(place, mine) == mine;
+}
+
+// in_order is RFC 4737 section 3: a frame is reordered when a later one came before.
+static __always_inline void in_order(struct receiver *r, __u32 sequence)
+{
+	for (int i = 0; i < 8; i++) {
+		__u64 next = *(volatile __u64 *)&r->next_sequence;
+
+		if ((__s32)(sequence - (__u32)next) < 0) {
+			add(&r->reordered, 1);
+			return;
+		}
+		if (replace(&r->next_sequence, next, (__u32)(sequence + 1)))
+			return;
+	}
+}
+
+// arrival packs what the next frame needs of this one into one word, so that
+// one exchange suffices whatever the number of CPUs: a mark, 24 bits of the
+// sequence number, 39 bits of delay (549 s).
+#define ARRIVAL_MARK (1ULL << 63)
+#define DELAY_BITS 39
+#define DELAY_MASK ((1ULL << DELAY_BITS) - 1)
+#define SEQUENCE_MASK 0xffffff
+
+static __always_inline __u64 arrival(__u32 sequence, __u64 delay)
+{
+	if (delay > DELAY_MASK)
+		delay = DELAY_MASK;
+	return ARRIVAL_MARK | (__u64)(sequence & SEQUENCE_MASK) << DELAY_BITS | delay;
+}
+
+static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequence, __u64 delay)
+{
+	__u64 last = swap(&r->last_arrival, arrival(sequence, delay));
+	__u64 before = last & DELAY_MASK;
+	__u64 change = delay > before ? delay - before : before - delay;
+
+	if (!(last & ARRIVAL_MARK))
+		return;
+	/* A race between two CPUs would lose one term of a mean over 16. */
+	r->jitter += change - ((r->jitter + 8) >> 4);
+	if ((last >> DELAY_BITS & SEQUENCE_MASK) == ((sequence - 1) & SEQUENCE_MASK))
+		note(&r->variation, direction, HISTOGRAM_VARIATION, change);
+}
+
+// not_of_trial counts a frame of another trial. The barrier keeps the compiler
+// from choosing an address in place of a branch, which the verifier refuses
+// without CAP_PERFMON.
+static __always_inline void not_of_trial(struct receiver *r, __u32 key)
+{
+	if (key == r->earlier_key) {
+		add(&r->late_arrivals, 1);
+		barrier();
+		return;
+	}
+	add(&r->stray, 1);
+}
+
+static __always_inline __u64 since(__u64 then, __u64 now)
+{
+	return now > then ? now - then : 0;
+}
+
+// index_in is the number in its trial of a frame that has arrived.
+static __always_inline __u64 index_in(const struct receiver *r, __u32 direction, __u32 sequence)
+{
+	if (!r->wraps)
+		return sequence;
+	direction = opaque(direction);
+	return direction < DIRECTIONS ? index_of(&shared.transmitters[direction], sequence) : sequence;
+}
+
+#include "reassembly.h"
+
+// in_reach makes all that read_signature looks at readable: some drivers leave
+// what is behind the headers in other pages. The barriers make the compiler read
+// both pointers anew: it would carry them along as numbers.
+static __always_inline int in_reach(struct __sk_buff *skb)
+{
+	if ((void *)(long)skb->data + IPV4_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
+	    bpf_skb_pull_data(skb, IPV4_PAYLOAD_OFFSET + sizeof(struct signature)))
+		return 0;
+	barrier();
+	if (skb->protocol == ETHERTYPE_IPV6 &&
+	    (void *)(long)skb->data + IPV6_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
+	    bpf_skb_pull_data(skb, IPV6_PAYLOAD_OFFSET + sizeof(struct signature)))
+		return 0;
+	barrier();
+	return 1;
+}
+
+// has_tag wants the tag with this number, or none for 0. The priority is the
+// device's to choose.
+static __always_inline int has_tag(const struct __sk_buff *skb, __u32 vlan)
+{
+	if (!vlan)
+		return !skb->vlan_present;
+	return skb->vlan_present && skb->vlan_proto == ETHERTYPE_VLAN && (skb->vlan_tci & VLAN_ID_MASK) == vlan;
+}
+
+// take_in drops everything: no foreign frame may draw an answer of the stack
+// onto the measured path. Which kind of context it has is a constant in each
+// call: an skb's frame is without its tag, which must be the port's.
+static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb)
+{
+	int drop = is_skb ? TC_ACT_SHOT : XDP_DROP;
+	__u32 ifindex = is_skb ? skb->ifindex : ctx->ingress_ifindex;
+	__u32 direction = opaque(ifindex == shared.receivers[REVERSE].port_ifindex);
+	struct signature s;
+	struct receiver *r;
+	__u64 delay, now;
+
+	if (direction >= DIRECTIONS)
+		return is_skb ? TC_ACT_SHOT : XDP_ABORTED;
+	r = &shared.receivers[direction];
+	if (is_skb ? !has_tag(skb, r->vlan) || !in_reach(skb) || !read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s)
+		: !read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
+		if (is_skb || !r->chunk) {
+			add(&r->foreign, 1);
+			return drop;
+		}
+		if (!take_fragment(ctx, r, direction, &s))
+			return drop;
+	} else if (s.key != r->key) {
+		not_of_trial(r, s.key);
+		return drop;
+	}
+	now = bpf_ktime_get_ns();
+	if (seen_before(r, direction, s.key, s.sequence)) {
+		add(&r->duplicates, 1);
+		return drop;
+	}
+	delay = since(s.sent_at, now);
+	if (r->schedule.frames_per_second) {
+		raise(&r->longest_since_departure, delay);
+		count_in(direction, HISTOGRAM_SINCE_DEPARTURE, delay);
+		delay = since(due_of(&r->schedule, index_in(r, direction, s.sequence)), now);
+	}
+	add(&r->received, 1);
+	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
+	in_order(r, s.sequence);
+	note(&r->delay, direction, HISTOGRAM_DELAY, delay);
+	vary(r, direction, s.sequence, delay);
+	if (s.sequence == 0 && !r->first_delay)
+		r->first_delay = delay ? delay : 1;
+	if (s.magic & SIGNATURE_TAG)
+		r->tagged_delay = delay ? delay : 1;
+	return drop;
+}
+
+#endif

@@ -1,0 +1,178 @@
+package xdp
+
+import (
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
+)
+
+// The driver doubts a trial if more than this share of frames left late, if the
+// hypervisor or other processes kept the transmit threads off their CPUs for more than
+// this share of its duration, if the kernel stopped receiving frames more often than
+// this per second, or if the driver's own work takes more than this share of a core.
+const (
+	lateShare       = 0.01
+	awayShare       = 0.005
+	squeezesASecond = 100
+	ownShare        = 0.5
+)
+
+const (
+	// tolerance is how late a frame may leave and not count as late.
+	tolerance = 10 * time.Microsecond
+	// burstFrames is how many frames any device must take at once.
+	burstFrames = 64
+)
+
+// doubts returns the generator's doubts about its own trial.
+func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away, seen watched) []measure.Doubt {
+	var all frames.Doubts
+	for _, direction := range outcome.Directions {
+		d.doubtCounts(&all, trial, direction, seen)
+		d.doubtFragments(&all, direction)
+	}
+	d.doubtCores(&all, trial, outcome, away, seen)
+	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + d.drained(trial)
+	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+startStop {
+		all.Add(measure.DoubtStretched, false, "the trial took %v in place of %v", total, expected)
+	}
+	return all
+}
+
+// drained returns how long after the trial's end frames left that had waited in the ring.
+func (d *Driver) drained(trial measure.Trial) (longest time.Duration) {
+	for i := range d.state.Transmitters {
+		t := &d.state.Transmitters[i]
+		if end := t.Schedule.Start + uint64(trial.Duration()); t.Schedule.FramesPerSecond > 0 && t.LastDeparture > end {
+			longest = max(longest, time.Duration(t.LastDeparture-end))
+		}
+	}
+	return longest
+}
+
+// doubtCounts doubts what a direction's counters show.
+func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome, seen watched) {
+	i := frames.Index(o.Direction)
+	t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
+	out, in := d.ports[i].name, d.ports[1-i].name
+	begun := uint64(0)
+	if t.Fragment > 0 {
+		begun = 1
+	}
+	if rated := t.Schedule.FramesPerSecond > 0; r.Received > t.Made || rated && t.Arrived != t.Overflow+t.Waiting+begun+t.Made {
+		all.Add(measure.DoubtUnaccounted, true, "%s: %d frames were due; %d found the ring full, %d are still there, %d were made and %d received",
+			o.Direction, t.Arrived, t.Overflow, t.Waiting+begun, t.Made, r.Received)
+	}
+	if n := seen.ports[1-i].receiveDrops; n > 0 {
+		// Without loss they cannot have been this trial's frames.
+		all.Add(measure.DoubtReceiveDrops, o.LostFrames() > 0,
+			"%s: %s dropped %d frames on their way in, %d of %d are missing", o.Direction, in, n, o.LostFrames(), o.SentFrames)
+	}
+	account := d.account(i, trial, seen)
+	dropped := account.inner
+	if !d.inline() || trial.IntendedFramesPerSecond == 0 {
+		dropped += account.refused
+	}
+	if dropped > 0 {
+		all.Add(measure.DoubtTransmitDrops, false,
+			"%s: %d of %d frames were made but did not leave %s; they do not count as sent", o.Direction, dropped, t.Made, out)
+	}
+	if t.Overflow > 0 && !d.inline() {
+		all.Add(measure.DoubtOverflow, false,
+			"%s: %d of %d frames were due and found %d others waiting for the way to the device; they do not count as sent",
+			o.Direction, t.Overflow, o.IntendedFrames, t.RingFrames)
+	}
+	if n := o.UnsentFrames(); n > 0 {
+		all.Add(measure.DoubtUnsent, false, "%s: %d of %d intended frames were not sent", o.Direction, n, o.IntendedFrames)
+	}
+	// Where the device works on the sending core, frames wait for the device.
+	if late := above(&d.state.Histograms[i][histogramLateness], uint64(tolerance)); !d.inline() && float64(late) > lateShare*float64(t.Made) {
+		all.Add(measure.DoubtMissedDeadlines, false, "%s: %d of %d frames left more than %v late, the latest %v; the transmit threads were preempted %d times",
+			o.Direction, late, t.Made, tolerance, time.Duration(t.Latest), d.held.times)
+	}
+	if o.LateArrivals > 0 {
+		all.Add(measure.DoubtLateArrivals, false, "%s: %d frames of the trial before arrived in this one: they count as lost there, and should have had longer to settle",
+			o.Direction, o.LateArrivals)
+	}
+}
+
+func (d *Driver) doubtFragments(all *frames.Doubts, o measure.DirectionOutcome) {
+	i := frames.Index(o.Direction)
+	if n := d.state.Receivers[i].Refragmented; n > 0 {
+		all.Add(measure.DoubtRefragmented, false,
+			"%s: %d of %d fragments arrived with other bounds than they were sent with, so packets are told whole by their bytes alone, and a fragment that came twice may stand for one that is missing",
+			o.Direction, n, o.ReceivedFragments)
+	}
+	if n := d.state.Receivers[i].UnknownFragments; n > 0 {
+		// Without loss they cannot have been this trial's.
+		all.Add(measure.DoubtFragmentsUnknown, o.LostFrames() > 0,
+			"%s: %d fragments arrived that were too short to tell, or more than %d packets late; %d of %d packets are missing",
+			o.Direction, n, len(d.state.Packets[i]), o.LostFrames(), o.SentFrames)
+	}
+}
+
+// doubtCores doubts what others, and the driver itself, did to the sending cores.
+func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome measure.Outcome, away away, seen watched) {
+	budget := time.Duration(awayShare * float64(trial.Duration()) * float64(len(d.cpus)))
+	blamed := d.blames(trial, outcome, away)
+	stolen := seen.steal > d.held.waited
+	if d.held.waited > budget || blamed && !stolen {
+		all.Add(measure.DoubtPreempted, blamed && !stolen,
+			"the transmit threads were preempted %d times and waited for their CPUs for %v of %v, %v at the longest; %d frames are missing",
+			d.held.times, d.held.waited, trial.Duration(), away.longest, lost(outcome))
+	}
+	if seen.steal > budget || blamed && stolen {
+		all.Add(measure.DoubtSteal, blamed && stolen, "the hypervisor held back the transmitting CPUs for %v of %v; %d frames are missing",
+			seen.steal, trial.Duration(), lost(outcome))
+	}
+	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
+		all.Add(measure.DoubtKernelQueue, false, "the kernel dropped %d packets that waited for the transmitting CPUs, and left off taking in packets there %d times", s.dropped, s.squeezed)
+	}
+	if own := d.ownWork(trial); d.inline() && own > ownShare {
+		all.Add(measure.DoubtLimited, false, "to make the frames takes %.0f %% of a core by itself (%d ns each): what is left for a device on that core is less than it would have on its own",
+			own*100, d.description.FrameCostNanoseconds)
+	}
+}
+
+func lost(outcome measure.Outcome) (all uint64) {
+	for _, o := range outcome.Directions {
+		all += o.LostFrames()
+	}
+	return all
+}
+
+// blames reports whether the time away may have cost the frames that are missing: more
+// frames became due in it than the ring holds, or than a device elsewhere must take at
+// once, and they are at least half of what is missing. More loss than that is the device's:
+// near its limit, every trial on a busy node has some time away.
+func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away) bool {
+	for _, o := range outcome.Directions {
+		held := uint64(burstFrames)
+		if d.inline() {
+			held = uint64(d.config.RingFrames)
+		}
+		rate := d.streams[frames.Index(o.Direction)].FramesPerSecond(trial)
+		due := uint64(away.all.Seconds() * float64(rate))
+		if lost := o.LostFrames(); lost > 0 && due > held && due >= lost/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// ownWork returns the share of a core that the driver's own work takes at a trial's load,
+// of the busiest one.
+func (d *Driver) ownWork(trial measure.Trial) float64 {
+	var sum, most uint64
+	for _, s := range d.streams {
+		if s != nil {
+			rate := s.FramesPerSecond(trial) * framesEach(trial)
+			sum, most = sum+rate, max(most, rate)
+		}
+	}
+	if len(d.cpus) == 1 {
+		most = sum
+	}
+	return float64(most) * float64(d.description.FrameCostNanoseconds) / 1e9
+}
