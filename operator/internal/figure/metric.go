@@ -105,9 +105,11 @@ var ofGoalsAndLoads = []Metric{
 	{"ServiceTimeHighNanoseconds", Nanoseconds, Lower, OfGoal, "the device's time for a frame, at most", 0},
 	{"GeneratorTimeNanoseconds", Nanoseconds, Neither, OfGoal, "the generator's time of a core for a frame", 0},
 	{"ThroughputLossPartsPerMillion", PartsPerMillion, Lower, OfGoal, "loss at the lower bound", Shown},
-	{"ThroughputRegular", Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
+	{Regular, Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
+	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
+	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
 	{"SentFrames", Number, Neither, OfLoad, "sent frames", 0},
 	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
 	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},
@@ -225,6 +227,9 @@ var ofOthers = []Metric{
 	{"StressorOperations", Number, Neither, OfNeighbor, "operations", 0},
 	{"StressorOperationsPerSecond", OperationsPerSecond, Neither, OfNeighbor, "operations", 0},
 }
+
+// Regular is 1 where a search met its precision, and 0 where not.
+const Regular v1alpha1.Metric = "ThroughputRegular"
 
 // TCPScalingEfficiency is a TCP goodput as a share of its extrapolation from the
 // fewest connections. It is not in a status; the report adds it.

@@ -236,9 +236,13 @@ func (d DirectionOutcome) PacketDelayVariationP99() uint64 {
 	return d.Latency.P99Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P99Nanoseconds)
 }
 
-// PacketDelayVariationP999 returns p99.9(D) - min(D).
-func (d DirectionOutcome) PacketDelayVariationP999() uint64 {
-	return d.Latency.P999Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P999Nanoseconds)
+// PacketDelayVariationP999 returns p99.9(D) - min(D), or nil where there is no p99.9.
+func (d DirectionOutcome) PacketDelayVariationP999() *uint64 {
+	p999 := d.Latency.P999()
+	if p999 == nil {
+		return nil
+	}
+	return new(*p999 - min(d.Latency.MinNanoseconds, *p999))
 }
 
 // Doubt is a problem of a trial that the generator noticed about itself.

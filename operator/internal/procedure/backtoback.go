@@ -213,6 +213,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
 		CorrectedBufferNanoseconds: int64(implied * behind),
+		Doubts:                     w.burstDoubts(p),
 	}
 	for _, frames := range p.bursts {
 		out.Bursts = append(out.Bursts, signed(frames))
@@ -246,7 +247,22 @@ func (w *replay) warnBackToBack(d *warningList, p *part) {
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"Even the shortest burst of %d frames lost some in %d of %d searches, which count as 0.", w.instr.BackToBack.StepFrames, none, len(p.bursts))
 	}
-	slowest, unsent := math.Inf(1), 0
+	slowest, unsent := p.burstPace()
+	if unsent > 0 {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
+			"The generator could not send %d of %d bursts in full; nothing of them was lost, and they do not pass, so the device may do better.",
+			unsent, len(p.counted))
+	}
+	if isSlow(slowest, most) {
+		d.add(v1alpha1.WarningLoadNotReached, p.size,
+			"A burst that passed left with %.0f of %d frames/s, so the device had more time than a burst gives.", slowest, most)
+	}
+}
+
+// burstPace returns the rate of the slowest burst that passed, and how many bursts that lost
+// nothing the generator did not send in full.
+func (p *part) burstPace() (slowest float64, unsent int) {
+	slowest = math.Inf(1)
 	for _, r := range p.counted {
 		switch {
 		case r.Outcome.LossRatio() > 0:
@@ -256,13 +272,8 @@ func (w *replay) warnBackToBack(d *warningList, p *part) {
 			slowest = min(slowest, r.Outcome.OfferedFramesPerSecond())
 		}
 	}
-	if unsent > 0 {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The generator could not send %d of %d bursts in full; nothing of them was lost, and they do not pass, so the device may do better.",
-			unsent, len(p.counted))
-	}
-	if slowest*100 < float64(most)*steadyBurst {
-		d.add(v1alpha1.WarningLoadNotReached, p.size,
-			"A burst that passed left with %.0f of %d frames/s, so the device had more time than a burst gives.", slowest, most)
-	}
+	return slowest, unsent
 }
+
+// isSlow reports whether a burst's rate gave the device more time than a burst does.
+func isSlow(slowest float64, most uint64) bool { return slowest*100 < float64(most)*steadyBurst }

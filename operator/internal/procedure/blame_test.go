@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,9 @@ func TestInterruptedTrials(t *testing.T) {
 			ndr := got.Frames[0].Throughput[0]
 			if ndr.UpperBoundCause != test.want || test.want == v1alpha1.CauseDeviceLoss && ndr.FramesPerSecond < 490_000 {
 				t.Errorf("%+v, want %s", ndr, test.want)
+			}
+			if doubted := slices.Contains(ndr.Doubts, v1alpha1.DoubtInterruptedTrials); doubted != (test.times == mostSteps) {
+				t.Errorf("doubts %v", ndr.Doubts)
 			}
 			codes := map[string]bool{}
 			for _, w := range got.Warnings {

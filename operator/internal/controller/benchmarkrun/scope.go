@@ -170,9 +170,16 @@ func (s *scope) verdicts() []v1alpha1.Verdict {
 // verdict returns the outcome of a run that was measured.
 func (s *scope) verdict() *cause {
 	verdicts := s.verdicts()
-	reason := v1alpha1.ReasonSucceeded
-	if len(acceptance.Failed(verdicts)) > 0 {
+	reason, message := v1alpha1.ReasonInconclusive, acceptance.Message(verdicts)
+	switch acceptance.Worst(verdicts) {
+	case v1alpha1.VerdictPassed:
+		reason = v1alpha1.ReasonSucceeded
+	case v1alpha1.VerdictFailed:
 		reason = v1alpha1.ReasonNotAccepted
+	default:
+		if s.run.Spec.Experiment.OnInconclusive == v1alpha1.OnInconclusiveAllow {
+			reason, message = v1alpha1.ReasonSucceeded, message+"; spec.experiment.onInconclusive allows this"
+		}
 	}
-	return &cause{reason, acceptance.Message(verdicts)}
+	return &cause{reason, message}
 }
