@@ -170,6 +170,39 @@ func TestOverloadWhileInterrupted(t *testing.T) {
 	}
 }
 
+// An interrupted trial counts where the time away cannot change its verdict for any goal.
+func TestDecided(t *testing.T) {
+	goals := []v1alpha1.Goal{{Name: "NDR"}, {Name: "PDR", LossPartsPerMillion: 1000}}
+	for _, test := range []struct {
+		name string
+		lost uint64
+		away time.Duration
+		want bool
+	}{
+		{"nothing is missing", 0, 20 * time.Millisecond, true},
+		{"a third is missing, and 2 % of the time", 33_000, 20 * time.Millisecond, true},
+		{"as much is missing as was due", 2_000, 20 * time.Millisecond, false},
+		{"all of it misses PDR, and what stays meets it", 2_050, 10 * time.Millisecond, false},
+		{"all of it meets PDR, and some stays for NDR", 90, 400 * time.Microsecond, true},
+		{"all of it meets PDR, and nothing stays for NDR", 70, 400 * time.Microsecond, false},
+		{"some stays for NDR, and PDR depends on it", 150, 500 * time.Microsecond, false},
+		{"the driver counts no time", 33_000, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := measure.Record{Stage: measure.StageThroughput, Outcome: measure.Outcome{
+				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
+				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost}},
+			}}
+			if got := decided(r, goals); got != test.want {
+				t.Errorf("decided is %t", got)
+			}
+			if r.Stage = measure.StageLatency; decided(r, goals) {
+				t.Error("a delay is decided by goals of the search")
+			}
+		})
+	}
+}
+
 // Whatever a busy neighbor does to a device that never loses, the device is never blamed.
 func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 	for seed := range uint64(100) {

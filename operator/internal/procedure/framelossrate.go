@@ -66,7 +66,7 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 	if warmUp := w.find(measure.StageWarmUp, p.size); warmUp != nil && warmUp.last() != nil {
 		reached = warmUp.last().Outcome.OfferedFramesPerSecond()
 	}
-	if err := p.takeSteady(records, reached); err != nil {
+	if err := p.takeSteady(records, sorter{reached: reached}); err != nil {
 		return err
 	}
 	done := len(p.counted)
@@ -87,8 +87,7 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 
 // takeSteady takes records as the search does: a trial in which the generator sent less than it
 // did before is made again, a few times.
-func (p *part) takeSteady(records []measure.Record, reached float64) error {
-	s := sorter{reached: reached}
+func (p *part) takeSteady(records []measure.Record, s sorter) error {
 	for _, r := range records {
 		if s.counts(p, r) {
 			s.reached = max(s.reached, r.Outcome.OfferedFramesPerSecond())

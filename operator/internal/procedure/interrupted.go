@@ -52,11 +52,38 @@ func interruptedBy(r measure.Record) string {
 
 func interrupted(r measure.Record) bool { return interruptedBy(r) != "" }
 
+// decided reports whether an interrupted trial gives each goal of the search the same verdict with
+// all of its loss as without the part that the interruption explains. While sending threads are
+// away, no more frames can go missing for that reason than become due, and shorter times than the
+// driver counts add some.
+func decided(r measure.Record, goals []v1alpha1.Goal) bool {
+	if r.Stage != measure.StageThroughput || r.Outcome.AwayNanoseconds <= 0 || r.Outcome.SendingNanoseconds <= 0 {
+		return false
+	}
+	away := float64(r.Outcome.AwayNanoseconds) / float64(r.Outcome.SendingNanoseconds)
+	proven := 0.0
+	for _, d := range r.Outcome.Directions {
+		lost, due := float64(d.LostFrames()), float64(max(d.IntendedFrames, d.SentFrames))
+		if due > 0 {
+			proven = max(proven, lost/due-explainedTimes*away)
+		}
+	}
+	for _, g := range goals {
+		allowed := float64(g.LossPartsPerMillion) / 1e6
+		if proven <= allowed && r.Outcome.LossRatio() > allowed {
+			return false
+		}
+	}
+	return true
+}
+
 // sorter decides which records of a part count, in their order.
 type sorter struct {
 	// reached is the highest rate that the generator has sent on this path before; 0 where
 	// frames that were not sent matter to no figure.
 	reached float64
+	// goals are the search's; nil for other measurements.
+	goals []v1alpha1.Goal
 	// invalid, disturbances and interruptions are how many there are in a row.
 	invalid, disturbances, interruptions int
 }
@@ -66,12 +93,12 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 	switch {
 	case invalidReason(r) != "":
 		s.invalid++
-	case interrupted(r) && s.interruptions < mostInterrupted:
+	case interrupted(r) && !decided(r, s.goals) && s.interruptions < mostInterrupted:
 		s.invalid, s.interruptions = 0, s.interruptions+1
 	case disturbed(r, s.reached) && s.disturbances < mostDisturbed:
 		s.invalid, s.disturbances = 0, s.disturbances+1
 	default:
-		*s = sorter{reached: s.reached}
+		*s = sorter{reached: s.reached, goals: s.goals}
 		p.counted = append(p.counted, r)
 		return true
 	}
@@ -83,7 +110,15 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 // matters only on the core that the device works on.
 func (w *replay) unproven(r measure.Record) bool {
 	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
-	return interrupted(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+	return interrupted(r) && !decided(r, w.goals()) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+}
+
+// goals returns those of the search; nil without one.
+func (w *replay) goals() []v1alpha1.Goal {
+	if w.instr.Throughput == nil {
+		return nil
+	}
+	return w.instr.Throughput.Goals
 }
 
 // searchTrial returns what the search takes from a record that counts.
@@ -105,7 +140,7 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 		}
 		for _, r := range p.counted {
 			trials++
-			if why := interruptedBy(r); why != "" {
+			if why := interruptedBy(r); why != "" && !decided(r, w.goals()) {
 				count, last = count+1, why
 			}
 		}

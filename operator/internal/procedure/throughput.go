@@ -252,7 +252,7 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 // takeHistory takes records as takeSteady does, and keeps those that count as the search's
 // history.
 func (w *replay) takeHistory(p *part, records []measure.Record) error {
-	if err := p.takeSteady(records, w.warmUpReached(p.phase)); err != nil {
+	if err := p.takeSteady(records, sorter{reached: w.warmUpReached(p.phase), goals: w.goals()}); err != nil {
 		return err
 	}
 	for _, r := range p.counted {
