@@ -151,8 +151,7 @@ func compare(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, value int64
 	}
 	var why []figure.Doubt
 	for _, d := range doubts {
-		outOfReach := !meets && criterion.AtLeast != nil && d.AtMost != nil && *d.AtMost < *criterion.AtLeast
-		if d.Side&turns != 0 && !outOfReach {
+		if d.Side&turns != 0 && reaches(criterion, d, turns) {
 			why = append(why, d)
 			verdict.Doubts = append(verdict.Doubts, d.Code)
 		}
@@ -163,6 +162,17 @@ func compare(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, value int64
 	verdict.Result = v1alpha1.VerdictInconclusive
 	verdict.Message = fmt.Sprintf("%s; it may be %s: %s (%s): %s", verdict.Message, sideWord(turns), why[0].Text, why[0].Code, why[0].Remedy)
 	return verdict
+}
+
+// reaches reports whether the limit of a doubt, if it has one, is on the other side of the threshold.
+func reaches(criterion v1alpha1.Criterion, d figure.Doubt, turns figure.Side) bool {
+	switch {
+	case turns != figure.Above || d.AtMost == nil:
+		return true
+	case criterion.AtLeast != nil:
+		return *d.AtMost >= *criterion.AtLeast
+	}
+	return *d.AtMost > *criterion.AtMost
 }
 
 func sideWord(side figure.Side) string {
@@ -183,20 +193,22 @@ func Undecided(verdict v1alpha1.Verdict, code v1alpha1.DoubtCode, reason, remedy
 // load is a share of a throughput that the device did not reach even at the minimum load.
 func missing(verdict v1alpha1.Verdict, figures []figure.Figure) v1alpha1.Verdict {
 	key := verdict.FigureKey
-	has := func(same func(figure.Figure) bool) bool { return slices.ContainsFunc(figures, same) }
 	of := func(f figure.Figure) bool { return f.Size == key.Size && f.Streams == key.Streams && f.Side == "" }
+	has := func(same func(figure.Figure) bool) bool {
+		return slices.ContainsFunc(figures, func(f figure.Figure) bool { return of(f) && same(f) })
+	}
+	noLoad := key.Metric == v1alpha1.MetricRecovery || key.Load != "" && !has(func(f figure.Figure) bool { return f.Load == key.Load })
 	why, remedy := "it was not measured", "measure it, or leave the criterion out"
 	switch {
-	case (key.Size != "" || key.Streams > 0) && !has(of):
+	case (key.Size != "" || key.Streams > 0) && !slices.ContainsFunc(figures, of):
 		why = "there is no measurement of " + About(key)
-	case key.Goal != "" && !has(func(f figure.Figure) bool { return of(f) && f.Goal == key.Goal }):
+	case key.Goal != "" && !has(func(f figure.Figure) bool { return f.Goal == key.Goal }):
 		why = "the goal was not measured"
-	case key.Load != "" && !has(func(f figure.Figure) bool { return of(f) && f.Load == key.Load }):
-		if has(func(f figure.Figure) bool { return of(f) && lostTooMuch(f) }) && !has(func(f figure.Figure) bool { return of(f) && notFound(f) }) {
-			verdict.Result = v1alpha1.VerdictFailed
-			verdict.Message = fmt.Sprintf("%s has no figure: load %s is a share of a throughput, and the device lost more than the goal allows even at the minimum load", Subject(key), key.Load)
-			return verdict
-		}
+	case noLoad && has(lostTooMuch) && !has(notFound):
+		verdict.Result = v1alpha1.VerdictFailed
+		verdict.Message = Subject(key) + " has no figure: its load is a share of a throughput, and the device lost more than the goal allows even at the minimum load"
+		return verdict
+	case noLoad && key.Load != "":
 		why, remedy = fmt.Sprintf("load %s was not measured", key.Load), "give the load in framesPerSecond"
 	case key.Load != "":
 		why = fmt.Sprintf("load %s has none", key.Load)

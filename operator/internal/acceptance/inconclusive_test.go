@@ -15,6 +15,16 @@ const (
 	inconclusive = v1alpha1.VerdictInconclusive
 )
 
+// TestDoubtfulRecoveries checks that trials that the generator doubts fail no device.
+func TestDoubtfulRecoveries(t *testing.T) {
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Recovery: &v1alpha1.RecoveryResult{
+		End: v1alpha1.RecoveryRecovered, UpperBoundMilliseconds: new(int64(500)), Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing},
+	}}
+	check(t, frame,
+		decided{name: "within", metric: v1alpha1.MetricRecovery, atMost: 500, want: passed},
+		decided{name: "over", metric: v1alpha1.MetricRecovery, atMost: 499, want: inconclusive, code: v1alpha1.DoubtUnsteadyPacing})
+}
+
 // decided is a criterion on one figure with its verdict.
 type decided struct {
 	name    string
@@ -89,6 +99,7 @@ func TestIrregularSearches(t *testing.T) {
 		decided{name: "above the upper bound", metric: rate, atLeast: 2001, want: failed},
 		decided{name: "within", metric: rate, atMost: 1500, want: inconclusive, code: code},
 		decided{name: "over already", metric: rate, atMost: 999, want: failed},
+		decided{name: "the upper bound is within", metric: rate, atMost: 2000, want: passed},
 		decided{name: "bits have no bound", metric: bits, atLeast: 9_000_000, want: inconclusive, code: code})
 	check(t, throughput(1000, 0, "", v1alpha1.Irregular), decided{name: "no upper bound", metric: rate, atLeast: 9000, want: inconclusive, code: code})
 	check(t, throughput(0, 500, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
@@ -171,8 +182,10 @@ func TestWhatIsNotCounted(t *testing.T) {
 // lost too much.
 func TestLoadsThatWereNotDerived(t *testing.T) {
 	check(t, throughput(0, 500, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
-		decided{name: "loss at the minimum load", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: failed})
+		decided{name: "loss at the minimum load", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: failed},
+		decided{name: "a recovery", metric: v1alpha1.MetricRecovery, atMost: 1, want: failed})
 	check(t, throughput(0, 0, "", v1alpha1.Irregular),
+		decided{name: "a recovery, out of time", metric: v1alpha1.MetricRecovery, atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotMeasured},
 		decided{name: "out of time", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotMeasured})
 }
 

@@ -193,12 +193,12 @@ func (w *walk) recovery(key Key, frame v1alpha1.FrameResult) {
 		return
 	}
 	p := w.at(key)
-	bound := p.bounded(Exact, string(r.End))
+	bound := p.bounded(Exact, string(r.End)).doubtful(r.Doubts...)
 	switch {
 	case r.UpperBoundMilliseconds != nil:
 		bound.add(v1alpha1.MetricRecovery, *r.UpperBoundMilliseconds)
 	case r.End == v1alpha1.RecoveryNotRecovered:
-		bound.from(0).add(v1alpha1.MetricRecovery, 0)
+		p.bounded(Exact, string(r.End)).from(0).add(v1alpha1.MetricRecovery, 0)
 	default:
 		bound.from(0).doubtful(v1alpha1.DoubtNotMeasured).add(v1alpha1.MetricRecovery, 0)
 	}

@@ -3,6 +3,7 @@ package procedure
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -113,6 +114,20 @@ func TestDoubtsOfOtherMeasurements(t *testing.T) {
 	}
 	if got := Results(bursts, records).Frames[0].BackToBack.Doubts; !slices.Equal(got, want) {
 		t.Errorf("bursts have the doubts %v", got)
+	}
+
+	overload := recovery()
+	b = newBench(sluggish(50 * time.Millisecond))
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == stageRecovery && r.Outcome.LossRatio() > 0 {
+			stolen(r)
+		}
+	}
+	if records, err = b.run(t, overload, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(overload, records).Frames[0].Recovery.Doubts; !slices.Equal(got, []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}) {
+		t.Errorf("a recovery has the doubts %v", got)
 	}
 
 	ends := tcpOnly(1)

@@ -212,7 +212,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	out := &v1alpha1.RecoveryResult{
 		End: a.end(w.instr.Recovery), Goal: p.load.Goal, OverloadFramesPerSecond: signed(load),
 		OverloadLossPartsPerMillion: worstLoss(a.overload.Outcome), ReducedFramesPerSecond: signed(max(1, load*reducedPercent/100)),
-		Trials: int32(len(a.trials)),
+		Trials: int32(len(a.trials)), Doubts: doubtsOf(append(slices.Clone(a.trials), a.overload)),
 	}
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	lower := time.Duration(0)

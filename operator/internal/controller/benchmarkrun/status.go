@@ -227,7 +227,7 @@ func (w *writer) accepted() {
 	switch {
 	case w.measuredNow():
 		verdicts := w.verdicts()
-		w.status.Acceptance = first(verdicts, maxVerdicts)
+		w.status.Acceptance = boundedVerdicts(verdicts)
 		status, reason := metav1.ConditionTrue, v1alpha1.ReasonAccepted
 		switch acceptance.Worst(verdicts) {
 		case v1alpha1.VerdictPassed:
@@ -293,6 +293,14 @@ func (w *writer) going() (reason, message string) {
 		return v1alpha1.ReasonProgressing, "launching the chain"
 	}
 	return v1alpha1.ReasonProgressing, excerpt.Line(w.records.progress.Stage, maxMessageBytes)
+}
+
+func boundedVerdicts(verdicts []v1alpha1.Verdict) []v1alpha1.Verdict {
+	kept := slices.Clone(first(verdicts, maxVerdicts))
+	for i := range kept {
+		kept[i].Message = excerpt.Line(kept[i].Message, maxMessageBytes)
+	}
+	return kept
 }
 
 func boundedWarnings(warnings []v1alpha1.Warning) []v1alpha1.Warning {

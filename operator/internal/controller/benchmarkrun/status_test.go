@@ -217,6 +217,17 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 }
 
+// TestVerdictsAreBounded checks that long names and reasons fit into the API.
+func TestVerdictsAreBounded(t *testing.T) {
+	var verdicts []v1alpha1.Verdict
+	for range maxVerdicts + 1 {
+		verdicts = append(verdicts, v1alpha1.Verdict{Message: strings.Repeat("m", 9999)})
+	}
+	if got := boundedVerdicts(verdicts); len(got) != maxVerdicts || len(got[0].Message) > 512 || len(verdicts[0].Message) != 9999 {
+		t.Errorf("%d verdicts, the first with a message of %d bytes", len(got), len(got[0].Message))
+	}
+}
+
 func TestTagsInTheStatus(t *testing.T) {
 	s := newScope(launched, withRecords(done), functions(ready, ready), withRecords(func(r *records) {
 		r.generator = &measure.GeneratorState{Chain: &measure.Description{Driver: "XDP"}}
