@@ -235,8 +235,7 @@ const (
 const (
 	// WarningGeneratorCeiling: the figure is the generator's limit; the device may do better.
 	WarningGeneratorCeiling = "GeneratorCeiling"
-	// WarningMaximumLoad: the highest load tried still met the goal; the device may do
-	// better.
+	// WarningMaximumLoad: the highest load tried still met the goal.
 	WarningMaximumLoad = "MaximumLoad"
 	// WarningIrregularResult: the search ended before its bounds were as close as the goal asks.
 	WarningIrregularResult = "IrregularResult"
@@ -245,6 +244,14 @@ const (
 	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
+	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.
+	WarningInterruptedTrials = "InterruptedTrials"
+	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
+	WarningLateFrames = "LateFrames"
+	// WarningFramesUnaccounted: the generator's own counts of frames do not add up.
+	WarningFramesUnaccounted = "FramesUnaccounted"
+	// WarningDelayBelowBias: a delay with the device is below that without it.
+	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.

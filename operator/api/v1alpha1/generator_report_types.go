@@ -40,6 +40,32 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Scheduling string `json:"scheduling,omitempty"`
 
+	// hop is how frames passed from the traffic ports to the first function, which
+	// decides who is to blame for a frame that found no room. Inline: over a bridge
+	// to a pod of the same node, whose kernel forwards on the core that sends, so the
+	// device. Tap: over a bridge to a virtual machine of the same node, and Separate:
+	// anything else, so the generator or its path. Absent: not planned yet.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	Hop string `json:"hop,omitempty"`
+
+	// hopReason is one sentence that says why hop is what it is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	HopReason string `json:"hopReason,omitempty"`
+
+	// ringFrames is how many frames that were due could wait. Absent: the
+	// generator has no such ring.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RingFrames int32 `json:"ringFrames,omitempty"`
+
+	// frameCostNanoseconds is the time that the generator itself took of a core for
+	// each small frame, without any path. Absent: not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
+
 	// fallbacks are sentences, one for each thing that a port or the node did not support.
 	// +optional
 	// +listType=atomic

@@ -184,11 +184,11 @@ type UpperBoundCause string
 const (
 	// CauseDeviceLoss means that the device lost more than the goal allows.
 	CauseDeviceLoss UpperBoundCause = "DeviceLoss"
-	// CauseGeneratorCeiling means that the generator could not send more: the
-	// device may do better than the figure.
+	// CauseGeneratorCeiling means that the generator was the limit, or that its own
+	// work or other work on its cores may have caused what is missing: the device
+	// may do better than the figure.
 	CauseGeneratorCeiling UpperBoundCause = "GeneratorCeiling"
-	// CauseMaximumLoad means that the highest load tried still met the goal: the device may
-	// do better than the figure.
+	// CauseMaximumLoad means that the highest load tried still met the goal.
 	CauseMaximumLoad UpperBoundCause = "MaximumLoad"
 )
 
@@ -248,11 +248,44 @@ type ThroughputResult struct {
 	// +required
 	Trials int32 `json:"trials"`
 
+	// serviceTime is what the device takes of the core for a frame. Present only
+	// where the device works on the core that sends (generator.hop is Inline), its
+	// loss is the upperBoundCause, and the generator is calibrated.
+	// +optional
+	ServiceTime *ServiceTime `json:"serviceTime,omitempty"`
+
 	// statistics of framesPerSecond over the repeats. Absent with fewer than two.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+}
+
+// ServiceTime is a core's time for a frame at the limit, less the generator's own.
+// With both directions on one core it is the mean of the two.
+type ServiceTime struct {
+	// nanoseconds is the middle of lowNanoseconds and highNanoseconds.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Nanoseconds int64 `json:"nanoseconds"`
+
+	// lowNanoseconds is the time at the upper bound less that of the slowest
+	// calibration trial.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	LowNanoseconds int64 `json:"lowNanoseconds"`
+
+	// highNanoseconds is the time at the lower bound, without the loss that the
+	// goal allows, less that of the fastest calibration trial.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	HighNanoseconds int64 `json:"highNanoseconds"`
+
+	// generatorNanoseconds is what was subtracted: the core's time for a frame from
+	// port to port without a device, in the fastest calibration trial.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	GeneratorNanoseconds int64 `json:"generatorNanoseconds"`
 }
 
 // LatencyResult is the result of one load.
@@ -301,6 +334,19 @@ type DirectionResult struct {
 	// +optional
 	ReceivedFragments *int64 `json:"receivedFragments,omitempty"`
 
+	// overflowFrames were due and found the generator's receive ring full. Where
+	// generator.hop is Inline they are among the frames that were lost, elsewhere
+	// among those that were not sent. Absent: none.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	OverflowFrames int64 `json:"overflowFrames,omitempty"`
+
+	// refusedFrames were dropped by the sending port, and count as overflowFrames do.
+	// Absent: none.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RefusedFrames int64 `json:"refusedFrames,omitempty"`
+
 	// lossPartsPerMillion is lost frames for each million sent.
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
@@ -323,9 +369,20 @@ type DirectionResult struct {
 	// +optional
 	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
 
-	// latency is the one-way delay (RFC 7679). Absent when no frame arrived.
+	// latency is the one-way delay (RFC 7679): with driver XDP from the time when a
+	// frame was due, so it includes the wait for the device. Absent when no frame arrived.
 	// +optional
 	Latency Delays `json:"latency,omitzero"`
+
+	// lateness is the part of latency before the departure: the wait in the
+	// generator's receive ring. Absent where the driver has no such ring.
+	// +optional
+	Lateness *DelayQuantiles `json:"lateness,omitempty"`
+
+	// delaySinceDeparture is the part of latency after the departure: the device's
+	// own. Absent where the driver has no receive ring.
+	// +optional
+	DelaySinceDeparture *DelayQuantiles `json:"delaySinceDeparture,omitempty"`
 
 	// delayVariation is the absolute difference between consecutive frames' delays: |IPDV| (RFC 3393, RFC 5481 section 4.1).
 	// Absent when no two frames arrived one after the other, and with driver TRex, which does not count it.
@@ -378,6 +435,19 @@ type TaggedFramesResult struct {
 	// standardDeviationNanoseconds is that of the sample (n-1); 0 with fewer than two.
 	// +required
 	StandardDeviationNanoseconds int64 `json:"standardDeviationNanoseconds"`
+}
+
+// DelayQuantiles are three figures of a distribution, in nanoseconds.
+type DelayQuantiles struct {
+	// p50Nanoseconds is the median.
+	// +required
+	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// p99Nanoseconds is the 99th percentile.
+	// +required
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
+	// maxNanoseconds is the largest.
+	// +required
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
 }
 
 // Delays is a distribution, in nanoseconds.

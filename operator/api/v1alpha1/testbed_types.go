@@ -161,6 +161,15 @@ type XDPGenerator struct {
 	// +optional
 	// +kubebuilder:default=Auto
 	Scheduling TransmitScheduling `json:"scheduling,omitempty"`
+
+	// ringFrames is how many frames that are due may wait while the device holds the
+	// core that sends, as in the receive ring of a network card. A frame that finds
+	// it full is lost: by the device on one node, by the generator elsewhere. Default 1024.
+	// +optional
+	// +kubebuilder:default=1024
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16384
+	RingFrames int32 `json:"ringFrames,omitempty"`
 }
 
 // TestbedPorts are the two ports of the generator and what they are attached to.
@@ -449,6 +458,12 @@ type CalibrationFrame struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
+
+	// lowestFramesPerSecond is what arrived in the slowest of the calibration's
+	// trials. Absent with one trial.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`
 
 	// latencyBiasNanoseconds is the median one-way delay without a device at low load: what
 	// the generator itself adds to every latency figure. It is reported, not subtracted.

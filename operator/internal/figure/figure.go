@@ -97,6 +97,7 @@ func (r Results) Figures() []Figure {
 	for _, c := range r.Calibration {
 		p := w.at(Key{FigureKey: v1alpha1.FigureKey{Size: c.Size}})
 		p.add("CalibrationMaximumFramesPerSecond", c.MaximumFramesPerSecond)
+		p.addKnown("CalibrationLowestFramesPerSecond", c.LowestFramesPerSecond)
 		p.add("CalibrationLatencyBiasNanoseconds", c.LatencyBiasNanoseconds)
 	}
 	return w.figures

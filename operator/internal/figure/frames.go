@@ -59,6 +59,12 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	rate.addKnown("ThroughputFragmentsPerSecond", t.FragmentsPerSecond)
 	p.add("ThroughputLowerBoundFramesPerSecond", t.LowerBoundFramesPerSecond)
 	p.addKnown("ThroughputUpperBoundFramesPerSecond", t.UpperBoundFramesPerSecond)
+	if s := t.ServiceTime; s != nil {
+		p.add("ServiceTimeNanoseconds", s.Nanoseconds)
+		p.add("ServiceTimeLowNanoseconds", s.LowNanoseconds)
+		p.add("ServiceTimeHighNanoseconds", s.HighNanoseconds)
+		p.add("GeneratorTimeNanoseconds", s.GeneratorNanoseconds)
+	}
 	p.add("ThroughputLossPartsPerMillion", t.LossPartsPerMillion)
 	p.add("ThroughputRegular", map[v1alpha1.Regularity]int64{v1alpha1.Regular: 1}[t.Regularity])
 }
@@ -81,12 +87,18 @@ func (w *walk) direction(key Key, d v1alpha1.DirectionResult) {
 	p.add("ReceivedFrames", d.ReceivedFrames)
 	p.addKnown("SentFragments", d.SentFragments)
 	p.addKnown("ReceivedFragments", d.ReceivedFragments)
+	if d.OverflowFrames+d.RefusedFrames > 0 {
+		p.add("OverflowFrames", d.OverflowFrames)
+		p.add("RefusedFrames", d.RefusedFrames)
+	}
 	p.from(d.SentFrames).add(v1alpha1.MetricLoss, d.LossPartsPerMillion)
 	arrived := p.from(d.Latency.Samples)
 	arrived.add(v1alpha1.MetricReordered, d.ReorderedFrames)
 	arrived.add(v1alpha1.MetricDuplicate, d.DuplicateFrames)
 	p.addKnown("FirstFrameNanoseconds", d.FirstFrameNanoseconds)
 	p.delays("Latency", d.Latency)
+	arrived.quantiles("Lateness", d.Lateness)
+	arrived.quantiles("DelaySinceDeparture", d.DelaySinceDeparture)
 	p.delays("DelayVariation", d.DelayVariation)
 	arrived.add(v1alpha1.MetricPacketDelayVariationP99, d.PacketDelayVariationP99Nanoseconds)
 	arrived.add(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds)
@@ -113,6 +125,16 @@ func (p place) delays(of v1alpha1.Metric, d v1alpha1.Delays) {
 	p.add(of+"P999Nanoseconds", d.P999Nanoseconds)
 	p.add(of+"P9999Nanoseconds", d.P9999Nanoseconds)
 	p.add(of+"MaxNanoseconds", d.MaxNanoseconds)
+}
+
+// quantiles adds nothing where the driver does not know them.
+func (p place) quantiles(of v1alpha1.Metric, q *v1alpha1.DelayQuantiles) {
+	if q == nil {
+		return
+	}
+	p.add(of+"P50Nanoseconds", q.P50Nanoseconds)
+	p.add(of+"P99Nanoseconds", q.P99Nanoseconds)
+	p.add(of+"MaxNanoseconds", q.MaxNanoseconds)
 }
 
 // tagged adds delays without samples where a direction has no tagged frames, so

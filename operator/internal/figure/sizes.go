@@ -71,6 +71,8 @@ var sizeMeasurements = []sizeMeasurement{
 		{Head: "Burst", Metric: "BackToBackMaximumFramesPerSecond"}, {Head: "Throughput", Metric: "BackToBackThroughputFramesPerSecond"},
 		{Head: "Implied buffer", Metric: "BackToBackImpliedBufferNanoseconds"},
 		{Head: "Corrected buffer", Metric: "BackToBackCorrectedBufferNanoseconds"},
+	}, Notes: []string{
+		"Where the way to the device (section Generator) is Inline, the buffer includes the generator's receive ring, which represents that of a network card.",
 	}}, add: (*walk).backToBack},
 	{table: Table{Title: "Forwarding rate at maximum load", Columns: []Column{
 		{Head: "Intended", Metric: "ReceiveRateIntendedFramesPerSecond"}, {Head: "Mean", Metric: v1alpha1.MetricReceiveRate},

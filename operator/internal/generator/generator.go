@@ -50,6 +50,9 @@ type Limits struct {
 	// RandomTuples says that with flows in random order a frame takes all fields of one
 	// flow. Otherwise each field takes a separate random value.
 	RandomTuples bool
+	// ReceiveRing says that frames that are due wait in a ring while the device holds the core
+	// that sends, so that a device on this core can lose them.
+	ReceiveRing bool
 	// DelayVariation says that it measures the delay variation from frame to frame
 	// (IPDV), and not only its mean.
 	DelayVariation bool

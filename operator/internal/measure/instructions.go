@@ -17,6 +17,8 @@ type Instructions struct {
 	Chain Path `json:"chain"`
 	// Calibration is the path from port to port without a device; nil if the testbed has none.
 	Calibration *Path `json:"calibration,omitempty"`
+	// CalibrationTrials is how often the highest rate is measured without a device; 0 means 1.
+	CalibrationTrials int `json:"calibrationTrials,omitempty"`
 	// StartupSeconds is the time in which probes must pass through the chain.
 	StartupSeconds int `json:"startupSeconds"`
 	// Sizes are measured one after the other. Empty if only TCP or connections are measured.

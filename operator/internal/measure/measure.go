@@ -295,8 +295,9 @@ type Outcome struct {
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`
 	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
-	// LongestAwayNanoseconds is the longest time for which a sending thread was kept off its
-	// core, as far as the driver can tell.
+	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
+	// LongestAwayNanoseconds the longest of these times, as far as the driver can tell.
+	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`
 	LongestAwayNanoseconds int64              `json:"longestAwayNanoseconds,omitempty"`
 	Directions             []DirectionOutcome `json:"directions"`
 	// TCP is set for a trial of TCP connections, which has no Directions.

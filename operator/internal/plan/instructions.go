@@ -5,6 +5,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
+// calibrationTrials shows how much the generator's highest rate varies.
+const calibrationTrials = 3
+
 // instruct fills the measurer's instructions from the spec, except for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
 	spec, testbed := in.Run.Spec.Experiment, in.Testbed.Spec
@@ -29,7 +32,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	}
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
-		instructions.Calibration = &path
+		instructions.Calibration, instructions.CalibrationTrials = &path, calibrationTrials
 	}
 	return instructions
 }

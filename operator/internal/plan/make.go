@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // What pods request where their spec leaves it out.
@@ -79,6 +80,10 @@ func Make(in Input) (*Plan, error) {
 	p.Platform = Platform{Generator: describe(generator), Device: describe(device)}
 	p.Instructions = instruct(in, p)
 	p.Instructions.Driver = driver
+	// Instructions with HopSeparate omit the field, and so does their digest.
+	if hop, _ := p.Hop(); hop != measure.HopSeparate {
+		p.Instructions.Chain.Hop = hop
+	}
 	if err := checkSize(p.Instructions); err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func TestInstructions(t *testing.T) {
 	in.Testbed.Spec.Generator.XDP.Threads = 2
 	p := mustMake(t, in)
 	got := p.Instructions
-	got.Chain, got.Calibration = measure.Path{}, nil
+	got.Chain, got.Calibration, got.CalibrationTrials = measure.Path{}, nil, 0
 	goal := v1alpha1.Goal{Name: "NDR", TrialMilliseconds: 1000, DurationSumMilliseconds: 1000, WidthPartsPerMillion: 20000}
 	pdr := goal
 	pdr.Name, pdr.LossPartsPerMillion = "PDR", 1000

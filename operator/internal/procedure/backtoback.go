@@ -8,7 +8,6 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/search"
 	"vnfbench.io/operator/internal/statistics"
 )
 
@@ -115,8 +114,8 @@ func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	s.high, s.lossy = s.steps()-1, 0
 }
 
-// fill measures where RFC 9004 section 6.1 asks for it: where the device itself, and neither the
-// link nor the generator, bounds the throughput.
+// fill measures where the device itself, and neither the link (RFC 9004 section 6.1) nor the
+// generator, bounds the throughput.
 func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	b := w.instr.BackToBack
 	if _, found := w.deviceThroughput(p.size); !found {
@@ -152,11 +151,18 @@ func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// deviceThroughput returns the throughput without loss where the device bounds it.
+// deviceThroughput returns the throughput without loss, and whether the device bounds it.
 func (w *replay) deviceThroughput(size measure.Size) (uint64, bool) {
+	rate, cause := w.losslessThroughput(size)
+	return rate, cause == v1alpha1.CauseDeviceLoss
+}
+
+// losslessThroughput returns the throughput of the first goal that allows no loss, and why it is
+// not higher; 0 and no cause where there is none.
+func (w *replay) losslessThroughput(size measure.Size) (uint64, v1alpha1.UpperBoundCause) {
 	throughput := w.find(measure.StageThroughput, size)
 	if throughput == nil {
-		return 0, false
+		return 0, ""
 	}
 	lossless := map[string]bool{}
 	for _, g := range w.instr.Throughput.Goals {
@@ -164,10 +170,24 @@ func (w *replay) deviceThroughput(size measure.Size) (uint64, bool) {
 	}
 	for _, r := range throughput.results {
 		if lossless[r.Goal] {
-			return wholeFrames(r.ConditionalThroughputFramesPerSecond), r.UpperBoundCause == search.DeviceLoss
+			return wholeFrames(r.ConditionalThroughputFramesPerSecond), w.cause(throughput, r)
 		}
 	}
-	return 0, false
+	return 0, ""
+}
+
+// whyNoBursts returns why there is no burst to search for, in one clause.
+func (w *replay) whyNoBursts(size measure.Size) string {
+	rate, cause := w.losslessThroughput(size)
+	switch most := w.maximum(size, 0).framesPerSecond; {
+	case cause == v1alpha1.CauseGeneratorCeiling:
+		return "the generator, and not the device, bounds the throughput without loss, so it can send no burst that is faster"
+	case cause == v1alpha1.CauseMaximumLoad && rate >= most:
+		return "the device loses nothing at the rate of the link, so no burst is faster (RFC 9004 section 6.1)"
+	case cause == v1alpha1.CauseMaximumLoad:
+		return fmt.Sprintf("the search for the throughput tried no load above %d frames/s, which lost nothing", rate)
+	}
+	return "no throughput without loss was found"
 }
 
 func (backToBackOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
@@ -203,7 +223,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 func (w *replay) warnBackToBack(d *warningList, p *part) {
 	if p.skipped {
 		d.add(v1alpha1.WarningBackToBackNotNeeded, p.size,
-			"Back-to-back frames were not measured: the device does not bound the throughput without loss here (RFC 9004 section 6.1).")
+			"Back-to-back frames were not measured: %s.", w.whyNoBursts(p.size))
 		return
 	}
 	w.warnMaximum(d, p, 0, "Back-to-back frames")
@@ -220,7 +240,7 @@ func (w *replay) warnBackToBack(d *warningList, p *part) {
 	}
 	if full > 0 {
 		d.add(v1alpha1.WarningMaximumLoad, p.size,
-			"The longest burst, %d frames, passed in %d of %d searches; the device may do better.", longest, full, len(p.bursts))
+			"The longest burst, %d frames, passed in %d of %d searches; a longer one may pass too.", longest, full, len(p.bursts))
 	}
 	if none > 0 {
 		d.add(v1alpha1.WarningIrregularResult, p.size,

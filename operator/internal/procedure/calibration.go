@@ -24,8 +24,15 @@ func (calibrationOf) phases(instr measure.Instructions, _ measure.Size) []phase 
 	return single(instr.Calibration != nil)
 }
 
-func (calibrationOf) expected(w *replay, _ phase) time.Duration {
-	return calibrationDuration + time.Duration(w.settle())
+func (c calibrationOf) trials(w *replay, _ phase) int {
+	if c.name == measure.StageCalibrateRate {
+		return max(1, w.instr.CalibrationTrials)
+	}
+	return 1
+}
+
+func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
+	return w.cost(c.trials(w, ph), calibrationDuration.Nanoseconds())
 }
 
 // expects returns true for a doubt that a flat-out calibration measures: how much the generator
@@ -52,7 +59,7 @@ func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error 
 		rate = min(calibrationLowFramesPerSecond, limit.framesPerSecond)
 	}
 	p.next = w.trial(p.size, rate, calibrationDuration.Nanoseconds())
-	if err := p.once(records); err != nil || !p.over {
+	if err := p.times(c.trials(w, p.phase), records); err != nil || !p.over {
 		return err
 	}
 	if nothingReceived(p.last().Outcome) {
@@ -63,4 +70,38 @@ func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error 
 		}
 	}
 	return nil
+}
+
+// reached is what arrived in a calibration's slowest and fastest trial, in frames per second.
+type reached struct{ lowest, highest uint64 }
+
+// reached returns what the generator reached without a device, and false before that is known.
+func (w *replay) reached(size measure.Size) (reached, bool) {
+	p := w.find(measure.StageCalibrateRate, size)
+	if p == nil || !p.over {
+		return reached{}, false
+	}
+	var out reached
+	for i, r := range p.counted {
+		rate := uint64(r.Outcome.ForwardingFramesPerSecond())
+		out.highest = max(out.highest, rate)
+		if i == 0 || rate < out.lowest {
+			out.lowest = rate
+		}
+	}
+	return out, true
+}
+
+// latencyBias returns the larger median delay of the directions without a device, and false
+// before that is known.
+func (w *replay) latencyBias(size measure.Size) (uint64, bool) {
+	p := w.find(measure.StageCalibrateLatency, size)
+	if p == nil || !p.over {
+		return 0, false
+	}
+	bias := uint64(0)
+	for _, d := range p.last().Outcome.Directions {
+		bias = max(bias, d.Latency.P50Nanoseconds)
+	}
+	return bias, true
 }

@@ -71,7 +71,7 @@ func (w *replay) warnEvidence(d *warningList, size measure.Size) {
 	}
 	if elapsed > 0 && stolen*1_000_000 > elapsed*mostSteal {
 		d.add(v1alpha1.WarningDeviceSteal, size,
-			"A hypervisor held back the CPUs of the chain's node for %d ms of the %d ms that they had in trials that count, so the device may do better.",
+			"A hypervisor held back the CPUs of the chain's node for %d ms of the %d ms that they had in trials that count, which lowers the figures.",
 			stolen, elapsed)
 	}
 	if missing > 0 {

@@ -66,7 +66,7 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 	if warmUp := w.find(measure.StageWarmUp, p.size); warmUp != nil && warmUp.last() != nil {
 		reached = warmUp.last().Outcome.OfferedFramesPerSecond()
 	}
-	if err := p.takeSteady(records, reached); err != nil {
+	if err := p.takeSteady(records, sorter{reached: reached}); err != nil {
 		return err
 	}
 	done := len(p.counted)
@@ -87,24 +87,13 @@ func (frameLossRateOf) fill(w *replay, p *part, records []measure.Record) error 
 
 // takeSteady takes records as the search does: a trial in which the generator sent less than it
 // did before is made again, a few times.
-func (p *part) takeSteady(records []measure.Record, reached float64) error {
-	inARow, disturbances := 0, 0
+func (p *part) takeSteady(records []measure.Record, s sorter) error {
 	for _, r := range records {
-		if invalidReason(r) != "" {
-			p.invalid = append(p.invalid, r)
-			inARow++
-			continue
+		if s.counts(p, r) {
+			s.reached = max(s.reached, r.Outcome.OfferedFramesPerSecond())
 		}
-		inARow = 0
-		if disturbed(r, reached) && disturbances < mostDisturbed {
-			p.invalid = append(p.invalid, r)
-			disturbances++
-			continue
-		}
-		p.counted = append(p.counted, r)
-		reached, disturbances = max(reached, r.Outcome.OfferedFramesPerSecond()), 0
 	}
-	return p.unreliable(inARow)
+	return p.unreliable(s.invalid)
 }
 
 // lossless reports whether the last n records lost nothing of a load that was sent in full: a

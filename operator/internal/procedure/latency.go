@@ -81,6 +81,7 @@ func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*par
 		warnTaggedFrames(d, p)
 	}
 	w.warnUnsteadyLatency(d, size)
+	w.warnBelowBias(d, size)
 	// This is about throughput, but everything unsteady is reported in one place.
 	w.warnTwoBands(d, size)
 }

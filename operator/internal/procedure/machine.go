@@ -43,7 +43,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 		len(m.CPUs)-len(m.IsolatedCPUs), plural(len(m.CPUs), "CPU is", "CPUs are"))
 	if sameNode && len(m.CPUs) >= m.OnlineCPUs && m.OnlineCPUs > 0 {
 		d.add(v1alpha1.WarningSharedCores, wholeRun,
-			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks.", m.OnlineCPUs)
+			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks. Where the chain forwards on a core that sends, its limit is what the generator leaves of that core.", m.OnlineCPUs)
 	}
 	return d.list
 }

@@ -19,10 +19,8 @@ func (w *replay) maximum(size measure.Size, asked uint64) maximum {
 	if asked > 0 && asked < out.framesPerSecond {
 		out = maximum{framesPerSecond: asked, origin: v1alpha1.MaximumSpec}
 	}
-	if p := w.find(measure.StageCalibrateRate, size); p != nil && p.over {
-		if reached := max(1, uint64(p.last().Outcome.ForwardingFramesPerSecond())); reached < out.framesPerSecond {
-			out = maximum{framesPerSecond: reached, origin: v1alpha1.MaximumCalibration}
-		}
+	if reached, ok := w.reached(size); ok && reached.highest < out.framesPerSecond {
+		out = maximum{framesPerSecond: max(1, reached.highest), origin: v1alpha1.MaximumCalibration}
 	}
 	return out
 }

@@ -186,17 +186,11 @@ func (w *replay) cost(n int, nanoseconds int64) time.Duration {
 // take sorts records into those that count and those that do not, and fails
 // where too many in a row do not.
 func (p *part) take(records []measure.Record) error {
-	inARow := 0
+	s := sorter{}
 	for _, r := range records {
-		if invalidReason(r) != "" {
-			p.invalid = append(p.invalid, r)
-			inARow++
-			continue
-		}
-		p.counted = append(p.counted, r)
-		inARow = 0
+		s.counts(p, r)
 	}
-	return p.unreliable(inARow)
+	return p.unreliable(s.invalid)
 }
 
 // warnUnsent names the worst trial of a part in which frames were left unsent.

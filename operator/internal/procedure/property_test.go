@@ -60,7 +60,7 @@ func TestWhateverHappens(t *testing.T) {
 
 func spoil(random *rand.Rand, r *measure.Record) {
 	d := &r.Outcome.Directions[random.IntN(2)]
-	switch random.IntN(6) {
+	switch random.IntN(8) {
 	case 0:
 		invalidate(r)
 	case 1:
@@ -73,6 +73,11 @@ func spoil(random *rand.Rand, r *measure.Record) {
 		d.SentFrames /= 2
 		d.ReceivedFrames = min(d.ReceivedFrames, d.SentFrames)
 	case 5:
+		preempt(r)
+	case 6:
+		lose(r, random.IntN(2), 300)
+		r.Outcome.LongestAwayNanoseconds = int64(random.IntN(20_000_000))
+	case 7:
 		for i := range r.Outcome.Directions {
 			r.Outcome.Directions[i].ReceivedFrames = 0
 		}

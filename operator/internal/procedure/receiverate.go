@@ -144,6 +144,6 @@ func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	}
 	if kept > 0 {
 		d.add(v1alpha1.WarningMaximumLoad, p.size,
-			"At the maximum load, %d of %d trials lost nothing; the device may do better.", kept, len(p.counted))
+			"At the maximum load, %d of %d trials lost nothing, so this load is not the device's limit.", kept, len(p.counted))
 	}
 }

@@ -72,5 +72,5 @@ func TestReceiveRateWithoutACalibration(t *testing.T) {
 	if got.IntendedFramesPerSecond != 0 || got.MaximumOrigin != "" || got.MeanFramesPerSecond != 2_000_000 {
 		t.Errorf("%+v", got)
 	}
-	wantWarning(t, instr, records, v1alpha1.WarningMaximumLoad, "At the maximum load, 4 of 4 trials lost nothing; the device may do better.")
+	wantWarning(t, instr, records, v1alpha1.WarningMaximumLoad, "At the maximum load, 4 of 4 trials lost nothing, so this load is not the device's limit.")
 }

@@ -121,7 +121,7 @@ func (a attempt) interrupted() bool {
 func (a attempt) row() int {
 	n := 0
 	for _, r := range slices.Backward(a.trials) {
-		if invalidReason(r) != "" || !lossless([]measure.Record{r}, 1) {
+		if doubted(r) || !lossless([]measure.Record{r}, 1) {
 			break
 		}
 		n++
@@ -130,7 +130,10 @@ func (a attempt) row() int {
 }
 
 // lossy reports whether the device lost frames of a trial.
-func lossy(r measure.Record) bool { return invalidReason(r) == "" && r.Outcome.LossRatio() > 0 }
+func lossy(r measure.Record) bool { return !doubted(r) && r.Outcome.LossRatio() > 0 }
+
+// doubted reports whether a trial shows nothing of the device.
+func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }
 
 // end returns how the measurement of an attempt has ended, and "" before it has.
 func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {

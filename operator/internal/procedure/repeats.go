@@ -171,11 +171,15 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 		lost += max(0, d.SentFrames-d.ReceivedFrames)
 		out.ReorderedFrames += d.ReorderedFrames
 		out.DuplicateFrames += d.DuplicateFrames
+		out.OverflowFrames += d.OverflowFrames
+		out.RefusedFrames += d.RefusedFrames
 		out.SentFragments = sumOf(out.SentFragments, d.SentFragments)
 		out.ReceivedFragments = sumOf(out.ReceivedFragments, d.ReceivedFragments)
 	}
 	out.LossPartsPerMillion = lossPartsPerMillion(uint64(lost), uint64(out.SentFrames))
 	out.Latency = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.Latency })
+	out.Lateness = combineQuantiles(group, func(d v1alpha1.DirectionResult) *v1alpha1.DelayQuantiles { return d.Lateness })
+	out.DelaySinceDeparture = combineQuantiles(group, func(d v1alpha1.DirectionResult) *v1alpha1.DelayQuantiles { return d.DelaySinceDeparture })
 	out.DelayVariation = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.DelayVariation })
 	if out.Latency.Samples > 0 {
 		out.PacketDelayVariationP99Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP99Nanoseconds })
@@ -226,6 +230,24 @@ func combineDelays(group []v1alpha1.DirectionResult, of func(v1alpha1.DirectionR
 	out.P999Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P999Nanoseconds })
 	out.P9999Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P9999Nanoseconds })
 	return out
+}
+
+// combineQuantiles returns nothing where one repeat has none, as combineDelays does.
+func combineQuantiles(group []v1alpha1.DirectionResult, of func(v1alpha1.DirectionResult) *v1alpha1.DelayQuantiles) *v1alpha1.DelayQuantiles {
+	var list []v1alpha1.DelayQuantiles
+	longest := int64(0)
+	for _, d := range group {
+		q := of(d)
+		if q == nil {
+			return nil
+		}
+		list, longest = append(list, *q), max(longest, q.MaxNanoseconds)
+	}
+	return &v1alpha1.DelayQuantiles{
+		P50Nanoseconds: meanOf(list, func(q v1alpha1.DelayQuantiles) int64 { return q.P50Nanoseconds }),
+		P99Nanoseconds: meanOf(list, func(q v1alpha1.DelayQuantiles) int64 { return q.P99Nanoseconds }),
+		MaxNanoseconds: longest,
+	}
 }
 
 // grouped keeps the order of first appearance.

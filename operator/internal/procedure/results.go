@@ -6,7 +6,6 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/search"
 )
 
 // Figures are the results of the records, in the API's words.
@@ -80,20 +79,20 @@ func fragmentsPerSecond(packetsPerSecond int64, size measure.Size) *int64 {
 func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 	var out []v1alpha1.CalibrationFrame
 	for _, size := range w.instr.Sizes {
-		rate := w.find(measure.StageCalibrateRate, size)
-		delay := w.find(measure.StageCalibrateLatency, size)
-		if rate == nil || !rate.over || delay == nil || !delay.over {
+		rate, ok := w.reached(size)
+		bias, known := w.latencyBias(size)
+		if !ok || !known {
 			continue
 		}
-		bias := uint64(0)
-		for _, d := range delay.last().Outcome.Directions {
-			bias = max(bias, d.Latency.P50Nanoseconds)
-		}
-		out = append(out, v1alpha1.CalibrationFrame{
+		frame := v1alpha1.CalibrationFrame{
 			Size:                   size.Name,
-			MaximumFramesPerSecond: int64(rate.last().Outcome.ForwardingFramesPerSecond()),
+			MaximumFramesPerSecond: signed(rate.highest),
 			LatencyBiasNanoseconds: signed(bias),
-		})
+		}
+		if w.instr.CalibrationTrials > 1 {
+			frame.LowestFramesPerSecond = new(signed(rate.lowest))
+		}
+		out = append(out, frame)
 	}
 	return out
 }
@@ -139,16 +138,6 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 	return out
 }
 
-// cause returns the search's, except for a maximum load that was the generator's own limit.
-func (w *replay) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
-	if r.UpperBoundCause == search.MaximumLoad {
-		if limit, _ := w.limit(p.size); limit.by == limitCalibration {
-			return v1alpha1.CauseGeneratorCeiling
-		}
-	}
-	return v1alpha1.UpperBoundCause(r.UpperBoundCause)
-}
-
 // lossAt returns what was lost of all frames sent at a load, in the worse direction.
 func (p *part) lossAt(load uint64) int64 {
 	type count struct{ sent, lost uint64 }
@@ -181,11 +170,15 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		Direction:                           string(d.Direction),
 		SentFrames:                          signed(d.SentFrames),
 		ReceivedFrames:                      signed(d.ReceivedFrames),
+		OverflowFrames:                      signed(d.OverflowFrames),
+		RefusedFrames:                       signed(d.RefusedFrames),
 		LossPartsPerMillion:                 lossPartsPerMillion(d.LostFrames(), d.SentFrames),
 		ReorderedFrames:                     signed(d.ReorderedFrames),
 		DuplicateFrames:                     signed(d.DuplicateFrames),
 		FirstFrameNanoseconds:               first,
 		Latency:                             delays(d.Latency),
+		Lateness:                            quantiles(d, d.Lateness),
+		DelaySinceDeparture:                 quantiles(d, d.DelaySinceDeparture),
 		DelayVariation:                      delays(d.DelayVariation),
 		PacketDelayVariationP99Nanoseconds:  signed(d.PacketDelayVariationP99()),
 		PacketDelayVariationP999Nanoseconds: signed(d.PacketDelayVariationP999()),
@@ -199,6 +192,17 @@ func fragments(n uint64, d measure.DirectionOutcome) *int64 {
 		return nil
 	}
 	return new(signed(n))
+}
+
+// quantiles returns nil where the driver does not tell the wait from the device's share: a frame
+// that left takes time to arrive.
+func quantiles(d measure.DirectionOutcome, q measure.DelayQuantiles) *v1alpha1.DelayQuantiles {
+	if d.DelaySinceDeparture.MaxNanoseconds == 0 {
+		return nil
+	}
+	return &v1alpha1.DelayQuantiles{
+		P50Nanoseconds: signed(q.P50Nanoseconds), P99Nanoseconds: signed(q.P99Nanoseconds), MaxNanoseconds: signed(q.MaxNanoseconds),
+	}
 }
 
 func delays(d measure.Delays) v1alpha1.Delays {

@@ -149,10 +149,9 @@ func TestWarnings(t *testing.T) {
 			message: "is 95 % of what the generator reaches without a device, so the loss above it may be the generator's doing.",
 		},
 		"maximum load": {
-			change: func(i *measure.Instructions) { i.Throughput.MaximumFramesPerSecond = new(int64(100_000)) },
-			code:   v1alpha1.WarningMaximumLoad,
-			message: "The highest load, 100000 frames/s, still met NDR and PDR; it was bounded by the run's maximumFramesPerSecond, " +
-				"so the device may do better.",
+			change:  func(i *measure.Instructions) { i.Throughput.MaximumFramesPerSecond = new(int64(100_000)) },
+			code:    v1alpha1.WarningMaximumLoad,
+			message: "The highest load, 100000 frames/s, still met NDR and PDR; it was bounded by the run's maximumFramesPerSecond.",
 		},
 		"below the minimum": {
 			device: simulated.TwoBands{FromFramesPerSecond: 1, ToFramesPerSecond: 1e9, CapacityFramesPerSecond: 1e9, LossRatio: 0.5},

@@ -9,9 +9,9 @@ import (
 // What a record takes in the results with its key, with two directions and
 // figures of the usual length; the largest are a fifth more.
 const (
-	recordBytes = 1920
+	recordBytes = 2100
 	// countsBytes is that without delays.
-	countsBytes = 720
+	countsBytes = 760
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no

@@ -125,10 +125,8 @@ func (w *replay) limit(size measure.Size) (limit, error) {
 			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
-	if p := w.find(measure.StageCalibrateRate, size); p != nil && p.over {
-		if reached := uint64(p.last().Outcome.ForwardingFramesPerSecond()); reached < out.framesPerSecond {
-			out = limit{framesPerSecond: reached, by: limitCalibration}
-		}
+	if reached, ok := w.reached(size); ok && reached.highest < out.framesPerSecond {
+		out = limit{framesPerSecond: reached.highest, by: limitCalibration}
 	}
 	if out.framesPerSecond < least {
 		return out, tooSlow(fmt.Errorf("it reached %d frames/s of %s without a device", out.framesPerSecond, size), least)
@@ -221,8 +219,7 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 		return err
 	}
 	p.config = w.searchConfig(p.size, highest.framesPerSecond)
-	inARow := p.takeHistory(records, w.warmUpReached(p.phase))
-	if err := p.unreliable(inARow); err != nil {
+	if err := w.takeHistory(p, records); err != nil {
 		return err
 	}
 	step, err := search.Next(p.config, p.history)
@@ -252,28 +249,20 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-// takeHistory sorts the records into those that count and those that do not, and returns how many
-// invalid ones are at the end. reached is the highest rate that the generator has sent on this
-// path before.
-func (p *part) takeHistory(records []measure.Record, reached float64) (inARow int) {
-	disturbances := 0
-	for _, r := range records {
-		trial, err := search.FromOutcome(r.Trial, r.Outcome)
-		if err != nil || invalidReason(r) != "" {
-			p.invalid = append(p.invalid, r)
-			inARow++
-			continue
-		}
-		inARow = 0
-		if disturbed(r, reached) && disturbances < mostDisturbed {
-			p.invalid = append(p.invalid, r)
-			disturbances++
-			continue
-		}
-		p.counted, p.history = append(p.counted, r), append(p.history, trial)
-		reached, disturbances = max(reached, r.Outcome.OfferedFramesPerSecond()), 0
+// takeHistory takes records as takeSteady does, and keeps those that count as the search's
+// history.
+func (w *replay) takeHistory(p *part, records []measure.Record) error {
+	if err := p.takeSteady(records, sorter{reached: w.warmUpReached(p.phase), goals: w.goals()}); err != nil {
+		return err
 	}
-	return inARow
+	for _, r := range p.counted {
+		trial, err := w.searchTrial(r)
+		if err != nil {
+			return fmt.Errorf("%w: record %d: %w", ErrRecords, r.Index, err)
+		}
+		p.history = append(p.history, trial)
+	}
+	return nil
 }
 
 // warmUpReached returns the rate that was sent in the warm-up, and 0 without one.

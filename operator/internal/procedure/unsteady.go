@@ -5,7 +5,6 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/search"
 	"vnfbench.io/operator/internal/statistics"
 )
 
@@ -51,22 +50,20 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	}
 }
 
-// nearCeilingPercent of the generator's own maximum is so close to its limit that the limit
-// cannot be distinguished from the device's.
-const nearCeilingPercent = 90
-
-// warnNearCeiling names goals that the device bounds by the result, near the generator's own limit.
-func (w *replay) warnNearCeiling(d *warningList, p *part) {
-	calibration := w.find(measure.StageCalibrateRate, p.size)
-	if calibration == nil || !calibration.over {
+// warnBelowBias explains a delay with the device that is below the delay without it.
+func (w *replay) warnBelowBias(d *warningList, size measure.Size) {
+	bias, known := w.latencyBias(size)
+	if !known {
 		return
 	}
-	reached := uint64(calibration.last().Outcome.ForwardingFramesPerSecond())
-	for _, r := range p.results {
-		if r.UpperBoundCause == search.DeviceLoss && r.LowerBoundFramesPerSecond*100 >= reached*nearCeilingPercent {
-			d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-				"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
-				r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached, 1))
+	for _, l := range w.latencyResults(size) {
+		for _, direction := range l.Directions {
+			if delays := direction.Latency; delays.Samples > 0 && delays.P50Nanoseconds < signed(bias) {
+				d.add(v1alpha1.WarningDelayBelowBias, size,
+					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
+						"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
+					l.Load, direction.Direction, delays.P50Nanoseconds, bias, calibrationLowFramesPerSecond)
+			}
 		}
 	}
 }

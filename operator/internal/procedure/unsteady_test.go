@@ -212,7 +212,7 @@ func TestMachineWarnings(t *testing.T) {
 			want: []string{
 				"FrequencyScaling: CPUs of the generator change their frequency with their load (scaling governor powersave and schedutil), so delays depend on what ran before; set the governor to performance.",
 				"NoCPUIsolation: 2 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame.",
-				"SharedCores: The generator may use every CPU of its node (2), and the chain runs on the same node: what one uses, the other lacks.",
+				"SharedCores: The generator may use every CPU of its node (2), and the chain runs on the same node: what one uses, the other lacks. Where the chain forwards on a core that sends, its limit is what the generator leaves of that core.",
 			},
 		},
 	} {

@@ -11,18 +11,13 @@ import (
 )
 
 // once fills a phase of one trial: the first record that counts ends it.
-func (p *part) once(records []measure.Record) error {
-	for _, r := range records {
-		if invalidReason(r) != "" {
-			p.invalid = append(p.invalid, r)
-			continue
-		}
-		p.counted, p.over = append(p.counted, r), true
-	}
-	if p.over {
-		return nil
-	}
-	return p.unreliable(len(p.invalid))
+func (p *part) once(records []measure.Record) error { return p.times(1, records) }
+
+// times fills a phase of a number of trials.
+func (p *part) times(trials int, records []measure.Record) error {
+	err := p.take(records)
+	p.over = len(p.counted) >= trials
+	return err
 }
 
 // unreliable ends the measurement after too many invalid trials in a row.
@@ -47,11 +42,12 @@ func (p *part) unreliable(inARow int) error {
 	}
 }
 
-// invalidReason returns why a record must not be used, in one clause; "" where it counts.
+// invalidReason returns why a record must not be used, in one clause; "" where it counts, or where
+// it was only interrupted.
 func invalidReason(r measure.Record) string {
 	var why []string
 	for _, d := range r.Outcome.Doubts {
-		if d.Invalid && !isExpectedIn(r.Stage, d.Code) {
+		if d.Invalid && !isInterruption(d.Code) && !isExpectedIn(r.Stage, d.Code) {
 			why = append(why, fmt.Sprintf("%s (%s)", d.Detail, d.Code))
 		}
 	}

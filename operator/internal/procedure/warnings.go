@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -64,7 +65,9 @@ func (w *replay) warnings() []v1alpha1.Warning {
 			}
 		}
 		w.warnInvalid(d, size)
+		w.warnInterrupted(d, size)
 		w.warnDoubts(d, size)
+		w.warnLateFrames(d, size)
 		w.warnEvidence(d, size)
 	}
 	for _, m := range registry {
@@ -92,33 +95,6 @@ func (w *replay) warnShortTrials(d *warningList) {
 	if len(short) > 0 {
 		d.add(v1alpha1.WarningShortTrials, wholeRun,
 			"Trials of %s are shorter than the 60 s that RFC 2544 section 24 asks for.", words(short))
-	}
-}
-
-// warnBounds names the figures that are floors, and why.
-func (w *replay) warnBounds(d *warningList, p *part) {
-	var held, unsent []string
-	for _, r := range p.results {
-		switch r.UpperBoundCause {
-		case search.MaximumLoad:
-			held = append(held, r.Goal)
-		case search.GeneratorCeiling:
-			unsent = append(unsent, r.Goal)
-		}
-	}
-	if len(held) > 0 {
-		limit, _ := w.limit(p.size)
-		code := v1alpha1.WarningMaximumLoad
-		if limit.by == limitCalibration {
-			code = v1alpha1.WarningGeneratorCeiling
-		}
-		d.add(code, p.size, "The highest load, %d frames/s, still met %s; it was bounded by %s, so the device may do better.",
-			limit.framesPerSecond, words(held), limit.by)
-	}
-	if len(unsent) > 0 {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The generator, not the device, bounds %s from above: it could not send the next higher load in full, so the device may do better.",
-			words(unsent))
 	}
 }
 
@@ -177,7 +153,7 @@ func (w *replay) warnInvalid(d *warningList, size measure.Size) {
 			continue
 		}
 		for _, r := range p.invalid {
-			count, why = count+1, invalidReason(r)
+			count, why = count+1, cmp.Or(invalidReason(r), interruptedBy(r))
 			if why == "" {
 				why = disturbance(r)
 			}
@@ -205,11 +181,37 @@ func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 			}
 		}
 	}
-	for _, code := range []string{v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented} {
+	for _, code := range []string{
+		v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented,
+		v1alpha1.WarningFramesUnaccounted,
+	} {
 		if counts[code] > 0 {
 			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
 				counts[code], trials, excerpt.Text(details[code], maxDetailBytes))
 		}
+	}
+}
+
+// warnLateFrames counts the frames that arrived after their trial had settled.
+func (w *replay) warnLateFrames(d *warningList, size measure.Size) {
+	frames, trials := uint64(0), 0
+	for _, p := range w.parts {
+		if p.size.Name != size.Name {
+			continue
+		}
+		for _, r := range p.counted {
+			late := uint64(0)
+			for _, direction := range r.Outcome.Directions {
+				late += direction.LateArrivals
+			}
+			if late > 0 {
+				frames, trials = frames+late, trials+1
+			}
+		}
+	}
+	if trials > 0 {
+		d.add(v1alpha1.WarningLateFrames, size,
+			"%d frames arrived in %d trials that were not theirs: they count as lost in the trial before, and were only late; raise settleMilliseconds.", frames, trials)
 	}
 }
 
@@ -219,8 +221,10 @@ func warningsFor(r measure.Record) map[string]string {
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
 		switch doubt.Code {
-		case measure.DoubtReceiveDrops:
+		case measure.DoubtReceiveDrops, measure.DoubtLimited:
 			code = v1alpha1.WarningGeneratorCeiling
+		case measure.DoubtUnaccounted:
+			code = v1alpha1.WarningFramesUnaccounted
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
 		case measure.DoubtStretched:
@@ -234,12 +238,14 @@ func warningsFor(r measure.Record) map[string]string {
 }
 
 // coveredByOtherWarning reports whether a doubt adds nothing: the search and the latency loads
-// count frames that were not sent, a generator at its limit is always late and fills queues, and
+// count frames that were not sent, a generator that works much and loses nothing is no limit, one at its limit is always late and fills queues, and
 // drops in a trial without loss were not of the trial's frames.
 func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
-	case measure.DoubtUnsent, measure.DoubtTransmitDrops:
+	case measure.DoubtUnsent, measure.DoubtTransmitDrops, measure.DoubtOverflow, measure.DoubtLateArrivals:
 		return true
+	case measure.DoubtLimited:
+		return r.Outcome.LossRatio() == 0
 	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
 		return r.Stage == measure.StageThroughput && behind(r)
 	case measure.DoubtFragmentsUnknown:

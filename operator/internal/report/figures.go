@@ -46,11 +46,64 @@ func whyNotHigher(t v1alpha1.ThroughputResult, allowedPartsPerMillion int32) str
 		}
 		return fmt.Sprintf("the device lost more than %d ppm", allowedPartsPerMillion)
 	case v1alpha1.CauseGeneratorCeiling:
-		return "the generator could not send more; the device may do better"
+		return "the generator was the limit; the device may do better"
 	case v1alpha1.CauseMaximumLoad:
-		return "the highest load tried was still good; the device may do better"
+		return "the highest load tried was still good"
 	}
 	return "the search ended before it found the reason"
+}
+
+// serviceTimeSection shows what the device takes of the core that it shares with the generator.
+func serviceTimeSection(doc Document) section {
+	s := section{title: "The device's time for a frame", columns: []column{
+		number("Size"), left("Goal"), number("ns"), number("at least"), number("at most"), number("The generator's ns"),
+	}}
+	for _, frame := range doc.Results {
+		for _, t := range frame.Throughput {
+			if at := t.ServiceTime; at != nil {
+				s.rows = append(s.rows, []string{frameName(frame), t.Goal, count(at.Nanoseconds), count(at.LowNanoseconds), count(at.HighNanoseconds), count(at.GeneratorNanoseconds)})
+			}
+		}
+	}
+	if len(s.rows) > 0 {
+		s.notes = []string{"The device works on the core that sends. Its time is the core's at the limit, less what the generator needs without a device. The throughput is what both reach on one core."}
+	}
+	return s
+}
+
+// waitSection shows which part of a delay was before the departure, and which is the device's.
+func waitSection(doc Document, l letters) section {
+	unit := " " + l.micro + "s"
+	s := section{title: "Wait before the departure, and delay since", columns: []column{
+		number("Size"), left("Load"), left("Direction"), number("Wait p50" + unit), number("p99" + unit), number("max" + unit),
+		number("Since p50" + unit), number("p99" + unit), number("max" + unit), number("Found the ring full"), number("Refused by the port"),
+	}}
+	row := func(frame v1alpha1.FrameResult, load string, d v1alpha1.DirectionResult) {
+		wait, since := d.Lateness, d.DelaySinceDeparture
+		if wait == nil || since == nil {
+			return
+		}
+		cells := []string{frameName(frame), load, d.Direction}
+		cells = append(cells, figures(d.Latency.Samples, wait.P50Nanoseconds, wait.P99Nanoseconds, wait.MaxNanoseconds,
+			since.P50Nanoseconds, since.P99Nanoseconds, since.MaxNanoseconds)...)
+		s.rows = append(s.rows, append(cells, count(d.OverflowFrames), count(d.RefusedFrames)))
+	}
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+		row(frame, load.Load, d)
+	})
+	for _, frame := range doc.Results {
+		for _, f := range frame.FixedLoad {
+			for _, repeat := range f.Repeats {
+				for _, d := range repeat.Directions {
+					row(frame, fmt.Sprintf("%s, repeat %d", f.Profile, repeat.Repeat), d)
+				}
+			}
+		}
+	}
+	if len(s.rows) > 0 {
+		s.notes = []string{"The delay of a frame in the other tables is the sum of both: it begins when the frame is due. The wait is in the generator's receive ring, while the device or the generator uses the core that sends."}
+	}
+	return s
 }
 
 // packetSection shows the frames on the wire of packets in fragments.

@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // sections returns the document for people; parts without content are left out.
@@ -17,8 +18,10 @@ func sections(doc Document, opts Options, l letters) []section {
 		headSection(doc),
 		throughputSection(doc, l),
 		throughputRepeats(doc),
+		serviceTimeSection(doc),
 		latencySection(doc, l),
 		latencyRepeats(doc, l),
+		waitSection(doc, l),
 		packetSection(doc),
 		taggedSection(doc, l),
 		variationSection(doc, l),
@@ -166,6 +169,19 @@ func vlansInWords(g *v1alpha1.GeneratorReport) string {
 	return fmt.Sprintf("%s, %s; their 4 bytes are in rates on the wire, not in frame sizes", port("west", g.WestVLAN), port("east", g.EastVLAN))
 }
 
+// hopInWords says who is to blame for a frame that found no room, and why.
+func hopInWords(g *v1alpha1.GeneratorReport) string {
+	blame := map[measure.Hop]string{
+		measure.HopInline:   "a frame that finds no room is the device's loss",
+		measure.HopTap:      "a frame that finds no room in the generator is unsent; what the virtual machine does not take is its loss",
+		measure.HopSeparate: "a frame that finds no room in the generator is unsent, and never the device's loss",
+	}[measure.Hop(g.Hop)]
+	if blame == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s; %s", g.Hop, g.HopReason, blame)
+}
+
 func generatorSection(doc Document, l letters) section {
 	if doc.Generator == nil {
 		return section{}
@@ -184,6 +200,13 @@ func generatorSection(doc Document, l letters) section {
 		add("Sending cores", count(g.Threads))
 	}
 	add("Scheduling", g.Scheduling)
+	if g.RingFrames > 0 {
+		add("Receive ring", count(g.RingFrames)+" frames")
+	}
+	if g.FrameCostNanoseconds > 0 {
+		add("Its own cost", count(g.FrameCostNanoseconds)+" ns of a core for each small frame")
+	}
+	add("Way to the device", hopInWords(g))
 	if g.CPUs > 0 {
 		add("CPUs it may use", fmt.Sprintf("%d, %d of them isolated", g.CPUs, g.IsolatedCPUs))
 	}
@@ -201,9 +224,13 @@ func generatorSection(doc Document, l letters) section {
 		return s
 	}
 	add("Calibration", "port to port without a device; the bias is in every delay above and is not subtracted")
-	s.columns = []column{left("Size"), number("Maximum kfps"), number("Delay bias " + l.micro + "s")}
+	s.columns = []column{left("Size"), number("Maximum kfps"), number("Slowest trial kfps"), number("Delay bias " + l.micro + "s")}
 	for _, c := range g.Calibration {
-		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), microseconds(c.LatencyBiasNanoseconds)})
+		lowest := none
+		if c.LowestFramesPerSecond != nil {
+			lowest = kiloFrames(*c.LowestFramesPerSecond)
+		}
+		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), lowest, microseconds(c.LatencyBiasNanoseconds)})
 	}
 	return s
 }

@@ -1,13 +1,16 @@
 package search
 
+import "slices"
+
 // Cause says what caused the relevant upper bound.
 type Cause string
 
 const (
 	// DeviceLoss: the device lost more than the goal allows.
 	DeviceLoss Cause = "DeviceLoss"
-	// GeneratorCeiling: the generator could not send the load, and the device
-	// lost no more than the goal allows of what was sent. The device's figure is at least the lower bound.
+	// GeneratorCeiling: the generator could not send the load, or what is missing may be its own
+	// doing, and the device lost no more than the goal allows of what was sent. The device's
+	// figure is at least the lower bound.
 	GeneratorCeiling Cause = "GeneratorCeiling"
 	// MaximumLoad: the maximum load itself is a lower bound, so nothing higher was tried.
 	MaximumLoad Cause = "MaximumLoad"
@@ -124,10 +127,16 @@ func (s *state) result(i int, open Irregularity) Result {
 }
 
 // cause distinguishes the device's loss from the generator's limit: it is the device's where the
-// load stays an upper bound without counting the unsent frames.
+// load stays an upper bound without counting the unsent frames and the unproven loss.
 func (t target) cause(trials []Trial) Cause {
 	t.unsent = 1
-	if t.classify(trials) == UpperBound {
+	proven := slices.Clone(trials)
+	for i := range proven {
+		if proven[i].LossUnproven {
+			proven[i].LossRatio = 0
+		}
+	}
+	if t.classify(proven) == UpperBound {
 		return DeviceLoss
 	}
 	return GeneratorCeiling

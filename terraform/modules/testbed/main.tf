@@ -51,6 +51,7 @@ locals {
     threads      = var.generator.xdp.threads
     transmitPath = var.generator.xdp.transmit_path
     scheduling   = var.generator.xdp.scheduling
+    ringFrames   = var.generator.xdp.ring_frames
   } : field => value if value != null }
 
   # A bridge joins pods of one node, so both selectors then name the device's.

@@ -177,8 +177,9 @@ variable "generator" {
   description = <<-EOT
     The traffic pod: the CPUs and memory that it requests and is limited to (whole CPUs are its own on
     a node with the static CPU manager), its image and the taints that it tolerates, and the XDP driver: how many cores
-    send (0: the driver's choice), how frames leave a port, and how the kernel schedules what sends. With `trex`
-    the image is that one's, and xdp must stay out. Absent fields are the operator's defaults.
+    send (0: the driver's choice), how frames leave a port, how the kernel schedules what sends, and how many
+    frames that are due may wait for the device (ring_frames). With `trex` the image is that one's, and xdp must
+    stay out. Absent fields are the operator's defaults.
     Example: { cpu = "4", memory = "512Mi", xdp = { threads = 2, transmit_path = "Direct" } }.
   EOT
   type = object({
@@ -186,7 +187,7 @@ variable "generator" {
     memory      = optional(string)
     image       = optional(string)
     tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
-    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string) }), {})
+    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number) }), {})
   })
   default = {}
 
@@ -208,6 +209,11 @@ variable "generator" {
   validation {
     condition     = var.generator.xdp.scheduling == null ? true : contains(["Auto", "Fair", "RealTime"], var.generator.xdp.scheduling)
     error_message = "scheduling of generator.xdp is Auto, Fair or RealTime."
+  }
+
+  validation {
+    condition     = var.generator.xdp.ring_frames == null ? true : var.generator.xdp.ring_frames >= 1 && var.generator.xdp.ring_frames <= 16384
+    error_message = "ring_frames of generator.xdp is from 1 to 16384."
   }
 }
 

@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,7 @@ func TestMachineBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
-		Chain:   &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true},
+		Chain:   &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68},
 		Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
@@ -27,7 +28,8 @@ func TestMachineBecomesWarnings(t *testing.T) {
 		t.Fatal(s.recordsErr)
 	}
 	after := summarize(s, decide(s))
-	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" {
+	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" ||
+		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 {
 		t.Errorf("the generator's report is %+v", g)
 	}
 	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores, v1alpha1.WarningRealTimeScheduling} {

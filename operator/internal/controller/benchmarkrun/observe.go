@@ -161,6 +161,7 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	s.holder = holderOf(configMap)
 	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
 		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
+		procedure.AddServiceTimes(s.plan.Instructions, &s.figures, s.records.generator)
 		sameNode := s.plan.GeneratorNode == s.plan.DeviceNode
 		machine := procedure.MachineWarnings(s.records.generator, sameNode)
 		machine = append(machine, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)

@@ -157,8 +157,12 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		Threads:      int32(description.Threads),
 		Scheduling:   excerpt.Line(description.Scheduling, maxDriverBytes),
 		Calibration:  w.figures.Calibration,
+
+		RingFrames: int32(description.RingFrames), FrameCostNanoseconds: description.FrameCostNanoseconds,
 	}
 	if w.plan != nil {
+		hop, why := w.plan.Hop()
+		report.Hop, report.HopReason = string(hop), excerpt.Line(why, maxMessageBytes)
 		ports := w.plan.Instructions.Chain.Ports
 		report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
 	}

@@ -87,6 +87,8 @@ type Driver struct {
 	longest int
 	trial   uint16
 	held    held
+	// extended is how much longer than asked the last trial settled.
+	extended time.Duration
 	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 }

@@ -55,7 +55,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if d.onSent != nil {
 		d.onSent()
 	}
-	if err := newPause().wait(ctx, trial.Settle()); err != nil {
+	if err := d.settle(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
 	after, err := d.watch()
@@ -67,7 +67,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome.TotalNanoseconds = int64(time.Since(began))
 	d.held = heldUp(senders)
 	away := awayFrom(senders, after.steal-before.steal)
-	outcome.LongestAwayNanoseconds = int64(away.longest)
+	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
 }

@@ -87,6 +87,7 @@ func TestDoubts(t *testing.T) {
 		"overflow in little time away":  {ended: inline(shortOf(100, 4*time.Millisecond))},
 		"overflow in much time away":    {inline(shortOf(1000, 12*time.Millisecond)), measure.DoubtPreempted, true},
 		"overflow beyond the time away": {inline(shortOf(20_000, 12*time.Millisecond)), measure.DoubtPreempted, false},
+		"half of it beyond the time":    {inline(shortOf(3000, 12*time.Millisecond)), measure.DoubtPreempted, false},
 		"away, and nothing missing":     {inline(shortOf(0, 12*time.Millisecond)), measure.DoubtPreempted, false},
 		"overflow in stolen time": {inline(func(c *ended) {
 			shortOf(1000, 0)(c)
@@ -102,8 +103,9 @@ func TestDoubts(t *testing.T) {
 		}), measure.DoubtPreempted, true},
 		"late arrivals":              {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
 		"frames without a trace":     {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
-		"the driver's own work":      {whole(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
-		"little work of the driver":  {ended: whole(func(c *ended) { c.frameCost = 400_000 })},
+		"the driver's own work":      {inline(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
+		"its work on another core":   {ended: whole(func(c *ended) { c.frameCost = 600_000 })},
+		"little work of the driver":  {ended: inline(func(c *ended) { c.frameCost = 400_000 })},
 		"packets dropped in between": {whole(func(c *ended) { c.seen.softnet.dropped = 1 }), measure.DoubtKernelQueue, false},
 		"a few turns left":           {ended: whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond })},
 		"many turns left":            {whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond + 1 }), measure.DoubtKernelQueue, false},

@@ -29,7 +29,7 @@ const (
 // Generator is the XDP driver.
 var Generator = &generator.Generator{
 	Name:          Name,
-	Limits:        generator.Limits{MaxFrameBytes: MaxFrameBytes, Fragments: true, RandomTuples: true, DelayVariation: true},
+	Limits:        generator.Limits{MaxFrameBytes: MaxFrameBytes, Fragments: true, RandomTuples: true, ReceiveRing: true, DelayVariation: true},
 	DefaultMemory: "256Mi",
 	Pod: func(testbed *v1alpha1.Testbed) generator.Pod {
 		return generator.Pod{Capabilities: capabilities(testbed)}
@@ -56,6 +56,9 @@ func settings(testbed *v1alpha1.Testbed) Settings {
 	// Instructions with the default omit the field, and so does their digest.
 	if asked.Scheduling != v1alpha1.SchedulingAuto {
 		s.Scheduling = string(asked.Scheduling)
+	}
+	if asked.RingFrames != DefaultRingFrames {
+		s.RingFrames = int(asked.RingFrames)
 	}
 	return s
 }

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/generator/registry"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// Hop returns how frames pass from the traffic ports to the first function of each direction that
+// is used, and why, in one clause. Both directions have the same answer: the one that blames the
+// device for less.
+func (p *Plan) Hop() (measure.Hop, string) {
+	g := registry.Of(v1alpha1.GeneratorDriver(p.Instructions.Driver.Name))
+	if g == nil || !g.Limits.ReceiveRing {
+		return measure.HopSeparate, fmt.Sprintf("driver %s has no ring in which frames wait for the device", p.Instructions.Driver.Name)
+	}
+	if p.GeneratorNode != p.DeviceNode {
+		return measure.HopSeparate, fmt.Sprintf("the traffic is made on node %q and the chain runs on node %q", p.GeneratorNode, p.DeviceNode)
+	}
+	var names []string
+	tap := ""
+	for _, first := range p.firstHops() {
+		f := first.function
+		if wayOf(first.attachment) == wayWire {
+			return measure.HopSeparate, fmt.Sprintf("port %s of function %q is a network card", first.port, f.Name)
+		}
+		if first.segment.Bridge == "" {
+			return measure.HopSeparate, fmt.Sprintf("traffic port %s joins a network that is not the operator's, so the way to function %q is not known", first.port, f.Name)
+		}
+		if f.IsMachine() {
+			tap = f.Name
+		}
+		names = append(names, fmt.Sprintf("%q", f.Name))
+	}
+	if tap != "" {
+		return measure.HopTap, fmt.Sprintf("function %q is a virtual machine with a tap on node %q, and does not work on the core that sends", tap, p.DeviceNode)
+	}
+	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",
+		p.DeviceNode, strings.Join(slices.Compact(names), " or "))
+}
+
+// firstHop is where one direction's frames enter the chain.
+type firstHop struct {
+	port       string
+	segment    Segment
+	function   Function
+	attachment v1alpha1.Attachment
+}
+
+// firstHops returns those of the directions that have a stream.
+func (p *Plan) firstHops() []firstHop {
+	first, last := p.Functions[0], p.Functions[len(p.Functions)-1]
+	var out []firstHop
+	for _, stream := range p.Instructions.Chain.Streams {
+		if stream.Direction == measure.Forward {
+			out = append(out, firstHop{InterfaceWest, p.Segments[0], first, first.WestAttachment})
+		} else {
+			out = append(out, firstHop{InterfaceEast, p.Segments[len(p.Segments)-1], last, last.EastAttachment})
+		}
+	}
+	return out
+}

@@ -1,0 +1,313 @@
+package procedure
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+// onOneCore returns instructions of one size on a path where the device works on the core that
+// sends.
+func onOneCore() measure.Instructions {
+	instr := instructions()
+	instr.Sizes = sizes(64)
+	streams := []measure.Stream{{Direction: measure.Forward}, {Direction: measure.Reverse}}
+	instr.Chain = measure.Path{Hop: measure.HopInline, Streams: streams}
+	instr.Calibration = &measure.Path{Streams: streams}
+	instr.CalibrationTrials = 3
+	return instr
+}
+
+// lose makes a direction lose frames.
+func lose(r *measure.Record, direction int, frames uint64) {
+	d := &r.Outcome.Directions[direction]
+	d.ReceivedFrames -= min(d.ReceivedFrames, frames)
+}
+
+func preempt(r *measure.Record) {
+	r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtPreempted, Detail: "a thread waited for 20ms", Invalid: true})
+}
+
+// Loss up to nine tenths of what the generator reaches is the device's; nearer to it, on the core
+// that both share, it may be the generator's.
+func TestCauseOnOneCore(t *testing.T) {
+	for _, test := range []struct {
+		percent float64
+		hop     measure.Hop
+		want    v1alpha1.UpperBoundCause
+	}{
+		{56, measure.HopInline, v1alpha1.CauseDeviceLoss},
+		{86, measure.HopInline, v1alpha1.CauseDeviceLoss},
+		{95, measure.HopInline, v1alpha1.CauseGeneratorCeiling},
+		{95, measure.HopTap, v1alpha1.CauseDeviceLoss},
+		{95, measure.HopSeparate, v1alpha1.CauseDeviceLoss},
+	} {
+		t.Run(fmt.Sprintf("%v %% of the generator, %s", test.percent, test.hop), func(t *testing.T) {
+			instr := onOneCore()
+			instr.Chain.Hop = test.hop
+			records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: test.percent / 100 * 2_000_000}).run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Results(instr, records)
+			for _, r := range got.Frames[0].Throughput {
+				if r.UpperBoundCause != test.want {
+					t.Errorf("%+v, want %s", r, test.want)
+				}
+			}
+			warned := false
+			for _, w := range got.Warnings {
+				warned = warned || w.Code == v1alpha1.WarningGeneratorCeiling && strings.Contains(w.Message, "may be the generator's doing")
+			}
+			if warned != (test.percent > nearCeilingPercent) {
+				t.Errorf("warned: %t, %+v", warned, got.Warnings)
+			}
+		})
+	}
+}
+
+// On a path where no part of the device works on the core that sends, a driver reports frames
+// that found no room as not sent. They never become the device's loss.
+func TestOverflowElsewhereIsTheGenerators(t *testing.T) {
+	for _, hop := range []measure.Hop{measure.HopTap, measure.HopSeparate, ""} {
+		instr := onOneCore()
+		instr.Chain.Hop = hop
+		b := newBench(hardCap())
+		b.spoil = func(r *measure.Record) {
+			for i := range r.Outcome.Directions {
+				d := &r.Outcome.Directions[i]
+				d.OverflowFrames = d.LostFrames()
+				d.SentFrames = d.ReceivedFrames
+			}
+		}
+		records, err := b.run(t, instr, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range Results(instr, records).Frames[0].Throughput {
+			if r.UpperBoundCause != v1alpha1.CauseGeneratorCeiling || r.ServiceTime != nil {
+				t.Errorf("hop %q: %+v", hop, r)
+			}
+		}
+	}
+}
+
+// A trial that lost frames while something else held the core is made again, and no number of
+// such trials makes the loss the device's.
+func TestInterruptedTrials(t *testing.T) {
+	for name, test := range map[string]struct {
+		times int
+		spoil func(r *measure.Record)
+		want  v1alpha1.UpperBoundCause
+	}{
+		"the driver says so, a few times": {mostInterrupted, func(r *measure.Record) { lose(r, 0, 300); preempt(r) }, v1alpha1.CauseDeviceLoss},
+		"the driver says so, always":      {mostSteps, func(r *measure.Record) { lose(r, 0, 300); preempt(r) }, v1alpha1.CauseGeneratorCeiling},
+		"a long time away, always": {mostSteps, func(r *measure.Record) {
+			lose(r, 1, r.Outcome.Directions[1].IntendedFrames/1000)
+			r.Outcome.LongestAwayNanoseconds = (2 * time.Millisecond).Nanoseconds()
+		}, v1alpha1.CauseGeneratorCeiling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr := onOneCore()
+			b, inARow := newBench(hardCap()), 0
+			b.spoil = func(r *measure.Record) {
+				if rate := r.Trial.IntendedFramesPerSecond; r.Stage != measure.StageThroughput || rate > 500_000 || rate < 300_000 {
+					return
+				}
+				if inARow++; inARow > test.times {
+					inARow = 0
+					return
+				}
+				test.spoil(r)
+			}
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Results(instr, records)
+			ndr := got.Frames[0].Throughput[0]
+			if ndr.UpperBoundCause != test.want || test.want == v1alpha1.CauseDeviceLoss && ndr.FramesPerSecond < 490_000 {
+				t.Errorf("%+v, want %s", ndr, test.want)
+			}
+			codes := map[string]bool{}
+			for _, w := range got.Warnings {
+				codes[w.Code] = true
+			}
+			if always := test.times == mostSteps; !codes[v1alpha1.WarningInvalidTrials] || codes[v1alpha1.WarningInterruptedTrials] != always || codes[v1alpha1.WarningGeneratorCeiling] != always {
+				t.Errorf("%+v", got.Warnings)
+			}
+		})
+	}
+}
+
+// What a time away cannot explain is the device's loss, however busy the node is.
+func TestOverloadWhileInterrupted(t *testing.T) {
+	instr := onOneCore()
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) { r.Outcome.LongestAwayNanoseconds = (5 * time.Millisecond).Nanoseconds() }
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ndr := Results(instr, records).Frames[0].Throughput[0]
+	if ndr.UpperBoundCause != v1alpha1.CauseDeviceLoss || ndr.FramesPerSecond < 485_000 {
+		t.Errorf("%+v", ndr)
+	}
+	for _, r := range records {
+		if r.Outcome.LossRatio() > 0.02 && interrupted(r) {
+			t.Errorf("a loss of %v at %d frames/s counts as interrupted", r.Outcome.LossRatio(), r.Trial.IntendedFramesPerSecond)
+		}
+	}
+}
+
+// An interrupted trial counts where the time away cannot change its verdict for any goal.
+func TestDecided(t *testing.T) {
+	goals := []v1alpha1.Goal{{Name: "NDR"}, {Name: "PDR", LossPartsPerMillion: 1000}}
+	for _, test := range []struct {
+		name string
+		lost uint64
+		away time.Duration
+		want bool
+	}{
+		{"nothing is missing", 0, 20 * time.Millisecond, true},
+		{"a third is missing, and 2 % of the time", 33_000, 20 * time.Millisecond, true},
+		{"as much is missing as was due", 2_000, 20 * time.Millisecond, false},
+		{"all of it misses PDR, and what stays meets it", 2_050, 10 * time.Millisecond, false},
+		{"all of it meets PDR, and some stays for NDR", 90, 400 * time.Microsecond, true},
+		{"all of it meets PDR, and nothing stays for NDR", 70, 400 * time.Microsecond, false},
+		{"some stays for NDR, and PDR depends on it", 150, 500 * time.Microsecond, false},
+		{"the driver counts no time", 33_000, 0, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := measure.Record{Stage: measure.StageThroughput, Outcome: measure.Outcome{
+				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
+				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost}},
+			}}
+			if got := decided(r, goals); got != test.want {
+				t.Errorf("decided is %t", got)
+			}
+			if r.Stage = measure.StageLatency; decided(r, goals) {
+				t.Error("a delay is decided by goals of the search")
+			}
+		})
+	}
+}
+
+// Whatever a busy neighbor does to a device that never loses, the device is never blamed.
+func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		busy := random.Float64()
+		b := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6})
+		b.spoil = func(r *measure.Record) {
+			if r.Trial.IntendedFramesPerSecond == 0 || random.Float64() > busy {
+				return
+			}
+			away := time.Duration(1+random.IntN(50)) * time.Millisecond
+			frames := uint64(away.Seconds() * float64(r.Trial.IntendedFramesPerSecond))
+			r.Outcome.LongestAwayNanoseconds = away.Nanoseconds() + 1
+			lose(r, random.IntN(2), frames)
+			if random.IntN(2) == 0 {
+				preempt(r)
+			}
+		}
+		instr := onOneCore()
+		records, err := b.run(t, instr, nil)
+		if err != nil && measure.ReasonOf(err) == "" {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, frame := range Results(instr, records).Frames {
+			for _, r := range frame.Throughput {
+				if r.UpperBoundCause == v1alpha1.CauseDeviceLoss {
+					t.Errorf("seed %d: %+v", seed, r)
+				}
+			}
+		}
+	}
+}
+
+// The generator's own work on the device's core is no loss of the device either.
+func TestGeneratorLimited(t *testing.T) {
+	for hop, want := range map[measure.Hop]v1alpha1.UpperBoundCause{
+		measure.HopInline: v1alpha1.CauseGeneratorCeiling, measure.HopSeparate: v1alpha1.CauseDeviceLoss,
+	} {
+		generatorLimited(t, hop, want)
+	}
+}
+
+func generatorLimited(t *testing.T, hop measure.Hop, want v1alpha1.UpperBoundCause) {
+	instr := onOneCore()
+	instr.Chain.Hop = hop
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Outcome.LossRatio() > 0 {
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtLimited, Detail: "its own work takes 0.6 of a core"})
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ndr := Results(instr, records).Frames[0].Throughput[0]; ndr.UpperBoundCause != want {
+		t.Errorf("%s: %+v, want %s", hop, ndr, want)
+	}
+}
+
+func TestCalibrationTrials(t *testing.T) {
+	instr := onOneCore()
+	b, trial := newBench(hardCap()), 0
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageCalibrateRate {
+			lose(r, 0, []uint64{100_000, 0, 200_000}[trial])
+			trial++
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records).Calibration[0]
+	if trial != 3 || got.MaximumFramesPerSecond != 2_000_000 || got.LowestFramesPerSecond == nil || *got.LowestFramesPerSecond != 1_800_000 {
+		t.Errorf("%d trials, %+v", trial, got)
+	}
+	instr.CalibrationTrials = 0
+	if records, err = newBench(hardCap()).run(t, instr, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := Results(instr, records).Calibration[0]; got.LowestFramesPerSecond != nil {
+		t.Errorf("one trial has a spread: %+v", got)
+	}
+}
+
+func TestWhyNoBursts(t *testing.T) {
+	for want, change := range map[string]func(*measure.Instructions) simulated.Device{
+		"the device loses nothing at the rate of the link, so no burst is faster (RFC 9004 section 6.1)": func(i *measure.Instructions) simulated.Device {
+			i.LinkBitsPerSecond = 100_000_000
+			return simulated.HardCap{CapacityFramesPerSecond: 50e6}
+		},
+		"the search for the throughput tried no load above 100000 frames/s, which lost nothing": func(i *measure.Instructions) simulated.Device {
+			i.Throughput.MaximumFramesPerSecond = new(int64(100_000))
+			return hardCap()
+		},
+		"no throughput without loss was found": func(i *measure.Instructions) simulated.Device {
+			i.Throughput.Goals = i.Throughput.Goals[1:]
+			return hardCap()
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			instr := backToBack()
+			device := change(&instr)
+			records, err := newBench(device).run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantWarning(t, instr, records, v1alpha1.WarningBackToBackNotNeeded, "Back-to-back frames were not measured: "+want+".")
+		})
+	}
+}

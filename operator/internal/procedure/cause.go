@@ -1,0 +1,88 @@
+package procedure
+
+import (
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+// nearCeilingPercent of the generator's own maximum is so close to its limit that the limit
+// cannot be distinguished from the device's. On one core the device then has less than a tenth of
+// it, which is about what a calibration varies by.
+const nearCeilingPercent = 90
+
+// nearCeiling reports whether a load is that close to what the calibration reached.
+func (w *replay) nearCeiling(size measure.Size, load uint64) bool {
+	reached, ok := w.reached(size)
+	return ok && load*100 >= reached.highest*nearCeilingPercent
+}
+
+// cause returns the search's, except where the generator may be the limit: a maximum load that
+// was its own, and loss near its own limit on the core that it shares with the device.
+func (w *replay) cause(p *part, r search.Result) v1alpha1.UpperBoundCause {
+	switch r.UpperBoundCause {
+	case search.MaximumLoad:
+		if limit, _ := w.limit(p.size); limit.by == limitCalibration {
+			return v1alpha1.CauseGeneratorCeiling
+		}
+	case search.DeviceLoss:
+		if w.instr.Chain.Hop == measure.HopInline && w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
+			return v1alpha1.CauseGeneratorCeiling
+		}
+	}
+	return v1alpha1.UpperBoundCause(r.UpperBoundCause)
+}
+
+// warnBounds names the figures that are floors, and why.
+func (w *replay) warnBounds(d *warningList, p *part) {
+	var held, unsent, unproven []string
+	for _, r := range p.results {
+		switch {
+		case r.UpperBoundCause == search.MaximumLoad:
+			held = append(held, r.Goal)
+		case r.UpperBoundCause == search.GeneratorCeiling && w.unprovenAt(p, r.UpperBoundFramesPerSecond):
+			unproven = append(unproven, r.Goal)
+		case r.UpperBoundCause == search.GeneratorCeiling:
+			unsent = append(unsent, r.Goal)
+		}
+	}
+	if limit, _ := w.limit(p.size); len(held) > 0 && limit.by == limitCalibration {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size, "The highest load, %d frames/s, still met %s; it was bounded by %s, so the device may do better.",
+			limit.framesPerSecond, words(held), limit.by)
+	} else if len(held) > 0 {
+		d.add(v1alpha1.WarningMaximumLoad, p.size, "The highest load, %d frames/s, still met %s; it was bounded by %s.",
+			limit.framesPerSecond, words(held), limit.by)
+	}
+	if len(unsent) > 0 {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
+			"The generator, not the device, bounds %s from above: it could not send the next higher load in full, so the device may do better.",
+			words(unsent))
+	}
+	if len(unproven) > 0 {
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
+			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends or the generator needed most of it, so the device may do better.",
+			words(unproven))
+	}
+}
+
+// unprovenAt reports whether a trial that counts at a load has loss that may be the generator's.
+func (w *replay) unprovenAt(p *part, load uint64) bool {
+	return slices.ContainsFunc(p.counted, func(r measure.Record) bool {
+		return r.Trial.IntendedFramesPerSecond == load && w.unproven(r)
+	})
+}
+
+// warnNearCeiling names goals whose bound by loss is near the generator's own limit.
+func (w *replay) warnNearCeiling(d *warningList, p *part) {
+	for _, r := range p.results {
+		if r.UpperBoundCause != search.DeviceLoss || !w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
+			continue
+		}
+		reached, _ := w.reached(p.size)
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
+			"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
+			r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached.highest, 1))
+	}
+}

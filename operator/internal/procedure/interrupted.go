@@ -1,0 +1,153 @@
+package procedure
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+const (
+	// longestAway is how long a sending thread may be kept off its core in one piece before what
+	// is missing is looked at: no interrupt takes as long, another program's turn does.
+	longestAway = time.Millisecond
+	// explainedTimes is how many times the frames that were due while a thread was away may be
+	// missing and still be due to that: those of other, shorter pieces are among them.
+	explainedTimes = 2
+	// mostInterrupted is how often in a row an interrupted trial is made again.
+	mostInterrupted = 5
+)
+
+// isInterruption reports whether a doubt is that something else held a core that sends.
+func isInterruption(code string) bool {
+	return code == measure.DoubtPreempted || code == measure.DoubtSteal
+}
+
+// interruptedBy returns why the frames that are missing in a trial may not be the device's loss,
+// in one clause; "" where they are. A program or a hypervisor kept a sending thread off its core:
+// the driver says so itself, or the longest time of that explains at least half of the loss in
+// every direction that lost frames.
+func interruptedBy(r measure.Record) string {
+	for _, d := range r.Outcome.Doubts {
+		if d.Invalid && isInterruption(d.Code) && !isExpectedIn(r.Stage, d.Code) {
+			return fmt.Sprintf("%s (%s)", d.Detail, d.Code)
+		}
+	}
+	away := time.Duration(r.Outcome.LongestAwayNanoseconds)
+	if away <= longestAway || r.Outcome.SendingNanoseconds <= 0 || r.Outcome.LossRatio() == 0 {
+		return ""
+	}
+	share := away.Seconds() / time.Duration(r.Outcome.SendingNanoseconds).Seconds()
+	for _, d := range r.Outcome.Directions {
+		if float64(d.LostFrames()) > explainedTimes*share*float64(max(d.IntendedFrames, d.SentFrames)) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("a thread that sends was kept off its core for %v while frames were lost", away.Round(time.Microsecond))
+}
+
+func interrupted(r measure.Record) bool { return interruptedBy(r) != "" }
+
+// decided reports whether an interrupted trial gives each goal of the search the same verdict with
+// all of its loss as without the part that the interruption explains. While sending threads are
+// away, no more frames can go missing for that reason than become due, and shorter times than the
+// driver counts add some.
+func decided(r measure.Record, goals []v1alpha1.Goal) bool {
+	if r.Stage != measure.StageThroughput || r.Outcome.AwayNanoseconds <= 0 || r.Outcome.SendingNanoseconds <= 0 {
+		return false
+	}
+	away := float64(r.Outcome.AwayNanoseconds) / float64(r.Outcome.SendingNanoseconds)
+	proven := 0.0
+	for _, d := range r.Outcome.Directions {
+		lost, due := float64(d.LostFrames()), float64(max(d.IntendedFrames, d.SentFrames))
+		if due > 0 {
+			proven = max(proven, lost/due-explainedTimes*away)
+		}
+	}
+	for _, g := range goals {
+		allowed := float64(g.LossPartsPerMillion) / 1e6
+		if proven <= allowed && r.Outcome.LossRatio() > allowed {
+			return false
+		}
+	}
+	return true
+}
+
+// sorter decides which records of a part count, in their order.
+type sorter struct {
+	// reached is the highest rate that the generator has sent on this path before; 0 where
+	// frames that were not sent matter to no figure.
+	reached float64
+	// goals are the search's; nil for other measurements.
+	goals []v1alpha1.Goal
+	// invalid, disturbances and interruptions are how many there are in a row.
+	invalid, disturbances, interruptions int
+}
+
+// counts reports whether a record counts, and stores it in the part.
+func (s *sorter) counts(p *part, r measure.Record) bool {
+	switch {
+	case invalidReason(r) != "":
+		s.invalid++
+	case interrupted(r) && !decided(r, s.goals) && s.interruptions < mostInterrupted:
+		s.invalid, s.interruptions = 0, s.interruptions+1
+	case disturbed(r, s.reached) && s.disturbances < mostDisturbed:
+		s.invalid, s.disturbances = 0, s.disturbances+1
+	default:
+		*s = sorter{reached: s.reached, goals: s.goals}
+		p.counted = append(p.counted, r)
+		return true
+	}
+	p.invalid = append(p.invalid, r)
+	return false
+}
+
+// unproven reports whether the loss of a record may not be the device's. The generator's own work
+// matters only on the core that the device works on.
+func (w *replay) unproven(r measure.Record) bool {
+	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
+	return interrupted(r) && !decided(r, w.goals()) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+}
+
+// goals returns those of the search; nil without one.
+func (w *replay) goals() []v1alpha1.Goal {
+	if w.instr.Throughput == nil {
+		return nil
+	}
+	return w.instr.Throughput.Goals
+}
+
+// searchTrial returns what the search takes from a record that counts.
+func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
+	outcome := r.Outcome
+	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
+	trial, err := search.FromOutcome(r.Trial, outcome)
+	trial.LossUnproven = w.unproven(r)
+	return trial, err
+}
+
+// warnInterrupted names the trials that count although they were interrupted: making them again
+// did not help.
+func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
+	count, trials, last := 0, 0, ""
+	for _, p := range w.parts {
+		if p.size.Name != size.Name || p.stage() == measure.StageWarmUp {
+			continue
+		}
+		for _, r := range p.counted {
+			trials++
+			if why := interruptedBy(r); why != "" && !decided(r, w.goals()) {
+				count, last = count+1, why
+			}
+		}
+	}
+	if count > 0 {
+		d.add(v1alpha1.WarningInterruptedTrials, size,
+			"What is missing in %d of the %d trials that count may not be the device's: making each again %d times did not help, the last because %s.",
+			count, trials, mostInterrupted, excerpt.Text(last, maxDetailBytes))
+	}
+}

@@ -1,0 +1,81 @@
+package procedure
+
+import (
+	"math"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// AddServiceTimes adds to each throughput what the device takes of a core for a frame, where that
+// is known: the device works on the core that sends and lost the frames, and the generator is
+// calibrated. state says on how many cores the generator sends.
+func AddServiceTimes(instr measure.Instructions, figures *Figures, state *measure.GeneratorState) {
+	if instr.Chain.Hop != measure.HopInline || instr.Calibration == nil || state == nil || state.Chain == nil || state.Calibration == nil {
+		return
+	}
+	allowed := map[string]float64{}
+	if instr.Throughput != nil {
+		for _, goal := range instr.Throughput.Goals {
+			allowed[goal.Name] = float64(goal.LossPartsPerMillion) / 1e6
+		}
+	}
+	sent := framesOnACore(instr.Chain, state.Chain.Threads, true)
+	calibrated := framesOnACore(*instr.Calibration, state.Calibration.Threads, false)
+	for _, c := range figures.Calibration {
+		slowest := c.MaximumFramesPerSecond
+		if c.LowestFramesPerSecond != nil {
+			slowest = *c.LowestFramesPerSecond
+		}
+		generator := interval{low: coreTime(c.MaximumFramesPerSecond, calibrated), high: coreTime(slowest, calibrated)}
+		for i := range figures.Frames {
+			if figures.Frames[i].Size != c.Size {
+				continue
+			}
+			for j := range figures.Frames[i].Throughput {
+				t := &figures.Frames[i].Throughput[j]
+				t.ServiceTime = serviceTime(*t, sent*(1-allowed[t.Goal]), sent, generator)
+			}
+		}
+	}
+}
+
+// interval holds the bounds of a time in nanoseconds.
+type interval struct{ low, high float64 }
+
+// framesOnACore returns how many frames the busiest core sends for each frame of a load. With
+// shares a stream's share of the load counts; a trial as fast as possible has none.
+func framesOnACore(path measure.Path, threads int, shares bool) float64 {
+	total, largest := 0.0, 0.0
+	for _, s := range path.Streams {
+		frames := 1.0
+		if shares && s.LoadPercent > 0 {
+			frames = float64(s.LoadPercent) / 100
+		}
+		total, largest = total+frames, max(largest, frames)
+	}
+	if threads > 1 {
+		return largest
+	}
+	return total
+}
+
+// coreTime returns a core's time for each frame at a load, in nanoseconds.
+func coreTime(framesPerSecond int64, framesOnACore float64) float64 {
+	return 1e9 / (float64(framesPerSecond) * framesOnACore)
+}
+
+// serviceTime returns nil where the device does not bound the throughput on both sides. At the
+// lower bound the device forwarded at least the share of the load that the goal asks for.
+func serviceTime(t v1alpha1.ThroughputResult, forwarded, sent float64, generator interval) *v1alpha1.ServiceTime {
+	if t.UpperBoundCause != v1alpha1.CauseDeviceLoss || t.UpperBoundFramesPerSecond == nil || t.LowerBoundFramesPerSecond == 0 || math.IsInf(generator.high, 1) {
+		return nil
+	}
+	low := max(0, coreTime(*t.UpperBoundFramesPerSecond, sent)-generator.high)
+	high := max(0, coreTime(t.LowerBoundFramesPerSecond, forwarded)-generator.low)
+	return &v1alpha1.ServiceTime{
+		Nanoseconds:    int64(math.Round((low + high) / 2)),
+		LowNanoseconds: int64(math.Floor(low)), HighNanoseconds: int64(math.Ceil(high)),
+		GeneratorNanoseconds: int64(math.Round(generator.low)),
+	}
+}
