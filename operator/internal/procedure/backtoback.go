@@ -204,7 +204,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 	throughput, _ := w.deviceThroughput(p.size)
 	s := statistics.SpreadOf(p.bursts)
 	implied := s.Mean / float64(most.framesPerSecond) * 1e9
-	behind := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
+	shortfall := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
 	out := &v1alpha1.BackToBackResult{
 		MeanFrames: int64(s.Mean), MinFrames: signed(s.Minimum), MaxFrames: signed(s.Maximum),
 		StandardDeviationFrames: int64(math.Round(s.StandardDeviation)),
@@ -212,7 +212,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
-		CorrectedBufferNanoseconds: int64(implied * behind),
+		CorrectedBufferNanoseconds: int64(implied * shortfall),
 		Doubts:                     w.burstDoubts(p),
 	}
 	for _, frames := range p.bursts {

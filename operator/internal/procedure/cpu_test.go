@@ -43,8 +43,8 @@ func TestUsedIn(t *testing.T) {
 		want     v1alpha1.CPUResult
 		found    bool
 	}{
-		"nobody was asked":   {evidence: []*measure.Evidence{nil, nil}},
-		"nobody answered":    {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
+		"no agent was asked": {evidence: []*measure.Evidence{nil, nil}},
+		"no agent answered":  {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
 		"no time has passed": {evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.ElapsedMilliseconds, e.Functions = 0, nil })}, want: v1alpha1.CPUResult{Trials: 1}, found: true},
 		// 900 ms of 1000 ms, and 900 of 3000.
 		"two trials of a pod": {
@@ -141,7 +141,7 @@ func TestEvidenceBesideFigures(t *testing.T) {
 		step, err := Next(instr, records[:i])
 		other, otherErr := Next(instr, bare[:i])
 		if diff := cmp.Diff(other, step); diff != "" || err != nil || otherErr != nil {
-			t.Fatalf("behind trial %d: %v %v %s", i, err, otherErr, diff)
+			t.Fatalf("after trial %d: %v %v %s", i, err, otherErr, diff)
 		}
 	}
 }

@@ -195,7 +195,7 @@ func fragments(n uint64, d measure.DirectionOutcome) *int64 {
 	return new(signed(n))
 }
 
-// quantiles returns nil where the driver does not tell the wait from the device's share: a frame
+// quantiles returns nil where the driver does not separate the wait from the device's share: a frame
 // that left takes time to arrive.
 func quantiles(d measure.DirectionOutcome, q measure.DelayQuantiles) *v1alpha1.DelayQuantiles {
 	if d.DelaySinceDeparture.MaxNanoseconds == 0 {

@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // TestGolden compares everything that a run results in, in the API's own words.
 func TestGolden(t *testing.T) {

@@ -89,7 +89,7 @@ func validateTCP(instr measure.Instructions) error {
 	seen := map[int32]bool{}
 	for _, n := range t.Streams {
 		if n < 1 || seen[n] {
-			return fmt.Errorf("%w: %d TCP connections stand there twice or are none", ErrInstructions, n)
+			return fmt.Errorf("%w: %d TCP connections are listed twice or are none", ErrInstructions, n)
 		}
 		seen[n] = true
 	}

@@ -144,7 +144,7 @@ func TestStretchedTrials(t *testing.T) {
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
 		if r.Load == "idle" {
-			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtStretched, Detail: "the trial took 9s in place of 5s"})
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtStretched, Detail: "the trial took 9s instead of 5s"})
 		}
 	}
 	records, err := b.run(t, instructions(), nil)
@@ -152,7 +152,7 @@ func TestStretchedTrials(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := messages(Results(instructions(), records).Warnings, v1alpha1.WarningStretchedTrials)
-	if len(got) != 2 || !strings.HasSuffix(got[0], "the last because the trial took 9s in place of 5s (StretchedTrial).") {
+	if len(got) != 2 || !strings.HasSuffix(got[0], "the last because the trial took 9s instead of 5s (StretchedTrial).") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestGeneratorWarnings(t *testing.T) {
 			state:    &measure.GeneratorState{Node: &measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, ScalingGovernors: []string{"performance"}}},
 			sameNode: true,
 		},
-		"cores of its own that are not isolated": {
+		"dedicated cores that are not isolated": {
 			state:    &measure.GeneratorState{Node: &measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{3}}},
 			sameNode: true,
 			want:     []string{"NoCPUIsolation: 1 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame."},

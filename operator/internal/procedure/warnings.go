@@ -115,7 +115,7 @@ func (w *replay) warnIrregular(d *warningList, p *part) {
 				len(p.history), r.Goal)
 		case search.LoadResolution:
 			d.add(v1alpha1.WarningIrregularResult, p.size,
-				"The bounds of %s are neighbouring whole frames per second, and still wider apart than the goal asks.", r.Goal)
+				"The bounds of %s are adjacent whole frames per second, and still wider apart than the goal asks.", r.Goal)
 		}
 	}
 }
