@@ -42,6 +42,7 @@ CLEAN = [
     "operator/internal/plan",
     "operator/internal/placement",
     "operator/internal/proc",
+    "operator/internal/procedure",
     "operator/internal/report",
     "operator/internal/search",
     "operator/internal/serve",

@@ -103,7 +103,7 @@ func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	for _, d := range r.Outcome.Directions {
 		lost = max(lost, d.LostFrames())
 	}
-	if lost == 0 && !behind(r) {
+	if lost == 0 && !fellShort(r) {
 		s.low, s.lossy = s.steps(), 0
 		return
 	}
@@ -266,7 +266,7 @@ func (p *part) burstPace() (slowest float64, unsent int) {
 	for _, r := range p.counted {
 		switch {
 		case r.Outcome.LossRatio() > 0:
-		case behind(r):
+		case fellShort(r):
 			unsent++
 		default:
 			slowest = min(slowest, r.Outcome.OfferedFramesPerSecond())

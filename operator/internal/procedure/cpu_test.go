@@ -211,10 +211,10 @@ func TestDeviceWarnings(t *testing.T) {
 func TestEvidenceRoom(t *testing.T) {
 	instr := instructions()
 	room := EvidenceRoom(instr, 0)
-	if room < evidence.Bytes(seen(nil)) || room > mostRecordEvidence {
+	if room < evidence.Bytes(seen(nil)) || room > maxRecordEvidence {
 		t.Errorf("%d bytes for a trial of %d", room, evidence.Bytes(seen(nil)))
 	}
-	if got := EvidenceRoom(instr, mostEvidenceBytes); got != 0 {
+	if got := EvidenceRoom(instr, maxEvidenceBytes); got != 0 {
 		t.Errorf("%d bytes where all is taken", got)
 	}
 	if got := EvidenceRoom(measure.Instructions{}, 0); got != 0 {
@@ -234,7 +234,7 @@ func TestEvidenceRoom(t *testing.T) {
 			taken += room
 			trials++
 		}
-		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > mostEvidenceBytes {
+		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > maxEvidenceBytes {
 			t.Errorf("%d sizes: %d bytes of evidence in %d trials, %d are free", sizes, taken, trials, free)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// mostSteal is the share of a node's processor time, in parts per million, that a hypervisor may
+// maxSteal is the share of a node's processor time, in parts per million, that a hypervisor may
 // withhold without a warning; the same as for the generator.
-const mostSteal = 5000
+const maxSteal = 5000
 
 // DeviceWarnings returns doubts about the node that the chain ran on. Where it is the
 // generator's too, it leaves out what the generator's warnings already say.
@@ -69,7 +69,7 @@ func (w *replay) warnEvidence(d *warningList, size measure.Size) {
 			}
 		}
 	}
-	if elapsed > 0 && stolen*1_000_000 > elapsed*mostSteal {
+	if elapsed > 0 && stolen*1_000_000 > elapsed*maxSteal {
 		d.add(v1alpha1.WarningDeviceSteal, size,
 			"A hypervisor held back the CPUs of the chain's node for %d ms of the %d ms that they had in trials that count, which lowers the figures.",
 			stolen, elapsed)

@@ -27,7 +27,7 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 // loadDoubtsOf returns the same for figures of a load, which has to be sent in full.
 func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 	out := doubtsOf(records)
-	if slices.ContainsFunc(records, behind) {
+	if slices.ContainsFunc(records, fellShort) {
 		out = append(out, v1alpha1.DoubtLoadNotReached)
 	}
 	return distinct(out)
@@ -40,7 +40,7 @@ func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
 }
 
 // throughputDoubts returns the doubts about the trials at both bounds of a goal, and that the loss
-// may be the generator's doing. Floors and irregular searches have fields of their own.
+// may be the generator's doing. Floors and irregular searches have separate fields.
 func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
 	out := doubtsOf(slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond)))
 	if r.UpperBoundCause == search.DeviceLoss && w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
@@ -85,7 +85,7 @@ func combineShares(group []v1alpha1.LatencyResult) *v1alpha1.LoadShare {
 	return &out
 }
 
-// burstDoubts returns the doubts about back-to-back frames, beside that of a floor.
+// burstDoubts returns the doubts about back-to-back frames, in addition to that of a floor.
 func (w *replay) burstDoubts(p *part) []v1alpha1.DoubtCode {
 	out := doubtsOf(p.counted)
 	slowest, unsent := p.burstPace()

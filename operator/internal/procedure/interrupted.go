@@ -18,8 +18,8 @@ const (
 	// explainedTimes is how many times the frames that were due while a thread was away may be
 	// missing and still be due to that: those of other, shorter pieces are among them.
 	explainedTimes = 2
-	// mostInterrupted is how often in a row an interrupted trial is made again.
-	mostInterrupted = 5
+	// maxInterrupted is how often in a row an interrupted trial is made again.
+	maxInterrupted = 5
 )
 
 // isInterruption reports whether a doubt is that something else held a core that sends.
@@ -93,9 +93,9 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 	switch {
 	case invalidReason(r) != "":
 		s.invalid++
-	case interrupted(r) && !decided(r, s.goals) && s.interruptions < mostInterrupted:
+	case interrupted(r) && !decided(r, s.goals) && s.interruptions < maxInterrupted:
 		s.invalid, s.interruptions = 0, s.interruptions+1
-	case disturbed(r, s.reached) && s.disturbances < mostDisturbed:
+	case disturbed(r, s.reached) && s.disturbances < maxDisturbed:
 		s.invalid, s.disturbances = 0, s.disturbances+1
 	default:
 		*s = sorter{reached: s.reached, goals: s.goals}
@@ -148,6 +148,6 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 	if count > 0 {
 		d.add(v1alpha1.WarningInterruptedTrials, size,
 			"What is missing in %d of the %d trials that count may not be the device's: making each again %d times did not help, the last because %s.",
-			count, trials, mostInterrupted, excerpt.Text(last, maxDetailBytes))
+			count, trials, maxInterrupted, excerpt.Text(last, maxDetailBytes))
 	}
 }

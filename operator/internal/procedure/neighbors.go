@@ -96,7 +96,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	}
 	out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
 	for _, w := range without.Warnings {
-		if !slices.ContainsFunc(out.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(out.Warnings) < mostWarnings {
+		if !slices.ContainsFunc(out.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(out.Warnings) < maxWarnings {
 			w.Message = excerpt.Text("Without neighbors: "+w.Message, maxWarningBytes)
 			out.Warnings = append(out.Warnings, w)
 		}
@@ -187,8 +187,8 @@ func loads(instr measure.Instructions, records []measure.Record) []v1alpha1.Nois
 	return out
 }
 
-// leastPercent of what was asked of a neighbor counts as reached.
-const leastPercent = 90
+// minPercent of what was asked of a neighbor counts as reached.
+const minPercent = 90
 
 // warnNeighbors warns where a neighbor did not do what was asked for. Nothing can be said about
 // memory and disk: their load is as fast as the node allows.
@@ -202,11 +202,11 @@ func warnNeighbors(instr measure.Instructions, records []measure.Record) []v1alp
 		if c.milliseconds == 0 {
 			continue
 		}
-		if intended, got := c.load.IntendedMilliCPU(), c.each(c.cpu); intended > 0 && got*100 < intended*leastPercent {
+		if intended, got := c.load.IntendedMilliCPU(), c.each(c.cpu); intended > 0 && got*100 < intended*minPercent {
 			d.add(v1alpha1.WarningNeighborLoadNotReached, wholeRun,
 				"Neighbor %q took %d of the %d thousandths of a CPU that it was asked to take: the node gave it no more.", c.load.Name, got, intended)
 		}
-		if intended, got := c.load.IntendedFramesPerSecond(), c.each(c.received); intended > 0 && got*100 < intended*leastPercent {
+		if intended, got := c.load.IntendedFramesPerSecond(), c.each(c.received); intended > 0 && got*100 < intended*minPercent {
 			d.add(v1alpha1.WarningNeighborLoadNotReached, wholeRun,
 				"Neighbor %q sent %d and received %d of the %d frames/s that it was asked for: the node gave it no more.", c.load.Name, c.each(c.sent), got, intended)
 		}

@@ -32,7 +32,7 @@ func noisyRun(t *testing.T, instr measure.Instructions, each func([]measure.Reco
 	t.Helper()
 	quiet, noisy := newBench(simulated.HardCap{CapacityFramesPerSecond: 400_000}), newBench(simulated.HardCap{CapacityFramesPerSecond: 200_000})
 	var records []measure.Record
-	for range mostSteps {
+	for range maxSteps {
 		step, err := Next(instr, records)
 		if err != nil {
 			t.Fatal(err)

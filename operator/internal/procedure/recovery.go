@@ -138,7 +138,7 @@ func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupt
 // end returns how the measurement of an attempt has ended, and "" before it has.
 func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
 	switch {
-	case behind(a.overload):
+	case fellShort(a.overload):
 		return v1alpha1.RecoveryGeneratorCeiling
 	case a.overload.Outcome.LossRatio() == 0:
 		return v1alpha1.RecoveryNotOverloaded
