@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxWarnings and maxWarningBytes are the API's bounds.
-	maxWarnings    = 64
+	maxWarnings     = 64
 	maxWarningBytes = 512
 	// maxDetailBytes limits a reason within a sentence that is also limited.
 	maxDetailBytes = 300
