@@ -178,26 +178,26 @@ func TestEvidenceWarnings(t *testing.T) {
 }
 
 func TestDeviceWarnings(t *testing.T) {
-	tuned := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
-	plain := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
-	isolated := measure.Machine{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
+	tuned := measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
+	plain := measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
+	isolated := measure.NodeFacts{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
 	for name, test := range map[string]struct {
 		device    *measure.DeviceState
-		generator measure.Machine
+		generator measure.NodeFacts
 		sameNode  bool
 		want      string
 	}{
 		"not observed":                    {generator: plain},
 		"not known":                       {device: &measure.DeviceState{}, generator: plain},
-		"tuned":                           {device: &measure.DeviceState{Machine: &tuned}, generator: plain},
-		"plain":                           {device: &measure.DeviceState{Machine: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
-		"the same plain node":             {device: &measure.DeviceState{Machine: &plain}, generator: plain, sameNode: true},
-		"the same node, generator tuned":  {device: &measure.DeviceState{Machine: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
-		"the same node, some is isolated": {device: &measure.DeviceState{Machine: &tuned}, generator: isolated, sameNode: true},
+		"tuned":                           {device: &measure.DeviceState{Node: &tuned}, generator: plain},
+		"plain":                           {device: &measure.DeviceState{Node: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same plain node":             {device: &measure.DeviceState{Node: &plain}, generator: plain, sameNode: true},
+		"the same node, generator tuned":  {device: &measure.DeviceState{Node: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same node, some is isolated": {device: &measure.DeviceState{Node: &tuned}, generator: isolated, sameNode: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var codes []string
-			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Machine: &test.generator}, test.sameNode) {
+			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Node: &test.generator}, test.sameNode) {
 				codes = append(codes, w.Code)
 			}
 			if got := strings.Join(codes, " "); got != test.want {

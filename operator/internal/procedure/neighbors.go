@@ -48,7 +48,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		records = of(sideWith, records)
 	}
 	step, err := next(instr, records)
-	step.Neighbors = instr.Beside() && err == nil && !step.Done && step.Path != PathCalibration
+	step.Neighbors = instr.HasNeighbors() && err == nil && !step.Done && step.Path != PathCalibration
 	return step, err
 }
 
@@ -80,7 +80,7 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 // so far, which their statistics count. Where neighbors are compared, the figures are those with
 // them; those without are in the comparison.
 func Results(instr measure.Instructions, records []measure.Record) Figures {
-	if !instr.Beside() {
+	if !instr.HasNeighbors() {
 		return results(instr, records)
 	}
 	if !instr.Compares() {

@@ -136,7 +136,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return slices.Concat(machineWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.baselineWarnings(), w.figures.Warnings)
+	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.baselineWarnings(), w.figures.Warnings)
 }
 
 // generator returns what the driver found, on the chain's path once it has been opened.
@@ -167,7 +167,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		ports := w.plan.Instructions.Chain.Ports
 		report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
 	}
-	if m := w.records.generator.Machine; m != nil {
+	if m := w.records.generator.Node; m != nil {
 		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))
 		for _, governor := range first(m.ScalingGovernors, maxFallbacks) {
 			report.ScalingGovernors = append(report.ScalingGovernors, excerpt.Line(governor, maxKeywordBytes))
