@@ -87,8 +87,8 @@ type BaselineFigure struct {
 	// +optional
 	Regularity Regularity `json:"regularity,omitempty"`
 
-	// doubts about the earlier run's value. A value that is a floor, irregular or of a load
-	// that was not reached is not judged. Absent: there are none.
+	// doubts about the earlier run's value. A value that is a floor of the generator,
+	// irregular or of a load that was not reached is not judged. Absent: there are none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

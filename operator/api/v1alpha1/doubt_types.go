@@ -39,8 +39,8 @@ const (
 	DoubtNotMeasured DoubtCode = "NotMeasured"
 	// DoubtBaselineZero: the earlier run's figure is 0.
 	DoubtBaselineZero DoubtCode = "BaselineZero"
-	// DoubtBaselineUncertain: the earlier run's figure is a floor, irregular, or of a load that
-	// was not reached.
+	// DoubtBaselineUncertain: the earlier run's figure is a floor of the generator, irregular, or
+	// of a load that was not reached.
 	DoubtBaselineUncertain DoubtCode = "BaselineUncertain"
 	// DoubtLoadsDiffer: the two runs measured at loads that differ too much.
 	DoubtLoadsDiffer DoubtCode = "LoadsDiffer"

@@ -61,14 +61,15 @@ func Probability(partsPerMillion int64) string {
 }
 
 // unusable returns why an earlier figure cannot be compared with, as a code and in words; "" where
-// it can. A loss or a count of 0 is a figure; a rate or a delay of 0 is none.
+// it can. A loss or a count of 0 is a figure; a rate or a delay of 0 is none. A rate that the
+// highest load bounds is one: both runs have the same highest load, and less than it is worse.
 func unusable(f v1alpha1.BaselineFigure) (code v1alpha1.DoubtCode, why string) {
 	metric := figure.Describe(f.Metric)
 	if f.Baseline <= 0 && (metric.Better == figure.Higher || metric.Unit == figure.Nanoseconds) {
 		return v1alpha1.DoubtBaselineZero, "the baseline's figure is 0"
 	}
 	for _, doubt := range f.Doubts {
-		if figure.IsUncertain(doubt) {
+		if figure.IsUncertain(doubt) && doubt != v1alpha1.DoubtMaximumLoad {
 			return v1alpha1.DoubtBaselineUncertain, fmt.Sprintf("in the baseline %s (%s)", figure.DoubtText(doubt), doubt)
 		}
 	}

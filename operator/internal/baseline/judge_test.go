@@ -24,6 +24,10 @@ func floor(frame *v1alpha1.FrameResult) {
 	frame.Throughput[0].UpperBoundCause = v1alpha1.CauseGeneratorCeiling
 }
 
+func atMaximum(frame *v1alpha1.FrameResult) {
+	frame.Throughput[0].UpperBoundCause, frame.Throughput[0].Regularity = v1alpha1.CauseMaximumLoad, v1alpha1.Irregular
+}
+
 func irregular(frame *v1alpha1.FrameResult) { frame.Throughput[0].Regularity = v1alpha1.Irregular }
 
 func unsent(frame *v1alpha1.FrameResult) {
@@ -62,6 +66,8 @@ func TestInconclusive(t *testing.T) {
 		"a delay of 0":                       {p99, with(1, 0, 0), with(1, 9, 0), inconclusive, v1alpha1.DoubtBaselineZero, "name another baseline"},
 		"no loss is a figure":                {loss, with(1, 9, 0), with(1, 9, 0), passed, "", ""},
 		"the baseline is a floor":            {rate, with(1000, 9, 0, floor), with(1000, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "the generator, not the device, may be the limit (GeneratorCeiling)"},
+		"both met the highest load":          {rate, with(1000, 9, 0, atMaximum), with(1000, 9, 0, atMaximum), passed, "", ""},
+		"the highest load is met no more":    {rate, with(1000, 9, 0, atMaximum), with(900, 9, 0), failed, "", ""},
 		"the baseline is irregular":          {rate, with(1000, 9, 0, irregular), with(500, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "IrregularResult"},
 		"the baseline's load":                {p99, with(1, 900, 0, unsent), with(1, 900, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "LoadNotReached"},
 		"this run is a floor, and meets it":  {rate, with(1000, 9, 0), with(960, 9, 0, floor), passed, "", ""},

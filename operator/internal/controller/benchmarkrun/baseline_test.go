@@ -40,8 +40,8 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 		"no such run":  {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline = nil }), actFinish, "no such BenchmarkRun"},
 		"not measured": {newScope(admitted, withBaseline(0)), actFinish, "was not measured to its end"},
 		"a floor": {newScope(admitted, withBaseline(1000), func(s *scope) {
-			s.baseline.Status.Results[0].Throughput[0].UpperBoundCause = v1alpha1.CauseMaximumLoad
-		}), actFinish, "in the baseline the highest load tried was still good"},
+			s.baseline.Status.Results[0].Throughput[0].UpperBoundCause = v1alpha1.CauseGeneratorCeiling
+		}), actFinish, "in the baseline the generator, not the device, may be the limit"},
 		"something else": {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline.Spec.Experiment.Traffic.FrameBytes = []int32{128} }), actFinish, "spec.experiment.traffic differs"},
 		"not yet held":   {newScope(withBaseline(0)), actWait, ""},
 	} {
