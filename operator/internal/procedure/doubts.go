@@ -17,7 +17,8 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 		for code := range warningsFor(r) {
 			out = append(out, v1alpha1.DoubtCode(code))
 		}
-		if interrupted(r) {
+		// The search knows which interruptions matter to its goals.
+		if interrupted(r) && r.Stage != measure.StageThroughput {
 			out = append(out, v1alpha1.DoubtInterruptedTrials)
 		}
 	}
@@ -42,7 +43,11 @@ func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
 // throughputDoubts returns the doubts about the trials at both bounds of a goal, and that the loss
 // may be the generator's doing. Floors and irregular searches have separate fields.
 func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
-	out := doubtsOf(slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond)))
+	bounds := slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond))
+	out := doubtsOf(bounds)
+	if slices.ContainsFunc(bounds, w.undecided) {
+		out = append(out, v1alpha1.DoubtInterruptedTrials)
+	}
 	if r.UpperBoundCause == search.DeviceLoss && w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
 		out = append(out, v1alpha1.DoubtGeneratorCeiling)
 	}

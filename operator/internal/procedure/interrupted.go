@@ -110,7 +110,12 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 // matters only on the core that the device works on.
 func (w *replay) unproven(r measure.Record) bool {
 	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
-	return interrupted(r) && !decided(r, w.goals()) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+	return w.undecided(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+}
+
+// undecided reports whether an interruption may have changed what a record shows.
+func (w *replay) undecided(r measure.Record) bool {
+	return interrupted(r) && !decided(r, w.goals())
 }
 
 // goals returns those of the search; nil without one.
@@ -140,8 +145,8 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 		}
 		for _, r := range p.counted {
 			trials++
-			if why := interruptedBy(r); why != "" && !decided(r, w.goals()) {
-				count, last = count+1, why
+			if w.undecided(r) {
+				count, last = count+1, interruptedBy(r)
 			}
 		}
 	}
