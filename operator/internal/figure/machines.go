@@ -19,14 +19,14 @@ func (w *walk) tcp(result *v1alpha1.TCPResult) {
 }
 
 func (w *walk) tcpDirection(key Key, d v1alpha1.TCPDirectionResult) {
-	p := w.at(key)
+	p := w.at(key).doubtful(d.Doubts...)
 	p.statistics = d.Statistics
 	p.add(v1alpha1.MetricTCPGoodput, d.GoodputBitsPerSecond)
 	p.add("TCPSentBitsPerSecond", d.SentBitsPerSecond)
 	p.add(v1alpha1.MetricTCPRetransmits, d.Retransmits)
 	p.add("TCPEfficiencyPartsPerMillion", d.EfficiencyPartsPerMillion)
 	// Without an estimate of the sender's kernel there are no samples.
-	trip := p.from(0)
+	trip := p.from(0).doubtful(v1alpha1.DoubtNotCounted)
 	t := v1alpha1.TCPRoundTripTime{}
 	if d.RoundTripTime != nil {
 		t, trip = *d.RoundTripTime, p
@@ -52,7 +52,7 @@ func (w *walk) connections(result *v1alpha1.ConnectionsResult) {
 	}
 	for _, l := range result.Loads {
 		key := Key{FigureKey: v1alpha1.FigureKey{Load: l.Name}}
-		p := w.at(key)
+		p := w.at(key).doubtful(l.Doubts...)
 		p.statistics = l.Statistics
 		p.add("ConnectionsIntendedPerSecond", l.IntendedConnectionsPerSecond)
 		p.addKnown("ConnectionsAttemptedPerSecond", l.AttemptedConnectionsPerSecond)
@@ -190,6 +190,6 @@ func (w *walk) baseline(report *v1alpha1.BaselineReport) {
 		return
 	}
 	for _, f := range report.Figures {
-		w.at(Key{FigureKey: f.FigureKey, Side: SideBaseline}).add(f.Metric, f.Baseline)
+		w.at(Key{FigureKey: f.FigureKey, Side: SideBaseline}).doubtful(f.Doubts...).add(f.Metric, f.Baseline)
 	}
 }

@@ -107,9 +107,12 @@ var ofGoalsAndLoads = []Metric{
 	{"GeneratorTimeNanoseconds", Nanoseconds, Neither, OfGoal, "the generator's time of a core for a frame", 0},
 	{"ThroughputLossPartsPerMillion", PartsPerMillion, Lower, OfGoal, "loss at the lower bound", Shown},
 	{"ThroughputCensoredRepeats", Number, Lower, OfGoal, "repeats that are only a floor", 0},
-	{"ThroughputRegular", Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
+	{"ThroughputOfRepeatFramesPerSecond", FramesPerSecond, Higher, OfGoal, "throughput of a repeat, at least", 0},
+	{Regular, Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
+	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
+	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
 	{"SentFrames", Number, Neither, OfLoad, "sent frames", 0},
 	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
 	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},
@@ -247,6 +250,9 @@ var ofOthers = []Metric{
 	{"StressorOperations", Number, Neither, OfNeighbor, "operations", 0},
 	{"StressorOperationsPerSecond", OperationsPerSecond, Neither, OfNeighbor, "operations", 0},
 }
+
+// Regular is 1 where a search met its precision, and 0 where not.
+const Regular v1alpha1.Metric = "ThroughputRegular"
 
 // TCPScalingEfficiency is a TCP goodput as a share of its extrapolation from the
 // fewest connections. It is not in a status; the report adds it.

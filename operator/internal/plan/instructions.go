@@ -17,7 +17,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	instructions := measure.Instructions{
 		Run:               in.Run.Namespace + "/" + in.Run.Name,
 		LinkBitsPerSecond: uint64(testbed.Ports.LinkBitsPerSecond),
-		// Each port's next machine is at the other end of its segment, or on the other side of
+		// Each port's next hop is at the other end of its segment, or on the other side of
 		// the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
@@ -75,7 +75,7 @@ func orderSeed(in Input) int64 {
 }
 
 // pathOf sends frames from the first host of one stub network to the first of the other, and on
-// Ethernet to the machine next to the sending port.
+// Ethernet to the next hop of the sending port.
 func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
 	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface, VLAN: west.Tag}, {Interface: east.Interface, VLAN: east.Tag}}}
 	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// mostCPUFigures and mostFunctionFigures are bounds of the API: for what the chain used at
+	// maxCPUFigures and maxFunctionFigures are bounds of the API: for what the chain used at
 	// one frame size, and for what single functions did in a run.
-	mostCPUFigures      = 24
-	mostFunctionFigures = 256
+	maxCPUFigures      = 24
+	maxFunctionFigures = 256
 )
 
 // addCPU adds to each figure what the chain used in the trials of the figure.
@@ -21,12 +21,12 @@ func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
 	for i := range frames {
 		for _, group := range w.cpuGroups(frames[i].Size) {
 			result, found := usedIn(group.records)
-			if !found || len(frames[i].CPU) == mostCPUFigures {
+			if !found || len(frames[i].CPU) == maxCPUFigures {
 				continue
 			}
 			result.FigureKey = group.key
 			result.Size = frames[i].Size
-			if functions += len(result.Functions); functions > mostFunctionFigures {
+			if functions += len(result.Functions); functions > maxFunctionFigures {
 				result.Functions = nil
 			}
 			frames[i].CPU = append(frames[i].CPU, result)

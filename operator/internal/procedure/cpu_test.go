@@ -43,8 +43,8 @@ func TestUsedIn(t *testing.T) {
 		want     v1alpha1.CPUResult
 		found    bool
 	}{
-		"nobody was asked":   {evidence: []*measure.Evidence{nil, nil}},
-		"nobody answered":    {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
+		"no agent was asked": {evidence: []*measure.Evidence{nil, nil}},
+		"no agent answered":  {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
 		"no time has passed": {evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.ElapsedMilliseconds, e.Functions = 0, nil })}, want: v1alpha1.CPUResult{Trials: 1}, found: true},
 		// 900 ms of 1000 ms, and 900 of 3000.
 		"two trials of a pod": {
@@ -141,7 +141,7 @@ func TestEvidenceBesideFigures(t *testing.T) {
 		step, err := Next(instr, records[:i])
 		other, otherErr := Next(instr, bare[:i])
 		if diff := cmp.Diff(other, step); diff != "" || err != nil || otherErr != nil {
-			t.Fatalf("behind trial %d: %v %v %s", i, err, otherErr, diff)
+			t.Fatalf("after trial %d: %v %v %s", i, err, otherErr, diff)
 		}
 	}
 }
@@ -178,26 +178,26 @@ func TestEvidenceWarnings(t *testing.T) {
 }
 
 func TestDeviceWarnings(t *testing.T) {
-	tuned := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
-	plain := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
-	isolated := measure.Machine{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
+	tuned := measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
+	plain := measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
+	isolated := measure.NodeFacts{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
 	for name, test := range map[string]struct {
 		device    *measure.DeviceState
-		generator measure.Machine
+		generator measure.NodeFacts
 		sameNode  bool
 		want      string
 	}{
 		"not observed":                    {generator: plain},
 		"not known":                       {device: &measure.DeviceState{}, generator: plain},
-		"tuned":                           {device: &measure.DeviceState{Machine: &tuned}, generator: plain},
-		"plain":                           {device: &measure.DeviceState{Machine: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
-		"the same plain node":             {device: &measure.DeviceState{Machine: &plain}, generator: plain, sameNode: true},
-		"the same node, generator tuned":  {device: &measure.DeviceState{Machine: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
-		"the same node, some is isolated": {device: &measure.DeviceState{Machine: &tuned}, generator: isolated, sameNode: true},
+		"tuned":                           {device: &measure.DeviceState{Node: &tuned}, generator: plain},
+		"plain":                           {device: &measure.DeviceState{Node: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same plain node":             {device: &measure.DeviceState{Node: &plain}, generator: plain, sameNode: true},
+		"the same node, generator tuned":  {device: &measure.DeviceState{Node: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same node, some is isolated": {device: &measure.DeviceState{Node: &tuned}, generator: isolated, sameNode: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var codes []string
-			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Machine: &test.generator}, test.sameNode) {
+			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Node: &test.generator}, test.sameNode) {
 				codes = append(codes, w.Code)
 			}
 			if got := strings.Join(codes, " "); got != test.want {
@@ -211,10 +211,10 @@ func TestDeviceWarnings(t *testing.T) {
 func TestEvidenceRoom(t *testing.T) {
 	instr := instructions()
 	room := EvidenceRoom(instr, 0)
-	if room < evidence.Bytes(seen(nil)) || room > mostRecordEvidence {
+	if room < evidence.Bytes(seen(nil)) || room > maxRecordEvidence {
 		t.Errorf("%d bytes for a trial of %d", room, evidence.Bytes(seen(nil)))
 	}
-	if got := EvidenceRoom(instr, mostEvidenceBytes); got != 0 {
+	if got := EvidenceRoom(instr, maxEvidenceBytes); got != 0 {
 		t.Errorf("%d bytes where all is taken", got)
 	}
 	if got := EvidenceRoom(measure.Instructions{}, 0); got != 0 {
@@ -234,7 +234,7 @@ func TestEvidenceRoom(t *testing.T) {
 			taken += room
 			trials++
 		}
-		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > mostEvidenceBytes {
+		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > maxEvidenceBytes {
 			t.Errorf("%d sizes: %d bytes of evidence in %d trials, %d are free", sizes, taken, trials, free)
 		}
 	}

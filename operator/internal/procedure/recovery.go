@@ -138,7 +138,7 @@ func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupt
 // end returns how the measurement of an attempt has ended, and "" before it has.
 func (a attempt) end(r *v1alpha1.Recovery) v1alpha1.RecoveryEnd {
 	switch {
-	case behind(a.overload):
+	case fellShort(a.overload):
 		return v1alpha1.RecoveryGeneratorCeiling
 	case a.overload.Outcome.LossRatio() == 0:
 		return v1alpha1.RecoveryNotOverloaded
@@ -212,7 +212,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	out := &v1alpha1.RecoveryResult{
 		End: a.end(w.instr.Recovery), Goal: p.load.Goal, OverloadFramesPerSecond: signed(load),
 		OverloadLossPartsPerMillion: worstLoss(a.overload.Outcome), ReducedFramesPerSecond: signed(max(1, load*reducedPercent/100)),
-		Trials: int32(len(a.trials)),
+		Trials: int32(len(a.trials)), Doubts: doubtsOf(append(slices.Clone(a.trials), a.overload)),
 	}
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	lower := time.Duration(0)

@@ -169,13 +169,23 @@ func functionCostSection(doc Document) section {
 // withoutEmptyColumns removes columns without values: a chain of pods has no guests.
 func withoutEmptyColumns(s section) section {
 	for i := len(s.columns) - 1; i >= 0; i-- {
-		if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != none }) {
-			continue
-		}
-		s.columns = slices.Delete(s.columns, i, i+1)
-		for j := range s.rows {
-			s.rows[j] = slices.Delete(s.rows[j], i, i+1)
-		}
+		s = withoutColumnIfEmpty(s, i)
+	}
+	return s
+}
+
+// dropIfEmpty leaves the column of a head out if no row has anything in it.
+func dropIfEmpty(s section, head string) section {
+	return withoutColumnIfEmpty(s, slices.IndexFunc(s.columns, func(c column) bool { return c.head == head }))
+}
+
+func withoutColumnIfEmpty(s section, i int) section {
+	if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != none }) {
+		return s
+	}
+	s.columns = slices.Delete(s.columns, i, i+1)
+	for j := range s.rows {
+		s.rows[j] = slices.Delete(s.rows[j], i, i+1)
 	}
 	return s
 }

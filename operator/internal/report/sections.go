@@ -48,6 +48,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		differenceSection(doc),
 		baselineSection(doc),
 		acceptanceSection(doc),
+		doubtSection(doc),
 		warningSection(doc),
 		chainSection(doc),
 		generatorSection(doc, l),
@@ -106,7 +107,9 @@ func (d Document) headline() string {
 	word := map[metav1.ConditionStatus]string{
 		metav1.ConditionTrue: "succeeded", metav1.ConditionFalse: "FAILED", metav1.ConditionUnknown: "not ended yet",
 	}[d.Succeeded.Status]
-	if d.Succeeded.Reason != "" && d.Succeeded.Reason != v1alpha1.ReasonSucceeded {
+	if d.Succeeded.Reason == v1alpha1.ReasonInconclusive {
+		word = "INCONCLUSIVE"
+	} else if d.Succeeded.Reason != "" && d.Succeeded.Reason != v1alpha1.ReasonSucceeded {
 		word += ", " + d.Succeeded.Reason
 	}
 	if d.Succeeded.Message != "" {
